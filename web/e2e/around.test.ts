@@ -43,8 +43,8 @@ test("agents: what is installed, and why the others are not", async () => {
   await page.getByRole("link", { name: "Agents" }).click();
   await page.locator(".agent", { hasText: "fake" }).first().waitFor();
   const absent = page.locator(".agent", { hasText: "absent" });
-  expect(await absent.locator(".agent-reason").innerText()).not.toBe("");
-  expect(await absent.getByRole("button").count()).toBe(0);
+  await expect.poll(() => absent.locator(".agent-reason").innerText()).not.toBe("");
+  await expect.poll(() => absent.getByRole("button").count()).toBe(0);
   await shoot(page, "agents-desktop");
   await accessible(page);
   await page.getByRole("button", { name: "New thread with fake" }).click();
@@ -56,26 +56,26 @@ test("agents: a check says what one is, or why it does not work; who looks on ch
   await page.getByRole("button", { name: "Check fake" }).click();
   const works = page.locator(".agent", { hasText: "Started in" });
   await works.waitFor();
-  expect(await works.innerText()).toMatch(/ACP version 1[^]*load earlier sessions[^]*Sandbox\s+(workspace: [^]*sandbox\.write|off: )/);
+  await expect.poll(() => works.innerText()).toMatch(/ACP version 1[^]*load earlier sessions[^]*Sandbox\s+(workspace: [^]*sandbox\.write|off: )/);
   await page.getByRole("button", { name: "Check mute" }).click();
   const mute = page.locator(".agent", { hasText: "Couldn’t start" });
   await mute.waitFor();
-  expect(await mute.innerText()).toMatch(/code 3[^]*hello there/);
-  expect(await mute.getByText("no licence").isVisible()).toBe(false);
+  await expect.poll(() => mute.innerText()).toMatch(/code 3[^]*hello there/);
+  await expect.poll(() => mute.getByText("no licence").isVisible()).toBe(false);
   await mute.getByText("End of standard error").click();
   await mute.getByText("no licence").waitFor();
   await shoot(page, "agents-checked-desktop");
   await accessible(page);
   await page.setViewportSize({ width: 320, height: 700 });
   await shoot(page, "agents-checked-phone");
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
   await page.setViewportSize(DESKTOP);
 
   const token = (await stage.daemon.run("token", "create", "--name", "eve", "--role", "observer")).trim();
   const looker = await stage.page({ token });
   await looker.goto(`${stage.url}/agents`);
   await looker.getByRole("button", { name: "Check fake" }).waitFor();
-  expect(await looker.getByRole("button", { name: "Check fake" }).isDisabled()).toBe(true);
+  await expect.poll(() => looker.getByRole("button", { name: "Check fake" }).isDisabled()).toBe(true);
   await looker.getByText("requires the operator role").waitFor();
 });
 
@@ -94,12 +94,12 @@ test("policy: what holds in a thread and everywhere, in the order in which it co
   await page.goto(`${stage.url}/policy`);
   const everywhere = page.getByRole("region", { name: "Global policy" }).locator(".policy-layer");
   await everywhere.filter({ hasText: "WebFetch" }).waitFor();
-  expect(await everywhere.count()).toBe(1);
+  await expect.poll(() => everywhere.count()).toBe(1);
   // One of the three agents has its own policy.
   const fakes = page.getByRole("region", { name: "Effective for fake" }).locator(".policy-layer");
   await fakes.filter({ hasText: "WebFetch" }).waitFor();
-  expect(await fakes.first().innerText()).toMatch(/Agent policy\s*fake[^]*Denied[^]*Delete/);
-  expect(await layers.count()).toBe(3);
+  await expect.poll(() => fakes.first().innerText()).toMatch(/Agent policy\s*fake[^]*Denied[^]*Delete/);
+  await expect.poll(() => layers.count()).toBe(3);
   await shoot(page, "policies-desktop");
   await accessible(page);
 });
@@ -119,8 +119,8 @@ test("policy: what it would say, what is remembered, who decided what", async ()
   await page.locator(".explained-head", { hasText: "Denied" }).waitFor();
   await page.locator(".explained", { hasText: "Bash(rm *)" }).waitFor();
   const asked = page.locator(".audit", { hasText: "npm test" }).filter({ hasText: "Allowed" });
-  expect(await asked.innerText()).toMatch(/Allowed[^]*owner \(other-program\)/);
-  expect(await page.locator(".audit", { hasText: "x.txt" }).innerText()).toMatch(/Edit\(\*\*\)/);
+  await expect.poll(() => asked.innerText()).toMatch(/Allowed[^]*owner \(other-program\)/);
+  await expect.poll(() => page.locator(".audit", { hasText: "x.txt" }).innerText()).toMatch(/Edit\(\*\*\)/);
   await page.locator(".remembered").first().waitFor();
   await shoot(page, "policy-desktop");
   await accessible(page);
@@ -157,7 +157,7 @@ test("a waiting thread and a finished turn notify, each if the user has enabled 
   const notes = () => asked.evaluate(() => (window as unknown as { notes: string[] }).notes);
   await startThread(stage, other, "permission kind=execute command=ls", { name: "Quiet one" });
   await asked.locator(".live-waiting").first().waitFor();
-  expect(await notes()).toEqual([]);
+  await expect.poll(notes).toEqual([]);
   await asked.getByRole("button", { name: "Settings" }).click();
   await asked.getByLabel("Notify me when a thread is waiting").check();
   await accessible(asked);
@@ -168,7 +168,7 @@ test("a waiting thread and a finished turn notify, each if the user has enabled 
   const id = await startThread(stage, other, "wait ms=300", { name: "Short one" });
   await until(other, id, "idle");
   await asked.locator('.row:has(.live-idle)', { hasText: "Short one" }).waitFor();
-  expect(await notes()).toHaveLength(2);
+  await expect.poll(notes).toHaveLength(2);
   await asked.getByRole("button", { name: "Settings" }).click();
   await asked.getByLabel("Notify me when a turn is done").check();
   await asked.keyboard.press("Escape");
@@ -202,9 +202,9 @@ test("everything is reached by keyboard alone", async () => {
   await row(page, "Loud one").waitFor();
   const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.id || document.activeElement?.getAttribute("aria-label"));
   await page.keyboard.press("Tab");
-  expect(await focused()).toBe("Skip to the content");
+  await expect.poll(focused).toBe("Skip to the content");
   await page.keyboard.press("Enter");
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
   await page.evaluate(() => (document.activeElement as HTMLElement).blur());
   await page.keyboard.press("?");
   const shortcuts = page.getByRole("dialog", { name: "Keyboard shortcuts" });
@@ -245,15 +245,15 @@ test("light, dark, and as the system has it", async () => {
   const ground = (of: Page) => of.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const dark = await stage.page({ dark: true });
   await dark.locator(".home-form").waitFor();
-  expect(await ground(dark)).toBe("rgb(23, 24, 26)");
+  await expect.poll(() => ground(dark)).toBe("rgb(23, 24, 26)");
   await shoot(dark, "new-thread-dark");
   await accessible(dark);
   await dark.getByRole("button", { name: "Settings" }).click();
   await dark.getByRole("radio", { name: "Light" }).check();
-  expect(await ground(dark)).toBe("rgb(253, 253, 252)");
+  await expect.poll(() => ground(dark)).toBe("rgb(253, 253, 252)");
   await dark.reload();
   await dark.locator(".home-form").waitFor();
-  expect(await ground(dark)).toBe("rgb(253, 253, 252)");
+  await expect.poll(() => ground(dark)).toBe("rgb(253, 253, 252)");
   const id = await startThread(stage, other, "hello");
   await until(other, id, "waiting");
   const night = await stage.page({ dark: true });
@@ -268,7 +268,7 @@ test("light, dark, and as the system has it", async () => {
     await phone.waitForLoadState("networkidle").catch(() => {});
     await shoot(phone, `${view}-phone-dark`);
     await accessible(phone);
-    expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    await expect.poll(() => phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   }
 });
 

@@ -54,7 +54,7 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     await openThread(stage, page, work);
     await page.locator(".virtual-line", { hasText: "Hello" }).first().waitFor();
     // A first visit has missed nothing.
-    expect(await page.locator(".th-away, .away").count()).toBe(0);
+    await expect.poll(() => page.locator(".th-away, .away").count()).toBe(0);
     const next = await returned(page);
     await allowed(work, "terminal echo hi; permission kind=execute command=make; say Finished");
     await startThread(stage, other, "error message=broken", { name: `Broken ${name}` }).then((id) => until(other, id, "idle"));
@@ -75,7 +75,7 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     await card.getByText(`Work ${name}`).click();
     const line = next.locator(".th-away");
     await line.waitFor();
-    expect(await line.innerText()).toContain("allowed 1 by owner (other-program)");
+    await expect.poll(() => line.innerText()).toContain("allowed 1 by owner (other-program)");
     const order = await next.locator(".virtual-line").allInnerTexts();
     const at = order.findIndex((text) => text.startsWith("New since you left"));
     expect(order.slice(0, at).join()).toContain("Hello");
@@ -86,7 +86,7 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     await next.goBack();
     await expect.poll(() => card.locator("summary p").first().innerText()).toBe("1 waits for you · 1 failed");
     await card.getByRole("button", { name: "Dismiss" }).click();
-    expect(await card.count()).toBe(0);
+    await expect.poll(() => card.count()).toBe(0);
     await other.call("turn/interrupt", { threadId: asks });
     await until(other, asks, "idle");
     await next.context().close();
@@ -108,7 +108,7 @@ test("a page that was hidden for a while marks what came meanwhile; a short look
   await turn(id, "say Short");
   await hide(false);
   await page.locator(".virtual-line", { hasText: "Short" }).first().waitFor();
-  expect(await page.locator(".th-away").count()).toBe(0);
+  await expect.poll(() => page.locator(".th-away").count()).toBe(0);
   await hide(true);
   await turn(id, "say Long");
   // Ten minutes pass.
@@ -137,7 +137,7 @@ test("of many threads, 20 are listed and read", async () => {
   const card = next.locator(".away");
   await card.locator("summary").click();
   await card.getByText("and 3 more").waitFor();
-  expect(await card.locator(".away-entry").count()).toBe(20);
+  await expect.poll(() => card.locator(".away-entry").count()).toBe(20);
   await expect.poll(() => card.getByText("1 turn done").count()).toBe(20);
   expect(reads()).toBe(20);
 });

@@ -82,7 +82,7 @@ test("who serves another port of the host is sent the cookie, and cannot use it"
     await tab.goto(elsewhere.url);
     const cookie = elsewhere.sent[0]!;
     expect(cookie).toMatch(/acpd_session_\d+=[0-9a-f]{64}/);
-    expect(await tab.evaluate(() => ({ ...localStorage }))).toEqual({});
+    await expect.poll(() => tab.evaluate(() => ({ ...localStorage }))).toEqual({});
     const ask = async (method: string, path: string) =>
       (await fetch(stage.url + path, { method, headers: { cookie, origin: stage.url } })).status;
     expect(await ask("GET", "/api/session")).toBe(401);
@@ -205,7 +205,7 @@ test("of two tabs, one answers: the other has nothing more to press, and each sa
   for (const of of [page, tab]) {
     await of.locator(".th-line-of-turnEnd").first().waitFor();
     await expect.poll(() => allow(of).count()).toBe(0);
-    expect(await of.locator(".virtual-line", { hasText: "allowed (allow_once)" }).count()).toBe(1);
+    await expect.poll(() => of.locator(".virtual-line", { hasText: "allowed (allow_once)" }).count()).toBe(1);
   }
   let resolved = 0;
   for await (const event of other.follow(id, { after: 0 })) {
@@ -223,7 +223,7 @@ test("access that ends leads to the sign-in, and says so", async () => {
   const page = await stage.page({ token });
   await page.locator(".side-list").waitFor();
   // An observer cannot start threads.
-  expect(await page.locator(".side-new").count()).toBe(0);
+  await expect.poll(() => page.locator(".side-new").count()).toBe(0);
   await page.locator(".row").first().waitFor();
   await stage.daemon.run("token", "revoke", "ann");
   await page.locator("#token-error", { hasText: "has ended" }).waitFor();

@@ -36,7 +36,7 @@ test("words stream in as Markdown, thoughts are folded, the end says why and how
   await thought.waitFor();
   const remote = await page.evaluate(() => [...document.querySelectorAll("img")].filter((one) => /^https?:/.test(one.src) && !one.src.startsWith(location.origin)).length);
   expect(remote).toBe(0);
-  expect(await page.locator("img[onerror]").count()).toBe(0);
+  await expect.poll(() => page.locator("img[onerror]").count()).toBe(0);
   await page.getByText(/1[.,]?2\d*\s?k?/).first().waitFor();
   await until(other, id, "idle");
   await shoot(page, "conversation-desktop");
@@ -104,7 +104,7 @@ test("a user who is a little above the end stays there, and a press or a selecti
   await page.locator(".th-agent p", { hasText: "another line" }).last().dblclick();
   await other.call("turn/start", { threadId: id, text: "say the last line; stream n=30" });
   await page.getByRole("button", { name: "New below" }).waitFor();
-  expect(await page.evaluate(() => document.getSelection()?.toString())).toBeTruthy();
+  await expect.poll(() => page.evaluate(() => document.getSelection()?.toString())).toBeTruthy();
 });
 
 test("the plan is a card that is replaced live, and stays in the conversation after the turn", async () => {
@@ -121,13 +121,13 @@ test("the plan is a card that is replaced live, and stays in the conversation af
   await plan.waitFor({ state: "detached" });
   const kept = line("1 of 3 done");
   await kept.locator("summary").click();
-  expect(await kept.locator("li").allInnerTexts()).toHaveLength(3);
+  await expect.poll(() => kept.locator("li").allInnerTexts()).toHaveLength(3);
   await kept.getByText("not done").first().waitFor();
   await shoot(page, "plan-ended-desktop");
   // The next turn has no plan.
   await say(page, "slow ms=600000");
   await page.locator(".pane-foot").getByRole("button", { name: "Stop" }).waitFor();
-  expect(await page.locator(".pane-foot .th-plan").count()).toBe(0);
+  await expect.poll(() => page.locator(".pane-foot .th-plan").count()).toBe(0);
 });
 
 test("tool calls show what they do: diffs, terminals, places", async () => {
@@ -136,7 +136,7 @@ test("tool calls show what they do: diffs, terminals, places", async () => {
   await sayToEnd(page, `tool kind=edit; terminal sh -c 'printf "\\033[31mred\\033[0m"; exit 3'`);
   await page.locator(".th-work", { hasText: "ran 1 command · 1 file +1" }).click();
   const edit = page.locator(".th-tool[data-kind=edit] summary");
-  expect(await edit.innerText()).toMatch(/edit src\/example\.rs\s*\+1\s*−1/);
+  await expect.poll(() => edit.innerText()).toMatch(/edit src\/example\.rs\s*\+1\s*−1/);
   await edit.click();
   await line("println").first().waitFor();
   await page.locator(".hljs-built_in, .hljs-title").first().waitFor();
@@ -165,14 +165,14 @@ test("of long output the end is shown, and all of it can be read, searched and d
   const viewer = page.getByRole("dialog");
   await viewer.getByText("30,000 lines").waitFor();
   await viewer.getByText("line 1", { exact: true }).waitFor();
-  expect(await viewer.locator(".th-terminal-line").count()).toBeLessThan(200);
+  await expect.poll(() => viewer.locator(".th-terminal-line").count()).toBeLessThan(200);
   await page.keyboard.press("Control+f");
   await page.keyboard.type("line 1234");
   await viewer.getByText("1 of 11").waitFor();
   await page.keyboard.press("Enter");
   await viewer.getByText("2 of 11").waitFor();
   await viewer.locator(".is-current mark", { hasText: "line 1234" }).waitFor();
-  expect(await viewer.locator(".is-current").innerText()).toBe("line 12340");
+  await expect.poll(() => viewer.locator(".is-current").innerText()).toBe("line 12340");
   await shoot(page, "viewer-desktop");
   await accessible(page);
   await page.keyboard.press("Escape");
@@ -209,7 +209,7 @@ test("an observer sees what is asked, and has nothing to press", async () => {
   await until(other, id, "waiting");
   await looker.goto(`${stage.url}/threads/${id}`);
   await looker.locator(".pane-foot").getByText("make all").first().waitFor();
-  expect(await looker.locator(".pane textarea").count()).toBe(0);
+  await expect.poll(() => looker.locator(".pane textarea").count()).toBe(0);
   const allow = looker.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true });
   expect((await allow.count()) === 0 || (await allow.isDisabled())).toBe(true);
 });
@@ -233,7 +233,7 @@ test("the composer sets modes and options, queues, steers and stops", async () =
   await page.locator(".pane textarea").fill("half a thought");
   await page.reload();
   await page.locator(".pane textarea").waitFor();
-  expect(await page.locator(".pane textarea").inputValue()).toBe("half a thought");
+  await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("half a thought");
   // Slash commands are completed.
   await say(page, "commands; say now there are commands");
   await line("now there are commands").last().waitFor();
@@ -273,11 +273,11 @@ test("an address is opened only when the person says so, and then it is accepted
   const opened = () => asked.evaluate(() => (window as unknown as { opened: string[] }).opened);
   const go = asked.locator(".pane-foot").getByRole("button", { name: /^Open / });
   await go.waitFor();
-  expect(await opened()).toEqual([]);
+  await expect.poll(opened).toEqual([]);
   await shoot(asked, "address-desktop");
   await accessible(asked);
   await go.click();
-  expect(await opened()).toHaveLength(1);
+  await expect.poll(opened).toHaveLength(1);
   await asked.locator(".pane-foot").getByRole("button", { name: "I’ve finished" }).click();
   await asked.locator(".virtual-line", { hasText: "elicited accept" }).first().waitFor();
 });
@@ -369,7 +369,7 @@ test("all of it has room on a phone", async () => {
   const phone = await stage.page({ size: PHONE });
   await openThread(stage, phone, id);
   await phone.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
-  expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  await expect.poll(() => phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   await shoot(phone, "conversation-phone");
   await accessible(phone);
 });

@@ -27,12 +27,12 @@ async function isAccessible(checked: Page): Promise<void> {
 test("a link of the settings leads to the documents, and each of their pages is there", async () => {
   await page.getByRole("button", { name: "Settings" }).click();
   const link = page.getByRole("link", { name: "Documentation" });
-  expect(await link.getAttribute("href")).toBe("/docs/");
+  await expect.poll(() => link.getAttribute("href")).toBe("/docs/");
   await page.goto(`${stage.url}/docs`);
   await page.getByRole("heading", { name: "acpd", level: 1 }).waitFor();
   const contents = page.getByRole("navigation", { name: "Contents" });
   await contents.getByRole("link", { name: "Getting started" }).waitFor();
-  expect(await contents.locator("[aria-current]").count()).toBe(1);
+  await expect.poll(() => contents.locator("[aria-current]").count()).toBe(1);
   const addresses = await contents.locator("a").evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).href));
   expect(addresses.length).toBeGreaterThan(50);
   for (const address of addresses) {
@@ -53,16 +53,14 @@ test("a search leads to the section", async () => {
 });
 
 test("its scripts can neither read what the UI stores nor ask the daemon", async () => {
-  expect(await page.evaluate(() => self.origin)).toBe("null");
-  expect(
-    await page.evaluate(() => {
+  await expect.poll(() => page.evaluate(() => self.origin)).toBe("null");
+  await expect.poll(() => page.evaluate(() => {
       try {
         return localStorage.length;
       } catch (error) {
         return (error as Error).name;
       }
-    }),
-  ).toBe("SecurityError");
+    })).toBe("SecurityError");
   const before = stage.wrongs.length;
   expect(await page.evaluate((url) => fetch(`${url}/api/session`).then(String, () => "refused"), stage.url)).toBe("refused");
   // The attempt above is the only violation of the policy.
@@ -76,7 +74,7 @@ test("on a phone, wide tables and code scroll by themselves, and the contents op
   for (const name of ["index", "agents", "app-protocol", "remote"]) {
     await phone.goto(`${stage.url}/docs/${name}.html`);
     await phone.getByRole("heading", { level: 1 }).waitFor();
-    expect(await beyond(phone), name).toEqual([]);
+    await expect.poll(() => beyond(phone), { message: name }).toEqual([]);
   }
   await isAccessible(phone);
   await phone.getByRole("button", { name: "Contents" }).click();

@@ -80,7 +80,7 @@ test("2,000 threads are all reached by scrolling, with few of them in the page",
   console.log(`2,000 threads: ${Math.round(spent * 1000)} ms of work for ${scrolls} scrolls to the end; ${rows} rows in the page`);
   expect(rows).toBeLessThan(250);
   expect(spent).toBeLessThan(4);
-  expect(await page.locator(".side-end").count()).toBe(0);
+  await expect.poll(() => page.locator(".side-end").count()).toBe(0);
   await shoot(page, "list-end");
   // Everything between is there, too.
   await list.evaluate((at) => at.scrollTo(0, at.scrollHeight / 2));
@@ -131,13 +131,13 @@ test("keys reach all threads: End, the arrows, and j at the end of what is loade
   const at = () => page.evaluate(() => Number(/Thread number (\d+)/.exec(document.activeElement!.textContent!)?.[1]));
   const end = await at();
   await page.keyboard.press("ArrowUp");
-  expect(await at()).toBe(end - 1);
+  await expect.poll(at).toBe(end - 1);
   await page.keyboard.press("Home");
   await expect.poll(at).toBe(0);
   // The focused row stays in the page while others are scrolled to.
   await page.locator(".side-list").evaluate((list) => list.scrollTo(0, 4_000));
   await row(page, "Thread number 90").first().waitFor();
-  expect(await at()).toBe(0);
+  await expect.poll(at).toBe(0);
   await page.keyboard.press("ArrowDown");
   await expect.poll(at).toBe(1);
   await page.goto(`${stage.url}/threads/00000000-0000-7000-8000-000000000099`);
@@ -154,7 +154,7 @@ test("heads and rows name an agent by its title where it differs from its id", a
   await openThread(stage, page, id);
   for (const place of [page.locator(".pane .view-head"), row(page, "Titled")]) {
     await place.getByText("Second agent").waitFor();
-    expect(await place.innerText()).not.toMatch(/\bsecond\b/);
+    await expect.poll(() => place.innerText()).not.toMatch(/\bsecond\b/);
   }
 });
 
@@ -166,7 +166,7 @@ test("the list is filtered by folder, agent and status, and grouped by folder", 
   await filters(page).getByLabel("Folder", { exact: true }).selectOption({ label: "a/api" });
   await filters(page).getByLabel("Agent", { exact: true }).selectOption({ label: "Second agent" });
   await expect.poll(() => page.locator(".row .row-name").allInnerTexts()).toEqual(expect.arrayContaining(["Thread number 0", "Thread number 70", "Thread number 140"]));
-  expect(await row(page, "Thread number 7").filter({ hasNotText: /Thread number 70|7\d\d/ }).count()).toBe(0);
+  await expect.poll(() => row(page, "Thread number 7").filter({ hasNotText: /Thread number 70|7\d\d/ }).count()).toBe(0);
   await accessible(page);
   await filters(page).getByLabel("Folder", { exact: true }).selectOption("");
   await filters(page).getByLabel("Agent", { exact: true }).selectOption("");
@@ -195,8 +195,8 @@ test("the search groups hits by thread, is filtered, and marks the words in the 
   await page.fill("#search", "kingfisher");
   await expect.poll(() => page.locator(".hits").count()).toBe(2);
   const group = page.locator(".hits", { hasText: "Birds by the river" });
-  expect(await group.locator(".is-hit").count()).toBe(3);
-  expect(await group.locator(".hits-head").innerText()).toMatch(/fake · work/);
+  await expect.poll(() => group.locator(".is-hit").count()).toBe(3);
+  await expect.poll(() => group.locator(".hits-head").innerText()).toMatch(/fake · work/);
   await group.getByRole("button", { name: /more$/ }).click();
   await expect.poll(() => group.locator(".is-hit").count()).toBeGreaterThan(7);
   await shoot(page, "search-grouped");
@@ -255,15 +255,15 @@ test("right-to-left names and prompts are laid out as such", async () => {
   const page = await stage.page();
   const direction = (selector: string) => page.locator(selector).first().evaluate((at) => getComputedStyle(at).direction);
   await row(page, "שלום").waitFor();
-  expect(await direction('.row-name:has-text("שלום")')).toBe("rtl");
+  await expect.poll(() => direction('.row-name:has-text("שלום")')).toBe("rtl");
   await page.fill("#prompt", "مرحبا");
-  expect(await direction("#prompt")).toBe("rtl");
+  await expect.poll(() => direction("#prompt")).toBe("rtl");
   await page.fill("#prompt", "");
   await openThread(stage, page, id);
   await page.locator("h1", { hasText: "שלום" }).waitFor();
-  expect(await direction(".view-title h1")).toBe("rtl");
+  await expect.poll(() => direction(".view-title h1")).toBe("rtl");
   await page.locator(".pane textarea").fill("مرحبا");
-  expect(await direction(".pane textarea")).toBe("rtl");
+  await expect.poll(() => direction(".pane textarea")).toBe("rtl");
   await shoot(page, "right-to-left");
 });
 
@@ -372,16 +372,16 @@ test("the whole conversation is printed, and nothing else", async () => {
   await page.emulateMedia({ media: "print" });
   const paper = page.locator(".print-only");
   for (const line of ["printed line 0", "printed line 79"]) {
-    expect(await paper.innerText()).toContain(line);
+    await expect.poll(() => paper.innerText()).toContain(line);
   }
-  expect(await page.locator("#sidebar").isVisible()).toBe(false);
-  expect(await page.locator(".th-composer").isVisible()).toBe(false);
+  await expect.poll(() => page.locator("#sidebar").isVisible()).toBe(false);
+  await expect.poll(() => page.locator(".th-composer").isVisible()).toBe(false);
   await shoot(page, "print");
   await accessible(page);
   await page.emulateMedia({ media: "screen" });
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
-  expect(await paper.count()).toBe(0);
-  expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBeUndefined();
+  await expect.poll(() => paper.count()).toBe(0);
+  await expect.poll(() => page.evaluate(() => document.documentElement.dataset.theme)).toBeUndefined();
 });
 
 test("the browser's own menu prints the whole conversation as well", async () => {
@@ -397,14 +397,14 @@ test("the browser's own menu prints the whole conversation as well", async () =>
   const paper = await page.evaluate(() => (window as { paper?: string }).paper);
   expect(paper).toContain("menu line 0");
   expect(paper).toContain("menu line 79");
-  expect(await page.locator(".print-only").count()).toBe(0);
+  await expect.poll(() => page.locator(".print-only").count()).toBe(0);
   // Without the daemon, the page prints what it has, and says that this is a part.
   stage.cable.cut();
   try {
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-    expect(await page.locator(".print-only").count()).toBe(0);
+    await expect.poll(() => page.locator(".print-only").count()).toBe(0);
     await page.emulateMedia({ media: "print" });
-    expect(await page.locator(".pane").evaluate((pane) => getComputedStyle(pane, "::after").content)).toContain("only a part");
+    await expect.poll(() => page.locator(".pane").evaluate((pane) => getComputedStyle(pane, "::after").content)).toContain("only a part");
   } finally {
     stage.cable.mend();
   }
@@ -427,5 +427,5 @@ test("a code in the settings signs another device in, once", async () => {
   await phone.goto(`${stage.url}/#ticket=${ticket}`);
   await phone.locator(".home-form").waitFor();
   await page.getByText("Signed in on the other device.").waitFor();
-  expect(await page.getByRole("img", { name: "QR code with a sign-in link" }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("img", { name: "QR code with a sign-in link" }).count()).toBe(0);
 });

@@ -140,7 +140,7 @@ test("the worker stores the page and the assets of its build, and browsers ask f
   await page.locator(".home-form").waitFor();
   expect(sources.length).toBeGreaterThan(3);
   expect(new Set(sources)).toEqual(new Set([true]));
-  expect(await isCached(page)).toBe(false);
+  await expect.poll(() => isCached(page)).toBe(false);
   expect(visit!.headers()["content-security-policy"]).toContain("script-src 'self'");
 });
 
@@ -173,13 +173,13 @@ test("nothing of a thread is stored, and the documents are not the worker's", as
   });
   expect(reached).toEqual(["SecurityError", "SecurityError"]);
   await tab.close();
-  expect(await cachesOf(page)).toEqual(before);
+  await expect.poll(() => cachesOf(page)).toEqual(before);
   expect(before[0]!.text).not.toMatch(/pelican/i);
   // Signing out leaves the same.
   await page.getByRole("button", { name: "Settings" }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.locator("#token").waitFor();
-  expect(await cachesOf(page)).toEqual(before);
+  await expect.poll(() => cachesOf(page)).toEqual(before);
 });
 
 test("without the daemon the page is shown, says so, and works as soon as the daemon is back", async () => {
@@ -197,7 +197,7 @@ test("without the daemon the page is shown, says so, and works as soon as the da
   await banner(page).waitFor();
   await shoot(page, "offline-start-phone");
   await accessible(page);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   // Other addresses have nothing to show.
   for (const path of ["/nothing", "/docs/", "/api/session"]) {
     const tab = await page.context().newPage();
@@ -209,7 +209,7 @@ test("without the daemon the page is shown, says so, and works as soon as the da
   await startDaemon();
   await page.getByRole("button", { name: "Try now" }).evaluateAll((all) => all.forEach((one) => (one as HTMLElement).click()));
   await page.locator(".pane .view-title h1").waitFor();
-  expect(await isCached(page)).toBe(false);
+  await expect.poll(() => isCached(page)).toBe(false);
   expect(page.url()).toBe(`${stage.url}/threads/${id}`);
   await banner(page).waitFor({ state: "detached" });
 });
@@ -267,7 +267,7 @@ test("a page from the cache does not go on with a newer daemon, also without a s
   for (const one of [page, stranger]) {
     await one.reload();
     await banner(one).waitFor();
-    expect(await isCached(one)).toBe(true);
+    await expect.poll(() => isCached(one)).toBe(true);
   }
   stage.front!.directory = changed;
   stage.cable.mend();
@@ -297,5 +297,5 @@ test("a build that is not whole is not stored, and the previous one stays", asyn
     return worker.state;
   });
   expect(state).toBe("redundant");
-  expect(await cachesOf(page)).toEqual(before);
+  await expect.poll(() => cachesOf(page)).toEqual(before);
 });

@@ -43,14 +43,14 @@ describe("at every size", () => {
         const page = await pageOf(journey);
         await journeys.go(journey, page);
         await shoot(page, `journey-${journey.name}-${size}`);
-        expect(await beyond(page), size).toEqual([]);
+        await expect.poll(() => beyond(page), { message: size }).toEqual([]);
         const wanted = page.locator(journey.wanted);
         await wanted.first().waitFor();
         for (const one of await wanted.all()) {
           expect(await isInSight(one), `${size}: ${await one.evaluate((el) => el.outerHTML.slice(0, 200))}`).toBe(true);
         }
         // A phone is touched.
-        expect(await tooSmall(page, "body", size === "phone" ? 40 : 24), size).toEqual([]);
+        await expect.poll(() => tooSmall(page, "body", size === "phone" ? 40 : 24), { message: size }).toEqual([]);
         await accessible(page);
       }),
     );

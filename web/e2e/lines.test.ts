@@ -47,9 +47,9 @@ test("a turn that has ended is its prompt, one line of work and the answer", asy
   await until(other, id, "idle");
   await openThread(stage, page, id);
   await work().waitFor();
-  expect(await work().innerText()).toMatch(/^Worked .*s · read 2 files · searched once · ran 1 command · 1 file \+1\s*−1 · 1 failed$/);
+  await expect.poll(() => work().innerText()).toMatch(/^Worked .*s · read 2 files · searched once · ran 1 command · 1 file \+1\s*−1 · 1 failed$/);
   await page.locator(".virtual-line", { hasText: "The answer." }).last().waitFor();
-  expect(await page.locator(".virtual-line", { hasText: "Now the change." }).count()).toBe(1);
+  await expect.poll(() => page.locator(".virtual-line", { hasText: "Now the change." }).count()).toBe(1);
   await shoot(page, "work-desktop");
   await accessible(page);
   await page.keyboard.press("Tab");
@@ -57,7 +57,7 @@ test("a turn that has ended is its prompt, one line of work and the answer", asy
   await page.keyboard.press("Enter");
   const group = page.locator(".th-group");
   await group.waitFor();
-  expect(await group.innerText()).toBe("Read 2 files, searched once");
+  await expect.poll(() => group.innerText()).toBe("Read 2 files, searched once");
   // A line of a tool is not higher than a line of text with its margin.
   const heights = await page.locator(".th-tool").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
   expect(Math.max(...heights)).toBeLessThanOrEqual(32);
@@ -80,7 +80,7 @@ test("the summary is there while the turn runs, and what runs is open below it",
   const id = await startThread(stage, other, "tool kind=read; tool kind=edit; slow ms=600000");
   await openThread(stage, page, id);
   await expect.poll(() => work().innerText()).toMatch(/^Working \d.* · read 1 file · 1 file/);
-  expect(await work().getAttribute("aria-expanded")).toBe("true");
+  await expect.poll(() => work().getAttribute("aria-expanded")).toBe("true");
   await page.locator(".th-status-running").first().waitFor();
   await work().click();
   // What runs is never hidden.
@@ -97,7 +97,7 @@ test("a call that waits for approval is one line that says so", async () => {
   await line.waitFor();
   expect((await line.boundingBox())!.height).toBeLessThanOrEqual(32);
   await page.locator(".pane-foot .th-diff").waitFor();
-  expect(await page.locator(".virtual-line .th-diff").count()).toBe(0);
+  await expect.poll(() => page.locator(".virtual-line .th-diff").count()).toBe(0);
   await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
   await page.locator(".virtual-line .th-tool", { hasText: "+1" }).waitFor();
 });
@@ -110,11 +110,11 @@ test("after a reload the plan is in the turn that has made it", async () => {
   await openThread(stage, page, id);
   const plan = page.getByRole("article", { name: "Plan", exact: true });
   await plan.waitFor();
-  expect(await plan.count()).toBe(1);
+  await expect.poll(() => plan.count()).toBe(1);
   const answer = page.getByRole("article", { name: "Agent: without a plan" });
   await settled(feed());
   expect(await top(plan)).toBeLessThan(await top(answer));
-  expect(await page.locator(".pane-foot .th-plan").count()).toBe(0);
+  await expect.poll(() => page.locator(".pane-foot .th-plan").count()).toBe(0);
 });
 
 test("what is clicked stays where it is: folds, more lines, and the columns of a diff", async () => {
@@ -190,7 +190,7 @@ test("a turn that ends while the user reads it stays open", async () => {
   await page.locator(".th-work", { hasText: "Worked" }).last().waitFor({ state: "attached" });
   await settled(feed());
   expect(Math.abs((await top(read)) - before)).toBeLessThan(2);
-  expect(await work().last().getAttribute("aria-expanded")).toBe("true");
+  await expect.poll(() => work().last().getAttribute("aria-expanded")).toBe("true");
 });
 
 test("a user who returns to a thread is where they were, with what they had opened", async () => {
@@ -241,10 +241,10 @@ test("text of right-to-left scripts is aligned by its own direction", async () =
   await openThread(stage, page, id);
   const answer = page.locator(".th-agent").last();
   const direction = (of: Locator) => of.evaluate((el) => getComputedStyle(el).direction);
-  expect(await direction(answer.locator("p", { hasText: "مرحبا" }))).toBe("rtl");
-  expect(await direction(answer.locator("p", { hasText: "English" }))).toBe("ltr");
-  expect(await direction(answer.locator("ul"))).toBe("rtl");
-  expect(await direction(answer.locator("td"))).toBe("rtl");
+  await expect.poll(() => direction(answer.locator("p", { hasText: "مرحبا" }))).toBe("rtl");
+  await expect.poll(() => direction(answer.locator("p", { hasText: "English" }))).toBe("ltr");
+  await expect.poll(() => direction(answer.locator("ul"))).toBe("rtl");
+  await expect.poll(() => direction(answer.locator("td"))).toBe("rtl");
   const text = await answer.locator("p", { hasText: "مرحبا" }).evaluate((el) => {
     const range = document.createRange();
     range.selectNodeContents(el);
@@ -287,15 +287,15 @@ for (const [name, options, least] of [
     await view.getByRole("button", { name: "Jump to latest" }).waitFor();
     // Below the turn there is one button on touch, which opens the actions; otherwise these are there.
     const more = view.getByRole("button", { name: "More about this turn" });
-    expect(await more.count()).toBe(options.size === PHONE ? 1 : 0);
+    await expect.poll(() => more.count()).toBe(options.size === PHONE ? 1 : 0);
     if (await more.count()) {
-      expect(await view.getByRole("button", { name: "Fork from here" }).count()).toBe(0);
+      await expect.poll(() => view.getByRole("button", { name: "Fork from here" }).count()).toBe(0);
       await more.tap();
     }
     await view.getByRole("button", { name: "Fork from here" }).waitFor();
     await view.getByRole("button", { name: "Rewind to here" }).waitFor();
-    expect(await tooSmall(view, ".pane", least)).toEqual([]);
-    expect(await view.evaluate(() => document.documentElement.scrollWidth)).toBe(options.size.width);
+    await expect.poll(() => tooSmall(view, ".pane", least)).toEqual([]);
+    await expect.poll(() => view.evaluate(() => document.documentElement.scrollWidth)).toBe(options.size.width);
     await shoot(view, `targets-${least}`);
     await accessible(view);
   });

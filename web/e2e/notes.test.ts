@@ -48,7 +48,7 @@ test("an agent that lost its memory between turns is one line after the last tur
   await page.locator(".pane textarea").fill("h");
   const notice = page.locator(".th-notice");
   await notice.filter({ hasText: "The agent restarted and has lost the earlier context." }).waitFor();
-  expect(await notice.count()).toBe(1);
+  await expect.poll(() => notice.count()).toBe(1);
   const live = await staysSame("lost the earlier context");
   expect(live.findIndex((line) => line.includes("lost the earlier context"))).toBe(live.length - 1);
   await page.locator(".th-notice summary").click();
@@ -95,7 +95,7 @@ test("an agent that has not declared steering is not offered it, and the key say
   await page.locator(".pane-foot").getByRole("button", { name: "Stop", exact: true }).waitFor();
   await page.locator(".pane textarea").fill("more");
   await page.locator(".pane-foot").getByRole("button", { name: "Queue", exact: true }).waitFor();
-  expect(await page.getByRole("button", { name: "Steer", exact: true }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("button", { name: "Steer", exact: true }).count()).toBe(0);
   await expect
     .poll(async () => {
       await page.locator(".pane textarea").fill("more");

@@ -39,7 +39,7 @@ async function renewSubscription({ endpoint, p256dh, auth }: { endpoint: string;
 test("the user turns it on, and a test arrives", async () => {
   const { page, device } = await browser();
   await openSettings(page);
-  expect(await page.getByLabel(SWITCH).isDisabled()).toBe(true);
+  await expect.poll(() => page.getByLabel(SWITCH).isDisabled()).toBe(true);
   await page.getByText("Choose first what to be notified about.").waitFor();
   await accessible(page);
   await page.keyboard.press("Escape");
@@ -56,16 +56,16 @@ test("the switches choose the kinds, and without any it is as off", async () => 
   const { page } = await browser();
   await turnOn(page);
   const on = () => page.evaluate(readOn);
-  expect(await on()).toEqual(["done", "failed", "waiting"]);
+  await expect.poll(on).toEqual(["done", "failed", "waiting"]);
   await page.getByLabel("Notify me when a turn is done").uncheck();
   await expect.poll(on).toEqual(["waiting"]);
   await page.getByLabel("Notify me when a thread is waiting").uncheck();
   await expect.poll(on).toBeUndefined();
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(false);
+  await expect.poll(() => page.getByLabel(SWITCH).isChecked()).toBe(false);
   await expect.poll(() => keptKey(page)).toBeUndefined();
   await page.getByLabel("Notify me when a turn is done").check();
   await expect.poll(on).toEqual(["done", "failed"]);
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(true);
+  await expect.poll(() => page.getByLabel(SWITCH).isChecked()).toBe(true);
   await page.getByLabel(SWITCH).uncheck();
   await expect.poll(on).toBeUndefined();
   await expect.poll(() => keptKey(page)).toBeUndefined();
@@ -80,7 +80,7 @@ test("the subscription is renewed quietly: for another session, another key of t
   await openSettings(page);
   await page.getByRole("button", { name: "Send a test" }).click();
   await arrives(device);
-  expect(await subscription(page)).toEqual(first);
+  await expect.poll(() => subscription(page)).toEqual(first);
   await page.keyboard.press("Escape");
 
   // The session has ended without the user. The next one does not use its subscription.
@@ -174,7 +174,7 @@ test("after signing out nothing is pushed any more, and nothing of the session s
   await page.fill("#token", await stage.daemon.token());
   await page.keyboard.press("Enter");
   await openSettings(page);
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(false);
+  await expect.poll(() => page.getByLabel(SWITCH).isChecked()).toBe(false);
 });
 
 test("a subscription that its service has ended is gone from the settings, with the reason", async () => {
@@ -189,8 +189,8 @@ test("a subscription that its service has ended is gone from the settings, with 
   await openSettings(page);
   await page.getByText("The browser’s push service ended the notifications. Turn them on again.").waitFor();
   await accessible(page);
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(false);
-  expect(await subscription(page)).toBeNull();
+  await expect.poll(() => page.getByLabel(SWITCH).isChecked()).toBe(false);
+  await expect.poll(() => subscription(page)).toBeNull();
   await page.getByLabel(SWITCH).check();
   await page.getByRole("button", { name: "Send a test" }).click();
   await expect.poll(() => service.received.length).toBe(1);
@@ -227,13 +227,13 @@ test("what goes wrong is a sentence at the switch, and leaves nothing half done"
   await page.getByLabel(SWITCH).click();
   await page.getByRole("alert").filter({ hasText: "This browser stores nothing for acpd" }).waitFor();
   await accessible(page);
-  expect(await subscription(page)).toBeNull();
+  await expect.poll(() => subscription(page)).toBeNull();
   await page.reload();
   await turnOn(page);
   service.status = 500;
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByRole("alert").filter({ hasText: "The test was not delivered" }).waitFor();
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(true);
+  await expect.poll(() => page.getByLabel(SWITCH).isChecked()).toBe(true);
   // The user has withdrawn the permission in the browser.
   await page.context().clearPermissions();
   await page.reload();

@@ -27,7 +27,7 @@ test("a turn that ends while no page is open is shown, and a press opens its thr
   const { page, device } = await browser({ size: PHONE });
   await turnOn(page);
   await shoot(page, "push-settings-phone");
-  expect(await beyond(page)).toEqual([]);
+  await expect.poll(() => beyond(page)).toEqual([]);
   await page.close();
   const id = await startThread(stage, other, "say hello", { name: "Heron" });
   const pushed = await arrives(device);
@@ -36,7 +36,7 @@ test("a turn that ends while no page is open is shown, and a press opens its thr
     { title: "Heron is done", body: "fake has finished.", tag: id, requireInteraction: false, buttons: [] },
   ]);
   expect(await device.press(id)).toEqual([`/threads/${id}`]);
-  expect(await device.shown()).toEqual([]);
+  await expect.poll(() => device.shown()).toEqual([]);
   // The next one takes the place of the last.
   await other.call("turn/start", { threadId: id, text: "say again; error message='out of credits'" });
   expect(await arrives(device, 2)).toMatchObject({ type: "failed", status: "failed" });
@@ -58,7 +58,7 @@ test("a command is allowed by a press on the notification, and the log says who 
   await device.push(text!);
   await expect.poll(() => device.shown()).toHaveLength(1);
   expect(await device.press(id, "Allow once")).toEqual([]);
-  expect(await device.shown()).toEqual([]);
+  await expect.poll(() => device.shown()).toEqual([]);
   expect(await answered(id)).toEqual(["allowed", { kind: "client", client: "acpd-web", principal: "owner" }]);
 
   const second = await waiting("Reader", "kind=read path=/etc/hostname");
@@ -130,14 +130,14 @@ test("a press that comes too late, after a sign-out, or without the daemon says 
   const first = await late("First");
   await answerElsewhere(first);
   await device.press(first, "Allow once");
-  expect(await shownOf(first)).toEqual([{ title: "First", body: "Already answered.", tag: first, requireInteraction: false, buttons: [] }]);
+  await expect.poll(() => shownOf(first)).toEqual([{ title: "First", body: "Already answered.", tag: first, requireInteraction: false, buttons: [] }]);
   expect(await device.press(first)).toEqual([`/threads/${first}#question`]);
-  expect(await shownOf(first)).toEqual([]);
+  await expect.poll(() => shownOf(first)).toEqual([]);
 
   const second = await late("Second");
   stage.cable.cut();
   await device.press(second, "Allow once");
-  expect(await shownOf(second)).toMatchObject([{ title: "Second", body: "Couldn’t answer: the daemon is unreachable." }]);
+  await expect.poll(() => shownOf(second)).toMatchObject([{ title: "Second", body: "Couldn’t answer: the daemon is unreachable." }]);
   stage.cable.mend();
   // The notification of an error has no buttons: the question has to be opened.
   await answerElsewhere(second);
@@ -145,7 +145,7 @@ test("a press that comes too late, after a sign-out, or without the daemon says 
   const third = await late("Third");
   await stage.daemon.run("token", "revoke", "phone");
   await device.press(third, "Reject");
-  expect(await shownOf(third)).toMatchObject([{ title: "Third", body: expect.stringContaining("your session has ended") }]);
+  await expect.poll(() => shownOf(third)).toMatchObject([{ title: "Third", body: expect.stringContaining("your session has ended") }]);
 });
 
 test("an answer that takes long does not touch the notification of the thread's next question", async () => {
@@ -163,7 +163,7 @@ test("an answer that takes long does not touch the notification of the thread's 
   await expect.poll(() => device.shown()).toMatchObject(next);
   // It was refused, because another client had answered.
   await device.press(id, "Allow once");
-  expect(await device.shown()).toMatchObject(next);
+  await expect.poll(() => device.shown()).toMatchObject(next);
   // It is accepted.
   await device.hold(id);
   const later = { ...JSON.parse(service.received[1]!.text), name: "Later" } as { question: { requestId: string } };
@@ -172,7 +172,7 @@ test("an answer that takes long does not touch the notification of the thread's 
   await expect.poll(() => device.shown()).toMatchObject([{ title: "Later is waiting for approval" }]);
   await device.press(id, "Allow once");
   expect((await answered(id))[0]).toBe("allowed");
-  expect(await device.shown()).toMatchObject([{ title: "Later is waiting for approval", buttons: ["Allow once", "Reject"] }]);
+  await expect.poll(() => device.shown()).toMatchObject([{ title: "Later is waiting for approval", buttons: ["Allow once", "Reject"] }]);
 });
 
 test("what is no message of the daemon still shows a notification, and has no buttons", async () => {
@@ -213,7 +213,7 @@ test("the page itself is silent meanwhile, and still tells screen readers", asyn
   await page.keyboard.press("Escape");
   await waiting("Quiet", "kind=execute command='make quiet'");
   await expect.poll(() => page.locator("[aria-live]").allInnerTexts()).toContain("Quiet is waiting for approval");
-  expect(await notes()).toEqual([]);
+  await expect.poll(notes).toEqual([]);
   await openSettings(page);
   await page.getByLabel(SWITCH).uncheck();
   await page.keyboard.press("Escape");

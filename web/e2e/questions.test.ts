@@ -45,18 +45,18 @@ for (const [name, size] of Object.entries({ phone: PHONE, "zoom 200 %": { width:
     const page = await stage.page({ size });
     await openThread(stage, page, id);
     await card(page).waitFor();
-    expect(await scrollers(page)).toEqual(["th-subject"]);
+    await expect.poll(() => scrollers(page)).toEqual(["th-subject"]);
     for (const button of await card(page).locator(".th-answers button").all()) {
-      expect(await isInSight(button)).toBe(true);
+      await expect.poll(() => isInSight(button)).toBe(true);
     }
-    expect(await isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
+    await expect.poll(() => isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
     await shoot(page, `question-sheet-${size.width}`);
     await accessible(page);
     // The conversation is there on request, and the question stays announced.
     await page.getByRole("button", { name: "Show the conversation" }).click();
     await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("th-folded");
     await page.locator(".virtual-line").first().waitFor();
-    expect(await isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
+    await expect.poll(() => isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
     await accessible(page);
     await page.keyboard.press("Enter");
     await expect.poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-question"))).toBe(true);
@@ -72,11 +72,11 @@ test("the buttons of a form are in sight, and its fields scroll", async () => {
   const page = await stage.page({ size: { width: 640, height: 320 } });
   await openThread(stage, page, id);
   await card(page).waitFor();
-  expect(await scrollers(page)).toEqual(["th-subject"]);
+  await expect.poll(() => scrollers(page)).toEqual(["th-subject"]);
   const name = card(page).getByLabel(/Name/);
-  expect(await isInSight(name)).toBe(false);
-  expect(await isInSight(answer(page, "Send answer"))).toBe(true);
-  expect(await isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
+  await expect.poll(() => isInSight(name)).toBe(false);
+  await expect.poll(() => isInSight(answer(page, "Send answer"))).toBe(true);
+  await expect.poll(() => isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
   // A field that is wrong is scrolled to.
   await answer(page, "Send answer").click();
   await expect.poll(() => isInSight(name)).toBe(true);
@@ -91,9 +91,9 @@ test("in a wide window the answers and Stop are in sight as well", async () => {
   await openThread(stage, page, id);
   await card(page).waitFor();
   for (const button of await card(page).locator(".th-answers button").all()) {
-    expect(await isInSight(button)).toBe(true);
+    await expect.poll(() => isInSight(button)).toBe(true);
   }
-  expect(await isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
+  await expect.poll(() => isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
   // Pressing Stop in the folded composer presses it: nothing moves below the pointer.
   await page.getByRole("button", { name: "Stop" }).click();
   await until(other, id, "idle");
@@ -109,7 +109,7 @@ test("a question that arrives while the user writes is answered by one click, an
     await other.call("turn/start", { threadId: id, text: "permission kind=execute command=make" });
     await answer(page, "Allow once").click();
     await until(other, id, "idle");
-    expect(await page.locator(".pane textarea").inputValue()).toBe("half a thought");
+    await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("half a thought");
     await page.locator(".pane textarea").fill("");
   }
 });
@@ -169,7 +169,7 @@ test("Esc leaves the composer, and Esc Esc stops the agent", async () => {
   await page.locator(".toast", { hasText: "Press Esc again" }).waitFor();
   await page.keyboard.press("Escape");
   await until(other, id, "idle");
-  expect(await page.locator(".pane textarea").inputValue()).toBe("half a thought");
+  await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("half a thought");
 });
 
 test("a new thread's prompt and a half-filled form survive other views, a reload, and are in a second tab", async () => {
@@ -178,10 +178,10 @@ test("a new thread's prompt and a half-filled form survive other views, a reload
   await page.getByRole("link", { name: "Archive" }).click();
   await page.locator(".page").waitFor();
   await page.getByRole("link", { name: "New thread" }).click();
-  expect(await page.locator("#prompt").inputValue()).toBe("a long task");
+  await expect.poll(() => page.locator("#prompt").inputValue()).toBe("a long task");
   const tab = await page.context().newPage();
   await tab.goto(stage.url);
-  expect(await tab.locator("#prompt").inputValue()).toBe("a long task");
+  await expect.poll(() => tab.locator("#prompt").inputValue()).toBe("a long task");
   await tab.fill("#prompt", "a longer task");
   await expect.poll(() => page.locator("#prompt").inputValue()).toBe("a longer task");
 
@@ -213,8 +213,8 @@ test("a picture goes along with the first prompt", async () => {
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.locator(".virtual-line", { hasText: "2 blocks" }).first().waitFor();
   await page.locator(".side-new").click();
-  expect(await page.locator("#prompt").inputValue()).toBe("");
-  expect(await page.getByRole("list", { name: "Attached" }).count()).toBe(0);
+  await expect.poll(() => page.locator("#prompt").inputValue()).toBe("");
+  await expect.poll(() => page.getByRole("list", { name: "Attached" }).count()).toBe(0);
 });
 
 test("a message into a connection that is lost says that the page reconnects", async () => {

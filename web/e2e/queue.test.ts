@@ -39,7 +39,7 @@ test("what waits is read, edited and put in order on every device, and after a r
   const phone = await stage.page({ size: PHONE });
   await phone.goto(`${stage.url}/threads/${id}`);
   await queue(phone).getByText("say the second").waitFor();
-  expect(await texts(phone)).toEqual(["say the first", "say the second"]);
+  await expect.poll(() => texts(phone)).toEqual(["say the first", "say the second"]);
   await shoot(phone, "queue-phone");
   await accessible(phone);
   await queue().getByRole("button", { name: "Edit" }).first().click();
@@ -50,10 +50,10 @@ test("what waits is read, edited and put in order on every device, and after a r
   await expect.poll(() => texts(phone)).toEqual(["say the second", "say it better"]);
   await page.reload();
   await queue().getByText("say it better").waitFor();
-  expect(await texts()).toEqual(["say the second", "say it better"]);
+  await expect.poll(texts).toEqual(["say the second", "say it better"]);
   await shoot(page, "queue-desktop");
   await queue(phone).getByRole("button", { name: "Remove" }).first().click();
-  await expect.poll(() => texts()).toEqual(["say it better"]);
+  await expect.poll(texts).toEqual(["say it better"]);
   await phone.close();
 });
 
@@ -62,7 +62,7 @@ test("Stop pauses the queue, and the user continues or clears it", async () => {
   await page.locator(".pane-foot").getByRole("button", { name: "Stop", exact: true }).click();
   await until(other, id, "idle");
   await queue().getByText("Queue paused · 2 waiting").waitFor();
-  expect(await page.locator(".th-agent").count(), "nothing was started").toBe(0);
+  await expect.poll(() => page.locator(".th-agent").count(), { message: "nothing was started" }).toBe(0);
   await button("Send next").click();
   await page.locator(".th-agent", { hasText: "the second" }).last().waitFor();
   await expect.poll(() => queue().count()).toBe(0);
@@ -76,7 +76,7 @@ test("a paused queue is cleared, and nothing of it is sent", async () => {
   await expect.poll(() => queue().count()).toBe(0);
   const { thread } = await other.call("thread/read", { threadId: id });
   expect([thread.status, thread.queuedTurnIds]).toEqual(["idle", []]);
-  expect(await page.locator(".th-user").allInnerTexts()).toHaveLength(1);
+  await expect.poll(() => page.locator(".th-user").allInnerTexts()).toHaveLength(1);
 });
 
 test("an agent that does not stop can be ended", async () => {
@@ -86,7 +86,7 @@ test("an agent that does not stop can be ended", async () => {
   await page.getByRole("button", { name: "Stop now" }).click();
   await until(other, id, "idle");
   await page.locator(".th-turn-stop", { hasText: "Stopped" }).waitFor();
-  expect(await page.locator(".th-turn-error").count(), "the user's stop is no failure").toBe(0);
+  await expect.poll(() => page.locator(".th-turn-error").count(), { message: "the user's stop is no failure" }).toBe(0);
 });
 
 test("a turn that failed is tried again or edited", async () => {
@@ -116,7 +116,7 @@ test("a prompt with a picture is edited with it, also after a reload; so is one 
     await page.reload();
     await page.getByRole("button", { name: "Edit and resend" }).click();
     await attached.waitFor();
-    expect(await page.locator(".pane textarea").inputValue()).toBe(text);
+    await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe(text);
     await page.getByRole("button", { name: /^Remove image/ }).click();
     await page.locator(".pane textarea").fill("");
   }
@@ -184,7 +184,7 @@ test("a thread tells the same story live and after a reload: notices, and who al
   await error.getByText("What the agent wrote before it ended").click();
   await error.locator("pre", { hasText: "crash" }).waitFor();
   await error.getByText("What the agent wrote before it ended").click();
-  expect(await page.locator(".th-notice", { hasText: "exited" }).count()).toBe(0);
+  await expect.poll(() => page.locator(".th-notice", { hasText: "exited" }).count()).toBe(0);
   await page.locator(".th-decision", { hasText: "Allowed by owner (web)" }).waitFor();
   const story = () => page.locator(".virtual-line").allTextContents();
   await expect.poll(async () => (await story()).filter((line) => line.includes("Failed")).length).toBe(1);

@@ -51,7 +51,7 @@ for (const width of [390, 320]) {
     const page = await stage.page({ size: { width, height: 700 } });
     const fits = async (name: string) => {
       await shoot(page, `room-${width}-${name}`);
-      expect(await beyond(page), name).toEqual([]);
+      await expect.poll(() => beyond(page), { message: name }).toEqual([]);
     };
     await page.locator(".home-form").waitFor();
     await fits("new-thread");
@@ -63,11 +63,11 @@ for (const width of [390, 320]) {
     await openThread(stage, page, asking);
     await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
     await fits("approval");
-    expect(await page.locator(".pane").evaluate(covered)).toEqual([]);
+    await expect.poll(() => page.locator(".pane").evaluate(covered)).toEqual([]);
     await openThread(stage, page, talk);
     await page.locator(".th-agent pre").first().waitFor();
-    expect(await page.locator(".pane .th-copy:visible").count()).toBeGreaterThan(2);
-    expect(await page.locator(".pane").evaluate(covered)).toEqual([]);
+    await expect.poll(() => page.locator(".pane .th-copy:visible").count()).toBeGreaterThan(2);
+    await expect.poll(() => page.locator(".pane").evaluate(covered)).toEqual([]);
     await openThread(stage, page, running);
     await page.locator(".pane textarea").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor();
@@ -97,7 +97,7 @@ for (const width of [390, 320]) {
     await openThread(stage, page, running);
     const options = page.locator(".th-composer-options");
     await expect.poll(() => options.getAttribute("data-more")).toBe("end");
-    expect(await options.evaluate((at) => getComputedStyle(at).maskImage)).toContain("gradient");
+    await expect.poll(() => options.evaluate((at) => getComputedStyle(at).maskImage)).toContain("gradient");
     await options.evaluate((at) => at.scrollTo(at.scrollWidth, 0));
     await expect.poll(() => options.getAttribute("data-more")).toBe("start");
   });
@@ -106,7 +106,7 @@ for (const width of [390, 320]) {
     const page = await stage.page({ size: { width, height: 700 }, signIn: false });
     const fits = async (name: string) => {
       await shoot(page, `room-${width}-${name}`);
-      expect(await beyond(page), name).toEqual([]);
+      await expect.poll(() => beyond(page), { message: name }).toEqual([]);
     };
     await page.locator("#token").waitFor();
     await fits("sign-in");

@@ -44,9 +44,9 @@ for (const dark of [false, true]) {
     await accessible(page);
     await answer(page, "Builder", "Allow once").click();
     await row(page, "Builder").locator(".row-question").waitFor({ state: "detached" });
-    expect(await told(one)).toContain("allowed");
+    await expect.poll(() => told(one)).toContain("allowed");
     await answer(page, "Reader", "Reject").click();
-    expect(await told(two)).toContain("rejected");
+    await expect.poll(() => told(two)).toContain("rejected");
     await page.context().close();
   });
 }
@@ -65,11 +65,11 @@ test("the digits of the card answer the row that has the focus, which moves to t
   // Nothing is answered in the moment in which rows move.
   await expect.poll(() => answer(page, "By key one", "Reject").getAttribute("aria-disabled")).toBeNull();
   await page.keyboard.press(digit!);
-  expect(await told(one)).toContain("rejected");
+  await expect.poll(() => told(one)).toContain("rejected");
   await expect.poll(() => page.evaluate(() => document.activeElement?.closest("[data-thread]")?.getAttribute("data-thread"))).toBe(two);
   await expect.poll(() => answer(page, "By key two", "Allow once").getAttribute("aria-disabled")).toBeNull();
   await page.keyboard.press("1");
-  expect(await told(two)).toContain("allowed");
+  await expect.poll(() => told(two)).toContain("allowed");
 });
 
 const LONG = `echo ${"x".repeat(500)}`;
@@ -80,8 +80,8 @@ for (const [name, command] of Object.entries(TRICKS)) {
     const id = await waiting(`Trick ${name}`, `kind=execute command=${command}`);
     const page = await stage.page();
     await answer(page, `Trick ${name}`, "Open").waitFor();
-    expect(await row(page, `Trick ${name}`).getByRole("button", { name: "Allow" }).count()).toBe(0);
-    expect(await row(page, `Trick ${name}`).locator(".row-question").innerText()).not.toMatch(/[\n\u202E\u200B]/);
+    await expect.poll(() => row(page, `Trick ${name}`).getByRole("button", { name: "Allow" }).count()).toBe(0);
+    await expect.poll(() => row(page, `Trick ${name}`).locator(".row-question").innerText()).not.toMatch(/[\n\u202E\u200B]/);
     await row(page, `Trick ${name}`).locator(".row-link").press("1");
     await answer(page, `Trick ${name}`, "Open").click();
     await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("data-question") != null)).toBe(true);
@@ -134,11 +134,11 @@ for (const place of ["home", "drawer"]) {
     await shoot(page, `rows-swipe-${place}`);
     expect((await other.call("thread/read", { threadId: one })).thread.status).toBe("waiting");
     await lift();
-    expect(await told(one)).toContain("allowed");
+    await expect.poll(() => told(one)).toContain("allowed");
     // Then the other row moves, and takes answers only after a while.
     await right.found.locator(".row-question").waitFor({ state: "detached" });
     await drag(page, (await at(`Left ${place}`)).point, LEFT);
-    expect(await told(two)).toContain("rejected");
+    await expect.poll(() => told(two)).toContain("rejected");
     await accessible(page);
     // A swipe opens nothing.
     expect(new URL(page.url()).pathname).toBe("/");
@@ -173,7 +173,7 @@ test("who may only look on sees what is asked, and no answers", async () => {
   const token = (await stage.daemon.run("token", "create", "--name", "eve", "--role", "observer")).trim();
   const page = await stage.page({ token });
   await row(page, "Looked at").locator(".row-question").waitFor();
-  expect(await row(page, "Looked at").locator(".row-answers").count()).toBe(0);
+  await expect.poll(() => row(page, "Looked at").locator(".row-answers").count()).toBe(0);
 });
 
 test("a notification says what is asked, and opens the request", async () => {

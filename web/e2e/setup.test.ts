@@ -75,8 +75,8 @@ test("by keyboard alone: install, sign in, first answer", async () => {
   await page.getByRole("button", { name: "Sign in to Looped with API key" }).waitFor();
   // The card alone says it, and has the only button.
   await page.locator(".th-turn-stop", { hasText: "Waiting for sign-in" }).waitFor();
-  expect(await page.locator(".pane").innerText()).not.toContain("to continue");
-  expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(1);
+  await expect.poll(() => page.locator(".pane").innerText()).not.toContain("to continue");
+  await expect.poll(() => page.getByRole("button", { name: "Try again" }).count()).toBe(1);
   await shoot(page, "setup-sign-in-desktop");
   await accessible(page);
   await tabTo(page, '[aria-label="Sign in to Looped with API key"]');
@@ -147,7 +147,7 @@ test("a check says that an agent starts but is not signed in", async () => {
   await shoot(page, "agents-signed-out");
   await accessible(page);
   await page.getByRole("link", { name: "New thread", exact: true }).click();
-  expect(await page.locator("#prompt").inputValue()).toBe("");
+  await expect.poll(() => page.locator("#prompt").inputValue()).toBe("");
   await page.locator(".side-list .row").first().click();
   await page.getByRole("heading", { name: "Sign in to fake" }).waitFor();
 });
@@ -164,7 +164,7 @@ test("a folder is found by typing: completion, home directory, repositories, and
   await option("projects").waitFor();
   await field.press("ArrowDown");
   await field.press("Enter");
-  expect(await field.inputValue()).toBe(`${root}/projects/`);
+  await expect.poll(() => field.inputValue()).toBe(`${root}/projects/`);
   await option("alpha Git").waitFor();
   await page.keyboard.type("al");
   await expect.poll(() => page.locator("[role=option]").allInnerTexts()).toEqual(["alpha\nGit", "alps"]);
@@ -212,8 +212,8 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     await dialog.getByRole("button", { name: "gamma" }).click();
     await dialog.getByText("No folders in it.").waitFor();
     await dialog.getByRole("button", { name: "Use this folder" }).click();
-    expect(await page.locator("#folder").inputValue()).toBe(`${root}/projects/gamma`);
-    expect(await page.evaluate(() => location.pathname)).toBe("/");
+    await expect.poll(() => page.locator("#folder").inputValue()).toBe(`${root}/projects/gamma`);
+    await expect.poll(() => page.evaluate(() => location.pathname)).toBe("/");
   });
 }
 
@@ -249,8 +249,8 @@ test("the first key in an idle thread starts its agent", async () => {
   await page.keyboard.press("Enter");
   await page.locator(".th-agent", { hasText: "ready" }).waitFor();
   // Nothing came twice, and nothing was lost.
-  expect(await page.locator(".th-user").allInnerTexts()).toHaveLength(2);
-  expect(await page.locator(".th-turn-end").count()).toBe(2);
+  await expect.poll(() => page.locator(".th-user").allInnerTexts()).toHaveLength(2);
+  await expect.poll(() => page.locator(".th-turn-end").count()).toBe(2);
 });
 
 test("an agent that cannot start while the user writes is a line, and no failed turn", async () => {
@@ -260,7 +260,7 @@ test("an agent that cannot start while the user writes is a line, and no failed 
   await page.locator(".th-agent", { hasText: "hello" }).waitFor();
   await page.locator(".pane textarea").press("x");
   await page.locator(".th-notice", { hasText: "exited with code 7" }).first().waitFor();
-  expect(await page.locator(".th-turn-end").allInnerTexts()).toEqual([expect.stringContaining("Done")]);
-  expect(await page.locator(".pane textarea").inputValue()).toBe("x");
+  await expect.poll(() => page.locator(".th-turn-end").allInnerTexts()).toEqual([expect.stringContaining("Done")]);
+  await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("x");
   await page.locator(".pane .live-idle").first().waitFor();
 });

@@ -75,10 +75,10 @@ test("a user shares a thread in the dialog, and a reader without a token reads i
   expect(kept).not.toContain(secret);
   // Nothing to write with, nothing to go to.
   for (const absent of [".th-composer-area", "#sidebar", ".drawer-button", ".th-go-on", ".banner"]) {
-    expect(await page.locator(absent).count(), absent).toBe(0);
+    await expect.poll(() => page.locator(absent).count(), { message: absent }).toBe(0);
   }
   await page.locator(".view-head").getByRole("button", { name: "More about To be read" }).click();
-  expect(await page.getByRole("menuitem").allInnerTexts()).toEqual(["Copy as Markdown", "Export…", "Print…"]);
+  await expect.poll(() => page.getByRole("menuitem").allInnerTexts()).toEqual(["Copy as Markdown", "Export…", "Print…"]);
   await page.getByRole("menuitem", { name: "Export…" }).click();
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Markdown" }).click()]);
   expect(download.suggestedFilename()).toBe("To be read.md");
@@ -86,7 +86,7 @@ test("a user shares a thread in the dialog, and a reader without a token reads i
     await page.keyboard.press(key);
   }
   expect(page.url()).toContain(`/threads/${id}#shared=`);
-  expect(await page.getByRole("dialog").count()).toBe(0);
+  await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
   // The reader follows along, also after a reload.
   await page.reload();
   await note(page).waitFor();
@@ -99,7 +99,7 @@ test("a user shares a thread in the dialog, and a reader without a token reads i
   // Revoked in the dialog: the open page says so, and so does the link.
   await dialog.getByRole("button", { name: /^Revoke for Bob/ }).click();
   await page.getByRole("alert").filter({ hasText: "This link has expired or was revoked." }).waitFor();
-  expect(await page.locator("#token").count()).toBe(0);
+  await expect.poll(() => page.locator("#token").count()).toBe(0);
   await accessible(page);
   const again = await read(url);
   await again.page.getByRole("alert").filter({ hasText: "This link has expired or was revoked." }).waitFor();
@@ -113,14 +113,14 @@ test("a reader on a phone sees a question that waits, without buttons", async ()
   // The conversation stays in sight until the reader wants to see the question.
   await page.locator(".th-user").first().waitFor();
   const question = page.locator("[data-question]");
-  expect(await question.count()).toBe(0);
+  await expect.poll(() => question.count()).toBe(0);
   await page.getByRole("button", { name: /Waiting for an answer: / }).click();
   await question.waitFor();
   await question.getByText("make install").first().waitFor();
   await question.getByText("Waiting for an answer.").waitFor();
-  expect(await question.locator(".th-answers, .button.primary, .button.danger").count()).toBe(0);
-  expect(await page.getByRole("button", { name: /Allow|Reject|Stop/ }).count()).toBe(0);
-  expect(await beyond(page)).toEqual([]);
+  await expect.poll(() => question.locator(".th-answers, .button.primary, .button.danger").count()).toBe(0);
+  await expect.poll(() => page.getByRole("button", { name: /Allow|Reject|Stop/ }).count()).toBe(0);
+  await expect.poll(() => beyond(page)).toEqual([]);
   await accessible(page);
   await shoot(page, "shared-question-phone");
   const read_ = await other.call("thread/read", { threadId: id, includeTurns: true });
@@ -159,7 +159,7 @@ test("a link signs nobody out: two links and the user's own pages are open side 
   }
   await user.reload();
   await user.locator("#sidebar").waitFor();
-  expect(await note(user).count()).toBe(0);
+  await expect.poll(() => note(user).count()).toBe(0);
   // In a tab that shows acpd already, only the end of the address changes.
   await user.goto(known.url);
   await note(user).waitFor();

@@ -66,14 +66,14 @@ test("a thread of 10,000 items opens within a second of work, and has few of the
   const page = await stage.page();
   const { work, lines } = await firstPicture(page, id, "number 4999", "10,000 items");
   const height = () => page.getByRole("feed").evaluate((el) => el.scrollHeight);
-  expect(await height()).toBeGreaterThan(20_000);
+  await expect.poll(height).toBeGreaterThan(20_000);
   expect(lines).toBeLessThan(100);
   expect(work).toBeLessThan(1);
   await page.getByRole("feed").focus();
   // The daemon sends a turn of this size in pages, and one key loads all of them.
   await page.keyboard.press("Home");
   await page.locator(".virtual-line", { hasText: "number 0" }).first().waitFor();
-  expect(await height()).toBeGreaterThan(100_000);
+  await expect.poll(height).toBeGreaterThan(100_000);
   await page.keyboard.press("End");
   await page.locator(".virtual-line", { hasText: "number 4999" }).first().waitFor();
 });
@@ -123,7 +123,7 @@ test("300 turns of 9 items have their first picture after half a second of work,
   await page.locator(".virtual-line", { hasText: "begin" }).first().waitFor();
   await page.keyboard.press("End");
   await expect.poll(() => page.getByRole("feed").evaluate((el) => el.scrollTop)).toBeGreaterThan(30_000);
-  expect(await page.locator(".virtual-line").count()).toBeLessThan(100);
+  await expect.poll(() => page.locator(".virtual-line").count()).toBeLessThan(100);
   const folded = await scrollUp(page, 240);
   // The same with the work of the last turns open.
   await page.keyboard.press("End");
@@ -187,7 +187,7 @@ test("older turns are loaded as one goes up, and nothing moves", async () => {
   const page = await stage.page();
   await openThread(stage, page, id);
   await page.locator(".virtual-line", { hasText: "turn 25 says" }).first().waitFor();
-  expect(await page.locator(".virtual-line", { hasText: "first of all" }).count()).toBe(0);
+  await expect.poll(() => page.locator(".virtual-line", { hasText: "first of all" }).count()).toBe(0);
   await page.getByRole("feed").focus();
   for (let n = 0; n < 60 && (await page.locator(".virtual-line", { hasText: "first of all" }).count()) === 0; n++) {
     await page.keyboard.press("Home");

@@ -77,7 +77,7 @@ test("from an empty home to the first answer on a phone", async () => {
     await page.waitForURL("**/threads/*");
     // The agent's last words; its work before them is one line.
     await page.locator(".th-agent").last().waitFor();
-    expect(await page.locator(".th-agent").last().innerText()).not.toBe("");
+    await expect.poll(() => page.locator(".th-agent").last().innerText()).not.toBe("");
     await expect.poll(() => beyond(page)).toEqual([]);
     await page.goto(new URL("/docs/", link).href);
     await page.getByRole("heading", { level: 1 }).waitFor();

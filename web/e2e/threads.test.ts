@@ -28,11 +28,11 @@ test("the list shows who waits, runs, has failed and is idle, with agent, worksp
   await expect.poll(() => mark("Waiting one").getAttribute("aria-label")).toBe("waiting for approval");
   await expect.poll(() => mark("Running one").getAttribute("aria-label")).toBe("running");
   await expect.poll(() => mark("Failed one").getAttribute("aria-label"), { timeout: 10_000 }).toBe("Last turn failed");
-  expect(await mark("Failed one").getAttribute("title")).toBe("Last turn failed");
-  expect(await row(page, "Failed one").innerText()).toMatch(/Last turn failed · fake · work/);
+  await expect.poll(() => mark("Failed one").getAttribute("title")).toBe("Last turn failed");
+  await expect.poll(() => row(page, "Failed one").innerText()).toMatch(/Last turn failed · fake · work/);
   await expect.poll(() => mark("Idle one").getAttribute("aria-label")).toBe("idle");
-  expect(await row(page, "Idle one").innerText()).toMatch(/fake · work/);
-  expect(await row(page, "Idle one").locator("time").innerText()).toBe("now");
+  await expect.poll(() => row(page, "Idle one").innerText()).toMatch(/fake · work/);
+  await expect.poll(() => row(page, "Idle one").locator("time").innerText()).toBe("now");
   const first = await page.locator(".side-list section").first().getAttribute("aria-label");
   expect(first).toBe("Waiting for you");
   await shoot(page, "threads-desktop");
@@ -52,7 +52,7 @@ test("what ends while nobody looks is unread, until it is looked at", async () =
   await expect.poll(() => unread.count()).toBe(0);
   await page.goto(stage.url);
   await row(page, "Idle one").waitFor();
-  expect(await unread.count()).toBe(0);
+  await expect.poll(() => unread.count()).toBe(0);
 });
 
 test("the history is searched; a hit leads to its place", async () => {
@@ -62,7 +62,7 @@ test("the history is searched; a hit leads to its place", async () => {
   await page.fill("#search", "heron");
   const hit = page.locator(".row-link.is-hit", { hasText: "Agent:" }).first();
   await hit.waitFor();
-  expect(await hit.locator("mark").innerText()).toBe("heron");
+  await expect.poll(() => hit.locator("mark").innerText()).toBe("heron");
   await shoot(page, "search-desktop");
   await accessible(page);
   await hit.click();
@@ -81,13 +81,13 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
   await page.fill("#prompt", "say it begins");
   await page.locator("#prompt").press("Enter");
   await page.locator(".home-form [role=alert]", { hasText: "absolute path" }).waitFor();
-  expect(await page.locator("#folder").getAttribute("aria-invalid")).toBe("true");
+  await expect.poll(() => page.locator("#folder").getAttribute("aria-invalid")).toBe("true");
   await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("folder");
   await page.fill("#folder", "/not/there");
   await page.locator("#folder").press("Enter");
   await page.locator(".home-form [role=alert]", { hasText: "No such folder on" }).waitFor();
-  expect(await page.locator("#folder").getAttribute("aria-invalid")).toBe("true");
-  expect(await page.locator("#prompt").inputValue()).toBe("say it begins");
+  await expect.poll(() => page.locator("#folder").getAttribute("aria-invalid")).toBe("true");
+  await expect.poll(() => page.locator("#prompt").inputValue()).toBe("say it begins");
   await page.fill("#folder", stage.daemon.work);
   await page.getByText("More options").click();
   await page.fill("#name", "From the page");
@@ -95,10 +95,10 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.waitForURL(/\/threads\//);
   await page.locator(".virtual-line", { hasText: "it begins" }).last().waitFor();
-  expect(await page.locator(".pane h1").innerText()).toBe("From the page");
+  await expect.poll(() => page.locator(".pane h1").innerText()).toBe("From the page");
   // The agent's options are known now: the next thread can start in another mode, with other options.
   await page.locator(".side-new").click();
-  expect(await page.locator("#prompt").inputValue()).toBe("");
+  await expect.poll(() => page.locator("#prompt").inputValue()).toBe("");
   await page.getByText("More options").click();
   await page.selectOption("#mode", "code");
   await page.selectOption("#option-model", "fake-large");
@@ -132,7 +132,7 @@ test("a thread is renamed", async () => {
   await accessible(page);
   await page.keyboard.press("Enter");
   await row(page, "Another name").waitFor();
-  expect(await row(page, "Another name").locator(".row-name").innerText()).toBe("Another name");
+  await expect.poll(() => row(page, "Another name").locator(".row-name").innerText()).toBe("Another name");
 });
 
 test("a thread is forked, and the fork goes on by itself", async () => {
@@ -170,7 +170,7 @@ test("a deletion can be undone, and is carried out otherwise", async () => {
   await row(page, "Idle one").waitFor();
   await pick(page, "Idle one", "Delete");
   await expect.poll(() => row(page, "Idle one").count()).toBe(0);
-  expect(await page.locator(".archived", { hasText: "Idle one" }).count()).toBe(0);
+  await expect.poll(() => page.locator(".archived", { hasText: "Idle one" }).count()).toBe(0);
   await shoot(page, "delete-desktop");
   const gone = () =>
     other.call("thread/read", { threadId: id }).then(
@@ -192,7 +192,7 @@ test("a thread that is opening shows its name and place from the list", async ()
   await row(slow, "Running one").locator("a").click();
   await slow.locator(".pane h1", { hasText: "Running one" }).waitFor();
   await slow.locator(".skeleton").waitFor();
-  expect(await slow.locator(".view-sub").innerText()).toBe("fake · work");
+  await expect.poll(() => slow.locator(".view-sub").innerText()).toBe("fake · work");
   await shoot(slow, "opening-desktop");
   await accessible(slow);
 });
@@ -201,14 +201,14 @@ test("the drawer is made for thumbs: it can be closed, shows no keys, and nothin
   const phone = await stage.page({ size: PHONE });
   await phone.locator(".drawer-button").click();
   await row(phone, "Running one").waitFor();
-  expect(await phone.locator(".search kbd").count()).toBe(0);
+  await expect.poll(() => phone.locator(".search kbd").count()).toBe(0);
   const small = () =>
     phone.locator("#sidebar").evaluate((side) =>
       [...side.querySelectorAll("a, button, input, select")]
         .filter((at) => at.checkVisibility() && at.getBoundingClientRect().height < 40)
         .map((at) => `${at.className} ${at.getBoundingClientRect().height}`),
     );
-  expect(await small()).toEqual([]);
+  await expect.poll(small).toEqual([]);
   await phone.getByRole("button", { name: "Close the list" }).click();
   await expect.poll(() => phone.locator("#sidebar").isVisible()).toBe(false);
 });
@@ -228,15 +228,15 @@ test("the mark of waiting threads does not cover the icon of the menu", async ()
 test("the hidden skip link leaves no shadow in the corner", async () => {
   const dark = await stage.page({ dark: true });
   const shadow = () => dark.locator(".skip").evaluate((at) => getComputedStyle(at).boxShadow);
-  expect(await shadow()).toBe("none");
+  await expect.poll(shadow).toBe("none");
   await dark.locator(".skip").focus();
-  expect(await shadow()).not.toBe("none");
+  await expect.poll(shadow).not.toBe("none");
 });
 
 test("on a phone the list is a drawer", async () => {
   const phone = await stage.page({ size: PHONE });
   await phone.locator(".home-form").waitFor();
-  expect(await phone.locator("#sidebar").isVisible()).toBe(false);
+  await expect.poll(() => phone.locator("#sidebar").isVisible()).toBe(false);
   await shoot(phone, "new-thread-phone");
   await accessible(phone);
   await phone.locator(".drawer-button").click();
@@ -246,7 +246,7 @@ test("on a phone the list is a drawer", async () => {
   await row(phone, "Running one").locator("a").click();
   await phone.locator(".pane h1", { hasText: "Running one" }).waitFor();
   await expect.poll(() => phone.locator("#sidebar").isVisible()).toBe(false);
-  expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  await expect.poll(() => phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   await shoot(phone, "thread-phone");
   await accessible(phone);
 });
