@@ -16,6 +16,7 @@ use super::frame::{Ask, Frame, FrameKind, ListEntry, Listed, Question, TerminalS
 use super::item::{CommandOutput, delta_method, escaped, put_delta, shown_block, shown_text, write_text};
 use super::thread::{status_of, status_word, write_listed};
 use super::turn::{Outcome, put_error, write_turn};
+use super::turn_id::turn_id;
 use super::write::{notification, put_turn};
 use crate::fanout::LiveUpdate;
 use crate::surface::contract::Source;
@@ -190,9 +191,9 @@ impl<'a> Writer<'a> {
 
     /// Adds a notification about the turn.
     fn in_turn(&mut self, method: &'static str, kind: FrameKind, fill: impl FnOnce(&mut Object<'_>)) {
-        let turn = self.turn;
+        let (thread, turn) = (self.thread, self.turn);
         self.notify(method, kind, |params| {
-            put_turn(params, turn);
+            put_turn(params, thread, turn);
             fill(params);
         });
     }
@@ -210,7 +211,7 @@ impl<'a> Writer<'a> {
         let thread = self.thread;
         notification(&mut self.out, method, |params| {
             params.plain("threadId", thread);
-            put_turn(params, turn);
+            put_turn(params, thread, turn);
             item.with_text(|item| {
                 put_delta(params, method, item, |out| {
                     let from = out.len();
@@ -335,6 +336,7 @@ impl<'a> Writer<'a> {
 
     fn turn(&mut self, event: &Event) {
         let Some(turn) = event.turn else { return };
+        let id = turn_id(self.thread, Some(turn));
         let named = |id: &Option<String>| FrameKind::Turn(id.as_deref().map(Arc::from));
         match &event.kind {
             EventKind::TurnQueued { client_turn_id, .. } => {
@@ -345,7 +347,7 @@ impl<'a> Writer<'a> {
                 let kind = named(client_turn_id);
                 let started = Outcome::running(Some(event.at));
                 self.notify("turn/started", kind, |params| {
-                    params.with("turn", |out| write_turn(out, turn, &started, "notLoaded", |_| {}));
+                    params.with("turn", |out| write_turn(out, &id, &started, "notLoaded", |_| {}));
                 });
             }
             EventKind::TurnSettled {
@@ -363,10 +365,10 @@ impl<'a> Writer<'a> {
                     event.at,
                 );
                 if let Some(why) = &outcome.error {
-                    self.notify("error", FrameKind::Message, |params| put_error(params, turn, why));
+                    self.notify("error", FrameKind::Message, |params| put_error(params, &id, why));
                 }
                 self.notify("turn/completed", FrameKind::TurnEnded, |params| {
-                    params.with("turn", |out| write_turn(out, turn, &outcome, "notLoaded", |_| {}));
+                    params.with("turn", |out| write_turn(out, &id, &outcome, "notLoaded", |_| {}));
                 });
             }
             _ => {}

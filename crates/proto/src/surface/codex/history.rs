@@ -123,8 +123,10 @@ impl Page {
             None => items,
         };
         let limit = params.limit.unwrap_or(TURNS).clamp(1, MOST_TURNS);
+        let thread = params.thread_id;
+        let turn = params.turn_id.filter(|_| items);
         let mut page = Self {
-            turn: params.turn_id.filter(|_| items),
+            turn: turn.map(|turn| turn.of(thread)).transpose()?,
             items,
             ascending,
             view: if items {
@@ -136,7 +138,6 @@ impl Page {
             after: 0,
             before: None,
         };
-        let thread = params.thread_id;
         if let Some(turn) = page.turn {
             let anchor = params.cursor.as_ref().and_then(|cursor| cursor.get("itemId"));
             let place = match anchor.and_then(|item| item.as_str()) {
@@ -194,10 +195,12 @@ impl Page {
             let start = out.len();
             for turn in turns {
                 if self.items {
-                    next = self.write_items(out, start, turn, cwd).or(next.take());
+                    next = self
+                        .write_items(out, start, gathered.thread, turn, cwd)
+                        .or(next.take());
                 } else {
                     separate(out, start);
-                    write_history(out, turn, cwd, self.view);
+                    write_history(out, gathered.thread, turn, cwd, self.view);
                 }
             }
             out.push(b']');
@@ -207,7 +210,14 @@ impl Page {
     }
 
     /// Writes the items of a turn. Returns the cursor of the next page of this turn.
-    fn write_items(&self, out: &mut Vec<u8>, start: usize, turn: &Turn, cwd: &str) -> Option<String> {
+    fn write_items(
+        &self,
+        out: &mut Vec<u8>,
+        start: usize,
+        thread: ThreadId,
+        turn: &Turn,
+        cwd: &str,
+    ) -> Option<String> {
         let mut items = items_of(turn, cwd, ItemsView::Full);
         if self.turn.is_some() {
             items.retain(|(id, _)| match self.before {
@@ -225,7 +235,7 @@ impl Page {
         for (_, item) in &items {
             separate(out, start);
             let mut entry = Object::open(out);
-            super::write::put_turn(&mut entry, turn.id);
+            super::write::put_turn(&mut entry, thread, turn.id);
             entry.with("item", |out| out.extend_from_slice(item));
             entry.raw("startedAtMs", "null").raw("completedAtMs", "null");
             entry.close();

@@ -31,6 +31,7 @@ mod spoken;
 mod steps;
 mod thread;
 mod turn;
+mod turn_id;
 mod write;
 
 pub use frame::Frame;

@@ -1,13 +1,14 @@
 //! The params of Codex's requests that acpd reads. Other members are ignored: a client sends many that concern only
 //! Codex's own agent.
 
-use acpd_model::{ErrorCode, Failure, RawJson, ThreadId, TurnId};
+use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::settings::WantedSettings;
+use super::turn_id::NamedTurn;
 use crate::projection::text_block;
 
 /// Reads the params of a request.
@@ -61,9 +62,9 @@ pub(super) struct StartThread {
 pub(super) struct Fork {
     pub thread_id: ThreadId,
     #[serde(default)]
-    pub last_turn_id: Option<TurnId>,
+    pub last_turn_id: Option<NamedTurn>,
     #[serde(default)]
-    pub before_turn_id: Option<TurnId>,
+    pub before_turn_id: Option<NamedTurn>,
     #[serde(default)]
     pub ephemeral: bool,
     #[serde(default)]
@@ -116,7 +117,7 @@ impl List {
 pub(super) struct Pages {
     pub thread_id: ThreadId,
     #[serde(default)]
-    pub turn_id: Option<TurnId>,
+    pub turn_id: Option<NamedTurn>,
     #[serde(default)]
     pub cursor: Option<Value>,
     #[serde(default)]
@@ -136,7 +137,7 @@ pub(super) struct TurnInput {
     pub client_user_message_id: Option<String>,
     /// Only of a message for the running turn.
     #[serde(default)]
-    pub expected_turn_id: Option<TurnId>,
+    pub expected_turn_id: Option<NamedTurn>,
     #[serde(flatten)]
     pub wanted: WantedSettings,
 }
@@ -145,14 +146,14 @@ pub(super) struct TurnInput {
 #[serde(rename_all = "camelCase")]
 pub(super) struct OfTurn {
     pub thread_id: ThreadId,
-    pub turn_id: TurnId,
+    pub turn_id: NamedTurn,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Revert {
     pub thread_id: ThreadId,
-    pub before_turn_id: TurnId,
+    pub before_turn_id: NamedTurn,
 }
 
 #[derive(Debug, Deserialize)]
@@ -206,9 +207,9 @@ pub(super) enum ReviewTarget {
 pub(super) struct Queued {
     pub thread_id: ThreadId,
     #[serde(default, rename = "queuedSubmissionId")]
-    pub turn: Option<TurnId>,
+    pub turn: Option<NamedTurn>,
     #[serde(default, rename = "queuedSubmissionIds")]
-    pub order: Vec<TurnId>,
+    pub order: Vec<NamedTurn>,
     #[serde(default)]
     pub input: Vec<UserInput>,
 }

@@ -19,7 +19,8 @@ use super::call::FileUpdate;
 use super::form::{TextFields, read_fields, shown_schema};
 use super::frame::{Ask, Question};
 use super::item::shown_command;
-use super::write::{OUTSIDE, put_turn, request};
+use super::turn_id::OUTSIDE;
+use super::write::{put_turn, request};
 use crate::surface::elicitation;
 use crate::thread::Answer;
 use crate::wire::{Object, member};
@@ -83,7 +84,7 @@ pub(super) fn write_question(
     let id = Value::from(question.request.to_string()).to_string();
     let head = |params: &mut Object<'_>| {
         params.put("threadId", &thread);
-        put_turn(params, turn);
+        put_turn(params, thread, turn);
     };
     match &question.ask {
         Ask::Permission {

@@ -8,6 +8,7 @@ use super::history::{Gathering, Page, read_before};
 use super::params::{self, Cwd};
 use super::peer::Peer;
 use super::steps::{Purpose, Step};
+use super::turn_id::NamedTurn;
 use crate::surface::request::{
     Follow, FollowFrom, ForkThread, ListThreads, ListedStatus, OpenThread, Request, SearchThreads,
     StartThread, StartTurn,
@@ -220,7 +221,7 @@ impl Peer {
                     thread_id: thread,
                     before_turn_id: turn,
                 } = params::read(params)?;
-                (read_before(thread, turn), Step::RevertBefore(thread)).into()
+                (read_before(thread, turn.of(thread)?), Step::RevertBefore(thread)).into()
             }
             "settings/update" => {
                 let params::UpdateSettings {
@@ -269,14 +270,20 @@ impl Peer {
         let thread = params.thread_id;
         let turn = || {
             let missing = || Failure::invalid_params("missing field `queuedSubmissionId`");
-            params.turn.ok_or_else(missing)
+            params.turn.ok_or_else(missing)?.of(thread)
+        };
+        let all = |turns: Vec<NamedTurn>| {
+            turns
+                .into_iter()
+                .map(|turn| turn.of(thread))
+                .collect::<Result<_, _>>()
         };
         let change = |change| (Request::ChangeQueue { thread, change }, Step::Empty).into();
         Ok(match method {
             "queue/list" => (Request::ReadThread { thread, turns: None }, Step::Queue).into(),
             "queue/delete" => interrupt(thread, turn()?),
             "queue/reorder" => change(QueueChange::Arrange {
-                first: params.order,
+                first: all(params.order)?,
                 paused: None,
             }),
             "queue/update" => change(QueueChange::Edit {
@@ -284,7 +291,7 @@ impl Peer {
                 input: params::blocks(&params.input)?,
             }),
             _ => change(QueueChange::Arrange {
-                first: params.turn.into_iter().collect(),
+                first: all(params.turn.into_iter().collect())?,
                 paused: Some(false),
             }),
         })
@@ -296,7 +303,7 @@ impl Peer {
                 thread_id: thread,
                 turn_id: turn,
             } = params::read(params)?;
-            return Ok(interrupt(thread, turn));
+            return Ok(interrupt(thread, turn.of(thread)?));
         }
         let params: params::TurnInput = params::read(params)?;
         let input = params::blocks(&params.input)?;
@@ -305,7 +312,7 @@ impl Peer {
             let steer = Request::SteerTurn {
                 thread,
                 input,
-                turn: params.expected_turn_id,
+                turn: named(params.expected_turn_id, thread)?,
                 client_turn_id: params.client_user_message_id,
             };
             return Ok((steer, Step::Steered(thread)).into());
@@ -353,6 +360,10 @@ fn start_turn(params: &params::TurnInput, input: Vec<acpd_model::RawJson>) -> St
     }
 }
 
+fn named(turn: Option<NamedTurn>, thread: ThreadId) -> Result<Option<TurnId>, Failure> {
+    turn.map(|turn| turn.of(thread)).transpose()
+}
+
 fn interrupt(thread: ThreadId, turn: TurnId) -> Begun {
     let interrupt = Request::Interrupt {
         thread,
@@ -394,11 +405,11 @@ fn fork(params: &params::Fork) -> Result<Begun, Failure> {
     let then = opening(thread, Some(thread), params.exclude_turns);
     Ok(match params.before_turn_id {
         Some(turn) => (
-            read_before(thread, turn),
+            read_before(thread, turn.of(thread)?),
             Step::ForkBefore(thread, Box::new(then)),
         )
             .into(),
-        None => (fork_at(thread, params.last_turn_id), then).into(),
+        None => (fork_at(thread, named(params.last_turn_id, thread)?), then).into(),
     })
 }
 

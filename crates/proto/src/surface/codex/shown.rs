@@ -117,7 +117,7 @@ impl At {
         let mut out = Vec::new();
         notification(&mut out, method, |params| {
             params.put("threadId", &self.thread);
-            put_turn(params, self.turn);
+            put_turn(params, self.thread, self.turn);
             params.with("item", write);
             params.put(at, &self.time);
         });
@@ -469,7 +469,7 @@ impl Shown {
                 let mut out = Vec::new();
                 notification(&mut out, frame.method, |params| {
                     params.put("threadId", &at.thread);
-                    put_turn(params, at.turn);
+                    put_turn(params, at.thread, at.turn);
                     params.put("itemId", &call);
                     params.with("delta", |out| {
                         out.push(b'"');

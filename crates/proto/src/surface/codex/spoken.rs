@@ -81,7 +81,7 @@ impl Spoken {
             let mut out = Vec::new();
             notification(&mut out, method, |params| {
                 params.put("threadId", &at.thread);
-                put_turn(params, at.turn);
+                put_turn(params, at.thread, at.turn);
                 put_delta(params, method, &self.id(), |out| {
                     out.push(b'"');
                     out.extend_from_slice(text.as_bytes());

@@ -14,7 +14,7 @@ use super::search::SearchResults;
 use super::settings::{Settings, SettingsChange, WantedSettings, compact_command, split_model};
 use super::thread::{ThreadParts, write_listed};
 use super::turn::{Outcome, put_error, write_turn};
-use super::write::OUTSIDE;
+use super::turn_id::turn_id;
 use crate::projection::{Live, text_block};
 use crate::surface::reply::{AgentInfo, ListedThread, Opened, Reply, ThreadView};
 use crate::surface::request::{Request, StartTurn};
@@ -168,7 +168,7 @@ impl Peer {
             (Step::Turn(thread), Reply::Turn(turn)) => self.turn_started(open, thread, &turn, false),
             (Step::Review(thread), Reply::Turn(turn)) => self.turn_started(open, thread, &turn, true),
             (Step::Steered(thread), Reply::Steered { turn, .. }) => {
-                self.respond(open, &json!({ "turnId": turn }));
+                self.respond(open, &json!({ "turnId": turn_id(thread, Some(turn)) }));
                 self.turn_answered(thread);
             }
             (Step::List(cwds), Reply::Threads { page, next }) => {
@@ -474,9 +474,10 @@ impl Peer {
     /// Shows why there is no turn, and ends it: Codex waits for one after some requests, whatever their result. It must not
     /// start, because Codex compares the turns that it has seen with those of the thread.
     fn fail_turn(&mut self, thread: ThreadId, message: String) {
+        let id = turn_id(thread, None);
         self.notify("error", |params| {
             params.put("threadId", &thread);
-            put_error(params, OUTSIDE, &message);
+            put_error(params, &id, &message);
         });
         let failed = Outcome {
             status: "failed",
@@ -485,9 +486,7 @@ impl Peer {
         };
         self.notify("turn/completed", |params| {
             params.put("threadId", &thread);
-            params.with("turn", |out| {
-                write_turn(out, OUTSIDE, &failed, "notLoaded", |_| {})
-            });
+            params.with("turn", |out| write_turn(out, &id, &failed, "notLoaded", |_| {}));
         });
     }
 
@@ -537,7 +536,13 @@ impl Peer {
         self.respond_with(open, |out| {
             let mut result = Object::open(out);
             result.with("turn", |out| {
-                write_turn(out, turn.id, &outcome, "notLoaded", |_| {})
+                write_turn(
+                    out,
+                    &turn_id(thread, Some(turn.id)),
+                    &outcome,
+                    "notLoaded",
+                    |_| {},
+                )
             });
             result.maybe("reviewThreadId", is_review.then_some(&thread));
             result.close();
@@ -546,7 +551,7 @@ impl Peer {
     }
 
     fn queued(&mut self, open: OpenRequest, thread: ThreadId, turn: &TurnView) {
-        let queued = json!({ "id": turn.id, "clientUserMessageId": "", "input": [] });
+        let queued = json!({ "id": turn_id(thread, Some(turn.id)), "clientUserMessageId": "", "input": [] });
         self.respond(open, &json!({ "queuedSubmission": queued }));
         self.turn_answered(thread);
     }
@@ -560,7 +565,7 @@ fn last_turn(view: &ThreadView) -> Option<TurnId> {
 fn queue(live: &Live) -> serde_json::Value {
     let queued = live.queue.iter().map(|queued| {
         json!({
-            "id": queued.id, "clientUserMessageId": queued.client_turn_id.as_deref().unwrap_or_default(),
+            "id": turn_id(live.thread, Some(queued.id)), "clientUserMessageId": queued.client_turn_id.as_deref().unwrap_or_default(),
             "input": user_input(&queued.input),
         })
     });

@@ -80,7 +80,7 @@ impl<'a> ThreadParts<'a> {
                 if at > 0 {
                     out.push(b',');
                 }
-                write_history(out, turn, &summary.cwd, ItemsView::Full);
+                write_history(out, *thread, turn, &summary.cwd, ItemsView::Full);
             }
             out.push(b']');
         });

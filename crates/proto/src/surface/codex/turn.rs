@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemStart, MessageType, Millis, Origin, TurnId};
+use acpd_model::{EventKind, ItemEnd, ItemId, ItemStart, MessageType, Millis, Origin, ThreadId};
 
 use super::call::{Call, FileUpdate, Shape};
 use super::item::{
     CommandOutput, Progress, ShownCall, command_line, escaped, shown_text, write_call, write_files,
     write_terminal, write_text, write_user_message,
 };
-use super::write::{OUTSIDE, put_turn};
+use super::turn_id::turn_id;
 use crate::projection::{Item, Turn};
 use crate::wire::Object;
 
@@ -70,15 +70,13 @@ impl Outcome {
 /// Writes a turn. `items` writes its items, which are complete as `view` says.
 pub(super) fn write_turn(
     out: &mut Vec<u8>,
-    id: TurnId,
+    id: &str,
     outcome: &Outcome,
     view: &str,
     items: impl FnOnce(&mut Vec<u8>),
 ) {
     let mut turn = Object::open(out);
-    id.with_text(|id| {
-        turn.plain("id", id);
-    });
+    turn.plain("id", id);
     turn.plain("status", outcome.status).plain("itemsView", view);
     turn.with("items", |out| {
         out.push(b'[');
@@ -101,8 +99,8 @@ pub(super) fn write_turn(
 }
 
 /// Adds the members of the notification that a turn failed, without its thread.
-pub(super) fn put_error(params: &mut Object<'_>, turn: TurnId, why: &str) {
-    put_turn(params, Some(turn));
+pub(super) fn put_error(params: &mut Object<'_>, turn: &str, why: &str) {
+    params.plain("turnId", turn);
     params.object("error", |error| {
         error.put("message", why);
     });
@@ -140,7 +138,7 @@ impl ItemsView {
 }
 
 /// Writes a turn of a thread that works in `cwd`.
-pub(super) fn write_history(out: &mut Vec<u8>, turn: &Turn, cwd: &str, view: ItemsView) {
+pub(super) fn write_history(out: &mut Vec<u8>, thread: ThreadId, turn: &Turn, cwd: &str, view: ItemsView) {
     let outcome = match &turn.settled {
         Some(settled) => Outcome::ended(
             settled.status,
@@ -155,7 +153,7 @@ pub(super) fn write_history(out: &mut Vec<u8>, turn: &Turn, cwd: &str, view: Ite
         },
         None => Outcome::running(turn.started_at),
     };
-    write_turn(out, turn.id.unwrap_or(OUTSIDE), &outcome, view.word(), |out| {
+    write_turn(out, &turn_id(thread, turn.id), &outcome, view.word(), |out| {
         let mut first = true;
         for (_, text) in items_of(turn, cwd, view) {
             if !std::mem::take(&mut first) {

@@ -1,7 +1,10 @@
 //! Writes messages as Codex reads them: JSON-RPC without `jsonrpc`, each on one line.
 
+use std::fmt::Display;
+
 use acpd_model::{Failure, TurnId};
 
+use super::turn_id::turn_id;
 use crate::wire::{Object, RpcError, one_line};
 
 /// Appends a notification.
@@ -44,12 +47,7 @@ pub(super) fn error(out: &mut Vec<u8>, id: &str, failure: &Failure) {
     message.close();
 }
 
-/// Adds the member `turnId`. Items outside of any turn are in a turn that does not exist.
-pub(super) fn put_turn(params: &mut Object<'_>, turn: Option<TurnId>) {
-    turn.unwrap_or(OUTSIDE).with_text(|turn| {
-        params.plain("turnId", turn);
-    });
+/// Adds the member `turnId`.
+pub(super) fn put_turn(params: &mut Object<'_>, thread: impl Display, turn: Option<TurnId>) {
+    params.plain("turnId", &turn_id(thread, turn));
 }
-
-/// The turn of items outside of any turn.
-pub(super) const OUTSIDE: TurnId = TurnId(0);

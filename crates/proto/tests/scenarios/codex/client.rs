@@ -11,7 +11,7 @@ use acpd_proto::surface::request::Request;
 use acpd_proto::time::Now;
 use serde_json::{Value, json};
 
-use crate::support::gate;
+use crate::support::{NEW_THREAD, gate};
 
 /// A connection, and everything that it has sent.
 pub struct Client {
@@ -211,4 +211,9 @@ pub fn view(live: &Live, turns: Option<TurnsPage>) -> Reply {
         live: live.clone().into(),
         turns,
     }))
+}
+
+/// Returns the id of a turn of the thread that the client follows.
+pub fn turn_id(number: u32) -> String {
+    format!("turn_{number}_{NEW_THREAD}")
 }

@@ -10,7 +10,7 @@ use acpd_proto::thread::{Change, InterruptOptions, SteerDelivery, TurnView};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::client::{Client, opened, view};
+use super::client::{Client, opened, turn_id, view};
 use crate::support::{NEW_THREAD, Scene, check};
 
 fn agent(id: &str, installed: bool) -> AgentInfo {
@@ -307,7 +307,7 @@ fn a_review_is_a_turn_that_asks_for_one() {
         let result = client.response(id)["result"].take();
         assert_eq!(
             (&result["turn"]["id"], &result["reviewThreadId"]),
-            (&json!("turn_2"), &json!(NEW_THREAD))
+            (&json!(turn_id(2)), &json!(NEW_THREAD))
         );
     }
 }
@@ -318,7 +318,7 @@ fn steering_and_interrupting_name_the_turn() {
     let id = client.request(
         "turn/steer",
         &json!({
-            "threadId": NEW_THREAD, "expectedTurnId": "turn_3", "input": text("more"), "clientUserMessageId": "m-1",
+            "threadId": NEW_THREAD, "expectedTurnId": turn_id(3), "input": text("more"), "clientUserMessageId": "m-1",
         }),
     );
     let steered = Reply::Steered {
@@ -334,10 +334,10 @@ fn steering_and_interrupting_name_the_turn() {
         panic!("not steered");
     };
     assert_eq!(client_turn_id.as_deref(), Some("m-1"));
-    assert_eq!(client.response(id)["result"], json!({ "turnId": "turn_3" }));
+    assert_eq!(client.response(id)["result"], json!({ "turnId": turn_id(3) }));
     client.request(
         "turn/interrupt",
-        &json!({ "threadId": NEW_THREAD, "turnId": "turn_3" }),
+        &json!({ "threadId": NEW_THREAD, "turnId": turn_id(3) }),
     );
     let interrupt = Request::Interrupt {
         thread: NEW_THREAD,
@@ -462,7 +462,7 @@ fn reverting_and_forking_keep_the_turns_before() {
         let mut client = Client::following(&live());
         let id = client.request(
             "thread/revert",
-            &json!({ "threadId": NEW_THREAD, "beforeTurnId": "turn_4" }),
+            &json!({ "threadId": NEW_THREAD, "beforeTurnId": turn_id(4) }),
         );
         let Request::ReadThread {
             turns: Some(wanted), ..
@@ -655,12 +655,42 @@ fn an_agent_without_a_command_for_it_is_not_compacted() {
 }
 
 #[test]
+fn a_turn_of_another_thread_is_none_of_this_one() {
+    let other = format!("turn_3_{}", ThreadId(Uuid::from_u128(98)));
+    let input = text("more");
+    for (method, params) in [
+        ("turn/interrupt", json!({ "turnId": other })),
+        ("turn/steer", json!({ "expectedTurnId": other, "input": input })),
+        ("thread/revert", json!({ "beforeTurnId": other })),
+        ("thread/fork", json!({ "lastTurnId": other })),
+        ("thread/fork", json!({ "beforeTurnId": other })),
+        ("thread/items/list", json!({ "turnId": other })),
+        ("thread/queue/delete", json!({ "queuedSubmissionId": other })),
+        (
+            "thread/queue/reorder",
+            json!({ "queuedSubmissionIds": [turn_id(3), other] }),
+        ),
+    ] {
+        let mut client = Client::following(&live());
+        let mut params = params;
+        params["threadId"] = json!(NEW_THREAD);
+        let id = client.request(method, &params);
+        let error = client.response(id)["error"]["message"].take();
+        let error = error.as_str().unwrap_or_default();
+        assert!(error.contains("is a turn of the thread"), "{method}: {error}");
+    }
+}
+
+#[test]
 fn queued_messages_are_turns_that_wait() {
     let mut client = Client::following(&live());
     let params = json!({ "threadId": NEW_THREAD, "clientUserMessageId": "q", "input": text("later") });
     let id = client.request("thread/queue/add", &params);
     client.reply(Ok(turn(4)));
-    assert_eq!(client.response(id)["result"]["queuedSubmission"]["id"], "turn_4");
+    assert_eq!(
+        client.response(id)["result"]["queuedSubmission"]["id"],
+        json!(turn_id(4))
+    );
     let mut scene = Scene::new();
     scene.open_turn();
     scene
@@ -675,6 +705,6 @@ fn queued_messages_are_turns_that_wait() {
     let queue = client.response(id)["result"]["data"].take();
     assert_eq!(
         queue,
-        json!([{ "id": "turn_2", "clientUserMessageId": "q", "input": text("later") }])
+        json!([{ "id": format!("turn_2_{}", scene.id), "clientUserMessageId": "q", "input": text("later") }])
     );
 }

@@ -7,7 +7,7 @@ use acpd_proto::surface::request::Request;
 use acpd_proto::thread::Answer;
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::{Client, turn_id};
 use super::connection::live;
 use crate::support::NEW_THREAD;
 
@@ -116,7 +116,7 @@ fn a_command_is_asked_with_the_words_that_the_policy_judges() {
     );
     assert_eq!(
         (&params["itemId"], &params["turnId"]),
-        (&json!("item_7"), &json!("turn_2"))
+        (&json!("item_7"), &json!(turn_id(2)))
     );
     let given = answered(&mut client, &json!({ "decision": "acceptForSession" }));
     assert_eq!(given, [answer(Answer::Accept { always: true })]);
