@@ -17,7 +17,7 @@ let journeys: Journeys;
 beforeAll(async () => {
   journeys = await Journeys.set();
   const page = await journeys.stage.page();
-  await expect.poll(() => page.evaluate(missingFonts, FONTS), { message: "fonts of Debian's fonts-dejavu-core and fonts-droid-fallback are missing" }).toEqual([]);
+  expect(await page.evaluate(missingFonts, FONTS), "fonts of Debian's fonts-dejavu-core and fonts-droid-fallback are missing").toEqual([]);
 });
 afterAll(() => journeys?.end());
 
