@@ -135,6 +135,18 @@ test("a thread is renamed", async () => {
   await expect.poll(() => row(page, "Another name").locator(".row-name").innerText()).toBe("Another name");
 });
 
+test("a thread works in another folder", async () => {
+  await pick(page, "Another name", "Change folder…");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "New folder" }).click();
+  await page.keyboard.type("moved-to");
+  await page.keyboard.press("Enter");
+  await dialog.getByText(`${stage.daemon.work}/moved-to`).waitFor();
+  await dialog.getByRole("button", { name: "Use this folder" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await expect.poll(() => row(page, "Another name").innerText()).toContain("moved-to");
+});
+
 test("a thread is forked, and the fork goes on by itself", async () => {
   await pick(page, "Another name", "Fork");
   await page.waitForURL(/\/threads\//);

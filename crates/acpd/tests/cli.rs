@@ -20,6 +20,7 @@ fn help_names_every_command() {
         "answer",
         "interrupt",
         "rename",
+        "move",
         "archive",
         "unarchive",
         "delete",

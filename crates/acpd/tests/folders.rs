@@ -5,7 +5,7 @@ mod support;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use support::{Client, Daemon};
+use support::{Client, Daemon, acpd};
 
 #[test]
 fn a_client_chooses_a_folder_creates_one_and_works_there() {
@@ -60,4 +60,53 @@ fn a_client_chooses_a_folder_creates_one_and_works_there() {
         assert_eq!(refused(&mut client, "~/locked"), "forbidden");
     }
     std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_thread_follows_its_folder() {
+    let mut daemon = Daemon::start();
+    let (old, new) = (daemon.place.work().join("old"), daemon.place.work().join("new"));
+    std::fs::create_dir_all(old.join("docs")).unwrap();
+    let mut client = Client::new(&daemon);
+    let start = json!({ "agentType": "fake", "cwd": old, "additionalDirectories": [old.join("docs")] });
+    let thread = client.call("thread/start", &start)["thread"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    client.turn(&thread, "say one");
+    daemon.stop();
+    std::fs::rename(&old, &new).unwrap();
+    daemon.restart();
+    let mut client = Client::new(&daemon);
+    client.resume(&thread, 0);
+    let failed = client.turn(&thread, "say two");
+    let said = format!("{failed:?}");
+    assert!(
+        said.contains("is gone") && said.contains(&format!("acpd move {thread} DIRECTORY")),
+        "{said}"
+    );
+
+    let nowhere = json!({ "threadId": thread, "cwd": daemon.place.work().join("none") });
+    let refused = client.refused("thread/directories/set", &nowhere);
+    assert_eq!(refused["data"]["code"], "invalid_params");
+    let moved = acpd(&daemon.place, &["move", &thread, new.to_str().unwrap()]);
+    assert_eq!(moved.code, Some(0), "{}", moved.stderr);
+    assert!(
+        moved.stdout.contains(&format!("works in {}", new.display())),
+        "{}",
+        moved.stdout
+    );
+    client.wait_for("thread/updated");
+    let turn = client.turn(&thread, "terminal pwd; terminal ls");
+    assert_eq!(turn.end["status"], "completed", "{turn:?}");
+    let shown = format!("{turn:?}");
+    assert!(shown.contains(new.to_str().unwrap()), "{shown}");
+    let read = client.call("thread/read", &json!({ "threadId": thread }))["thread"].take();
+    assert_eq!(read["cwd"], json!(new));
+    assert_eq!(read["additionalDirectories"], json!([new.join("docs")]));
+    let mut found = |cwd: &std::path::Path| {
+        let found = client.call("thread/list", &json!({ "cwd": cwd }));
+        found["data"].as_array().unwrap().len()
+    };
+    assert_eq!((found(&new), found(&old)), (1, 0));
 }

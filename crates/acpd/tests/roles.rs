@@ -38,6 +38,7 @@ const TABLE: &str = "
     app    thread/unsubscribe              observer shared
     app    thread/name/set                 operator
     app    thread/metadata/set             operator
+    app    thread/directories/set          operator
     app    thread/archive                  operator
     app    thread/unarchive                operator
     app    retention/run                   owner

@@ -7,6 +7,8 @@ type Subject = Pick<ThreadSummary, "id" | "name">;
 
 /** The thread that is being renamed. */
 export const renaming = signal<Subject | undefined>(undefined);
+/** The thread whose folder is being changed. */
+export const moving = signal<(Subject & Pick<ThreadSummary, "cwd">) | undefined>(undefined);
 /** The thread whose links are shown. */
 export const sharing = signal<Subject | undefined>(undefined);
 /** The thread that is being exported. */

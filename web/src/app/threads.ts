@@ -152,6 +152,9 @@ export async function attempt(what: string, run: (client: Client) => Promise<unk
 export const rename = (threadId: string, name: string | null): Promise<boolean> =>
   attempt("Couldn’t rename", (now) => now.call("thread/name/set", { threadId, name }));
 
+export const setFolder = (threadId: string, cwd: string): Promise<boolean> =>
+  attempt("Couldn’t change the folder", (now) => now.call("thread/directories/set", { threadId, cwd }));
+
 export async function archive(thread: Pick<Thread, "id" | "name">): Promise<void> {
   const threadId = thread.id;
   if (await attempt("Couldn’t archive", (now) => now.call("thread/archive", { threadId }))) {

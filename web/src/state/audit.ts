@@ -56,10 +56,16 @@ export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
         return { ...place(event.params), effect: "note", subject: `An answer holds: ${words(event.params.answer)}`, who: "" };
       case "policy/revoked":
         return { ...place(event.params), effect: "note", subject: "An answer holds no longer", who: "" };
-      case "thread/updated":
+      case "thread/updated": {
+        const { directories, by } = event.params;
+        if (directories) {
+          const all = [directories.cwd, ...directories.additionalDirectories];
+          return { ...place(event.params), effect: "note", subject: `The thread works in ${all.join(", ")}`, who: by ? who(by) : "" };
+        }
         return "policy" in event.params
           ? { ...place(event.params), effect: "note", subject: `The thread’s policy: ${words(event.params.policy)}`, who: "" }
           : undefined;
+      }
       case "turn/interrupting":
         return { ...place(event.params), effect: "note", subject: "The turn was stopped", who: who(event.params.by) };
       default:

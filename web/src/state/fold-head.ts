@@ -86,6 +86,10 @@ function updated(head: ThreadHead, params: ThreadUpdated): ThreadHead {
   if ("metadata" in params) {
     next.metadata = params.metadata;
   }
+  if (params.directories) {
+    next.cwd = params.directories.cwd;
+    next.additionalDirectories = params.directories.additionalDirectories;
+  }
   if ("policy" in params) {
     next.policy = params.policy;
   }

@@ -55,10 +55,12 @@ test("policies and answers that hold are noted", () => {
     event("policy/remembered", { answer: { rule: "Bash(ls)" } }),
     event("thread/updated", { policy: "readonly" }),
     event("thread/updated", { policy: null }),
+    event("thread/updated", { directories: { cwd: "/new", additionalDirectories: ["/docs"] } }),
   );
   expect(entries.map(({ subject }) => subject)).toEqual([
     "An answer holds: Bash(ls)",
     "The thread’s policy: readonly",
     "The thread’s policy: none of its own",
+    "The thread works in /new, /docs",
   ]);
 });

@@ -379,6 +379,12 @@ describe("what a page that follows shows equals what a page that loads shows", (
     expect(shown(loaded)).toEqual(shown(state));
   });
 
+  test("a moved thread has its new directories", () => {
+    const directories = { cwd: "/new", additionalDirectories: ["/docs"] };
+    const { head } = from([() => event("thread/updated", { directories })], empty(threadId) as unknown as ThreadState);
+    expect([head.cwd, head.additionalDirectories]).toEqual(["/new", ["/docs"]]);
+  });
+
   test("a new session's mode is that of the option for it", () => {
     const modes = { currentModeId: "ask", availableModes: [] };
     const option = { id: "acpd.mode", currentValue: "code", options: [] };

@@ -19,6 +19,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "show",
             "search",
             "rename",
+            "move",
             "archive",
             "unarchive",
             "delete",

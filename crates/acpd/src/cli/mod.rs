@@ -168,6 +168,8 @@ pub enum Command {
     Interrupt(InterruptArgs),
     /// Rename a thread
     Rename(RenameArgs),
+    /// Let a thread work in another directory, such as its own after a move
+    Move(MoveArgs),
     /// Archive a thread, hiding it from "acpd threads"
     Archive(ThreadArgs),
     /// Unarchive a thread

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 /// The thread of a command.
 #[derive(Debug, Args)]
@@ -198,6 +198,18 @@ pub struct RenameArgs {
     /// New name; omit it to restore the agent's title
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
+    /// Print the thread as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MoveArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// Directory that the thread works in from now on; by default the current one
+    #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    pub directory: Option<PathBuf>,
     /// Print the thread as one line of JSON
     #[arg(long)]
     pub json: bool,

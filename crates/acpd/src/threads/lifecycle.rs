@@ -1,8 +1,8 @@
-//! `acpd archive`, `unarchive`, `delete` and `rename`.
+//! `acpd archive`, `unarchive`, `delete`, `move` and `rename`.
 
 use serde_json::{Value, json};
 
-use crate::cli::{DeleteArgs, RenameArgs, ThreadArgs};
+use crate::cli::{DeleteArgs, MoveArgs, RenameArgs, ThreadArgs};
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -10,6 +10,7 @@ use crate::terminal::confirm::confirm;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 use crate::threads::find::{find, short_id};
+use crate::threads::run::directory;
 
 /// Least number of characters of an id that name a thread to delete.
 const DELETED_ID_CHARS: usize = 8;
@@ -74,6 +75,19 @@ pub async fn rename(settings: &Settings, args: &RenameArgs) -> anyhow::Result<Ex
         None => "has the agent's title again",
     };
     Ok(report(&renamed, done, args.json))
+}
+
+/// Lets a thread work in another directory.
+pub async fn set_directory(settings: &Settings, args: &MoveArgs) -> anyhow::Result<Exit> {
+    let cwd = directory(settings, args.directory.as_deref(), "name")?;
+    let mut client = Client::connect(settings, false).await?;
+    let id = named(&mut client, &args.thread.thread).await?["id"].take();
+    client
+        .request("thread/directories/set", json!({ "threadId": id, "cwd": cwd }))
+        .await?;
+    let moved = summary(&mut client, &id).await?;
+    let place = plain_line(moved["cwd"].as_str().unwrap_or_default());
+    Ok(report(&moved, &format!("works in {place}"), args.json))
 }
 
 async fn named(client: &mut Client, given: &str) -> anyhow::Result<Value> {

@@ -1,5 +1,6 @@
 //! `acpd run`: runs one turn from start to end.
 
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
@@ -84,7 +85,7 @@ impl Turn {
                 (thread, agent.unwrap_or_default(), "turn/start", params)
             }
             None => {
-                let cwd = directory(settings, args)?;
+                let cwd = directory(settings, args.cwd.as_deref(), "set --cwd to")?;
                 let agent = match &args.agent {
                     Some(agent) => agent.clone(),
                     None => only_agent(&mut client, settings).await?,
@@ -283,13 +284,13 @@ async fn starting(client: &mut Client, agent: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Returns the agent's working directory.
-fn directory(settings: &Settings, args: &RunArgs) -> anyhow::Result<std::path::PathBuf> {
-    match &args.cwd {
+/// Returns the agent's working directory: the given one, or else the current one. `how` says how to give one.
+pub fn directory(settings: &Settings, given: Option<&Path>, how: &str) -> anyhow::Result<PathBuf> {
+    match given {
         // The directory is on the daemon's host, so it cannot be checked here.
-        Some(cwd) if settings.remote.is_some() => Ok(cwd.clone()),
+        Some(cwd) if settings.remote.is_some() => Ok(cwd.to_owned()),
         None if settings.remote.is_some() => {
-            Err(Exit::Usage.error("set --cwd to a directory on the daemon's host"))
+            Err(Exit::Usage.error(format!("{how} a directory on the daemon's host")))
         }
         Some(cwd) => {
             let real = cwd

@@ -44,6 +44,20 @@ pub struct ThreadCreated {
     pub session_id: Option<String>,
 }
 
+/// The directories that a thread works in from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Directories {
+    /// Working directory of the thread.
+    pub cwd: String,
+    /// Additional directories of the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additional_directories: Vec<String>,
+    /// `cwd` and `additional_directories` with symbolic links resolved, in this order, as of this event.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub real_directories: Vec<String>,
+}
+
 /// Parameters for opening a session that differ from those the thread was created with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Always, ClientOrigin, Fidelity, Millis, Outcome, PermissionOption, QuestionTopic, Seq, SessionParams,
-    ThreadCreated, ThreadForked,
+    Always, ClientOrigin, Directories, Fidelity, Millis, Outcome, PermissionOption, QuestionTopic, Seq,
+    SessionParams, ThreadCreated, ThreadForked,
 };
 use crate::ids::{BlobId, ItemId, RequestId, TurnId};
 use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced, ToolStatus};
@@ -178,6 +178,8 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<RawJson>,
     },
+    /// A user named the directories that the thread works in from now on, for example because they were moved.
+    DirectoriesSet(Box<Directories>),
     /// The thread was archived.
     ThreadArchived {},
     /// The thread was unarchived.

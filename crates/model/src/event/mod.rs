@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, which older readers ignore |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `directoriesSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, which older readers ignore |
 
 mod created;
 mod kind;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-pub use created::{Fidelity, Inherited, SessionParams, ThreadCreated, ThreadForked};
+pub use created::{Directories, Fidelity, Inherited, SessionParams, ThreadCreated, ThreadForked};
 pub use kind::{
     Binding, ChosenOption, Content, DiffSize, EventKind, LeaseHolder, LeaseMove, Level, PlanEntry,
     SessionDeleted, TurnStatus,

@@ -243,6 +243,7 @@ impl Live {
             | EventKind::SessionInfoUpdated { .. }
             | EventKind::ThreadRenamed { .. }
             | EventKind::MetadataSet { .. }
+            | EventKind::DirectoriesSet(_)
             | EventKind::ThreadArchived {}
             | EventKind::ThreadUnarchived {}
             | EventKind::ThreadDeleted { .. }
@@ -324,6 +325,10 @@ impl Live {
                 self.summary.name = self.names.shown().cloned();
             }
             EventKind::MetadataSet { metadata } => self.summary.metadata.clone_from(metadata),
+            EventKind::DirectoriesSet(directories) => {
+                self.summary.cwd.clone_from(&directories.cwd);
+                self.spec.set_directories((**directories).clone());
+            }
             EventKind::ThreadArchived {} => self.summary.archived = true,
             EventKind::ThreadUnarchived {} => self.summary.archived = false,
             EventKind::ThreadDeleted { .. } => self.summary.status = ThreadStatus::Deleting,

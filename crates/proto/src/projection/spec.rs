@@ -2,7 +2,7 @@
 //! last.
 
 use acpd_model::RawJson;
-use acpd_model::event::{SessionParams, ThreadCreated};
+use acpd_model::event::{Directories, SessionParams, ThreadCreated};
 use serde::{Deserialize, Serialize};
 
 use crate::wire::{Object, members};
@@ -104,6 +104,14 @@ impl Spec {
             (Some(made), Some(given)) => Some(merged(made, given)),
             (made, given) => given.clone().or_else(|| made.clone()),
         }
+    }
+
+    /// Sets the directories of the workspace. A session that worked in one of the earlier directories works in `cwd`.
+    pub fn set_directories(&mut self, directories: Directories) {
+        self.cwd = directories.cwd;
+        self.additional_directories = directories.additional_directories;
+        self.real_directories = directories.real_directories;
+        self.params.cwd = None;
     }
 
     /// Sets the params that apply to the session from now on.

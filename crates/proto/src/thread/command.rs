@@ -1,5 +1,6 @@
 //! The commands of clients to a thread.
 
+use acpd_model::event::Directories;
 use acpd_model::{Millis, RawJson, RequestId, TurnId};
 use acpd_policy::Scope;
 
@@ -186,6 +187,8 @@ pub enum Change {
         /// The new data; `None` removes it.
         metadata: Option<RawJson>,
     },
+    /// Sets the directories that the thread works in from now on.
+    SetDirectories(Directories),
     /// Archives the thread.
     Archive,
     /// Unarchives the thread.

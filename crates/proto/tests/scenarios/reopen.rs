@@ -1,9 +1,9 @@
 //! A thread continues with a new process: by resume, else load, else a new session. Also covers updates before the session
 //! is open, or after the turn has ended.
 
-use acpd_model::event::{Binding, TurnStatus};
-use acpd_model::{EventKind, TurnId};
-use acpd_proto::thread::Command;
+use acpd_model::event::{Binding, Directories, TurnStatus};
+use acpd_model::{ErrorCode, EventKind, TurnId};
+use acpd_proto::thread::{Change, Command};
 use serde_json::json;
 
 use crate::support::{FULL, Scene, check, message, thought, tool};
@@ -54,6 +54,49 @@ fn resume_comes_first() {
         assert_eq!(bindings(s), [Binding::New, Binding::Resume]);
         assert!(s.sent_as("session/load").is_empty());
         assert!(!s.notices().contains(&"agentForgot".to_owned()));
+    });
+}
+
+#[test]
+fn a_thread_whose_directory_was_moved_continues_in_the_new_one() {
+    let moved = |to: &str| {
+        Command::Change(Change::SetDirectories(Directories {
+            cwd: to.into(),
+            additional_directories: Vec::new(),
+            real_directories: vec![to.into()],
+        }))
+    };
+    check(|s| {
+        s.open_turn();
+        assert_eq!(s.ask(moved("/new")).unwrap_err().code, ErrorCode::Conflict);
+        s.chunk("first answer");
+        s.stops_with("end_turn");
+        s.ask(moved("/new")).unwrap();
+        assert_eq!(s.stops, 1, "the agent runs in the old directory");
+        let live = s.thread.live();
+        assert_eq!((&*live.summary.cwd, live.spec.session_cwd()), ("/new", "/new"));
+        let told = s.params("thread/updated");
+        let told = told
+            .iter()
+            .find(|params| params.get("directories").is_some())
+            .unwrap();
+        assert_eq!(
+            told["directories"],
+            json!({ "cwd": "/new", "additionalDirectories": [] })
+        );
+        assert_eq!(told["by"]["principal"], "owner");
+        let logged = s.log.len();
+        s.ask(moved("/new")).unwrap();
+        assert_eq!(s.log.len(), logged, "it works there already");
+        s.exits("exit status 0");
+        s.ask(Command::Wake).unwrap();
+        s.answer("initialize", FULL);
+        let params = &s.sent_as("session/resume")[0].json["params"];
+        assert_eq!(
+            (&params["sessionId"], &params["cwd"]),
+            (&json!("s-1"), &json!("/new"))
+        );
+        s.answer("session/resume", "{}");
     });
 }
 

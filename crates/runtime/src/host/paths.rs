@@ -27,10 +27,10 @@ pub fn workspace(
     move || opened.unwrap_or_else(|| Arc::new(Workspace::open(directories.into_iter()).without(reserved)))
 }
 
-/// Resolves links in the workspace's directories, for a new thread.
-pub fn real_directories(spec: &Spec) -> Vec<String> {
+/// Resolves links in directories of a workspace, for a thread that is to work in them.
+pub fn real_directories<'a>(directories: impl Iterator<Item = &'a str>) -> Vec<String> {
     let real = |given: &str| Path::new(given).canonicalize().unwrap_or_else(|_| given.into());
-    let real = spec.directories().map(real);
+    let real = directories.map(real);
     real.map(|real| real.to_string_lossy().into_owned()).collect()
 }
 
@@ -50,7 +50,10 @@ pub fn open(spec: &Spec, sandbox: Option<&Sandbox>) -> Result<Workspace, Failure
                 "the workspace directory {given} leads to {} now; it led to {made} when the thread was started",
                 real.display()
             ))
-            .with_detail("put the directory back, or start a new thread in it"));
+            .with_detail(format!(
+                "put the directory back, or let the thread work in the new one: acpd move THREAD {}",
+                real.display()
+            )));
         }
     }
     match workspace.outside_of(sandbox) {

@@ -153,7 +153,8 @@ fn group(kind: &EventKind) -> Group {
         | EventKind::FileWritten { .. }
         | EventKind::TerminalKilled { .. }
         | EventKind::TerminalReleased { .. } => Group::Host,
-        EventKind::LeaseMoved { .. }
+        EventKind::DirectoriesSet(_)
+        | EventKind::LeaseMoved { .. }
         | EventKind::MetadataSet { .. }
         | EventKind::PolicySet { .. }
         | EventKind::SessionParamsSet(_)

@@ -219,6 +219,14 @@ impl Service {
             Request::RunRetention { dry_run } => Ok(self.run_retention(by, dry_run)),
             Request::DeleteThread { thread } => self.delete_thread(by, thread).await,
             Request::ChangeThread { thread, change } => self.change_thread(by, thread, change).await,
+            Request::SetDirectories {
+                thread,
+                cwd,
+                additional_directories,
+            } => {
+                self.set_directories(by, thread, cwd, additional_directories)
+                    .await
+            }
             Request::SetThreadPolicy { thread, policy } => self.set_thread_policy(by, thread, policy).await,
             Request::ExplainPolicy { thread, tool_call } => {
                 self.explain_policy(by, caller.permissions.role, thread, tool_call)

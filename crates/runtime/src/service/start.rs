@@ -182,7 +182,7 @@ impl Service {
             session_id: start.session_id,
             ..Spec::default()
         };
-        spec.real_directories = paths::real_directories(&spec);
+        spec.real_directories = paths::real_directories(spec.directories());
         self.offer_standby(caller, thread, &spec.agent, &spec.cwd, true)
             .await?;
         let command = |command| self.directory.command(thread, caller.by.clone(), command);
@@ -275,7 +275,7 @@ impl Service {
 }
 
 /// Rejects paths that are not a directory on this host.
-fn check_directory(path: &str) -> Result<(), Failure> {
+pub(super) fn check_directory(path: &str) -> Result<(), Failure> {
     let directory = Path::new(path);
     if !directory.is_absolute() {
         return Err(Failure::invalid_params(format!(

@@ -1,13 +1,19 @@
 //! Requests about whole threads: open, close, change and delete.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use acpd_model::event::Directories;
 use acpd_model::{Failure, Origin, Role, ThreadId};
+use acpd_proto::projection::Spec;
 use acpd_proto::surface::reply::{Opened, Reply, ThreadView};
 use acpd_proto::surface::request::{FollowFrom, OpenThread};
 use acpd_proto::thread::{Change, Command};
 
+use crate::host::paths;
 use crate::service::caller::Caller;
+use crate::service::same_directory::on_this_host;
+use crate::service::start::check_directory;
 use crate::service::{Dispatched, Service, await_reply};
 use crate::thread::subscription::FollowRequest;
 
@@ -101,6 +107,33 @@ impl Service {
         }
     }
 
+    /// Lets a thread work in other directories, which exist.
+    pub(super) async fn set_directories(
+        &self,
+        by: Origin,
+        thread: ThreadId,
+        cwd: String,
+        additional_directories: Option<Vec<String>>,
+    ) -> Result<Dispatched, Failure> {
+        let cwd = on_this_host(cwd)?;
+        let additional_directories = match additional_directories {
+            Some(named) => named.into_iter().map(on_this_host).collect::<Result<_, _>>()?,
+            None => moved_along(&self.directory.look(thread).await?.spec, &cwd),
+        };
+        let all = || {
+            let additional = additional_directories.iter();
+            std::iter::once(&cwd).chain(additional).map(String::as_str)
+        };
+        all().try_for_each(check_directory)?;
+        let directories = Directories {
+            real_directories: paths::real_directories(all()),
+            cwd,
+            additional_directories,
+        };
+        let change = Change::SetDirectories(directories);
+        self.command(by, thread, Command::Change(change)).await
+    }
+
     /// Unarchives a thread and returns the whole thread.
     async fn unarchive(&self, by: Origin, thread: ThreadId) -> Result<Dispatched, Failure> {
         let command = Command::Change(Change::Unarchive);
@@ -111,5 +144,31 @@ impl Service {
             let live = directory.look(thread).await?;
             Ok(Reply::Thread(Box::new(ThreadView { live, turns: None })))
         }))
+    }
+}
+
+/// Returns the further directories of a thread whose working directory was moved to `cwd`: those inside of it have moved along.
+fn moved_along(spec: &Spec, cwd: &str) -> Vec<String> {
+    let moved = |directory: &String| match Path::new(directory).strip_prefix(&spec.cwd) {
+        Ok(rest) => Path::new(cwd).join(rest).to_string_lossy().into_owned(),
+        Err(_) => directory.clone(),
+    };
+    spec.additional_directories.iter().map(moved).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_inside_moves_along() {
+        let spec = Spec {
+            cwd: "/old/app".into(),
+            additional_directories: ["/old/app/docs", "/old/app-two", "/else"]
+                .map(String::from)
+                .into(),
+            ..Spec::default()
+        };
+        assert_eq!(moved_along(&spec, "/new"), ["/new/docs", "/old/app-two", "/else"]);
     }
 }

@@ -9,7 +9,7 @@ import { go } from "../../app/route.ts";
 import { showWaiting } from "../../app/shortcuts.ts";
 import { theme } from "../../app/theme.ts";
 import { archive, byFolder, folderNames, fork, open, threads, unarchive } from "../../app/threads.ts";
-import { renaming } from "../../app/renaming.ts";
+import { moving, renaming } from "../../app/renaming.ts";
 import { standing } from "../../connection/connection.ts";
 import { nameOf } from "../../state/threads.ts";
 import type { IconName } from "../parts/Icon.tsx";
@@ -92,6 +92,7 @@ function currentEntries(): Entry[] {
       ? [
           ...(head.turnId != null ? [entry("Stop the agent", "stop", () => void thread.interrupt().catch(() => {}))] : []),
           entry("Rename…", "rename", () => (renaming.value = head)),
+          entry("Change folder…", "folder", () => (moving.value = head)),
           entry("Fork", "fork", () => void fork(head)),
           head.archived
             ? entry("Unarchive", "archive", () => void unarchive(threadId))

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { drawer, narrow, over } from "../../app/layout.ts";
-import { exporting, renaming, sharing } from "../../app/renaming.ts";
+import { exporting, moving, renaming, sharing } from "../../app/renaming.ts";
 import { route } from "../../app/route.ts";
 import { Opening, type ThreadPaneProps } from "../pane/Opening.tsx";
 import { Banner } from "../parts/Banner.tsx";
@@ -82,7 +82,7 @@ export function Shell() {
           <View />
         </main>
       </div>
-      {(renaming.value ?? exporting.value ?? sharing.value) && <ThreadDialogs />}
+      {(renaming.value ?? moving.value ?? exporting.value ?? sharing.value) && <ThreadDialogs />}
       {over.value === "shortcuts" && <Shortcuts />}
       {over.value === "settings" && <Settings />}
       {over.value === "palette" && <Palette />}

@@ -1,15 +1,17 @@
-/** The dialogs of a thread's menu: rename and export. */
+/** The dialogs of a thread's menu: rename, change the folder, share and export. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { type ExportFormat, exportThread } from "../../app/export.ts";
-import { exporting, renaming, sharing } from "../../app/renaming.ts";
-import { rename } from "../../app/threads.ts";
+import { exporting, moving, renaming, sharing } from "../../app/renaming.ts";
+import { rename, setFolder } from "../../app/threads.ts";
 import { nameOf } from "../../state/threads.ts";
+import type { FolderDialogProps } from "../home/FolderDialog.tsx";
 import type { ShareDialogProps } from "../share/ShareDialog.tsx";
 import { Dialog } from "../parts/Dialog.tsx";
 import { lazy } from "../parts/lazy.tsx";
 
+const FolderDialog = lazy<FolderDialogProps>(() => import("../home/FolderDialog.tsx"));
 const ShareDialog = lazy<ShareDialogProps>(() => import("../share/ShareDialog.tsx"));
 
 const FORMATS: readonly [ExportFormat, string, string][] = [
@@ -25,6 +27,7 @@ export default function ThreadDialogs() {
   return (
     <>
       <Renaming />
+      <Moving />
       {shown && <ShareDialog key={shown.id} thread={shown} onClose={() => (sharing.value = undefined)} />}
       {thread && <Export thread={thread} onClose={() => (exporting.value = undefined)} />}
     </>
@@ -59,6 +62,18 @@ function Export({ thread, onClose }: { thread: NonNullable<typeof exporting.valu
 function Renaming() {
   const { value: thread } = renaming;
   return thread ? <Rename key={thread.id} thread={thread} onClose={() => (renaming.value = undefined)} /> : null;
+}
+
+/** The dialog that lets a thread work in another folder. */
+function Moving() {
+  const { value: thread } = moving;
+  const close = () => (moving.value = undefined);
+  const choose = async (cwd: string) => {
+    if (await setFolder(thread!.id, cwd)) {
+      close();
+    }
+  };
+  return thread ? <FolderDialog key={thread.id} start={thread.cwd} onChoose={(cwd) => void choose(cwd)} onClose={close} /> : null;
 }
 
 function Rename({ thread, onClose }: { thread: NonNullable<typeof renaming.value>; onClose: () => void }) {

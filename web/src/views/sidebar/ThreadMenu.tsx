@@ -4,7 +4,7 @@ import type { ThreadSummary } from "@acpd/client";
 
 import { copyConversation, copyLink } from "../../app/export.ts";
 import { printThread } from "../../app/print.ts";
-import { exporting, renaming, sharing } from "../../app/renaming.ts";
+import { exporting, moving, renaming, sharing } from "../../app/renaming.ts";
 import { go } from "../../app/route.ts";
 import { archive, fork, remove, unarchive } from "../../app/threads.ts";
 import { shared, standing } from "../../connection/connection.ts";
@@ -12,7 +12,7 @@ import { nameOf } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Menu, type MenuItem } from "../parts/Menu.tsx";
 
-type Subject = Pick<ThreadSummary, "id" | "name" | "archived" | "status" | "turnCount">;
+type Subject = Pick<ThreadSummary, "id" | "name" | "cwd" | "archived" | "status" | "turnCount">;
 
 interface Props {
   thread: Subject;
@@ -35,6 +35,7 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
     ...(may
       ? ([
           { label: "Rename…", icon: "rename", run: () => (renaming.value = thread) },
+          { label: "Change folder…", icon: "folder", run: () => (moving.value = thread), disabled: busy },
           { label: "Fork", icon: "fork", run: () => void fork(thread), disabled: thread.turnCount === 0 },
         ] satisfies MenuItem[])
       : []),

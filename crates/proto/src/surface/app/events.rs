@@ -29,6 +29,7 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
         | K::SessionInfoUpdated { .. }
         | K::ThreadRenamed { .. }
         | K::MetadataSet { .. }
+        | K::DirectoriesSet(..)
         | K::ThreadArchived { .. }
         | K::ThreadUnarchived { .. }
         | K::ThreadDeleted { .. }
@@ -114,6 +115,11 @@ fn of_thread<'a>(thread: &'a str, at: At<'a>, event: &'a Event) -> Option<N<'a>>
         }),
         K::MetadataSet { metadata } => N::ThreadUpdated(ThreadUpdated {
             metadata: Some(OrNull(metadata.as_ref())),
+            by: Some(by()),
+            ..updated(at)
+        }),
+        K::DirectoriesSet(set) => N::ThreadUpdated(ThreadUpdated {
+            directories: Some(event::Directories::new(&set.cwd, &set.additional_directories)),
             by: Some(by()),
             ..updated(at)
         }),

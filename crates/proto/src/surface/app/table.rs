@@ -13,7 +13,7 @@ use super::params::{
 use super::results::{ResultType, write};
 use super::thread_params::{
     ArrangeQueue, CreateShare, EditQueued, ForkThread, ListShares, RevokeShare, RollBack, RunCommand,
-    SetMetadata, SetName, SteerQueued, SteerTurn,
+    SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn,
 };
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
@@ -183,6 +183,16 @@ methods! {
     /// Replaces all of the client's own data; `null` removes it.
     "thread/metadata/set" ChangeThread(On<SetMetadata>) -> Nothing,
         |On { thread, params }| Ok(change(thread, Change::SetMetadata { metadata: params.metadata }));
+
+    /// Sets the directories that the thread works in, for example after they were moved. Stops the agent; the next prompt
+    /// continues its session in `cwd`. Returns `conflict` while a turn runs, and `invalidParams` if a directory does not
+    /// exist.
+    "thread/directories/set" SetDirectories(On<SetDirectories>) -> Nothing,
+        |On { thread, params }| Ok(Request::SetDirectories {
+            thread,
+            cwd: params.cwd,
+            additional_directories: params.additional_directories,
+        });
 
     /// Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while
     /// a turn runs. Archiving an archived thread has no effect.

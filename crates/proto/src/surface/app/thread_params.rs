@@ -76,6 +76,19 @@ pub struct SetMetadata {
     pub metadata: Option<RawJson>,
 }
 
+/// Params of `thread/directories/set`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SetDirectories {
+    /// The working directory, an absolute path on the daemon's host.
+    pub cwd: String,
+    /// Further directories of the workspace. By default, those inside the earlier working directory move along, and the
+    /// others stay.
+    #[serde(default)]
+    pub additional_directories: Option<Vec<String>>,
+}
+
 /// Params of `thread/rollback`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -127,6 +127,7 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         | K::CallRefused { .. } => fill_thread(line, event),
         K::ThreadRenamed { .. }
         | K::MetadataSet { .. }
+        | K::DirectoriesSet(_)
         | K::ThreadDeleted { .. }
         | K::ThreadForked(_)
         | K::TurnsRolledBack { .. }
@@ -277,6 +278,10 @@ fn fill_lifecycle(line: &mut Object<'_>, event: &Event) {
         }
         EventKind::MetadataSet { metadata } => {
             line.put("metadata", metadata);
+        }
+        EventKind::DirectoriesSet(directories) => {
+            line.put("cwd", &directories.cwd)
+                .put("additionalDirectories", &directories.additional_directories);
         }
         EventKind::ThreadDeleted { session } => {
             line.put("session", session);

@@ -48,6 +48,7 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
         K::StatusChanged { .. } => "thread:status",
         K::ThreadRenamed { .. } => "thread:rename",
         K::MetadataSet { .. } => "thread:metadata",
+        K::DirectoriesSet(_) => "thread:directories",
         K::ThreadArchived {} => "thread:archive",
         K::ThreadUnarchived {} => "thread:unarchive",
         K::ThreadDeleted { .. } => "thread:delete",

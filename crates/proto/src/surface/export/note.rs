@@ -75,6 +75,7 @@ pub fn block(event: &Event) -> Option<Block> {
         EventKind::TurnsRolledBack { .. }
         | EventKind::ThreadForked(_)
         | EventKind::ThreadRenamed { .. }
+        | EventKind::DirectoriesSet(_)
         | EventKind::ThreadArchived {}
         | EventKind::ThreadUnarchived {}
         | EventKind::SteerRequested { .. } => lifecycle(event)?,
@@ -108,6 +109,13 @@ fn lifecycle(event: &Event) -> Option<Block> {
             vec![word("Renamed "), code(name), word(" by ")]
         }
         EventKind::ThreadRenamed { name: None, .. } => vec![word("Name given back by ")],
+        EventKind::DirectoriesSet(directories) => {
+            vec![
+                word("Works in "),
+                code(&directories.cwd),
+                word(" from here on. Set by "),
+            ]
+        }
         EventKind::ThreadArchived {} => vec![word("Put away by ")],
         EventKind::ThreadUnarchived {} => vec![word("Taken out again by ")],
         EventKind::SteerRequested { .. } => vec![word("Something to say in the middle of the turn, by ")],

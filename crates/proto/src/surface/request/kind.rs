@@ -51,6 +51,7 @@ pub enum RequestKind {
     RunRetention,
     DeleteThread,
     ChangeThread,
+    SetDirectories,
     SetThreadPolicy,
     ExplainPolicy,
     ListRemembered,
@@ -97,6 +98,7 @@ impl RequestKind {
             | Self::StartThread
             | Self::ForkThread
             | Self::ChangeThread
+            | Self::SetDirectories
             // An operator can export every thread anyway.
             | Self::CreateShare
             | Self::ListShares
@@ -150,6 +152,7 @@ impl RequestKind {
             | Self::ForkThread
             | Self::DeleteThread
             | Self::ChangeThread
+            | Self::SetDirectories
             | Self::SetThreadPolicy
             | Self::ExplainPolicy
             | Self::ListRemembered
@@ -195,6 +198,7 @@ impl Request {
             Self::RunRetention { .. } => RequestKind::RunRetention,
             Self::DeleteThread { .. } => RequestKind::DeleteThread,
             Self::ChangeThread { .. } => RequestKind::ChangeThread,
+            Self::SetDirectories { .. } => RequestKind::SetDirectories,
             Self::SetThreadPolicy { .. } => RequestKind::SetThreadPolicy,
             Self::ExplainPolicy { .. } => RequestKind::ExplainPolicy,
             Self::ListRemembered { .. } => RequestKind::ListRemembered,
@@ -252,6 +256,7 @@ impl Request {
             | Self::CloseThread { thread, .. }
             | Self::DeleteThread { thread }
             | Self::ChangeThread { thread, .. }
+            | Self::SetDirectories { thread, .. }
             | Self::SetThreadPolicy { thread, .. }
             | Self::ExplainPolicy { thread, .. }
             | Self::ListRemembered { thread }

@@ -110,6 +110,15 @@ pub enum Request {
         /// The property and its new value.
         change: Change,
     },
+    /// Sets the directories that a thread works in from now on.
+    SetDirectories {
+        /// The thread to change.
+        thread: ThreadId,
+        /// The working directory, absolute.
+        cwd: String,
+        /// The further directories. If absent, those inside the earlier working directory move along, and the others stay.
+        additional_directories: Option<Vec<String>>,
+    },
     /// Sets the thread's own policy.
     SetThreadPolicy {
         /// The thread that gets the policy.

@@ -63,6 +63,7 @@ impl RequestKind {
             | Self::ListNotificationTargets
             | Self::TestNotifications
             | Self::ChangeThread
+            | Self::SetDirectories
             | Self::SetThreadPolicy
             | Self::ExplainPolicy
             | Self::ListRemembered

@@ -1,6 +1,6 @@
 //! Operations on a whole thread: rename, set metadata, archive, roll back, delete.
 
-use acpd_model::event::{Fidelity, SessionDeleted};
+use acpd_model::event::{Directories, Fidelity, SessionDeleted};
 use acpd_model::limits::{METADATA_BYTES, NAME_BYTES};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
 
@@ -9,13 +9,14 @@ use crate::agent::AgentRequest;
 use crate::thread::command::{Change, LastUse};
 use crate::thread::effect::{Deletion, Effect};
 use crate::thread::reply::Reply;
-use crate::thread::session::{Continuation, history_fidelity};
+use crate::thread::session::{Continuation, history_fidelity, name_linked_directories};
 
 impl Thread {
     pub(super) fn change(&mut self, by: Origin, change: Change) -> Result<Reply, Failure> {
         match change {
             Change::Rename { name } => self.rename(by, name.as_deref()),
             Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
+            Change::SetDirectories(directories) => self.set_directories(by, directories),
             Change::Archive => self.archive(by),
             Change::Unarchive => {
                 if self.live().summary.archived {
@@ -46,6 +47,30 @@ impl Thread {
         }
         let kind = EventKind::MetadataSet { metadata };
         self.journal.emit(by, kind, None);
+        Ok(Reply::Done)
+    }
+
+    /// Sets the directories of the thread. The agent runs in the earlier ones, so it is stopped. The next prompt continues its
+    /// session in the new ones.
+    fn set_directories(&mut self, by: Origin, directories: Directories) -> Result<Reply, Failure> {
+        let spec = &self.live().spec;
+        let now = (&spec.cwd, &spec.additional_directories, &spec.real_directories);
+        let wanted = (
+            &directories.cwd,
+            &directories.additional_directories,
+            &directories.real_directories,
+        );
+        if now == wanted {
+            return Ok(Reply::Done);
+        }
+        self.end_unprompted();
+        self.check_idle()?;
+        self.stop_agent();
+        self.callbacks.give_up_all_outputs(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
+        let kind = EventKind::DirectoriesSet(Box::new(directories));
+        self.journal.emit_in(None, by, kind, None);
+        name_linked_directories(&mut self.journal);
         Ok(Reply::Done)
     }
 

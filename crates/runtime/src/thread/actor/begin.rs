@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use acpd_host::{Reserved, Sandbox, Workspace};
-use acpd_model::Failure;
+use acpd_model::{Failure, ThreadId};
 use acpd_proto::agent::Start;
 use acpd_proto::projection::{Chunks, Spec};
 use acpd_proto::thread::{AgentExit, Input};
@@ -31,7 +31,14 @@ pub(super) struct Prepared {
 }
 
 /// Finds a thread's agent, prepares its sandbox and opens its workspace. Blocks on the disk.
-fn prepare(agents: &Agents, reserved: &Reserved, spec: &Spec) -> Result<Prepared, Failure> {
+fn prepare(agents: &Agents, reserved: &Reserved, thread: ThreadId, spec: &Spec) -> Result<Prepared, Failure> {
+    if Path::new(&spec.cwd).try_exists().is_ok_and(|exists| !exists) {
+        let message = format!("the directory of the thread, {}, is gone", spec.cwd);
+        let hint = format!(
+            "if it was moved, say where it is now: acpd move {thread} DIRECTORY, or \"Change folder…\" in its menu in the web UI"
+        );
+        return Err(Failure::agent(message).with_detail(hint));
+    }
     let Runnable { config, .. } = agents.find(&spec.agent)?;
     let servers = mcp::commands(&spec.session_mcp_servers());
     let sandbox = config.confine(reserved, &callbacks::directories(spec), &servers)?;
@@ -99,12 +106,15 @@ impl ThreadActor {
 
     /// Finds the thread's agent, prepares its sandbox and opens its workspace.
     pub(super) async fn prepare(&mut self) -> Result<Prepared, Failure> {
-        let spec = self.machine.live().spec.clone();
+        let (thread, spec) = (self.id, self.machine.live().spec.clone());
         let (agents, reserved) = (
             Arc::clone(&self.context.agents),
             Arc::clone(&self.context.reserved),
         );
-        blocking(&*self.context.host, move || prepare(&agents, &reserved, &spec)).await
+        blocking(&*self.context.host, move || {
+            prepare(&agents, &reserved, thread, &spec)
+        })
+        .await
     }
 
     /// Opens the session in the offered standby process, or else in a new one. Handles events that the standby process

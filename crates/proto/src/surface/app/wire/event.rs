@@ -55,7 +55,9 @@ wire! {
         policy: Option<OrNull<&'a RawJson>>,
         /// Parameters with which a client wants the agent's session to be opened from now on.
         session: Option<SessionParams<'a>>,
-        /// The originator of the change of the name or the data.
+        /// The directories that the thread works in from now on.
+        directories: Option<Directories<'a>>,
+        /// The originator of the change of the name, the data or the directories.
         by: Option<By<'a>>,
     }
 }
@@ -75,6 +77,7 @@ impl<'a> ThreadUpdated<'a> {
             session_info: None,
             policy: None,
             session: None,
+            directories: None,
             by: None,
         }
     }
@@ -90,6 +93,14 @@ wire! {
         initialize: &'a RawJson as Option<Json>,
         /// The result of the ACP method that opened the session.
         session: &'a RawJson as Option<Json>,
+    }
+
+    /// The directories that a thread works in.
+    struct Directories<'a> {
+        /// Working directory.
+        cwd: &'a str,
+        /// Further directories of the workspace.
+        additional_directories: &'a [String],
     }
 
     /// Parameters for opening the agent's session that differ from those the thread was created with.
