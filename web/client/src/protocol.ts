@@ -444,6 +444,14 @@ export interface DiffUpdated {
   turnId?: string | null;
 }
 
+/** The directories that a thread works in. */
+export interface Directories {
+  /** Further directories of the workspace. */
+  additionalDirectories: string[];
+  /** Working directory. */
+  cwd: string;
+}
+
 /** A JSON-RPC error. */
 export interface Error {
   /** JSON-RPC error code. */
@@ -1701,6 +1709,16 @@ export interface ThreadDeleted {
   turnId?: string | null;
 }
 
+/** Params of `thread/directories/set`. */
+export interface ThreadDirectoriesSetParams {
+  /** Further directories of the workspace. By default, those inside the earlier working directory move along, and the others stay. */
+  additionalDirectories?: string[] | null;
+  /** The working directory, an absolute path on the daemon's host. */
+  cwd: string;
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+}
+
 /** Params of `thread/fork`. */
 export interface ThreadForkParams {
   /** Name of the new thread; by default, the name of this thread. */
@@ -1923,10 +1941,12 @@ export interface ThreadUpdated {
   agent?: AgentBound | null;
   /** ACP's `available_commands_update`. */
   availableCommandsUpdate?: AcpObject | null;
-  /** The originator of the change of the name or the data. */
+  /** The originator of the change of the name, the data or the directories. */
   by?: By | null;
   /** ACP's `config_option_update`. */
   configOptionUpdate?: AcpObject | null;
+  /** The directories that the thread works in from now on. */
+  directories?: Directories | null;
   /** The client's own data; `null` if it was removed. */
   metadata?: Json | null;
   /** Id of the new mode. */
@@ -2362,6 +2382,8 @@ export interface Methods {
   "thread/config/set": { params: ThreadConfigSetParams; result: Nothing };
   /** Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns `conflict` while a turn runs. Returns when no request finds the thread any more; its data is overwritten after that. Subscribers receive `thread/deleted` as the thread's last notification. */
   "thread/delete": { params: ThreadDeleteParams; result: Nothing };
+  /** Sets the directories that the thread works in, for example after they were moved. Stops the agent; the next prompt continues its session in `cwd`. Returns `conflict` while a turn runs, and `invalidParams` if a directory does not exist. */
+  "thread/directories/set": { params: ThreadDirectoriesSetParams; result: Nothing };
   /** Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over. */
   "thread/fork": { params: ThreadForkParams; result: ThreadForkedResult };
   /** Lists threads, newest first. */

@@ -629,6 +629,15 @@ class DiffUpdated(_DiffUpdated, total=False):
     turnId: str | None
 
 
+class Directories(TypedDict):
+    """The directories that a thread works in."""
+
+    additionalDirectories: list[str]
+    """Further directories of the workspace."""
+    cwd: str
+    """Working directory."""
+
+
 class _Error(TypedDict):
     code: int
     """JSON-RPC error code."""
@@ -2232,6 +2241,20 @@ class ThreadDeleted(_ThreadDeleted, total=False):
     """The turn in which the event happened."""
 
 
+class _ThreadDirectoriesSetParams(TypedDict):
+    cwd: str
+    """The working directory, an absolute path on the daemon's host."""
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadDirectoriesSetParams(_ThreadDirectoriesSetParams, total=False):
+    """Params of `thread/directories/set`."""
+
+    additionalDirectories: list[str] | None
+    """Further directories of the workspace. By default, those inside the earlier working directory move along, and the others stay."""
+
+
 class _ThreadForkParams(TypedDict):
     threadId: str
     """Id of the thread."""
@@ -2521,9 +2544,11 @@ class ThreadUpdated(_ThreadUpdated, total=False):
     availableCommandsUpdate: AcpObject | None
     """ACP's `available_commands_update`."""
     by: By | None
-    """The originator of the change of the name or the data."""
+    """The originator of the change of the name, the data or the directories."""
     configOptionUpdate: AcpObject | None
     """ACP's `config_option_update`."""
+    directories: Directories | None
+    """The directories that the thread works in from now on."""
     metadata: Json | None
     """The client's own data; `null` if it was removed."""
     modeId: str | None
@@ -3523,6 +3548,12 @@ class TypedClient(ABC):
         self, method: Literal["thread/delete"], params: ThreadDeleteParams, *, timeout: float | None = None
     ) -> Nothing:
         """Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns `conflict` while a turn runs. Returns when no request finds the thread any more; its data is overwritten after that. Subscribers receive `thread/deleted` as the thread's last notification."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/directories/set"], params: ThreadDirectoriesSetParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Sets the directories that the thread works in, for example after they were moved. Stops the agent; the next prompt continues its session in `cwd`. Returns `conflict` while a turn runs, and `invalidParams` if a directory does not exist."""
 
     @overload
     async def call(
