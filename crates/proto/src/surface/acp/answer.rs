@@ -20,12 +20,15 @@ struct Outcome {
     option_id: Option<String>,
 }
 
-/// Reads the result of a question. `None` means no decision: the question stays open.
+/// Reads the result of a question. `None` means no decision: the question stays open. A choice without an option is a refusal:
+/// the user has answered, and the editor does not ask again. avante.nvim sends it where the user picks an answer of a kind
+/// that the agent does not offer.
 pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
     if question == Question::Permission {
         let Permission { outcome } = acpd_model::json::read(result).ok()?;
         return match (outcome.outcome.as_str(), outcome.option_id) {
             ("selected", Some(option)) => place_of(&option).map(Answer::Place),
+            ("selected", None) => Some(Answer::Decline { always: false }),
             ("cancelled", _) => Some(Answer::Cancel),
             _ => None,
         };
@@ -41,16 +44,13 @@ mod tests {
 
     #[test]
     fn what_is_no_decision_decides_nothing() {
-        let nothing = [
+        for result in [
             "null",
             "{}",
             r#"{"outcome":"selected"}"#,
-            r#"{"outcome":{"outcome":"selected"}}"#,
-        ];
-        for result in nothing
-            .into_iter()
-            .chain([r#"{"outcome":{"outcome":"allow"}}"#, r#"{"action":"yes"}"#])
-        {
+            r#"{"outcome":{"outcome":"allow"}}"#,
+            r#"{"action":"yes"}"#,
+        ] {
             for question in [Question::Permission, Question::Form, Question::Url] {
                 assert_eq!(read(question, result), None, "{result}");
             }
@@ -80,6 +80,10 @@ mod tests {
         ] {
             assert_eq!(selected(odd), None, "{odd}");
         }
+        assert_eq!(
+            permission(r#"{"outcome":{"outcome":"selected"}}"#),
+            Some(Answer::Decline { always: false })
+        );
         assert_eq!(
             permission(r#"{"outcome":{"outcome":"cancelled"}}"#),
             Some(Answer::Cancel)

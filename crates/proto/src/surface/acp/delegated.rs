@@ -177,6 +177,9 @@ impl Peer {
         if forget {
             self.delegations.remove(&number);
         }
+        if !self.client.knows_notifications {
+            return;
+        }
         let mut out = Vec::new();
         wire::notification(&mut out, "$/cancel_request", |params| {
             params.put("requestId", &format!("{PREFIX}{number}"));

@@ -143,7 +143,7 @@ impl Peer {
                     queued.retain(|(question, _)| *question != Some(*request));
                     queued.len()
                 });
-                if left == before {
+                if left == before && self.client.knows_notifications {
                     self.show(thread, frame, None);
                 }
             }
@@ -172,7 +172,7 @@ impl Peer {
             FrameKind::SignIn => session.wants_sign_in = true,
             FrameKind::Lease => {
                 // An editor that opens a session receives the lease's state in the response.
-                if frame.seq > session.since {
+                if frame.seq > session.since && self.client.knows_notifications {
                     self.show(thread, frame, None);
                 }
             }

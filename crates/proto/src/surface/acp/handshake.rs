@@ -15,6 +15,9 @@ use crate::wire::{member, others, spliced};
 pub struct Client {
     /// The name in its `clientInfo`.
     pub name: String,
+    /// Whether it knows notifications other than `session/update`: `clientInfo` came to ACP before them. Some editors
+    /// without it, such as agentic.nvim, lose other messages when one of an unknown method arrives.
+    pub knows_notifications: bool,
     /// Whether it reads files for an agent.
     pub reads_files: bool,
     /// Whether it writes files for an agent.
@@ -51,6 +54,7 @@ impl Client {
         let (session, elicitation) = (&declared["session"], &declared["elicitation"]);
         let name = hello.client_info["name"].as_str().unwrap_or("editor");
         Self {
+            knows_notifications: hello.client_info.is_object(),
             name: name.chars().take(NAME_CHARS).collect(),
             reads_files: yes(&declared["fs"]["readTextFile"]),
             writes_files: yes(&declared["fs"]["writeTextFile"]),
@@ -212,7 +216,9 @@ mod tests {
             Some("7"),
             Some(r#"{"clientInfo":7,"clientCapabilities":"all"}"#),
         ] {
-            assert_eq!(Client::read(odd).name, "editor");
+            let client = Client::read(odd);
+            assert_eq!((&*client.name, client.knows_notifications), ("editor", false));
         }
+        assert!(zed.knows_notifications);
     }
 }

@@ -251,7 +251,6 @@ fn an_invalid_answer_leaves_the_question_open_for_others() {
         r#""result":null"#,
         r#""result":{}"#,
         r#""result":{"outcome":"selected"}"#,
-        r#""result":{"outcome":{"outcome":"selected"}}"#,
         r#""result":{"outcome":{"outcome":"selected","optionId":"no such option"}}"#,
         r#""result":{"action":"accept"}"#,
     ] {
@@ -269,6 +268,34 @@ fn an_invalid_answer_leaves_the_question_open_for_others() {
             s.then(|scene| scene.stops_with("end_turn"));
         });
     }
+}
+
+#[test]
+fn a_choice_without_an_option_is_a_refusal() {
+    play(|s| {
+        let (first, second) = asked(s);
+        answers(s, first, r#""result":{"outcome":{"outcome":"selected"}}"#);
+        assert_eq!(outcomes(s).len(), 1);
+        assert!(!outcomes(s)[0].allows());
+        assert_eq!(taken_back(s, second), id(s));
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn an_editor_from_before_other_notifications_gets_none() {
+    play(|s| {
+        let old = r#"{"protocolVersion":1,"clientCapabilities":{"clientInfo":{"name":"old","version":"1"}}}"#;
+        let first = Stage::at_work(old, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+            scene.asks_permission("5", "t");
+        });
+        assert!(s.heard(first).contains(&ASK.to_owned()));
+        s.then(|scene| scene.decide(1, Answer::Decline { always: false }).unwrap());
+        assert!(!s.heard(first).contains(&"$/cancel_request".to_owned()));
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
 }
 
 #[test]

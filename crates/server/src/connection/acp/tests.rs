@@ -209,7 +209,8 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
 
 /// Returns the parameters of `initialize` for an editor that can write files.
 fn able() -> Value {
-    json!({ "protocolVersion": 1, "clientCapabilities": { "fs": { "writeTextFile": true } } })
+    let info = json!({ "name": "editor", "version": "1" });
+    json!({ "protocolVersion": 1, "clientInfo": info, "clientCapabilities": { "fs": { "writeTextFile": true } } })
 }
 
 /// Returns a daemon with the agent that writes, and two editors in one session. The first editor holds the lease.
