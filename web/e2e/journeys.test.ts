@@ -4,6 +4,7 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { answering } from "./support/answering.ts";
 import { accessible, DESKTOP, PHONE, shoot } from "./support/browser.ts";
 import { openThread, startThread, until } from "./support/acts.ts";
 import { type Journey, Journeys, JOURNEYS } from "./support/journeys.ts";
@@ -361,10 +362,13 @@ test("what is typed while the palette is being loaded is no shortcut", async () 
   await journeys.view(page, "agents");
   let release = () => {};
   const held = new Promise<void>((resolve) => (release = resolve));
-  await page.route(/\/Palette-.*\.js$/, async (route) => {
-    await held;
-    await route.fallback();
-  });
+  await page.route(
+    /\/Palette-.*\.js$/,
+    answering(async (route) => {
+      await held;
+      await route.fallback();
+    }),
+  );
   const asked = page.waitForRequest(/\/Palette-.*\.js$/);
   await page.keyboard.press("Control+k");
   await asked;

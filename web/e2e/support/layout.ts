@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import type { Browser, BrowserContext, Page } from "playwright-core";
 
+import { answering } from "./answering.ts";
 import { boxesOf, comparePictures, shrink } from "./layout-page.ts";
 
 const KEPT = fileURLToPath(new URL("../layouts/", import.meta.url));
@@ -52,10 +53,13 @@ export async function freeze(context: BrowserContext): Promise<void> {
       socket.send(fixed(String(message)).replaceAll(folder, FOLDER));
     });
   });
-  await context.route("**/api/session", async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, body: fixed(await response.text()) });
-  });
+  await context.route(
+    "**/api/session",
+    answering(async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: fixed(await response.text()) });
+    }),
+  );
   await context.clock.setFixedTime(NOW);
   await context.addInitScript((style) => {
     const sheet = new CSSStyleSheet();

@@ -14,6 +14,8 @@ import { gzipSync } from "node:zlib";
 
 import type { BrowserContext } from "playwright-core";
 
+import { answering } from "./answering.ts";
+
 export const DIST = fileURLToPath(new URL("../../dist/", import.meta.url));
 
 const TYPES: Record<string, string> = {
@@ -49,10 +51,10 @@ export async function putInPlace(context: BrowserContext, url: string): Promise<
   await context.grantPermissions(["local-network-access"], { origin: url });
   await context.route(
     ({ origin, pathname }) => origin === url && !pathname.startsWith("/api/") && pathname !== "/ws",
-    async (route) => {
+    answering(async (route) => {
       const { type, body } = await read(DIST, new URL(route.request().url()).pathname);
       await route.fulfill({ headers: { ...kept, "content-type": type }, body });
-    },
+    }),
   );
 }
 

@@ -32,7 +32,6 @@ fn list(value: &str) -> Vec<String> {
     let inner = value
         .strip_prefix('{')
         .and_then(|inner| inner.split_once('}'))
-        .map(|(inner, _)| inner)
-        .unwrap_or_else(|| panic!("not a list: {value}"));
+        .map_or_else(|| panic!("not a list: {value}"), |(inner, _)| inner);
     serde_json::from_str(&format!("[{inner}]")).unwrap_or_else(|error| panic!("{error}: {inner}"))
 }
