@@ -7,7 +7,7 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openThread, row, say, startThread, until } from "./support/acts.ts";
+import { openThread, row, sayToEnd, startThread, until } from "./support/acts.ts";
 import { accessible, DESKTOP, PHONE, shoot, Stage } from "./support/browser.ts";
 
 /** The content security policy under which the UI must work. */
@@ -172,9 +172,9 @@ test("a waiting thread and a finished turn notify, each if the user has enabled 
   await asked.getByRole("button", { name: "Settings" }).click();
   await asked.getByLabel("Notify me when a turn is done").check();
   await asked.keyboard.press("Escape");
-  await other.call("turn/start", { threadId: id, text: "wait ms=300" });
+  await other.call("turn/start", { threadId: id, text: "wait ms=1500" });
   await expect.poll(notes).toEqual(["asked", "Loud one is waiting for approval", "Short one is done"]);
-  await other.call("turn/start", { threadId: id, text: "wait ms=300; error message=broken" });
+  await other.call("turn/start", { threadId: id, text: "wait ms=1500; error message=broken" });
   await expect.poll(async () => (await notes()).at(-1)).toBe("Short one has failed");
 });
 
@@ -188,7 +188,7 @@ test("over plain http from another machine it works as well: prompts are sent, w
   });
   const id = await startThread(stage, other);
   await openThread(stage, plain, id);
-  await say(plain, "say `copied by hand`");
+  await sayToEnd(plain, "say `copied by hand`");
   const answer = plain.locator(".th-agent", { hasText: "copied by hand" }).first();
   await answer.hover();
   await answer.getByRole("button", { name: "Copy message" }).click();

@@ -33,7 +33,8 @@ async function allowed(threadId: string, text: string): Promise<void> {
 /** Closes the page; returns another one of the same browser, as of a later visit. */
 async function returned(page: Page): Promise<Page> {
   const context = page.context();
-  await page.close({ runBeforeUnload: true });
+  // Playwright does not wait for a page whose handlers run.
+  await Promise.all([page.waitForEvent("close"), page.close({ runBeforeUnload: true })]);
   const next = await context.newPage();
   next.setDefaultTimeout(15_000);
   next.on("pageerror", (error) => stage.wrongs.push(`failed: ${error.stack ?? error.message}`));
@@ -129,8 +130,12 @@ test("of many threads, 20 are listed and read", async () => {
   const next = await returned(page);
   // The daemon limits the requests of one connection.
   const many = await stage.daemon.client("many");
+  const ids: string[] = [];
   for (let number = 0; number < 23; number++) {
-    await startThread(stage, many, "say done", { name: `Many ${number}` });
+    ids.push(await startThread(stage, many, "say done", { name: `Many ${number}` }));
+  }
+  for (const id of ids) {
+    await until(other, id, "idle");
   }
   const reads = calls(next);
   await next.goto(stage.url);

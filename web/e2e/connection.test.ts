@@ -142,9 +142,10 @@ test("a connection that breaks comes back by itself, and no event is lost or dou
   await accessible(page);
   await until(other, id, "idle");
   stage.cable.mend();
-  await page.locator(".banner").waitFor({ state: "detached" });
+  // The time between two attempts has doubled up to 16 s.
+  await page.locator(".banner").waitFor({ state: "detached", timeout: 40_000 });
   await hasAllWords(page);
-});
+}, 120_000);
 
 test("a page that is loaded again in the middle of a turn has all of it, once", async () => {
   const page = await stage.page();

@@ -235,9 +235,7 @@ test("the composer sets modes and options, queues, steers and stops", async () =
   await page.locator(".pane textarea").waitFor();
   await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("half a thought");
   // Slash commands are completed.
-  await say(page, "commands; say now there are commands");
-  await line("now there are commands").last().waitFor();
-  await until(other, id, "idle");
+  await sayToEnd(page, "commands; say now there are commands");
   await page.locator(".pane textarea").pressSequentially("/pl");
   await page.getByRole("option", { name: /plan/ }).first().waitFor();
   await shoot(page, "commands-desktop");
@@ -301,9 +299,8 @@ test("a pasted image is sent, and shown", async () => {
   await page.getByRole("button", { name: /^Enlarge/ }).first().click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("img").waitFor();
-  const downloads = page.waitForEvent("download");
-  await dialog.getByRole("button", { name: "Save" }).click();
-  expect((await downloads).suggestedFilename()).toMatch(/\.png$/);
+  const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Save" }).click()]);
+  expect(download.suggestedFilename()).toMatch(/\.png$/);
   await accessible(page);
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
@@ -332,7 +329,7 @@ test("a picture that is too large for a prompt is made smaller, and says so", as
   });
   expect(given).toBeGreaterThan(5_000_000);
   const chip = page.getByRole("list", { name: "Attached" });
-  await chip.waitFor();
+  await chip.waitFor({ timeout: 45_000 });
   const [, width, height] = /3000 × 2000 → (\d+) × (\d+)/.exec(await chip.innerText())!.map(Number);
   expect(width).toBeLessThanOrEqual(2_576);
   expect(Math.abs(width! / height! - 1.5)).toBeLessThan(0.01);

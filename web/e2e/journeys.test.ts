@@ -48,7 +48,8 @@ describe("at every size", () => {
         const wanted = page.locator(journey.wanted);
         await wanted.first().waitFor();
         for (const one of await wanted.all()) {
-          expect(await isInSight(one), `${size}: ${await one.evaluate((el) => el.outerHTML.slice(0, 200))}`).toBe(true);
+          const message = `${size}: ${await one.evaluate((el) => el.outerHTML.slice(0, 200))}`;
+          await expect.poll(() => isInSight(one), { message }).toBe(true);
         }
         // A phone is touched.
         await expect.poll(() => tooSmall(page, "body", size === "phone" ? 40 : 24), { message: size }).toEqual([]);
@@ -144,6 +145,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
     path: async () => `threads/${journeys.threads.work}`,
     keys: async (page) => {
       await openWorkByKeys(page, "edit");
+      await page.getByRole("button", { name: "Split" }).first().waitFor();
       await walk(page, "Tab", { name: "Split" });
       await page.keyboard.press("Enter");
       await page.locator(".th-diff-split").first().waitFor();
@@ -154,6 +156,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
     path: async () => `threads/${journeys.threads.work}`,
     keys: async (page) => {
       await openWorkByKeys(page, "execute");
+      await page.getByRole("button", { name: "Open all" }).first().waitFor();
       await walk(page, "Tab", { name: "Open all" });
       await page.keyboard.press("Enter");
       await page.getByRole("dialog").locator(".th-terminal-line").first().waitFor();
@@ -219,6 +222,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
     name: "agents",
     path: async () => "agents",
     keys: async (page) => {
+      await page.getByRole("button", { name: "Check fake" }).waitFor();
       await walk(page, "Tab", { name: "Check fake" });
       await page.keyboard.press("Enter");
       await page.locator(".agent", { hasText: "Started in" }).waitFor();
@@ -310,10 +314,9 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
       await walk(page, "ArrowDown", { name: "Export…" });
       await page.keyboard.press("Enter");
       await page.getByRole("dialog", { name: "Export thread" }).waitFor();
-      const download = page.waitForEvent("download");
       await walk(page, "Tab", { selector: ".format" });
-      await page.keyboard.press("Enter");
-      expect((await download).suggestedFilename()).toBe("At rest.md");
+      const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
+      expect(download.suggestedFilename()).toBe("At rest.md");
     },
   },
   {
@@ -359,7 +362,6 @@ test.each(BY_KEYS)("$name works by keys alone", async ({ path, signedOut, keys }
 
 test("what is typed while the palette is being loaded is no shortcut", async () => {
   const page = await journeys.stage.page();
-  await journeys.view(page, "agents");
   let release = () => {};
   const held = new Promise<void>((resolve) => (release = resolve));
   await page.route(
@@ -369,7 +371,10 @@ test("what is typed while the palette is being loaded is no shortcut", async () 
       await route.fallback();
     }),
   );
+  // The page itself may begin to load it before the key is pressed.
   const asked = page.waitForRequest(/\/Palette-.*\.js$/);
+  asked.catch(() => {});
+  await journeys.view(page, "agents");
   await page.keyboard.press("Control+k");
   await asked;
   await page.keyboard.press("n");

@@ -126,6 +126,8 @@ test("what is clicked stays where it is: folds, more lines, and the columns of a
   await until(other, id, "idle");
   await openThread(stage, page, id);
   await page.locator(".virtual-line", { hasText: "done" }).last().waitFor();
+  // A click holds its control for half a second, and the view of diffs is loaded two seconds after the thread.
+  await page.waitForFunction(() => performance.getEntriesByType("resource").some(({ name }) => /\/Diff-[^/]*\.js$/.test(name)));
   // At the end of the list, which is otherwise followed.
   const last = work().last();
   await stays(last, page.locator(".th-tool", { hasText: "src/b.rs" }).last());
@@ -184,6 +186,7 @@ test("a turn that ends while the user reads it stays open", async () => {
   await feed().hover();
   await page.mouse.wheel(0, -150);
   await page.getByRole("button", { name: /Jump to latest|New below/ }).waitFor();
+  await settled(feed());
   const before = await top(read);
   await other.call("turn/interrupt", { threadId: id });
   await until(other, id, "idle");

@@ -7,7 +7,7 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openThread, startThread, until } from "./support/acts.ts";
+import { openThread, settled, startThread, until } from "./support/acts.ts";
 import { accessible, Stage } from "./support/browser.ts";
 
 let stage: Stage;
@@ -26,6 +26,7 @@ const lines = () => page.locator(".virtual-line").allInnerTexts();
 /** Reloads the page; its lines must be those of before. */
 async function staysSame(last: string): Promise<string[]> {
   await page.locator(".virtual-line", { hasText: last }).last().waitFor();
+  await settled(page.getByRole("feed"));
   const live = await lines();
   await page.reload();
   await page.locator(".virtual-line", { hasText: last }).last().waitFor();
@@ -63,7 +64,8 @@ test("an answered form, and an answer to acpd itself, stay in the conversation",
   await page.locator(".pane-foot").getByLabel(/Name/).first().fill("Ann");
   await page.getByRole("button", { name: "Send answer" }).click();
   await page.locator(".th-agent", { hasText: "finished" }).waitFor();
-  await until(other, id, "idle");
+  // The daemon's status is ahead of the page.
+  await page.locator(".pane .th-turn-foot").first().waitFor({ state: "attached" });
   const live = await staysSame("finished");
   expect(live.find((line) => line.startsWith("Answered"))).toMatch(/Who are you\?\s*by owner \(web\), /);
   // The file says who allowed it.
@@ -84,6 +86,7 @@ test("the list says that a restart interrupted a thread", async () => {
   const id = await startThread(stage, other, "slow ms=600000", { name: "Cut off" });
   await until(other, id, "running");
   await page.goto(stage.url);
+  await page.locator(".side-list .row", { hasText: "Cut off" }).waitFor();
   await stage.daemon.kill("SIGKILL");
   await stage.daemon.launch();
   await page.locator(".side-list .row", { hasText: "Cut off" }).getByText("Interrupted by a restart").waitFor();

@@ -54,7 +54,7 @@ test("a command is allowed by a press on the notification, and the log says who 
   ]);
   // A press that may have been meant for what was there before leads to the question.
   const [text] = service.received.map(({ text }) => text);
-  expect(await device.press(id, "Allow once", 0)).toEqual([`/threads/${id}#question`]);
+  expect(await device.press(id, "Allow once", -60_000)).toEqual([`/threads/${id}#question`]);
   await device.push(text!);
   await expect.poll(() => device.shown()).toHaveLength(1);
   expect(await device.press(id, "Allow once")).toEqual([]);
@@ -95,6 +95,8 @@ test("an open page shows what was pressed, and needs no notification of the thre
   const seen = await waiting("Seen", "kind=execute command='make seen'");
   await openThread(stage, page, seen);
   await page.locator("[data-question]").waitFor();
+  // What answers the worker is loaded later than the page.
+  await page.waitForFunction(() => performance.getEntriesByType("resource").some(({ name }) => name.includes("/pushed-")));
   await page.bringToFront();
   await arrives(device);
   // A push of another thread shows that the first one was handled.

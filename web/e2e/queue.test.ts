@@ -74,8 +74,8 @@ test("a paused queue is cleared, and nothing of it is sent", async () => {
   await queue().getByText("Queue paused · 2 waiting").waitFor();
   await button("Clear").click();
   await expect.poll(() => queue().count()).toBe(0);
-  const { thread } = await other.call("thread/read", { threadId: id });
-  expect([thread.status, thread.queuedTurnIds]).toEqual(["idle", []]);
+  await until(other, id, "idle");
+  expect((await other.call("thread/read", { threadId: id })).thread.queuedTurnIds).toEqual([]);
   await expect.poll(() => page.locator(".th-user").allInnerTexts()).toHaveLength(1);
 });
 
@@ -184,6 +184,7 @@ test("a thread tells the same story live and after a reload: notices, and who al
   await error.getByText("What the agent wrote before it ended").click();
   await error.locator("pre", { hasText: "crash" }).waitFor();
   await error.getByText("What the agent wrote before it ended").click();
+  await error.locator("pre").waitFor({ state: "detached" });
   await expect.poll(() => page.locator(".th-notice", { hasText: "exited" }).count()).toBe(0);
   await page.locator(".th-decision", { hasText: "Allowed by owner (web)" }).waitFor();
   const story = () => page.locator(".virtual-line").allTextContents();

@@ -146,6 +146,7 @@ test("on a phone with a keyboard all is done by keys alone: from the list to a t
   await walk(page, "Tab", { selector: ".drawer-button" });
   await page.keyboard.press("Enter");
   await page.locator("#sidebar.is-open").waitFor();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.closest("#sidebar") != null)).toBe(true);
   await walk(page, "Tab", { selector: "[data-rove]" });
   await walk(page, "ArrowDown", { selector: `[data-thread="${id}"] [data-rove]` });
   await page.keyboard.press("Enter");

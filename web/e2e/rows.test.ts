@@ -67,6 +67,7 @@ test("the digits of the card answer the row that has the focus, which moves to t
   await page.keyboard.press(digit!);
   await expect.poll(() => told(one)).toContain("rejected");
   await expect.poll(() => page.evaluate(() => document.activeElement?.closest("[data-thread]")?.getAttribute("data-thread"))).toBe(two);
+  await row(page, "By key one").locator(".row-question").waitFor({ state: "detached" });
   await expect.poll(() => answer(page, "By key two", "Allow once").getAttribute("aria-disabled")).toBeNull();
   await page.keyboard.press("1");
   await expect.poll(() => told(two)).toContain("allowed");
@@ -117,6 +118,7 @@ for (const place of ["home", "drawer"]) {
     const page = await stage.page({ size: PHONE });
     if (place === "drawer") {
       await page.getByRole("button", { name: /^Threads/ }).click();
+      await expect.poll(() => page.locator("#sidebar").evaluate((side) => side.getAnimations().length)).toBe(0);
     }
     const list = page.locator(place === "home" ? ".home-waiting" : ".side-list");
     const at = async (name: string) => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
 
-import { openThread, startThread, until } from "./support/acts.ts";
+import { connected, openThread, startThread, until } from "./support/acts.ts";
 import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
 import { FAKE_AGENT } from "./support/daemon.ts";
 import { type Registry, serveRegistry } from "./support/registry.ts";
@@ -90,9 +90,9 @@ test("by keyboard alone: install, sign in, first answer", async () => {
   await page.locator(".th-turn-end", { hasText: "Done" }).waitFor();
   await expect.poll(() => page.locator(".sign-in-card").count()).toBe(0);
   // What was asked is said once, in a sentence: with the turn that it ended.
-  const words = await page.locator(".pane").innerText();
-  expect(words.match(/Sign in to Looped to continue/g)).toHaveLength(1);
-  expect(words).not.toContain("ways to sign in");
+  const words = () => page.locator(".pane").innerText();
+  await expect.poll(async () => (await words()).match(/Sign in to Looped to continue/g)?.length).toBe(1);
+  await expect.poll(words).not.toContain("ways to sign in");
 });
 
 for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE })) {
@@ -136,6 +136,7 @@ test("on the phone, by touch", async () => {
 test("a check says that an agent starts but is not signed in", async () => {
   stage = await Stage.set({ agentArgs: ["--pace", "0", "--sign-in"] });
   const page = await stage.page();
+  await connected(page);
   await page.locator("#prompt").fill("say hello");
   await page.locator("#folder").fill(stage.daemon.work);
   await page.locator("#prompt").press("Enter");
@@ -158,6 +159,7 @@ test("a folder is found by typing: completion, home directory, repositories, and
   await mkdir(join(root, "projects/alpha/.git"), { recursive: true });
   await mkdir(join(root, "projects/alps"));
   const page = await stage.page();
+  await connected(page);
   const field = page.locator("#folder");
   const option = (name: string) => page.getByRole("option", { name });
   await field.fill("~/proj");
@@ -186,6 +188,8 @@ test("a folder is found by typing: completion, home directory, repositories, and
   await page.locator(".virtual-line", { hasText: `${root}/projects/beta` }).first().waitFor();
   // It is a recent folder now.
   await page.locator(".side-new").click();
+  // The form takes the focus when it is drawn.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("prompt");
   await field.focus();
   await field.press("ArrowDown");
   await option(`${root}/projects/beta Recent`).waitFor();
@@ -197,6 +201,7 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     const { root } = stage.daemon;
     await mkdir(join(root, "projects/alpha/.git"), { recursive: true });
     const page = await stage.page(size && { size });
+    await connected(page);
     await page.locator("#folder").fill("");
     await page.getByRole("button", { name: "Choose…" }).click();
     const dialog = page.getByRole("dialog", { name: /^Choose a folder on / });

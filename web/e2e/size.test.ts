@@ -72,11 +72,11 @@ test("a thread of 10,000 items opens within a second of work, and has few of the
   await page.getByRole("feed").focus();
   // The daemon sends a turn of this size in pages, and one key loads all of them.
   await page.keyboard.press("Home");
-  await page.locator(".virtual-line", { hasText: "number 0" }).first().waitFor();
+  await page.locator(".virtual-line", { hasText: "number 0" }).first().waitFor({ timeout: 60_000 });
   await expect.poll(height).toBeGreaterThan(100_000);
   await page.keyboard.press("End");
   await page.locator(".virtual-line", { hasText: "number 4999" }).first().waitFor();
-});
+}, 240_000);
 
 /** Scrolls a conversation up for a number of frames; returns the frames a second, and the work for each in seconds. */
 async function scrollUp(page: Page, frames: number): Promise<{ rate: number; work: number }> {
@@ -148,16 +148,17 @@ test("100 deltas a second cost less than half a core", async () => {
   await openThread(stage, page, id);
   const read = await meter(page);
   await other.call("turn/start", { threadId: id, text: "stream n=1000 ms=10" });
-  await page.locator(".virtual-line", { hasText: "word 100 " }).waitFor();
+  await page.locator(".virtual-line", { hasText: "word 100 " }).waitFor({ timeout: 45_000 });
   const before = await read();
   await page.waitForFunction(() => document.querySelector(".pane")?.textContent?.includes("word 900 "), undefined, {
     polling: 250,
+    timeout: 45_000,
   });
   const after = await read();
   const share = (after.work - before.work) / (after.at - before.at);
   console.log(`the page worked ${(share * 100).toFixed(0)} % of ${(after.at - before.at).toFixed(1)} s`);
   expect(share).toBeLessThan(0.5);
-});
+}, 120_000);
 
 test("they leave room for other work in a message of 300 kB that cannot be cut", async () => {
   const id = await startThread(stage, other);
@@ -165,15 +166,15 @@ test("they leave room for other work in a message of 300 kB that cannot be cut",
   await openThread(stage, page, id);
   const read = await meter(page);
   await other.call("turn/start", { threadId: id, text: "longline bytes=300000; stream n=600 ms=10" });
-  await page.waitForFunction(() => document.querySelector(".pane")?.textContent?.includes("word 50 "), undefined, { polling: 250 });
+  await page.waitForFunction(() => document.querySelector(".pane")?.textContent?.includes("word 50 "), undefined, { polling: 250, timeout: 45_000 });
   const before = await read();
-  await page.waitForFunction(() => document.querySelector(".pane")?.textContent?.includes("word 500 "), undefined, { polling: 250 });
+  await page.waitForFunction(() => document.querySelector(".pane")?.textContent?.includes("word 500 "), undefined, { polling: 250, timeout: 45_000 });
   const after = await read();
   const share = (after.work - before.work) / (after.at - before.at);
   console.log(`300 kB: the page worked ${(share * 100).toFixed(0)} % of ${(after.at - before.at).toFixed(1)} s`);
   // The page rests for as long as drawing took. The remainder is what the messages of the connection take.
   expect(share).toBeLessThan(0.7);
-});
+}, 120_000);
 
 test("older turns are loaded as one goes up, and nothing moves", async () => {
   const id = await startThread(stage, other, "say first of all");

@@ -87,4 +87,4 @@ test("from an empty home to the first answer on a phone", async () => {
   }
   expect(await acpd("stop")).toContain("stopped the daemon");
   expect(await acpd("status").catch(String)).toContain("not running");
-});
+}, 180_000);

@@ -18,14 +18,23 @@ export async function startThread(
 
 /** Waits until the daemon reports a status of a thread. */
 export async function until(other: Client, threadId: string, status: string): Promise<void> {
+  const end = Date.now() + 100_000;
   for (;;) {
     const { thread } = await other.call("thread/read", { threadId });
     if (thread.status === status) {
       return;
     }
+    if (Date.now() > end) {
+      throw new Error(`the thread ${threadId} is ${thread.status}, and not ${status}`);
+    }
     // The number of requests in a time is limited.
     await new Promise((next) => setTimeout(next, 400));
   }
+}
+
+/** Waits until the form for a new thread is connected, and knows the agents. */
+export async function connected(page: Page): Promise<void> {
+  await page.locator("#agent option[value=fake]").waitFor({ state: "attached" });
 }
 
 /** Opens a thread in the page. */

@@ -115,7 +115,8 @@ export class Daemon {
     const child = spawn(ACPD, args, { cwd: this.work, env: this.env(), stdio: ["ignore", "pipe", "inherit"] });
     const said: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => said.push(chunk));
-    const [code] = (await once(child, "exit")) as [number];
+    // At its exit, its output may not have been read yet.
+    const [code] = (await once(child, "close")) as [number];
     assert.equal(code, 0, `acpd ${args.join(" ")} failed`);
     return Buffer.concat(said).toString();
   }
@@ -146,7 +147,8 @@ export class Daemon {
     }
     await this.kill();
     assert.doesNotMatch(await this.log(), /panicked/);
-    await rm(this.root, { recursive: true, force: true });
+    // Agents of a killed daemon may still write.
+    await rm(this.root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 
   private env(): NodeJS.ProcessEnv {

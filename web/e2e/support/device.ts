@@ -134,6 +134,9 @@ export interface Shown {
 /** Counts the messages that the worker has handled. Runs in the worker. */
 function countHandled(): void {
   const globals = self as unknown as Globals;
+  // On a busy host, a page takes longer to answer than the worker waits for it.
+  const { setTimeout } = self;
+  Object.assign(self, { setTimeout: (run: () => void, ms?: number) => setTimeout(run, ms === 400 ? 3_000 : ms) });
   const { prototype } = globals.ExtendableEvent;
   const { waitUntil } = prototype;
   globals.handled = 0;

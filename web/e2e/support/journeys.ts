@@ -184,6 +184,9 @@ async function openFold(page: Page, selector: string): Promise<void> {
 const question = (name: "command" | "edit" | "form") => async (page: Page, journeys: Journeys) => {
   await openThread(journeys.stage, page, journeys.threads[name]);
   await page.locator("[data-question]").waitFor();
+  if (name === "edit") {
+    await page.locator("[data-question] .th-diff [class*=hljs-]").first().waitFor();
+  }
   // In a low or narrow window, the question is all that is shown.
   if (await page.getByRole("feed").isVisible()) {
     await settled(page.getByRole("feed"));
@@ -329,6 +332,8 @@ export const JOURNEYS: readonly Journey[] = [
       await openWork(page, journeys, "work");
       await openFold(page, ".th-tool[data-kind=edit]");
       await page.locator(".th-diff").first().waitFor();
+      // The colours are loaded after the text.
+      await page.locator(".th-diff [class*=hljs-]").first().waitFor();
       await settled(page.getByRole("feed"));
     },
     wanted: ".pane textarea",

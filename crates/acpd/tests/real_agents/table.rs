@@ -57,12 +57,14 @@ fn a_table_is_made_from_findings_and_keeps_what_was_not_driven() {
     findings
         .cells
         .insert("Cancel".into(), cell(false, "hangs\nfor ever"));
-    let old = format!("before\n\n{BEGIN}\n\n| Qwen Code, old | row |\n\n{END}\n\nafter\n");
+    // The document has other tables of the same agents.
+    let before = "| Qwen Code | its modes |";
+    let old = format!("{before}\n\n{BEGIN}\n\n| Qwen Code, old | row |\n\n{END}\n\nafter\n");
     let new = renew(&old, std::slice::from_ref(&findings));
     assert_eq!(
         new,
         format!(
-            "before\n\n{BEGIN}\n\n\
+            "{before}\n\n{BEGIN}\n\n\
              | Agent | Plain answer | Shell command | File write | Refused permission | Cancel | Resume after a restart | Allowed for good | In an editor |\n\
              |---|---|---|---|---|---|---|---|---|\n\
              | Gemini CLI (`@google/gemini-cli` 1.2) | yes | yes: asks / first | yes | yes | **no**: hangs for ever | yes | yes | yes |\n\
@@ -97,7 +99,9 @@ fn renew(text: &str, findings: &[Findings]) -> String {
 
 /// Returns an agent's row in the current table.
 fn row_of<'t>(text: &'t str, title: &str) -> Option<&'t str> {
-    text.lines().find(|line| {
+    let (_, rest) = text.split_once(BEGIN)?;
+    let (table, _) = rest.split_once(END)?;
+    table.lines().find(|line| {
         let rest = line.strip_prefix("| ").and_then(|line| line.strip_prefix(title));
         rest.is_some_and(|rest| rest.starts_with([' ', ',']))
     })
