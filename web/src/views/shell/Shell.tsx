@@ -43,8 +43,10 @@ export function Shell() {
       side.current?.querySelector<HTMLElement>("a, button, input")?.focus();
     } else if (opened.current) {
       opened.current = false;
-      // After a navigation, focus the view itself: its parts may be rendered again meanwhile, and would lose the focus.
-      document.querySelector<HTMLElement>(went.current ? "#main" : ".view-head .drawer-button")?.focus();
+      // After a navigation, focus the view itself: its parts may be rendered again meanwhile, and would lose the focus. A
+      // conversation that is there already could not take it while it was covered.
+      const view = document.querySelector<HTMLElement>(".pane [role=feed]") ?? document.getElementById("main");
+      (went.current ? view : document.querySelector<HTMLElement>(".view-head .drawer-button"))?.focus();
       went.current = false;
     }
   }, [covered]);
