@@ -1,6 +1,8 @@
 //! The params of a thread's session: those set when the thread was created, and those of the client that opened it
 //! last.
 
+use std::path::Path;
+
 use acpd_model::RawJson;
 use acpd_model::event::{Directories, SessionParams, ThreadCreated};
 use serde::{Deserialize, Serialize};
@@ -106,12 +108,32 @@ impl Spec {
         }
     }
 
-    /// Sets the directories of the workspace. A session that worked in one of the earlier directories works in `cwd`.
+    /// Returns the directories of the workspace with their resolved paths.
+    pub fn place(&self) -> Directories {
+        Directories {
+            cwd: self.cwd.clone(),
+            additional_directories: self.additional_directories.clone(),
+            real_directories: self.real_directories.clone(),
+        }
+    }
+
+    /// Sets the directories of the workspace. A session that works inside the earlier working directory works at the same
+    /// place in the new one.
     pub fn set_directories(&mut self, directories: Directories) {
+        let rest = |cwd: String| {
+            let rest = Path::new(&cwd).strip_prefix(&self.cwd).ok()?;
+            Some(
+                Path::new(&directories.cwd)
+                    .join(rest)
+                    .to_string_lossy()
+                    .into_owned(),
+            )
+        };
+        let session_cwd = self.params.cwd.take().and_then(rest);
+        self.params.cwd = session_cwd.filter(|cwd| *cwd != directories.cwd);
         self.cwd = directories.cwd;
         self.additional_directories = directories.additional_directories;
         self.real_directories = directories.real_directories;
-        self.params.cwd = None;
     }
 
     /// Sets the params that apply to the session from now on.
@@ -263,6 +285,20 @@ mod tests {
             "the thread's own stay"
         );
         assert_eq!(spec.session_cwd(), "/w/sub", "what is not mentioned stays");
+    }
+
+    #[test]
+    fn a_session_moves_along_with_the_directory_it_is_in() {
+        for (session, moved) in [("/w/sub", Some("/new/sub")), ("/wide", None), ("/w", None)] {
+            let mut spec = spec();
+            spec.params.cwd = Some(session.into());
+            spec.set_directories(Directories {
+                cwd: "/new".into(),
+                ..Directories::default()
+            });
+            assert_eq!(spec.params.cwd.as_deref(), moved, "{session}");
+            assert_eq!(spec.place().cwd, "/new");
+        }
     }
 
     #[test]

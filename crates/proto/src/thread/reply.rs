@@ -1,6 +1,6 @@
 //! The replies to clients' commands.
 
-use acpd_model::event::{Fidelity, LeaseHolder, ThreadForked, TurnStatus};
+use acpd_model::event::{Directories, Fidelity, LeaseHolder, ThreadForked, TurnStatus};
 use acpd_model::{ItemId, Millis, RawJson, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
@@ -47,6 +47,8 @@ pub enum Reply {
 pub struct ForkPoint {
     /// Describes the fork in the new thread's log.
     pub forked: ThreadForked,
+    /// The directories that the thread works in now.
+    pub directories: Directories,
     /// The thread's own policy.
     pub policy: Option<Policy>,
     /// Remembered answers that outlive a session.

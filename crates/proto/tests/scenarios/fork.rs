@@ -1,6 +1,6 @@
 //! Forked threads.
 
-use acpd_model::event::{Fidelity, TurnStatus};
+use acpd_model::event::{Directories, Fidelity, TurnStatus};
 use acpd_model::{ErrorCode, Event, EventKind, Failure, Limits, RawJson, TurnId};
 use acpd_proto::projection::Live;
 use acpd_proto::thread::{Answer, Change, Command, ForkPoint, Reply};
@@ -52,6 +52,25 @@ fn a_fork_has_the_name_that_its_origin_has_now() {
         let name = |new: Scene| new.thread.live().summary.name.clone();
         assert_eq!(name(adopt(s, &at, None)).as_deref(), Some("Tidy up"));
         assert_eq!(name(adopt(s, &at, Some("Own"))).as_deref(), Some("Own"));
+    });
+}
+
+#[test]
+fn a_fork_works_where_its_origin_works_now() {
+    check(|s| {
+        two_turns(s, FULL);
+        let moved = Directories {
+            cwd: "/new".into(),
+            real_directories: vec!["/new".into()],
+            ..Directories::default()
+        };
+        let change = Change::SetDirectories(moved.clone());
+        s.ask(Command::Change(change)).unwrap();
+        // The fork begins before the move.
+        let at = point(&fork(s, Some(1)));
+        let new = adopt(s, &at, None);
+        let live = new.thread.live();
+        assert_eq!((live.spec.place(), &*live.summary.cwd), (moved, "/new"));
     });
 }
 

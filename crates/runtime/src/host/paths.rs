@@ -47,13 +47,13 @@ pub fn open(spec: &Spec, sandbox: Option<&Sandbox>) -> Result<Workspace, Failure
             && real.to_string_lossy() != made
         {
             return Err(Failure::agent(format!(
-                "the workspace directory {given} leads to {} now; it led to {made} when the thread was started",
+                "the workspace directory {given} leads to {} now; it led to {made} before",
                 real.display()
             ))
-            .with_detail(format!(
-                "put the directory back, or let the thread work in the new one: acpd move THREAD {}",
-                real.display()
-            )));
+            .with_detail(
+                "an agent may have replaced it: look at what is there. Then put the directory back, or say where the thread is to \
+                 work: acpd move THREAD DIRECTORY",
+            ));
         }
     }
     match workspace.outside_of(sandbox) {

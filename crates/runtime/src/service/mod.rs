@@ -224,7 +224,7 @@ impl Service {
                 cwd,
                 additional_directories,
             } => {
-                self.set_directories(by, thread, cwd, additional_directories)
+                self.set_directories(caller, thread, cwd, additional_directories)
                     .await
             }
             Request::SetThreadPolicy { thread, policy } => self.set_thread_policy(by, thread, policy).await,

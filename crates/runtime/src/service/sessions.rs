@@ -51,11 +51,11 @@ impl Service {
         } = wanted;
         let live = self.directory.look(thread).await?;
         change.cwd = match change.cwd {
-            Some(cwd) => Some(within(&live.spec, Path::new(&on_this_host(cwd)?))?),
+            Some(cwd) => Some(within(thread, &live.spec, Path::new(&on_this_host(cwd)?))?),
             None => None,
         };
         for directory in additional_directories {
-            within(&live.spec, Path::new(&on_this_host(directory)?))?;
+            within(thread, &live.spec, Path::new(&on_this_host(directory)?))?;
         }
         Ok(change)
     }
@@ -137,7 +137,7 @@ impl Service {
 
 /// Returns the directory as the thread spells it, if it is one of the thread's directories or inside one. Links and
 /// `..` are resolved first.
-fn within(spec: &Spec, directory: &Path) -> Result<String, Failure> {
+fn within(thread: ThreadId, spec: &Spec, directory: &Path) -> Result<String, Failure> {
     let roots = || std::iter::once(&spec.cwd).chain(&spec.additional_directories);
     let named = |path: &Path| path.to_string_lossy().into_owned();
     // If the directory no longer exists, reporting that is up to the agent.
@@ -151,6 +151,13 @@ fn within(spec: &Spec, directory: &Path) -> Result<String, Failure> {
                 return Ok(named(Path::new(root).join(rest).components().as_path()));
             }
         }
+    }
+    if Path::new(&spec.cwd).try_exists().is_ok_and(|exists| !exists) {
+        let (cwd, directory) = (&spec.cwd, directory.display());
+        let message = format!(
+            "the directory of the thread, {cwd}, is gone. If it is {directory} now: acpd move {thread} {directory}"
+        );
+        return Err(Failure::invalid_params(message));
     }
     let known: Vec<_> = roots().map(String::as_str).collect();
     Err(Failure::invalid_params(format!(

@@ -1,10 +1,10 @@
 //! Requests about whole threads: open, close, change and delete.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_model::event::Directories;
-use acpd_model::{Failure, Origin, Role, ThreadId};
+use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
 use acpd_proto::projection::Spec;
 use acpd_proto::surface::reply::{Opened, Reply, ThreadView};
 use acpd_proto::surface::request::{FollowFrom, OpenThread};
@@ -107,31 +107,38 @@ impl Service {
         }
     }
 
-    /// Lets a thread work in other directories, which exist.
+    /// Lets a thread work in other directories.
     pub(super) async fn set_directories(
         &self,
-        by: Origin,
+        caller: &Caller,
         thread: ThreadId,
         cwd: String,
         additional_directories: Option<Vec<String>>,
     ) -> Result<Dispatched, Failure> {
+        let live = self.directory.look(thread).await?;
+        // Its rules name files below the working directory.
+        if live.policy.is_some() && !caller.permissions.role.may(Role::Owner) {
+            let message = "the thread has a policy of its own, which would apply to other files: moving it needs the role owner";
+            return Err(Failure::new(ErrorCode::Forbidden, message));
+        }
         let cwd = on_this_host(cwd)?;
-        let additional_directories = match additional_directories {
-            Some(named) => named.into_iter().map(on_this_host).collect::<Result<_, _>>()?,
-            None => moved_along(&self.directory.look(thread).await?.spec, &cwd),
-        };
-        let all = || {
-            let additional = additional_directories.iter();
-            std::iter::once(&cwd).chain(additional).map(String::as_str)
-        };
-        all().try_for_each(check_directory)?;
-        let directories = Directories {
-            real_directories: paths::real_directories(all()),
-            cwd,
-            additional_directories,
+        check_directory(&cwd)?;
+        let directories = match additional_directories {
+            Some(named) => {
+                let named = named
+                    .into_iter()
+                    .map(on_this_host)
+                    .collect::<Result<Vec<_>, _>>()?;
+                named
+                    .iter()
+                    .try_for_each(|directory| check_directory(directory))?;
+                named_directories(cwd, named)
+            }
+            None => moved_along(&live.spec, cwd)?,
         };
         let change = Change::SetDirectories(directories);
-        self.command(by, thread, Command::Change(change)).await
+        self.command(caller.by.clone(), thread, Command::Change(change))
+            .await
     }
 
     /// Unarchives a thread and returns the whole thread.
@@ -147,28 +154,88 @@ impl Service {
     }
 }
 
-/// Returns the further directories of a thread whose working directory was moved to `cwd`: those inside of it have moved along.
-fn moved_along(spec: &Spec, cwd: &str) -> Vec<String> {
-    let moved = |directory: &String| match Path::new(directory).strip_prefix(&spec.cwd) {
-        Ok(rest) => Path::new(cwd).join(rest).to_string_lossy().into_owned(),
-        Err(_) => directory.clone(),
-    };
-    spec.additional_directories.iter().map(moved).collect()
+/// Returns directories that a user has named, each with its real path.
+fn named_directories(cwd: String, additional_directories: Vec<String>) -> Directories {
+    let all = std::iter::once(&cwd).chain(&additional_directories);
+    Directories {
+        real_directories: paths::real_directories(all.map(String::as_str)),
+        cwd,
+        additional_directories,
+    }
+}
+
+/// Returns the directories of a thread whose working directory is `cwd` from now on. Further ones inside the earlier one have moved
+/// along, if they are there. Each must lead where it led before: the user has not named it, and an agent may have replaced
+/// it with a link. Fails if one does not.
+fn moved_along(spec: &Spec, cwd: String) -> Result<Directories, Failure> {
+    let mut moved = named_directories(cwd, Vec::new());
+    let (cwd, real_cwd) = (
+        PathBuf::from(&moved.cwd),
+        PathBuf::from(&moved.real_directories[0]),
+    );
+    let before: Vec<_> = spec.real_names().collect();
+    let old_real = before.first().map_or(&*spec.cwd, |(_, real)| real);
+    for (at, given) in spec.additional_directories.iter().enumerate() {
+        let real = before.get(at + 1).map_or(&**given, |(_, real)| real);
+        let rest = Path::new(given)
+            .strip_prefix(&spec.cwd)
+            .or_else(|_| Path::new(real).strip_prefix(old_real))
+            .ok()
+            .filter(|rest| cwd.join(rest).is_dir());
+        let (new, wanted) = match rest {
+            Some(rest) => (cwd.join(rest), real_cwd.join(rest)),
+            None => (given.into(), real.into()),
+        };
+        if let Ok(leads) = new.canonicalize()
+            && leads != wanted
+        {
+            return Err(Failure::invalid_params(format!(
+                "{} leads to {}, and not to {}. An agent may have replaced it: put it back, or name all directories in \
+                 `additionalDirectories`",
+                new.display(),
+                leads.display(),
+                wanted.display()
+            )));
+        }
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        moved.additional_directories.push(text(&new));
+        moved.real_directories.push(text(&wanted));
+    }
+    Ok(moved)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]
-    fn what_is_inside_moves_along() {
+    fn what_is_inside_moves_along_and_leads_where_it_led() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let path = |name: &str| root.join(name).to_string_lossy().into_owned();
+        for made in ["new/docs", "beside", "secret"] {
+            std::fs::create_dir_all(path(made)).unwrap();
+        }
+        let named = ["old/docs", "old/gone", "beside", "missing"].map(path);
         let spec = Spec {
-            cwd: "/old/app".into(),
-            additional_directories: ["/old/app/docs", "/old/app-two", "/else"]
-                .map(String::from)
-                .into(),
+            cwd: path("old"),
+            additional_directories: named.to_vec(),
+            real_directories: std::iter::once(path("old")).chain(named).collect(),
             ..Spec::default()
         };
-        assert_eq!(moved_along(&spec, "/new"), ["/new/docs", "/old/app-two", "/else"]);
+        let moved = moved_along(&spec, path("new")).unwrap();
+        let expected = ["new/docs", "old/gone", "beside", "missing"].map(path);
+        assert_eq!(moved.additional_directories, expected);
+        assert_eq!(moved.real_directories[1..], expected);
+
+        std::fs::remove_dir(path("beside")).unwrap();
+        symlink(path("secret"), path("beside")).unwrap();
+        let refused = moved_along(&spec, path("new")).unwrap_err();
+        assert!(refused.message.contains("secret"), "{refused}");
+        // A user who names it gets it.
+        let named = named_directories(path("new"), vec![path("beside")]);
+        assert_eq!(named.real_directories, [path("new"), path("secret")]);
     }
 }

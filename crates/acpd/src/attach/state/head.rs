@@ -71,6 +71,9 @@ impl Head {
                 if let Some(name) = params.get("name") {
                     self.name = plain_line(name.as_str().unwrap_or_default());
                 }
+                if let Some(cwd) = params["directories"]["cwd"].as_str() {
+                    self.cwd = plain_line(cwd);
+                }
             }
             "item/userMessage" if self.name.is_empty() => {
                 let text = params["text"].as_str().unwrap_or_default();

@@ -21,8 +21,8 @@ struct Outcome {
 }
 
 /// Reads the result of a question. `None` means no decision: the question stays open. A choice without an option is a refusal:
-/// the user has answered, and the editor does not ask again. avante.nvim sends it where the user picks an answer of a kind
-/// that the agent does not offer.
+/// the editor does not ask again. avante.nvim sends it where its choice, which it may make by itself, is of a kind that the agent
+/// does not offer.
 pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
     if question == Question::Permission {
         let Permission { outcome } = acpd_model::json::read(result).ok()?;

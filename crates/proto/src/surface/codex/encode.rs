@@ -150,6 +150,7 @@ impl<'a> Writer<'a> {
             EventKind::AgentBound { .. }
             | EventKind::ModeChanged { .. }
             | EventKind::ModelChanged { .. }
+            | EventKind::DirectoriesSet(_)
             | EventKind::ConfigOptionsReplaced { .. } => self.fact(FrameKind::Settings),
             _ => {}
         }

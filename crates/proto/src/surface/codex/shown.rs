@@ -134,6 +134,11 @@ pub(super) fn final_shape(call: &Call, files: &[FileUpdate]) -> Shape {
 }
 
 impl Shown {
+    /// Sets the directory that the thread works in.
+    pub fn works_in(&mut self, cwd: &str) {
+        cwd.clone_into(&mut self.cwd);
+    }
+
     /// Returns the items of a thread whose unfinished items the client has read.
     pub fn of(live: &Live) -> Self {
         let mut shown = Self {

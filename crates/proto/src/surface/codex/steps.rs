@@ -252,6 +252,7 @@ impl Peer {
             (Step::Settings(thread), Reply::Thread(view)) => {
                 if let Some(session) = self.sessions.get_mut(&thread) {
                     session.is_reading_settings = false;
+                    session.shown.works_in(&view.live.summary.cwd);
                 }
                 let settings = Settings::of(&view.live).thread_settings();
                 self.notify("thread/settings/updated", |params| {

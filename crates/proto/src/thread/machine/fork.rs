@@ -69,12 +69,13 @@ impl Thread {
         Err(Failure::new(ErrorCode::Conflict, message))
     }
 
-    /// Builds the fork point with the current policy, answers and choices, not those at that turn. Otherwise a fork could
+    /// Builds the fork point with the current directories, policy, answers and choices, not those at that turn. Otherwise a fork could
     /// bypass a policy, or begin in a looser mode.
     pub(super) fn fork_point(&self, forked: ThreadForked) -> ForkPoint {
         let lasting = |rule: &&RememberedRule| rule.scope != Scope::Session;
         ForkPoint {
             forked,
+            directories: self.live().spec.place(),
             policy: self.live().policy.clone(),
             remembered: self.live().remembered.iter().filter(lasting).cloned().collect(),
             choices: self.live().choices.clone(),
@@ -91,6 +92,7 @@ impl Thread {
         } = adopted;
         let ForkPoint {
             forked,
+            directories,
             policy,
             remembered,
             choices,
@@ -116,6 +118,11 @@ impl Thread {
         self.close_items(ItemOutcome::Failed);
         self.callbacks.close_terminals(&mut self.journal);
         self.void_requests("the thread was split off");
+        // The thread may have moved after that point, and its agent must not work in the place of before.
+        if self.live().spec.place() != directories {
+            let kind = EventKind::DirectoriesSet(Box::new(directories));
+            self.journal.emit_in(None, by.clone(), kind, None);
+        }
         adopt_rules(&mut self.journal, policy, &remembered);
         adopt_choices(&mut self.journal, by, choices);
         if name.is_some() {

@@ -64,13 +64,15 @@ impl Thread {
             return Ok(Reply::Done);
         }
         self.end_unprompted();
-        self.check_idle()?;
+        self.check_at_rest()?;
         self.stop_agent();
         self.callbacks.give_up_all_outputs(&mut self.journal);
         self.callbacks.close_terminals(&mut self.journal);
         let kind = EventKind::DirectoriesSet(Box::new(directories));
         self.journal.emit_in(None, by, kind, None);
         name_linked_directories(&mut self.journal);
+        // What failed in the earlier directories says nothing about these.
+        self.session.forget_failures(self.journal.now().mono);
         Ok(Reply::Done)
     }
 
@@ -87,7 +89,18 @@ impl Thread {
 
     /// Rejects operations on the whole thread while it is busy; they do not wait.
     fn check_idle(&self) -> Result<(), Failure> {
-        let busy = if self.live().turn.is_some() || !self.live().queue.is_empty() {
+        self.check_at_rest()?;
+        if self.live().queue.is_empty() {
+            return Ok(());
+        }
+        let waits = "turns wait in the paused queue: remove them first";
+        Err(Failure::new(ErrorCode::Conflict, waits))
+    }
+
+    /// Rejects operations on the whole thread while something runs, or is about to.
+    fn check_at_rest(&self) -> Result<(), Failure> {
+        let starts = !self.live().queue.is_empty() && !self.live().queue_paused;
+        let busy = if self.live().turn.is_some() || starts {
             "a turn is running: interrupt it first"
         } else if self.callbacks.has_user_commands(None) {
             "a command of a user is running: interrupt it first"

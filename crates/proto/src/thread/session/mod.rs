@@ -347,6 +347,11 @@ impl Session {
         self.watchdog.record_activity(journal.now().mono);
     }
 
+    /// Forgets that the agent has failed: what it failed at has changed.
+    pub fn forget_failures(&mut self, now: Instant) {
+        self.watchdog.forget_failures(now);
+    }
+
     /// Records that the agent ended a turn. Returns the reason if the daemon had requested that because of silence.
     pub fn turn_ended(&mut self) -> Option<String> {
         self.watchdog.record_success();

@@ -34,6 +34,12 @@ impl Watchdog {
         self.failures = 0;
     }
 
+    /// Forgets failures: the next start is immediate.
+    pub fn forget_failures(&mut self, now: Instant) {
+        self.failures = 0;
+        self.not_before = now;
+    }
+
     /// The first start after a failure is immediate; each further delay doubles.
     pub fn record_failure(&mut self, now: Instant) {
         let wait = match self.failures {

@@ -71,6 +71,7 @@ impl ThreadActor {
     async fn try_start_agent(&mut self, mut start: Start) -> Result<(AgentHandle, Arc<ProcessUse>), Failure> {
         if let Some(cwd) = self.machine.live().spec.params.cwd.clone()
             && !is_directory(&*self.context.host, cwd).await
+            && is_directory(&*self.context.host, self.machine.live().spec.cwd.clone()).await
         {
             start.cwd = self.machine.session_directory_gone(self.context.clock.now());
         }
