@@ -130,7 +130,7 @@ impl Spec {
             )
         };
         let session_cwd = self.params.cwd.take().and_then(rest);
-        self.params.cwd = session_cwd.filter(|cwd| *cwd != directories.cwd);
+        self.params.cwd = session_cwd.filter(|cwd| Path::new(cwd) != Path::new(&directories.cwd));
         self.cwd = directories.cwd;
         self.additional_directories = directories.additional_directories;
         self.real_directories = directories.real_directories;
