@@ -194,7 +194,7 @@ fn what_cannot_run_is_refused_with_a_sentence() {
     let (_, turn) = runs(&mut client, &thread, "ls");
     let ended = client.finish(&thread, &turn);
     assert_eq!(ended.status(), "failed");
-    assert!(ended.error().contains("cannot be used"), "{}", ended.error());
+    assert!(ended.error().contains("is gone"), "{}", ended.error());
 }
 
 #[test]
