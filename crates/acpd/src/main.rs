@@ -32,7 +32,7 @@ use crate::cli::{Cli, Command, Common, Parsed, PolicyCommand};
 use crate::daemon::{control, logs, notifications, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
 use crate::terminal::{plain, print};
-use crate::threads::{answer, export, lifecycle, list, prune, run, search, share, show, steer};
+use crate::threads::{answer, export, lifecycle, list, prune, run, search, share, show, steer, type_in};
 
 /// Time for the tasks of an interrupted command to end.
 const ENDING: Duration = Duration::from_millis(250);
@@ -203,6 +203,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Show(args) => show::show(settings, &args).await,
         Command::Send(args) => steer::send(settings, &args).await,
         Command::Answer(args) => answer::answer(settings, &args).await,
+        Command::Type(args) => type_in::type_in(settings, &args).await,
         Command::Interrupt(args) => steer::interrupt(settings, &args).await,
         Command::Rename(args) => lifecycle::rename(settings, &args).await,
         Command::Move(args) => lifecycle::set_directory(settings, &args).await,

@@ -18,6 +18,7 @@ fn help_names_every_command() {
         "search",
         "send",
         "answer",
+        "type",
         "interrupt",
         "rename",
         "move",

@@ -56,6 +56,8 @@ const TABLE: &str = "
     app    turn/diff/read                  observer shared
     app    turn/interrupt                  operator
     app    thread/command/run              operator
+    app    thread/terminal/write           operator
+    app    thread/terminal/kill            operator
     app    turn/queue/arrange              operator
     app    turn/queue/edit                 operator
     app    turn/queue/steer                operator

@@ -1,17 +1,18 @@
 //! Output of a terminal: read by a separate OS thread, and kept from the end.
 //!
-//! In: a terminal. Out: the last output, and a notification of new output. Owns: the terminal's master and the OS
-//! thread that reads it. Never: waits for a consumer, or keeps more than requested.
+//! In: a terminal, and what users type. Out: the last output, a notification of new output, and whether the program waits for
+//! input. Owns: the terminal's master and the OS thread that reads and writes it. Never: waits for a consumer, or keeps more than requested.
 //!
 //! A read without data waits for the kernel worker that fills the terminal, even on a nonblocking descriptor. So does a
 //! poll. On a busy host that takes many milliseconds, in which a thread of the runtime could serve no other task.
 
+use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_model::limits::TERMINAL_INPUT_OFFERS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, oneshot, watch};
 
 use crate::pty::Master;
 use crate::tail::Tail;
@@ -27,14 +28,33 @@ const REOPENED: Timespec = Timespec {
     tv_nsec: 100_000_000,
 };
 
-/// What the output says when a program has discarded its input.
-const WAITS: &str =
-    "the command has been silent and may wait for input; there is no keyboard, so it gets an end of input";
+/// What the output says when a program has waited for input for long.
+const ENDED_INPUT: &str = "the command has been silent and may wait for input; it gets an end of input";
 
 /// A command for the thread: check again whether the other end is open.
 const LOOK_AGAIN: u8 = 0;
-/// A command for the thread: queue ends of input if none is left.
+/// A command for the thread: queue ends of input if no input is left.
 const END_INPUT: u8 = 1;
+/// A command for the thread: check whether the silent program waits for input.
+const CHECK_INPUT: u8 = 2;
+/// A command for the thread: queue what a user typed.
+const TYPE_IN: u8 = 3;
+
+/// What a user typed, and the channel for the outcome.
+#[derive(Debug)]
+pub(crate) struct Typed {
+    pub bytes: Vec<u8>,
+    pub done: oneshot::Sender<io::Result<()>>,
+}
+
+/// News about a terminal's input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InputNews {
+    /// The program waits for input.
+    Waiting,
+    /// The waiting program got an end of input.
+    Ended,
+}
 
 /// State of the reading thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +80,12 @@ struct RetainedOutput {
     tail: Tail,
     /// Whether further output is discarded.
     over: bool,
+    /// Whether the program waits for input: it was silent, and has written nothing since.
+    waits: bool,
+    /// News that were not taken yet.
+    news: Option<InputNews>,
+    /// What users typed and the thread has not queued yet.
+    typed: VecDeque<Typed>,
 }
 
 impl OutputBuffer {
@@ -78,6 +104,34 @@ impl OutputBuffer {
             "\r\n"
         };
         kept.tail.push(format!("{begin}[acpd: {text}]\r\n").as_bytes());
+        drop(kept);
+        self.news.notify_one();
+    }
+
+    /// Returns whether the program waits for input.
+    pub fn waits(&self) -> bool {
+        self.kept().waits
+    }
+
+    /// Returns whether there is news about the input.
+    pub fn has_input_news(&self) -> bool {
+        self.kept().news.is_some()
+    }
+
+    /// Takes the last news about the input.
+    pub fn take_input_news(&self) -> Option<InputNews> {
+        self.kept().news.take()
+    }
+
+    /// Drops what the thread will never queue, which reports that.
+    fn refuse_typed(&self) {
+        self.kept().typed.clear();
+    }
+
+    fn tell_of_input(&self, waits: bool, news: InputNews) {
+        let mut kept = self.kept();
+        kept.waits = waits;
+        kept.news = Some(news);
         drop(kept);
         self.news.notify_one();
     }
@@ -123,6 +177,9 @@ impl Output {
             kept: Mutex::new(RetainedOutput {
                 tail: Tail::new(limit),
                 over: false,
+                waits: false,
+                news: None,
+                typed: VecDeque::new(),
             }),
             news: Notify::new(),
             stage: watch::Sender::new(Stage::Reading),
@@ -168,9 +225,23 @@ impl Output {
         self.tell(LOOK_AGAIN);
     }
 
-    /// Makes the thread queue ends of input if a silent program has discarded those that were there, and say so in the output.
+    /// Makes the thread check whether the silent program waits for input.
+    pub fn check_input(&mut self) {
+        self.tell(CHECK_INPUT);
+    }
+
+    /// Makes the thread queue ends of input if a waiting program has none left, and say so in the output.
     pub fn offer_end_of_input(&mut self) {
         self.tell(END_INPUT);
+    }
+
+    /// Makes the thread queue what a user typed.
+    pub fn type_in(&mut self, typed: Typed) {
+        self.written.kept().typed.push_back(typed);
+        self.tell(TYPE_IN);
+        if *self.written.stage.borrow() == Stage::Closed {
+            self.written.refuse_typed();
+        }
     }
 
     fn tell(&mut self, command: u8) {
@@ -212,6 +283,7 @@ struct Closed(Arc<OutputBuffer>);
 impl Drop for Closed {
     fn drop(&mut self) {
         self.0.stage.send_replace(Stage::Closed);
+        self.0.refuse_typed();
     }
 }
 
@@ -235,6 +307,7 @@ impl Reader {
                         break;
                     }
                     kept.tail.push(&buffer[..bytes]);
+                    kept.waits = false;
                     drop(kept);
                     self.written.news.notify_one();
                 }
@@ -273,11 +346,27 @@ impl Reader {
             return false;
         }
         match command {
+            // A terminal that cannot be opened has no program that waits.
+            [CHECK_INPUT] => {
+                if !self.written.waits() && self.master.is_input_used_up().unwrap_or(false) {
+                    self.written.tell_of_input(true, InputNews::Waiting);
+                }
+            }
             [END_INPUT] => {
-                // A terminal that cannot be opened has no program that waits.
                 if self.offers < TERMINAL_INPUT_OFFERS && self.master.end_input_again().unwrap_or(false) {
                     self.offers += 1;
-                    self.written.note(WAITS);
+                    self.written.tell_of_input(false, InputNews::Ended);
+                    self.written.note(ENDED_INPUT);
+                }
+            }
+            [TYPE_IN] => {
+                let mut kept = self.written.kept();
+                kept.waits = false;
+                let typed = kept.typed.pop_front();
+                drop(kept);
+                if let Some(Typed { bytes, done }) = typed {
+                    // The user may not wait for the outcome any more.
+                    let _ = done.send(self.master.type_in(&bytes));
                 }
             }
             _ => self.looks += 1,

@@ -1,14 +1,14 @@
 //! A pseudo-terminal: its two ends, and the bytes that arrive at ours.
 //!
-//! In: only end-of-input characters. Out: the output of the terminal. Owns: the master. Never: waits for output.
+//! In: what users type, and end-of-input characters. Out: the output of the terminal. Owns: the master. Never: waits for output.
 //!
 //! Output arrives as a terminal shows it: the line discipline converts `\n` to `\r\n`, as programs on a terminal
 //! expect.
 //!
-//! There is no keyboard. A program that reads gets an end of input, as from an empty file, instead of waiting forever.
-//! To achieve this, some end-of-input characters are queued at the start. They do not appear in the output, since echo
-//! is off. A program that discards queued input, for example to ask for a password, gets others once it has been silent for a
-//! while, and is killed at last.
+//! Until a user types, a program that reads gets an end of input, as from an empty file, instead of waiting forever. To achieve
+//! this, some end-of-input characters are queued at the start. A program that discards queued input, for example to ask for a
+//! password, waits for a user. It gets other such characters once it has been silent for long. What a user types discards those
+//! that are queued.
 //!
 //! The hangup of a terminal whose shell has ended is ignored, as with nohup(1): what the shell left may write its last lines.
 
@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
 use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Winsize, tcgetattr, tcsetattr, tcsetwinsize,
+    LocalModes, QueueSelector, SpecialCodeIndex, Winsize, tcflush, tcgetattr, tcsetwinsize,
 };
 use tokio::process::Command;
 
@@ -30,6 +30,8 @@ pub(crate) struct Master {
     end: OwnedFd,
     /// The character that ends the input.
     end_of_input: u8,
+    /// Whether ends of input were queued after what a user typed last.
+    is_ended: bool,
 }
 
 /// Opens a terminal of 120 by 30 characters. Returns our end, and the one for the command.
@@ -45,14 +47,13 @@ pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
         ws_ypixel: 0,
     };
     tcsetwinsize(&slave, size)?;
-    let mut modes = tcgetattr(&slave)?;
-    modes.local_modes.remove(LocalModes::ECHO);
-    tcsetattr(&slave, OptionalActions::Now, &modes)?;
+    let modes = tcgetattr(&slave)?;
     let end_of_input = modes.special_codes[SpecialCodeIndex::VEOF];
     fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
-    let master = Master {
+    let mut master = Master {
         end: master,
         end_of_input,
+        is_ended: false,
     };
     // The queue holds some thousand characters. With fewer, programs would only wait earlier.
     master.end_input()?;
@@ -108,25 +109,41 @@ pub(crate) fn attach(command: &mut Command, slave: OwnedFd) -> io::Result<()> {
 
 impl Master {
     /// Queues ends of input.
-    fn end_input(&self) -> io::Result<()> {
+    fn end_input(&mut self) -> io::Result<()> {
         rustix::io::write(&self.end, &[self.end_of_input; TERMINAL_ENDS_OF_INPUT])?;
+        self.is_ended = true;
         Ok(())
     }
 
-    /// Queues further ends of input if none is left. Returns whether that was so: then the program has discarded its input, and
-    /// probably waits for more. In raw mode the character is a key like others, and is not sent.
-    pub fn end_input_again(&self) -> io::Result<bool> {
+    /// Returns whether no input is queued. Then a silent program has read or discarded it, and probably waits for more.
+    pub fn is_input_used_up(&self) -> io::Result<bool> {
+        is_empty(&slave_of(&self.end)?)
+    }
+
+    /// Queues further ends of input if no input is queued. Returns whether that was so. In raw mode the character is a key like
+    /// others, and is not sent.
+    pub fn end_input_again(&mut self) -> io::Result<bool> {
         let slave = slave_of(&self.end)?;
-        if !tcgetattr(&slave)?.local_modes.contains(LocalModes::ICANON) {
+        if !tcgetattr(&slave)?.local_modes.contains(LocalModes::ICANON) || !is_empty(&slave)? {
             return Ok(false);
         }
-        let mut input = [PollFd::new(&slave, PollFlags::IN)];
-        poll(&mut input, Some(&Timespec::default()))?;
-        let is_used_up = input[0].revents().is_empty();
-        if is_used_up {
-            self.end_input()?;
+        self.end_input()?;
+        Ok(true)
+    }
+
+    /// Queues what a user typed, instead of ends of input that the program has not read.
+    pub fn type_in(&mut self, typed: &[u8]) -> io::Result<()> {
+        if std::mem::take(&mut self.is_ended) {
+            tcflush(slave_of(&self.end)?, QueueSelector::IFlush)?;
         }
-        Ok(is_used_up)
+        let mut rest = typed;
+        while !rest.is_empty() {
+            match rustix::io::write(&self.end, rest) {
+                Err(rustix::io::Errno::INTR) => {}
+                written => rest = &rest[written?..],
+            }
+        }
+        Ok(())
     }
 
     /// Reads the available output. 0 is the end: no process has the other end open any more.
@@ -140,6 +157,12 @@ impl Master {
             }
         }
     }
+}
+
+fn is_empty(slave: &OwnedFd) -> io::Result<bool> {
+    let mut input = [PollFd::new(slave, PollFlags::IN)];
+    poll(&mut input, Some(&Timespec::default()))?;
+    Ok(input[0].revents().is_empty())
 }
 
 impl AsFd for Master {

@@ -1,6 +1,6 @@
 //! Commands that an agent runs through the daemon, each on a terminal of its own.
 //!
-//! In: a command; requests. Out: its output, live and on demand; its exit. Owns: the command and its descendants.
+//! In: a command; requests; what users type. Out: its output, live and on demand; whether it waits for input; its exit. Owns: the command and its descendants.
 //! Never: waits for a consumer of the output.
 //!
 //! When the command ends, its descendants may write for a moment. Then they are ended, and the output says so.
@@ -10,20 +10,20 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use acpd_model::Failure;
 use acpd_model::limits::{
     TERMINAL_BYTES_MAX, TERMINAL_DRAIN_MAX_MILLIS, TERMINAL_DRAIN_MILLIS, TERMINAL_KILL_MILLIS,
-    TERMINAL_SILENCE_MILLIS, TERMINAL_UPDATE_BYTES,
+    TERMINAL_PATIENCE, TERMINAL_SILENCE_MILLIS, TERMINAL_UPDATE_BYTES,
 };
+use acpd_model::{ErrorCode, Failure};
 use rustix::process::Signal;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::command::Program;
 use crate::descriptors::check_descriptors;
 use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader};
-use crate::output::{Output, OutputBuffer};
+use crate::output::{InputNews, Output, OutputBuffer, Typed};
 use crate::pty;
 
 /// The command of a terminal, and how much of its output to keep.
@@ -40,6 +40,10 @@ pub struct TerminalSpec {
 pub enum TerminalUpdate {
     /// New output. A slow receiver misses output that the terminal no longer keeps.
     Output(String),
+    /// The silent command waits for input. This is over with its next output or input.
+    Waiting,
+    /// Nothing was typed for long, and the waiting command got an end of input.
+    InputEnded,
     /// The command ended, and all of its output has been read.
     Exited {
         /// How the command ended.
@@ -70,11 +74,19 @@ impl Stage {
     }
 }
 
+/// A request to a running command.
+#[derive(Debug)]
+enum Order {
+    /// Ends the command.
+    Kill,
+    /// Passes on what a user typed.
+    TypeIn(Typed),
+}
+
 /// A running command. Dropping the last clone kills the command and its descendants.
 #[derive(Debug, Clone)]
 pub struct Terminal {
-    /// Each message requests the end of the command.
-    kills: mpsc::Sender<()>,
+    orders: mpsc::Sender<Order>,
     written: Arc<OutputBuffer>,
     stage: watch::Receiver<Stage>,
 }
@@ -84,7 +96,7 @@ impl Terminal {
     pub fn spawn(spec: &TerminalSpec, updates: mpsc::Sender<TerminalUpdate>) -> Result<Self, Failure> {
         check_descriptors().map_err(|error| {
             let reason = format!("the command cannot be started: {error}");
-            Failure::new(acpd_model::ErrorCode::Overloaded, reason)
+            Failure::new(ErrorCode::Overloaded, reason)
         })?;
         let failed = |error: std::io::Error| {
             let reason = cannot_start(&spec.program, &error);
@@ -92,7 +104,7 @@ impl Terminal {
         };
         let no_terminal = |error: std::io::Error| {
             Failure::new(
-                acpd_model::ErrorCode::Internal,
+                ErrorCode::Internal,
                 format!("no terminal could be opened for the command: {error}"),
             )
         };
@@ -105,19 +117,20 @@ impl Terminal {
         .map_err(failed)?;
         // The command has our copies of its terminal end. While they are open, the output does not end.
         drop(command);
-        let (kills, killed) = mpsc::channel(1);
+        let (orders, ordered) = mpsc::channel(1);
         let written = Arc::clone(output.written());
         let (stage, staged) = watch::channel(Stage::Running);
         let publisher = OutputPublisher {
             output,
             sent: 0,
             held: 0,
+            input: None,
             end: None,
             updates: Some(updates),
         };
-        tokio::spawn(run(leader, publisher, killed, stage));
+        tokio::spawn(run(leader, publisher, ordered, stage));
         Ok(Self {
-            kills,
+            orders,
             written,
             stage: staged,
         })
@@ -146,7 +159,29 @@ impl Terminal {
     /// [`TERMINAL_KILL_MILLIS`]. Does not wait. The output stays readable.
     pub async fn kill(&self) {
         // A terminal whose task has ended has no command left.
-        let _ = self.kills.send(()).await;
+        let _ = self.orders.send(Order::Kill).await;
+    }
+
+    /// Types into the terminal, as a user with a keyboard. A line ends with `\n` or `\r`, `\x04` ends the input, and `\x03`
+    /// interrupts the command.
+    pub async fn type_in(&self, text: String) -> Result<(), Failure> {
+        let (done, queued) = oneshot::channel();
+        let typed = Typed {
+            bytes: text.into_bytes(),
+            done,
+        };
+        let ended = || Failure::new(ErrorCode::Conflict, "the command has ended");
+        let sent = self.orders.send(Order::TypeIn(typed)).await;
+        sent.map_err(|_| ended())?;
+        queued.await.map_err(|_| ended())?.map_err(|error| {
+            let reason = match error.kind() {
+                std::io::ErrorKind::WouldBlock => {
+                    "the command does not read its input, and no more fits: only a part arrived".to_owned()
+                }
+                _ => format!("the terminal does not accept input: {error}"),
+            };
+            Failure::new(ErrorCode::Overloaded, reason)
+        })
     }
 
     /// Kills the command, and waits until no descendant is left. May be called again.
@@ -171,6 +206,8 @@ struct OutputPublisher {
     sent: u64,
     /// Position up to which only an incomplete character was left to send.
     held: u64,
+    /// News about the input that come after the output so far.
+    input: Option<InputNews>,
     /// The last update.
     end: Option<TerminalUpdate>,
     /// `None` if the receiver is gone, or if everything was sent.
@@ -181,7 +218,8 @@ impl OutputPublisher {
     /// Returns whether an update is pending.
     fn behind(&self) -> bool {
         let written = self.output.written().bytes();
-        self.updates.is_some() && (self.end.is_some() || (self.sent < written && self.held < written))
+        let news = self.input.is_some() || self.end.is_some() || self.output.written().has_input_news();
+        self.updates.is_some() && (news || (self.sent < written && self.held < written))
     }
 
     /// Waits until an update is pending, or sends the next one as soon as there is room. Safe to cancel.
@@ -194,7 +232,9 @@ impl OutputPublisher {
             self.updates = None;
             return;
         };
-        // Read the count first, since more output may arrive meanwhile.
+        // Read the news and the count first, since more output may arrive meanwhile.
+        let news = self.output.written().take_input_news();
+        self.input = news.or(self.input);
         let written = self.output.written().bytes();
         match self.output.written().since(self.sent, TERMINAL_UPDATE_BYTES) {
             Some((text, at)) => {
@@ -203,7 +243,12 @@ impl OutputPublisher {
             }
             None => {
                 self.held = written;
-                if let Some(end) = self.end.take() {
+                if let Some(news) = self.input.take() {
+                    room.send(match news {
+                        InputNews::Waiting => TerminalUpdate::Waiting,
+                        InputNews::Ended => TerminalUpdate::InputEnded,
+                    });
+                } else if let Some(end) = self.end.take() {
                     room.send(end);
                     self.updates = None;
                 }
@@ -236,8 +281,10 @@ struct Timers {
     drained: Option<Instant>,
     /// The latest such time.
     drained_at_last: Instant,
-    /// When a silent command is offered an end of input.
+    /// When the command has been silent for long enough to look at its input.
     silent: Instant,
+    /// How many times the command was found to wait for input since its last output or input.
+    waited: u32,
     /// Bytes of output at the last change of `silent` or `drained`.
     seen: u64,
 }
@@ -250,8 +297,15 @@ impl Timers {
             drained: None,
             drained_at_last: now,
             silent: now + SILENCE,
+            waited: 0,
             seen: 0,
         }
+    }
+
+    /// Output or input has arrived.
+    fn heard(&mut self, now: Instant) {
+        self.silent = now + SILENCE;
+        self.waited = 0;
     }
 
     /// The command has ended, after so many bytes of output. Its descendants may still write, after a kill only for a moment.
@@ -278,7 +332,7 @@ impl Timers {
             return;
         }
         let now = Instant::now();
-        self.silent = now + SILENCE;
+        self.heard(now);
         self.drained = self.drained.map(|_| (now + DRAIN).min(self.drained_at_last));
     }
 
@@ -295,7 +349,7 @@ const SILENCE: Duration = Duration::from_millis(TERMINAL_SILENCE_MILLIS);
 async fn run(
     mut leader: Leader,
     mut publisher: OutputPublisher,
-    mut killed: mpsc::Receiver<()>,
+    mut orders: mpsc::Receiver<Order>,
     stage: watch::Sender<Stage>,
 ) {
     let (mut ended, mut terminated) = (false, false);
@@ -303,10 +357,14 @@ async fn run(
     loop {
         let hung_up = publisher.output.hung_up();
         tokio::select! {
-            wish = killed.recv() => match wish {
-                Some(()) if terminated => {}
-                Some(()) if ended => timers.end_drain(),
-                Some(()) => {
+            order = orders.recv() => match order {
+                Some(Order::TypeIn(typed)) => {
+                    timers.heard(Instant::now());
+                    publisher.output.type_in(typed);
+                }
+                Some(Order::Kill) if terminated => {}
+                Some(Order::Kill) if ended => timers.end_drain(),
+                Some(Order::Kill) => {
                     terminated = true;
                     leader.terminate();
                     timers.kill = Some(Instant::now() + Duration::from_millis(TERMINAL_KILL_MILLIS));
@@ -338,13 +396,26 @@ async fn run(
                 }
                 if timers.silent <= now {
                     timers.silent = now + SILENCE;
-                    publisher.output.offer_end_of_input();
+                    look_at_input(&mut publisher.output, &mut timers.waited);
                 }
             }
         }
     }
-    drop(killed);
+    drop(orders);
     finish(leader, publisher, stage, terminated).await;
+}
+
+/// Finds out whether a silent command waits for input, and ends its input once it has waited for long.
+fn look_at_input(output: &mut Output, waited: &mut u32) {
+    if !output.written().waits() {
+        *waited = 0;
+        return output.check_input();
+    }
+    *waited += 1;
+    if *waited >= TERMINAL_PATIENCE {
+        *waited = 0;
+        output.offer_end_of_input();
+    }
 }
 
 /// Ends a terminal whose command has ended, or that has no handles left.

@@ -53,6 +53,7 @@ async fn listen(mut updated: Updates) -> (String, TerminalUpdate) {
     loop {
         match updated.recv().await.expect("the exit is told") {
             TerminalUpdate::Output(more) => text += &more,
+            TerminalUpdate::Waiting | TerminalUpdate::InputEnded => {}
             exit @ TerminalUpdate::Exited { .. } => {
                 assert_eq!(updated.recv().await, None);
                 return (text, exit);
@@ -174,7 +175,7 @@ async fn it_is_a_terminal_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_command_that_reads_gets_end_of_input_and_no_echo() {
+async fn a_command_that_reads_gets_end_of_input_that_is_not_echoed() {
     assert_eq!(
         output_of("cat; cat; read line || echo none; cat < /dev/tty; echo done").await,
         "none\r\ndone\r\n"
@@ -249,50 +250,137 @@ async fn the_output_says_that_processes_were_ended_with_the_command() {
     assert_eq!(output_of("echo alone").await, "alone\r\n");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_command_that_discards_its_input_gets_another_end_of_input() {
-    let script = "import sys, termios\n\
-                  termios.tcflush(0, termios.TCIFLUSH)\n\
-                  print('got', repr(sys.stdin.readline()))\n";
+/// Runs a script of Python that discards the queued input first.
+fn discards_input(script: &str) -> (Terminal, Updates) {
     let mut program = shell("", "", &std::env::temp_dir());
     program.command = "python3".into();
-    program.args = vec!["-c".into(), script.into()];
-    let (terminal, mut updated) = run(program, 1000);
-    let first = updated.recv().await;
-    let Some(TerminalUpdate::Output(output)) = &first else {
-        panic!("{first:?}")
+    let script =
+        format!("import getpass, sys, termios, time, tty\ntermios.tcflush(0, termios.TCIFLUSH)\n{script}");
+    program.args = vec!["-c".into(), script];
+    run(program, 1000)
+}
+
+/// Runs to the end of the future. Time that is paused stands still meanwhile.
+async fn at_once<T>(future: impl Future<Output = T>) -> T {
+    let others = async {
+        loop {
+            tokio::task::yield_now().await;
+        }
     };
-    assert!(
-        output.starts_with("[acpd: the command has been silent"),
-        "{output}"
-    );
+    tokio::select! {
+        biased;
+        done = future => done,
+        () = others => unreachable!("it never ends"),
+    }
+}
+
+/// Waits until the command has asked, and then been silent for long.
+async fn until_it_waits(terminal: &Terminal, updated: &mut Updates, asked: &str) {
+    at_once(async {
+        until_output(terminal, asked).await;
+        loop {
+            match updated.try_recv() {
+                Ok(TerminalUpdate::Waiting) => return,
+                Ok(_) => {}
+                Err(_) => tokio::time::advance(Duration::from_millis(10)).await,
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_discards_its_input_waits_and_gets_another_end_of_input() {
+    let (terminal, mut updated) =
+        discards_input("print('?', flush=True)\nprint('got', repr(sys.stdin.readline()))");
+    until_it_waits(&terminal, &mut updated, "?").await;
+    let waited = tokio::time::Instant::now();
+    let note = "[acpd: the command has been silent and may wait for input; it gets an end of input]";
+    at_once(async {
+        while updated.try_recv() != Ok(TerminalUpdate::InputEnded) {
+            tokio::time::advance(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    assert!(waited.elapsed() >= Duration::from_secs(60), "a user has a minute");
     // On a busy host, time that is paused would jump over the drain.
     tokio::time::resume();
     assert_eq!(terminal.wait().await, code(0));
     let output = terminal.output().0;
-    assert!(output.ends_with("got ''\r\n"), "{output}");
+    assert!(
+        output.contains(note) && output.ends_with("got ''\r\n"),
+        "{output}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_in_raw_mode_gets_no_end_of_input() {
-    let script = "import sys, termios, time, tty\n\
-                  tty.setraw(0)\n\
-                  termios.tcflush(0, termios.TCIFLUSH)\n\
-                  print('raw', flush=True)\n\
-                  time.sleep(100)\n";
-    let mut program = shell("", "", &std::env::temp_dir());
-    program.command = "python3".into();
-    program.args = vec!["-c".into(), script.into()];
-    let (terminal, _updated) = run(program, 1000);
-    until_output(&terminal, "raw").await;
-    for _ in 0..3 {
-        tokio::time::advance(Duration::from_secs(11)).await;
-    }
+async fn what_a_user_types_arrives_and_only_the_program_decides_on_the_echo() {
+    let script = "print('name?', flush=True)\n\
+                  name = sys.stdin.readline()\n\
+                  secret = getpass.getpass('secret? ')\n\
+                  print('more?', flush=True)\n\
+                  print(repr(name), repr(secret), repr(sys.stdin.readline()))\n";
+    let (terminal, mut updated) = discards_input(script);
+    until_it_waits(&terminal, &mut updated, "name?").await;
+    at_once(terminal.type_in("Ada\n".into())).await.unwrap();
+    until_it_waits(&terminal, &mut updated, "secret? ").await;
+    at_once(terminal.type_in("hush\n".into())).await.unwrap();
+    until_it_waits(&terminal, &mut updated, "more?").await;
+    at_once(terminal.type_in("\u{4}".into())).await.unwrap();
     tokio::time::resume();
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(terminal.wait().await, code(0));
+    let output = terminal.output().0;
+    assert_eq!(
+        output,
+        "name?\r\nAda\r\nsecret? \r\nmore?\r\n'Ada\\n' 'hush' ''\r\n"
+    );
+    let refused = terminal.type_in("late\n".into()).await.unwrap_err();
+    assert_eq!(refused.message, "the command has ended");
+}
+
+#[tokio::test]
+async fn a_user_types_instead_of_the_ends_of_input_and_can_interrupt() {
+    let (terminal, mut updated) = sh("sleep 0.5; read line; echo got $line; exec sleep $0", 1000);
+    terminal.type_in("yes\r".into()).await.unwrap();
+    until_output(&terminal, "got yes").await;
+    terminal.type_in("\u{3}".into()).await.unwrap();
+    assert_eq!(terminal.wait().await, signal("SIGINT"));
+    assert!(
+        terminal.output().0.starts_with("yes\r\ngot yes\r\n^C"),
+        "{:?}",
+        terminal.output()
+    );
+    updated.close();
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_read_gets_no_more_than_fits() {
+    let (terminal, _updated) = sh("stty raw; echo raw; exec sleep $0", 1000);
+    until_output(&terminal, "raw").await;
+    let refused = loop {
+        if let Err(refused) = terminal.type_in("x".repeat(2048)).await {
+            break refused;
+        }
+    };
+    assert!(
+        refused.message.starts_with("the command does not read its input"),
+        "{refused}"
+    );
+    terminal.release().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_in_raw_mode_waits_and_gets_no_end_of_input() {
+    let script = "tty.setraw(0)\nprint('raw', flush=True)\nprint('key', repr(sys.stdin.read(1)))\n";
+    let (terminal, mut updated) = discards_input(script);
+    until_it_waits(&terminal, &mut updated, "raw").await;
+    at_once(tokio::time::advance(Duration::from_secs(200))).await;
+    tokio::time::resume();
+    terminal.type_in("q".into()).await.unwrap();
+    assert_eq!(terminal.wait().await, code(0));
     let output = terminal.output().0;
     assert!(!output.contains("[acpd"), "{output}");
-    terminal.release().await;
+    assert!(output.ends_with("key 'q'\n"), "{:?}", terminal.output());
 }
 
 #[tokio::test]

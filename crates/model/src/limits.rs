@@ -380,7 +380,7 @@ pub const TERMINAL_ROWS: u16 = 30;
 pub const TERMINAL_UPDATE_BYTES: usize = 16 << 10;
 /// End-of-input characters that are queued in a terminal, so that a program that reads its input gets an end of file.
 pub const TERMINAL_ENDS_OF_INPUT: usize = 64;
-/// How many times a terminal gets such characters again because its program has discarded them.
+/// How many times a terminal gets such characters again because its program waits for input and no user types.
 pub const TERMINAL_INPUT_OFFERS: usize = 3;
 /// Milliseconds between SIGTERM and SIGKILL for a terminal's command.
 pub const TERMINAL_KILL_MILLIS: u64 = 2_000;
@@ -388,8 +388,13 @@ pub const TERMINAL_KILL_MILLIS: u64 = 2_000;
 pub const TERMINAL_DRAIN_MILLIS: u64 = 500;
 /// Milliseconds that children of an ended command may write to its terminal in all.
 pub const TERMINAL_DRAIN_MAX_MILLIS: u64 = 5_000;
-/// Milliseconds of silence after which a command that has discarded its input gets an end of input again.
+/// Milliseconds of silence after which a command that has used up its input counts as waiting for input.
 pub const TERMINAL_SILENCE_MILLIS: u64 = 10_000;
+/// How many times as long a waiting command is silent until it gets an end of input again. In this time, a user can type.
+pub const TERMINAL_PATIENCE: u32 = 6;
+/// Maximum size of what a user types into a terminal at once, in bytes. The system keeps about as much for a program that does
+/// not read.
+pub const TERMINAL_INPUT_BYTES: usize = 2048;
 /// Entries of a directory that a sandbox grants one by one if it must not grant the directory as a whole.
 pub const SANDBOX_ENTRIES: usize = 4096;
 /// Paths for which a thread looks up whether the sandbox has denied them.

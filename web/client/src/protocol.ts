@@ -1454,6 +1454,8 @@ export interface TerminalCommand {
   /** Whether some of the output was not kept. */
   truncated?: boolean | null;
   type: TerminalCommandType;
+  /** Whether the running command has been silent and waits for input. */
+  waiting?: boolean | null;
 }
 
 /** A command that ended. */
@@ -1486,6 +1488,8 @@ export interface TerminalCommandCompleted {
   /** The turn in which the event happened. */
   turnId?: string | null;
   type: TerminalCommandType;
+  /** Whether the running command has been silent and waits for input. */
+  waiting?: boolean | null;
 }
 
 /** A command that started. */
@@ -1518,9 +1522,28 @@ export interface TerminalCommandStarted {
   /** The turn in which the event happened. */
   turnId?: string | null;
   type: TerminalCommandType;
+  /** Whether the running command has been silent and waits for input. */
+  waiting?: boolean | null;
 }
 
 export type TerminalCommandType = "terminalCommand";
+
+/** Input of a terminal. */
+export interface TerminalInput {
+  /** The client whose user typed; absent if the daemon ended the input. */
+  by?: By | null;
+  /** Number of bytes that were typed; 0 if the daemon ended the input. What was typed is not recorded. */
+  bytes: number;
+  itemId: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  terminalId: string;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn in which the event happened. */
+  turnId?: string | null;
+}
 
 /** A terminal. */
 export interface TerminalNamed {
@@ -1921,6 +1944,24 @@ export interface ThreadSummary {
   turnCount: number;
   /** When a turn last started or ended, in milliseconds since the epoch. */
   updatedAt: number;
+}
+
+/** Params of `thread/terminal/kill`. */
+export interface ThreadTerminalKillParams {
+  /** Id of the terminal, as in its item. */
+  terminalId: string;
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+}
+
+/** Params of `thread/terminal/write`. */
+export interface ThreadTerminalWriteParams {
+  /** Id of the terminal, as in its item. */
+  terminalId: string;
+  /** What the user types, at most 2048 bytes. `\n` ends a line, U+0004 ends the input, and U+0003 interrupts the program. */
+  text: string;
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
 }
 
 /** No params. */
@@ -2416,6 +2457,10 @@ export interface Methods {
   "thread/share/revoke": { params: ThreadShareRevokeParams; result: Nothing };
   /** Creates a thread, starts its agent and opens a session. Returns once the agent is ready. `thread/started` is sent immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of them is refused, the request fails, but the thread exists. */
   "thread/start": { params: ThreadStartParams; result: ThreadStarted };
+  /** Ends a running command, of the agent or of a user: with SIGTERM, then with SIGKILL. Returns `not_found` if no command runs in the terminal, and `unsupported` if it runs in an editor. */
+  "thread/terminal/kill": { params: ThreadTerminalKillParams; result: Nothing };
+  /** Types into the terminal of a running command, of the agent or of a user. Returns `not_found` if no command runs there, `unsupported` if it runs in an editor, and `overloaded` if the program does not read and no more fits. */
+  "thread/terminal/write": { params: ThreadTerminalWriteParams; result: Nothing };
   /** Unarchives the thread. */
   "thread/unarchive": { params: ThreadUnarchiveParams; result: ThreadFound };
   /** Ends the subscription. The agent keeps running. */
@@ -2506,10 +2551,14 @@ export interface Notifications {
   "thread/status/changed": StatusChanged;
   /** Sent to subscribers with `capabilities.subscribers`: the other clients that follow the thread. Sent at the start and whenever a client joins or leaves, possibly without a change. Not an event of the thread: it has no `seq`. */
   "thread/subscribers/changed": SubscribersChanged;
-  /** The agent terminated the command in a terminal. */
+  /** A user typed into a terminal, or the daemon ended the input of a command that waited for long. */
+  "thread/terminal/input": TerminalInput;
+  /** The agent, or a user, terminated the command in a terminal. */
   "thread/terminal/killed": TerminalNamed;
   /** The agent released a terminal. */
   "thread/terminal/released": TerminalNamed;
+  /** A silent command in a terminal waits for a user to type. This is over with its next output, input or end. */
+  "thread/terminal/waiting": TerminalNamed;
   /** The usage of the agent's context changed. */
   "thread/tokenUsage/updated": TokenUsageUpdated;
   /** The thread was unarchived. */

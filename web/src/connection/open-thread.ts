@@ -235,6 +235,14 @@ export class OpenThread implements ThreadActions {
     await this.client.call("turn/interrupt", { threadId: this.threadId, pauseQueue: true, atOnce: true });
   }
 
+  async typeIn(terminalId: string, text: string): Promise<void> {
+    await this.client.call("thread/terminal/write", { threadId: this.threadId, terminalId, text });
+  }
+
+  async endCommand(terminalId: string): Promise<void> {
+    await this.client.call("thread/terminal/kill", { threadId: this.threadId, terminalId });
+  }
+
   async arrangeQueue(turnIds: readonly string[], paused?: boolean): Promise<void> {
     await this.client.call("turn/queue/arrange", { threadId: this.threadId, turnIds: [...turnIds], paused });
   }

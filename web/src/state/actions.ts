@@ -21,6 +21,10 @@ export interface ThreadActions {
   interrupt(turnId?: string): Promise<void>;
   /** Ends the running turn without waiting for the agent, which is terminated. */
   stopNow(): Promise<void>;
+  /** Types into the terminal of a running command. */
+  typeIn(terminalId: string, text: string): Promise<void>;
+  /** Ends a running command. */
+  endCommand(terminalId: string): Promise<void>;
   /** Puts queued turns first, in this order; pauses or continues the queue. */
   arrangeQueue(turnIds: readonly string[], paused?: boolean): Promise<void>;
   /** Replaces the prompt of a queued turn: its text, then other ACP content blocks. */

@@ -39,13 +39,19 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
     case "item/terminalCommand/output": {
       return change(state, event.params.turnId, event.params.itemId, (item) => withOutput(item, event.params));
     }
+    case "thread/terminal/waiting":
+    case "thread/terminal/input": {
+      const { itemId, turnId } = event.params;
+      const waiting = event.method === "thread/terminal/waiting";
+      return itemId == null ? state : change(state, turnId, itemId, (item) => withWaiting(item, waiting));
+    }
     case "item/completed":
     case "item/toolCall/completed":
     case "item/fileChange/completed":
     case "item/terminalCommand/completed": {
       const { itemId, turnId } = event.params;
       const whole = stripEnvelope(event.params) as unknown as Item & { outcome: ItemOutcome };
-      return change(state, turnId, itemId, (item) => ({ ...item, ...whole }) as Item);
+      return change(state, turnId, itemId, (item) => ({ ...withWaiting(item, false), ...whole }) as Item);
     }
     default:
       return state;
@@ -113,9 +119,16 @@ function withOutput(item: Item, { text, skippedBytes, seq }: Output): Item {
   // Drop half of it at a time, so that a flood does not copy everything for each chunk.
   return {
     ...item,
+    ...(item.waiting === true && { waiting: false }),
     output: cut ? output.slice(-OUTPUT_CHARS / 2) : output,
     truncated: cut || skipped || item.truncated,
   };
+}
+
+/** Notes whether a running command waits for input. */
+function withWaiting(item: Item, waiting: boolean): Item {
+  const isSame = item.type !== "terminalCommand" || item.outcome != null || (item.waiting ?? false) === waiting;
+  return isSame ? item : { ...item, waiting };
 }
 
 const STEPS: readonly ToolStatus[] = ["pending", "in_progress", "completed", "failed"];

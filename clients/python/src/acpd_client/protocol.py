@@ -1000,6 +1000,8 @@ class TerminalCommandItem(_TerminalCommandItem, total=False):
     """Name of the signal that terminated the command."""
     truncated: bool | None
     """Whether some of the output was not kept."""
+    waiting: bool | None
+    """Whether the running command has been silent and waits for input."""
 
 
 Item: TypeAlias = "MessageItem | ToolCallItem | FileChangeItem | TerminalCommandItem"
@@ -1943,6 +1945,8 @@ class TerminalCommand(_TerminalCommand, total=False):
     """Name of the signal that terminated the command."""
     truncated: bool | None
     """Whether some of the output was not kept."""
+    waiting: bool | None
+    """Whether the running command has been silent and waits for input."""
 
 
 class _TerminalCommandCompleted(TypedDict):
@@ -1979,6 +1983,8 @@ class TerminalCommandCompleted(_TerminalCommandCompleted, total=False):
     """Whether some of the output was not kept."""
     turnId: str | None
     """The turn in which the event happened."""
+    waiting: bool | None
+    """Whether the running command has been silent and waits for input."""
 
 
 class _TerminalCommandStarted(TypedDict):
@@ -2015,9 +2021,32 @@ class TerminalCommandStarted(_TerminalCommandStarted, total=False):
     """Whether some of the output was not kept."""
     turnId: str | None
     """The turn in which the event happened."""
+    waiting: bool | None
+    """Whether the running command has been silent and waits for input."""
 
 
 TerminalCommandType: TypeAlias = Literal["terminalCommand"]
+
+
+class _TerminalInput(TypedDict):
+    bytes: int
+    """Number of bytes that were typed; 0 if the daemon ended the input. What was typed is not recorded."""
+    itemId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    terminalId: str
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class TerminalInput(_TerminalInput, total=False):
+    """Input of a terminal."""
+
+    by: By | None
+    """The client whose user typed; absent if the daemon ended the input."""
+    turnId: str | None
+    """The turn in which the event happened."""
 
 
 class _TerminalNamed(TypedDict):
@@ -2512,6 +2541,26 @@ class ThreadSummary(_ThreadSummary, total=False):
     """Project id that the client chose to group threads by."""
     question: WaitingQuestion | None
     """The oldest unanswered question."""
+
+
+class ThreadTerminalKillParams(TypedDict):
+    """Params of `thread/terminal/kill`."""
+
+    terminalId: str
+    """Id of the terminal, as in its item."""
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadTerminalWriteParams(TypedDict):
+    """Params of `thread/terminal/write`."""
+
+    terminalId: str
+    """Id of the terminal, as in its item."""
+    text: str
+    """What the user types, at most 2048 bytes. `\\n` ends a line, U+0004 ends the input, and U+0003 interrupts the program."""
+    threadId: str
+    """Id of the thread."""
 
 
 class ThreadUnarchiveParams(TypedDict):
@@ -3213,8 +3262,15 @@ class ThreadStatusChangedEvent(TypedDict):
     params: StatusChanged
 
 
+class ThreadTerminalInputEvent(TypedDict):
+    """A user typed into a terminal, or the daemon ended the input of a command that waited for long."""
+
+    method: Literal["thread/terminal/input"]
+    params: TerminalInput
+
+
 class ThreadTerminalKilledEvent(TypedDict):
-    """The agent terminated the command in a terminal."""
+    """The agent, or a user, terminated the command in a terminal."""
 
     method: Literal["thread/terminal/killed"]
     params: TerminalNamed
@@ -3224,6 +3280,13 @@ class ThreadTerminalReleasedEvent(TypedDict):
     """The agent released a terminal."""
 
     method: Literal["thread/terminal/released"]
+    params: TerminalNamed
+
+
+class ThreadTerminalWaitingEvent(TypedDict):
+    """A silent command in a terminal waits for a user to type. This is over with its next output, input or end."""
+
+    method: Literal["thread/terminal/waiting"]
     params: TerminalNamed
 
 
@@ -3362,8 +3425,10 @@ ThreadEvent: TypeAlias = (
     "| ThreadRolledBackEvent "
     "| ThreadStartedEvent "
     "| ThreadStatusChangedEvent "
+    "| ThreadTerminalInputEvent "
     "| ThreadTerminalKilledEvent "
     "| ThreadTerminalReleasedEvent "
+    "| ThreadTerminalWaitingEvent "
     "| ThreadTokenUsageUpdatedEvent "
     "| ThreadUnarchivedEvent "
     "| ThreadUpdatedEvent "
@@ -3653,6 +3718,18 @@ class TypedClient(ABC):
 
     @overload
     async def call(
+        self, method: Literal["thread/terminal/kill"], params: ThreadTerminalKillParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Ends a running command, of the agent or of a user: with SIGTERM, then with SIGKILL. Returns `not_found` if no command runs in the terminal, and `unsupported` if it runs in an editor."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/terminal/write"], params: ThreadTerminalWriteParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Types into the terminal of a running command, of the agent or of a user. Returns `not_found` if no command runs there, `unsupported` if it runs in an editor, and `overloaded` if the program does not read and no more fits."""
+
+    @overload
+    async def call(
         self, method: Literal["thread/unarchive"], params: ThreadUnarchiveParams, *, timeout: float | None = None
     ) -> ThreadFound:
         """Unarchives the thread."""
@@ -3920,15 +3997,27 @@ class TypedClient(ABC):
 
     @overload
     def on(
+        self, method: Literal["thread/terminal/input"], handler: Callable[[TerminalInput], object]
+    ) -> Callable[[], None]:
+        """A user typed into a terminal, or the daemon ended the input of a command that waited for long."""
+
+    @overload
+    def on(
         self, method: Literal["thread/terminal/killed"], handler: Callable[[TerminalNamed], object]
     ) -> Callable[[], None]:
-        """The agent terminated the command in a terminal."""
+        """The agent, or a user, terminated the command in a terminal."""
 
     @overload
     def on(
         self, method: Literal["thread/terminal/released"], handler: Callable[[TerminalNamed], object]
     ) -> Callable[[], None]:
         """The agent released a terminal."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/terminal/waiting"], handler: Callable[[TerminalNamed], object]
+    ) -> Callable[[], None]:
+        """A silent command in a terminal waits for a user to type. This is over with its next output, input or end."""
 
     @overload
     def on(

@@ -7,11 +7,11 @@ use crate::cli::AgentsRunningArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::items::short_id;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
 use crate::terminal::table::table;
 use crate::terminal::time::ago;
-use crate::threads::find::short_id;
 
 /// Lists the running agent processes.
 pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::Result<Exit> {

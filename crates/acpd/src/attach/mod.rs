@@ -27,9 +27,10 @@ use crate::cli::AttachArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::items::short_id;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
-use crate::threads::find::{find, short_id};
+use crate::threads::find::find;
 
 /// Capacity of the queue of requests to the connection. A user does not type more than this ahead of it.
 const ORDERS: usize = 64;

@@ -30,6 +30,13 @@ acpd answer @last allow
 acpd answer @last --input '{\"name\": \"main\"}'
 acpd answer @last --dismiss",
     ),
+    (
+        "type",
+        "acpd type @last             # asks for a line, such as a password, and does not show it
+acpd type @last yes
+acpd type 5e31c427 --end-of-input
+acpd type 5e31c427 --kill",
+    ),
     ("interrupt", "acpd interrupt @last"),
     ("rename", "acpd rename 5e31c427 \"Fix the login\""),
     ("move", "acpd move @last\nacpd move 5e31c427 ~/src/app"),

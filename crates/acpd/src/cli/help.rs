@@ -11,7 +11,7 @@ use crate::terminal::print;
 
 /// The groups of commands in the help of `acpd`.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Work", &["run", "attach", "send", "answer", "interrupt"]),
+    ("Work", &["run", "attach", "send", "answer", "type", "interrupt"]),
     (
         "Threads",
         &[

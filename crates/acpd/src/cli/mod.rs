@@ -164,6 +164,8 @@ pub enum Command {
     Send(SendArgs),
     /// Answer the oldest open question of a thread
     Answer(AnswerArgs),
+    /// Type into the terminal of a command that waits for input, or end the command
+    Type(TypeArgs),
     /// Interrupt the running turn of a thread
     Interrupt(InterruptArgs),
     /// Rename a thread

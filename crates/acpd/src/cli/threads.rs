@@ -148,6 +148,30 @@ pub struct AnswerArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct TypeArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// A line to type; "-" reads all of standard input; without it, the line is asked for and not shown
+    #[arg(value_name = "TEXT", conflicts_with_all = ["end_of_input", "interrupt", "kill"])]
+    pub text: Option<String>,
+    /// The terminal, if several commands run
+    #[arg(long, value_name = "ID")]
+    pub terminal: Option<String>,
+    /// Press Ctrl-D, which ends the input
+    #[arg(long, conflicts_with_all = ["interrupt", "kill"])]
+    pub end_of_input: bool,
+    /// Press Ctrl-C
+    #[arg(long, conflicts_with = "kill")]
+    pub interrupt: bool,
+    /// End the command
+    #[arg(long)]
+    pub kill: bool,
+    /// Print the command as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct InterruptArgs {
     #[command(flatten)]
     pub thread: ThreadArg,

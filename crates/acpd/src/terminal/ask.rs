@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
 use super::print;
 use crate::exit::Exit;
 
@@ -22,6 +24,36 @@ pub async fn repeat_until<T>(
             Ok(answer) => return Ok(answer),
             Err(advice) => print::err(&format!("{advice}\n")),
         }
+    }
+}
+
+/// Asks as [`ask`] does, and does not show what is typed.
+pub async fn ask_hidden(question: &str) -> anyhow::Result<String> {
+    // Ctrl-C ends this task and not the thread that reads.
+    let _hidden = Hidden::begin();
+    let answer = ask(question).await;
+    print::err("\n");
+    answer
+}
+
+/// Hides what is typed on the controlling terminal until it is dropped.
+struct Hidden(File, Termios);
+
+impl Hidden {
+    fn begin() -> Option<Self> {
+        let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
+        let before = tcgetattr(&terminal).ok()?;
+        let mut modes = before.clone();
+        modes.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&terminal, OptionalActions::Now, &modes).ok()?;
+        Some(Self(terminal, before))
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        // There is nothing else to do for a terminal that has gone.
+        let _ = tcsetattr(&self.0, OptionalActions::Now, &self.1);
     }
 }
 

@@ -12,6 +12,10 @@ use serde_json::Value;
 use self::changes::changed_lines;
 use crate::terminal::plain::{plain, plain_line};
 
+/// Number of characters of a short id. They are the last ones: ids begin with their time of creation, so that ids of one
+/// day begin alike.
+const SHORT: usize = 8;
+
 /// Maximum size of a text that is kept of an item, in bytes. Of a longer one, the end is kept.
 pub const ITEM_BYTES: usize = 256 << 10;
 
@@ -352,6 +356,23 @@ fn steps(status: &str) -> usize {
     all.iter().position(|known| *known == status).unwrap_or_default()
 }
 
+/// Returns the short form of a thread's id.
+pub fn short_id(id: &str) -> &str {
+    id.len()
+        .checked_sub(SHORT)
+        .and_then(|at| id.get(at..))
+        .unwrap_or(id)
+}
+
+/// Says that a command waits for input, and how to type.
+pub fn waits_for_input(params: &Value) -> String {
+    let id = params["threadId"].as_str().unwrap_or_default();
+    format!(
+        "the command waits for input; type it with: acpd type {}",
+        short_id(id)
+    )
+}
+
 /// Formats a terminal's command and arguments as a shell line.
 pub fn command_line(item: &Value) -> String {
     let args = item["args"].as_array().into_iter().flatten();
@@ -456,5 +477,11 @@ mod tests {
                 (Role::Remark, "exit code 2".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn a_short_id_is_the_end_of_an_id() {
+        assert_eq!(short_id("01a20bd1-5c7e-76be-943a-ee3d3a9a05e5"), "3a9a05e5");
+        assert_eq!(short_id("é"), "é");
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
-use crate::terminal::items::{command_line, end_of_command, is_about_protocol, plan_line};
+use crate::terminal::items::{command_line, end_of_command, is_about_protocol, plan_line, waits_for_input};
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 
@@ -98,6 +98,7 @@ impl Renderer {
                 }
                 print::err(&text("text"));
             }
+            "thread/terminal/waiting" => self.line(&waits_for_input(params)),
             "item/terminalCommand/completed" => {
                 self.line(&end_of_command(params));
             }

@@ -7,9 +7,10 @@ use crate::client::{Client, Incoming, Received};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::input::input;
+use crate::terminal::items::short_id;
 use crate::terminal::print;
 use crate::terminal::questions::{Questions, chosen, dismissed, is_permission, is_url, shown};
-use crate::threads::find::{find, short_id};
+use crate::threads::find::find;
 
 /// Answers the oldest open question of a thread, or shows it.
 pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Exit> {

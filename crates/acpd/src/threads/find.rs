@@ -6,23 +6,12 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::exit::Exit;
+use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::threads::list::PAGE;
 
-/// Number of characters of a short id. They are the last ones: ids begin with their time of creation, so that ids of one
-/// day begin alike.
-const SHORT: usize = 8;
-
 /// Number of threads that an error lists.
 const LISTED: usize = 5;
-
-/// Returns the last characters of an id.
-pub fn short_id(id: &str) -> &str {
-    id.len()
-        .checked_sub(SHORT)
-        .and_then(|at| id.get(at..))
-        .unwrap_or(id)
-}
 
 /// Returns the full id of a thread. `given` is the beginning or end of an id, a name, or `@last`.
 pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
@@ -113,15 +102,4 @@ fn listed(threads: &[Value]) -> String {
         lines.push("  …".to_owned());
     }
     lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_id_is_the_end_of_an_id() {
-        assert_eq!(short_id("01a20bd1-5c7e-76be-943a-ee3d3a9a05e5"), "3a9a05e5");
-        assert_eq!(short_id("é"), "é");
-    }
 }

@@ -7,9 +7,10 @@ use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
+use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
-use crate::threads::find::{find, short_id};
+use crate::threads::find::find;
 use crate::threads::run::directory;
 
 /// Least number of characters of an id that name a thread to delete.

@@ -8,11 +8,11 @@ use crate::cli::ThreadsArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 use crate::terminal::table::table;
 use crate::terminal::time::ago;
-use crate::threads::find::short_id;
 
 /// Maximum number of threads or results on a page of the daemon.
 pub const PAGE: usize = 100;

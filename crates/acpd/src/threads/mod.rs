@@ -11,3 +11,4 @@ pub mod search;
 pub mod share;
 pub mod show;
 pub mod steer;
+pub mod type_in;

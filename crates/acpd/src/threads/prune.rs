@@ -9,11 +9,11 @@ use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
+use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 use crate::terminal::table::table;
 use crate::terminal::time::ago;
-use crate::threads::find::short_id;
 
 /// Length of a printed name, in characters, where there is no terminal that limits it.
 const NAME_CHARS: usize = 60;

@@ -7,11 +7,12 @@ use crate::cli::SearchArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::items::short_id;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 use crate::terminal::table::cut;
 use crate::terminal::time::ago;
-use crate::threads::find::{find, short_id};
+use crate::threads::find::find;
 use crate::threads::list::pages;
 
 /// Prints the results.

@@ -8,11 +8,12 @@ use crate::client::origin::Origin;
 use crate::daemon::background;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 use crate::terminal::table::table;
 use crate::terminal::time::{ago, duration, when};
-use crate::threads::find::{find, short_id};
+use crate::threads::find::find;
 
 /// Runs an `acpd share` command.
 pub async fn share(settings: &Settings, command: &ShareCommand) -> anyhow::Result<Exit> {

@@ -8,12 +8,13 @@ use crate::cli::ShowArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::items::short_id;
 use crate::terminal::items::{Block, Item, Role, plan_line};
 use crate::terminal::pager;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 use crate::terminal::time::when;
-use crate::threads::find::{find, short_id};
+use crate::threads::find::find;
 use crate::threads::list::status;
 
 /// Maximum number of turns on a page.

@@ -6,9 +6,10 @@ use crate::cli::{InterruptArgs, SendArgs};
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::items::short_id;
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
-use crate::threads::find::{find, short_id};
+use crate::threads::find::find;
 use crate::threads::run::read_prompt;
 
 /// Sends a prompt to a thread, without following the turn.

@@ -552,6 +552,24 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Content>,
     },
+    /// A silent command in one of the daemon's terminals has used up its input, and probably waits for a user to type. This is
+    /// over with its next output, its next input or its end.
+    TerminalWaiting {
+        /// The terminal's item.
+        item: ItemId,
+        /// The daemon's id for the terminal.
+        terminal_id: String,
+    },
+    /// A client's user typed into one of the daemon's terminals, or the daemon ended the input of a command that waited. What was
+    /// typed is not recorded, because it may be a password; a program that echoes it has it in its output.
+    TerminalInput {
+        /// The terminal's item.
+        item: ItemId,
+        /// The daemon's id for the terminal.
+        terminal_id: String,
+        /// Number of bytes that were typed; 0 for an end of input of the daemon.
+        bytes: u32,
+    },
     /// The agent, or a client's user, terminated the command in one of the daemon's terminals.
     TerminalKilled {
         /// The daemon's id for the terminal.
@@ -578,7 +596,9 @@ impl EventKind {
             | Self::ItemUpdated { item, .. }
             | Self::ItemCompleted { item, .. }
             | Self::UserMessageAdded { item, .. }
-            | Self::TerminalOutput { item, .. } => Some(*item),
+            | Self::TerminalOutput { item, .. }
+            | Self::TerminalWaiting { item, .. }
+            | Self::TerminalInput { item, .. } => Some(*item),
             Self::PermissionRequested { item, .. } => *item,
             _ => None,
         }

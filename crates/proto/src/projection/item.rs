@@ -27,6 +27,9 @@ pub enum ItemView {
         written: usize,
         /// The terminal's output limit, in bytes; unknown in old logs.
         kept: Option<usize>,
+        /// Whether the command waits for input.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        waiting: bool,
     },
 }
 
@@ -76,6 +79,7 @@ impl ItemView {
                 output: String::new(),
                 written: 0,
                 kept: output_bytes.and_then(|bytes| usize::try_from(bytes).ok()),
+                waiting: false,
             },
         }
     }
@@ -100,15 +104,19 @@ impl ItemView {
                     output,
                     written,
                     kept,
+                    waiting,
                     ..
                 },
                 EventKind::TerminalOutput { text, .. },
             ) => {
+                *waiting = false;
                 output.push_str(text);
                 *written += text.len();
                 let excess = output.len().saturating_sub(kept.unwrap_or(usize::MAX));
                 output.drain(..output.ceil_char_boundary(excess));
             }
+            (Self::Terminal { waiting, .. }, EventKind::TerminalWaiting { .. }) => *waiting = true,
+            (Self::Terminal { waiting, .. }, EventKind::TerminalInput { .. }) => *waiting = false,
             _ => {}
         }
     }
@@ -134,6 +142,7 @@ impl ItemView {
                 output,
                 written,
                 kept,
+                waiting: _,
             } => ItemEnd::TerminalCommand {
                 terminal_id: terminal_id.clone(),
                 exit_code: None,

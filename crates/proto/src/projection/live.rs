@@ -268,6 +268,8 @@ impl Live {
             | EventKind::ItemUpdated { .. }
             | EventKind::UserMessageAdded { .. }
             | EventKind::TerminalOutput { .. }
+            | EventKind::TerminalWaiting { .. }
+            | EventKind::TerminalInput { .. }
             | EventKind::ItemCompleted { .. } => self.fold_item(event),
             EventKind::AgentBound { .. } => {
                 let before = self.summary.session_id.clone();
@@ -480,7 +482,9 @@ impl Live {
             | EventKind::ItemContent { item, .. }
             | EventKind::ItemUpdated { item, .. }
             | EventKind::UserMessageAdded { item, .. }
-            | EventKind::TerminalOutput { item, .. } => {
+            | EventKind::TerminalOutput { item, .. }
+            | EventKind::TerminalWaiting { item, .. }
+            | EventKind::TerminalInput { item, .. } => {
                 self.items.apply(*item, &event.kind, event.raw.as_ref());
             }
             _ => {}

@@ -119,6 +119,11 @@ pub struct Item {
 }
 
 impl Item {
+    /// Returns whether this is a running command that waits for input.
+    pub fn waits(&self) -> bool {
+        self.end.is_none() && matches!(self.view, Some(ItemView::Terminal { waiting: true, .. }))
+    }
+
     /// Returns the content, final or so far.
     pub fn content(&self) -> Option<ItemEnd> {
         match (&self.end, &self.view) {
@@ -351,7 +356,9 @@ impl Transcript {
             | EventKind::ItemContent { item, .. }
             | EventKind::ItemUpdated { item, .. }
             | EventKind::UserMessageAdded { item, .. }
-            | EventKind::TerminalOutput { item, .. } => match self.open.get(item) {
+            | EventKind::TerminalOutput { item, .. }
+            | EventKind::TerminalWaiting { item, .. }
+            | EventKind::TerminalInput { item, .. } => match self.open.get(item) {
                 Some((turn, at)) => {
                     if let Some(view) = &mut self.turns[*turn].items[*at].view {
                         view.apply(&event.kind, event.raw.as_ref());

@@ -9,6 +9,15 @@ use super::reply::ForkContents;
 use crate::agent::AgentRequest;
 use crate::projection::{SessionChange, Spec};
 
+/// What a user does to a running command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TerminalAct {
+    /// Types text, as with a keyboard.
+    TypeIn(String),
+    /// Ends the command.
+    Kill,
+}
+
 /// A command from a client to a thread.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
@@ -50,6 +59,13 @@ pub enum Command {
     RunCommand {
         /// The line, for `/bin/sh`.
         line: String,
+    },
+    /// Types into the terminal of a running command, or ends the command. The reply follows when that is done.
+    UseTerminal {
+        /// The daemon's id for the terminal.
+        terminal_id: String,
+        /// What to do.
+        act: TerminalAct,
     },
     /// Changes something about the thread as a whole.
     Change(Change),

@@ -52,6 +52,13 @@ pub enum HostCall {
         /// The daemon's id for the terminal.
         terminal_id: String,
     },
+    /// Types into the terminal.
+    TypeIn {
+        /// The daemon's id for the terminal.
+        terminal_id: String,
+        /// What a user typed.
+        text: String,
+    },
     /// Ends the command and keeps the output.
     KillTerminal {
         /// The daemon's id for the terminal.
@@ -99,6 +106,10 @@ pub enum HostReply {
 pub enum TerminalEvent {
     /// The terminal wrote output.
     Output(String),
+    /// The terminal's command waits for input.
+    Waiting,
+    /// The terminal's command has waited for long, and got an end of input.
+    InputEnded,
     /// The terminal's command exited, and its output is complete.
     Exited {
         /// How the command exited.

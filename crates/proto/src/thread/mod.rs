@@ -27,7 +27,8 @@ mod turn;
 
 pub use approval::Policies;
 pub use command::{
-    Answer, Change, Command, InterruptOptions, LastUse, PickedOption, QueueChange, Sight, Verdict,
+    Answer, Change, Command, InterruptOptions, LastUse, PickedOption, QueueChange, Sight, TerminalAct,
+    Verdict,
 };
 pub(crate) use editors::EditorRequest;
 pub use editors::{EditorCapabilities, EditorCommand};

@@ -50,6 +50,7 @@ mod start;
 mod steer;
 mod stuck;
 mod tail;
+mod terminal_acts;
 mod terminals;
 mod tools;
 mod transcripts;

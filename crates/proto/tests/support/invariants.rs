@@ -238,7 +238,9 @@ fn item_of(kind: &EventKind) -> Option<ItemId> {
         | EventKind::ItemUpdated { item, .. }
         | EventKind::ItemCompleted { item, .. }
         | EventKind::UserMessageAdded { item, .. }
-        | EventKind::TerminalOutput { item, .. } => Some(*item),
+        | EventKind::TerminalOutput { item, .. }
+        | EventKind::TerminalWaiting { item, .. }
+        | EventKind::TerminalInput { item, .. } => Some(*item),
         EventKind::PermissionRequested { item, .. } | EventKind::RequestSettled { item, .. } => *item,
         _ => None,
     }

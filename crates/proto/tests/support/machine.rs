@@ -18,6 +18,8 @@ pub fn willing(call: &HostCall) -> HostReply {
             exit: None,
         },
         HostCall::WaitForTerminalExit { .. } => HostReply::Exited(TerminalExit::default()),
-        HostCall::KillTerminal { .. } | HostCall::ReleaseTerminal { .. } => HostReply::Done,
+        HostCall::TypeIn { .. } | HostCall::KillTerminal { .. } | HostCall::ReleaseTerminal { .. } => {
+            HostReply::Done
+        }
     }
 }

@@ -183,6 +183,18 @@ impl Callbacks {
                     }))
                 })
             }
+            HostCall::TypeIn { terminal_id, text } => match self.held(&terminal_id) {
+                Ok(TrackedTerminal::Whole(terminal)) => {
+                    return self.answer(call, async move {
+                        terminal.type_in(text).await?;
+                        Ok(HostReply::Done)
+                    });
+                }
+                Ok(TrackedTerminal::Over { .. }) => {
+                    Err(Failure::new(ErrorCode::Conflict, "the command has ended"))
+                }
+                Err(failure) => Err(failure),
+            },
             HostCall::KillTerminal { terminal_id } => self.with(call, &terminal_id, |held| async move {
                 if let TrackedTerminal::Whole(terminal) = held {
                     terminal.kill().await;
@@ -302,6 +314,8 @@ impl Callbacks {
                 };
                 let event = match update {
                     TerminalUpdate::Output(text) => TerminalEvent::Output(text),
+                    TerminalUpdate::Waiting => TerminalEvent::Waiting,
+                    TerminalUpdate::InputEnded => TerminalEvent::InputEnded,
                     TerminalUpdate::Exited {
                         exit,
                         output,

@@ -77,6 +77,10 @@ impl TerminalIo for Terminal {
         self.wait().boxed()
     }
 
+    fn type_in(&self, text: String) -> BoxFuture<'_, Result<(), Failure>> {
+        self.type_in(text).boxed()
+    }
+
     fn kill(&self) -> BoxFuture<'_, ()> {
         self.kill().boxed()
     }

@@ -84,6 +84,9 @@ pub trait TerminalIo: fmt::Debug + Send + Sync {
     /// Waits until the command has ended.
     fn wait(&self) -> BoxFuture<'_, Exit>;
 
+    /// Types into the terminal.
+    fn type_in(&self, text: String) -> BoxFuture<'_, Result<(), Failure>>;
+
     /// Ends the command. Its output can still be read.
     fn kill(&self) -> BoxFuture<'_, ()>;
 

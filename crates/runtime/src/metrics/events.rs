@@ -151,6 +151,8 @@ fn group(kind: &EventKind) -> Group {
         | EventKind::AnswerRevoked { .. } => Group::Request,
         EventKind::FileRead { .. }
         | EventKind::FileWritten { .. }
+        | EventKind::TerminalWaiting { .. }
+        | EventKind::TerminalInput { .. }
         | EventKind::TerminalKilled { .. }
         | EventKind::TerminalReleased { .. } => Group::Host,
         EventKind::DirectoriesSet(_)

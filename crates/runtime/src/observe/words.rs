@@ -93,6 +93,7 @@ pub(crate) fn host_call(call: &HostCall) -> &'static str {
         HostCall::CreateTerminal { .. } => "create_terminal",
         HostCall::TerminalOutput { .. } => "terminal_output",
         HostCall::WaitForTerminalExit { .. } => "wait_for_terminal_exit",
+        HostCall::TypeIn { .. } => "type_in",
         HostCall::KillTerminal { .. } => "kill_terminal",
         HostCall::ReleaseTerminal { .. } => "release_terminal",
     }

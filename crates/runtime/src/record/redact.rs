@@ -1,7 +1,7 @@
 //! Secrets in recorded messages.
 //!
 //! A member counts as a secret if its name says so, wherever it is; so does the value of an environment variable or header of
-//! an MCP server. A secret that a person types into a prompt is not recognized.
+//! an MCP server, and what a person types into a terminal. A secret that a person types into a prompt is not recognized.
 
 use std::borrow::Cow;
 
@@ -23,6 +23,9 @@ const SECRETS: [&str; 9] = [
     "credential",
 ];
 
+/// The method whose `text` is typed into a terminal, where it may be a password.
+const TYPED: &str = "thread/terminal/write";
+
 /// Returns the message without secrets: the text itself if it has none.
 pub(super) fn redacted(text: &str) -> Cow<'_, str> {
     if !may_have_secrets(text) {
@@ -42,6 +45,7 @@ pub(super) fn redacted(text: &str) -> Cow<'_, str> {
 fn may_have_secrets(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let names = [
+        TYPED,
         "api-key",
         "api_key",
         "pass-phrase",
@@ -58,6 +62,13 @@ fn redact(value: &mut Value) -> bool {
     match value {
         Value::Object(members) => {
             let mut found = false;
+            if members.get("method").is_some_and(|method| method == TYPED)
+                && let Some(text) = members
+                    .get_mut("params")
+                    .and_then(|params| params.get_mut("text"))
+            {
+                found = hide(text);
+            }
             for (name, value) in members {
                 found |= if is_secret(name) {
                     hide(value)
@@ -136,6 +147,10 @@ mod tests {
             (
                 r#"{"mcpServers":[{"env":[{"name":"KEY","value":"s"}]},{"headers":[{"name":"X","value":"s"}]}]}"#,
                 r#"{"mcpServers":[{"env":[{"name":"KEY","value":"[redacted]"}]},{"headers":[{"name":"X","value":"[redacted]"}]}]}"#,
+            ),
+            (
+                r#"{"method":"thread/terminal/write","params":{"terminalId":"t","text":"s"}}"#,
+                r#"{"method":"thread/terminal/write","params":{"terminalId":"t","text":"[redacted]"}}"#,
             ),
             (r#"{"env":{"KEY":"s"}}"#, r#"{"env":{"KEY":"[redacted]"}}"#),
         ] {

@@ -261,6 +261,14 @@ impl Service {
             Request::RunCommand { thread, line } => {
                 self.command(by, thread, Command::RunCommand { line }).await
             }
+            Request::UseTerminal {
+                thread,
+                terminal_id,
+                act,
+            } => {
+                self.command(by, thread, Command::UseTerminal { terminal_id, act })
+                    .await
+            }
             Request::Interrupt {
                 thread,
                 turn,

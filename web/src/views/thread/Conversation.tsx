@@ -21,12 +21,13 @@ import { GroupLine, WorkLine } from "./items/WorkLine.tsx";
 import { useOutline } from "./outline.ts";
 import { rowName } from "./row-name.ts";
 
-export function Conversation({ thread, rows, actions, role, target, toEnd }: ThreadViewProps) {
+export function Conversation({ thread, rows, actions, role, online, target, toEnd }: ThreadViewProps) {
   const { shown: outline, view, choose } = useOutline(thread, rows, target);
   const shown = useAwayLine(thread, outline);
   const latest = useRef(thread);
   latest.current = thread;
   const style = diffStyle.value;
+  const may = online && mayOperate(role);
   const context = useMemo(
     (): ThreadContext => ({
       cwd: thread.head.cwd,
@@ -36,11 +37,12 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
       },
       folds: view.folds,
       terminal: (terminalId) => terminalOf(latest.current, terminalId),
+      terminals: may ? actions : undefined,
       choose,
       target,
       following: view.following,
     }),
-    [thread.head.cwd, style, view, choose, target],
+    [thread.head.cwd, style, view, choose, target, may, actions],
   );
   const waiting = useWaiting(thread, role);
   const draw = useCallback(
@@ -90,8 +92,7 @@ function useWaiting(thread: ThreadState, role: Role): ThreadWaiting {
   const { head, questions, turns, answers, notices } = thread;
   const waiting = head.status === "waiting";
   const lastTurn = turns.findLast(({ id }) => id != null)?.key;
-  const may = role === "operator" || role === "owner";
-  const signIn = may && signInWanted(thread) !== undefined ? lastRefusal(notices)?.message : undefined;
+  const signIn = mayOperate(role) && signInWanted(thread) !== undefined ? lastRefusal(notices)?.message : undefined;
   const exits = useMemo(
     () => notices.flatMap(({ notice }) => (notice.code === "agentLost" && notice.detail ? [notice] : [])),
     [notices],
@@ -107,6 +108,10 @@ function useWaiting(thread: ThreadState, role: Role): ThreadWaiting {
     }),
     [waiting, questions, answers, lastTurn, exits, signIn],
   );
+}
+
+function mayOperate(role: Role): boolean {
+  return role === "operator" || role === "owner";
 }
 
 function keyOf(row: ShownRow): string {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::line::{Line, Tone};
 use super::markup::marked;
-use crate::terminal::items::{Block, Item, Role, is_about_protocol, plan_line};
+use crate::terminal::items::{Block, Item, Role, is_about_protocol, plan_line, waits_for_input};
 use crate::terminal::plain::{plain, plain_line};
 
 /// Number of lines of a folded text at its beginning and at its end.
@@ -72,6 +72,13 @@ impl Entry {
         }
         let id = format!("notice {}", notice["seq"]);
         Some(Self::remark(id, notice["turnId"].as_str(), tone, text))
+    }
+
+    /// Creates an entry for a command that waits for input.
+    pub fn waiting(params: &Value) -> Self {
+        let text = format!("! {}", waits_for_input(params));
+        let id = format!("waiting {}", params["seq"]);
+        Self::remark(id, params["turnId"].as_str(), Tone::Warning, text)
     }
 
     /// Creates an entry for the answer to a question.

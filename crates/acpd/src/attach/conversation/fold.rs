@@ -63,6 +63,7 @@ impl Conversation {
                     self.push(notice);
                 }
             }
+            "thread/terminal/waiting" => self.push(Entry::waiting(params)),
             "serverRequest/resolved" => self.push(Entry::answer(params)),
             "thread/log/damaged" => self.push(Entry::damage(params)),
             "turn/completed" => {

@@ -64,6 +64,8 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
         | K::ItemCompleted { .. }
         | K::UserMessageAdded { .. }
         | K::TerminalOutput { .. }
+        | K::TerminalWaiting { .. }
+        | K::TerminalInput { .. }
         | K::FileRead { .. }
         | K::FileWritten { .. }
         | K::TerminalKilled { .. }
@@ -311,6 +313,20 @@ fn of_item<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             replaced,
             content: _,
         } => N::ThreadFileWritten(event::FileWritten::new(at, path, *bytes, *replaced, client())),
+        K::TerminalWaiting { item, terminal_id } => {
+            N::ThreadTerminalWaiting(event::TerminalNamed::new(at, Some(*item), terminal_id, None))
+        }
+        K::TerminalInput {
+            item,
+            terminal_id,
+            bytes,
+        } => N::ThreadTerminalInput(event::TerminalInput::new(
+            at,
+            *item,
+            terminal_id,
+            *bytes,
+            client(),
+        )),
         K::TerminalKilled { terminal_id } => {
             N::ThreadTerminalKilled(event::TerminalNamed::new(at, None, terminal_id, client()))
         }

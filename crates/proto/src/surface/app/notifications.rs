@@ -113,7 +113,11 @@ notifications! {
         "thread/file/read" ThreadFileRead(event::FileTouched<'a>);
         /// The agent wrote a file.
         "thread/file/written" ThreadFileWritten(event::FileWritten<'a>);
-        /// The agent terminated the command in a terminal.
+        /// A silent command in a terminal waits for a user to type. This is over with its next output, input or end.
+        "thread/terminal/waiting" ThreadTerminalWaiting(event::TerminalNamed<'a>);
+        /// A user typed into a terminal, or the daemon ended the input of a command that waited for long.
+        "thread/terminal/input" ThreadTerminalInput(event::TerminalInput<'a>);
+        /// The agent, or a user, terminated the command in a terminal.
         "thread/terminal/killed" ThreadTerminalKilled(event::TerminalNamed<'a>);
         /// The agent released a terminal.
         "thread/terminal/released" ThreadTerminalReleased(event::TerminalNamed<'a>);

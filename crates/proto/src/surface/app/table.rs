@@ -12,8 +12,8 @@ use super::params::{
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
-    ArrangeQueue, CreateShare, EditQueued, ForkThread, ListShares, RevokeShare, RollBack, RunCommand,
-    SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn,
+    ArrangeQueue, CreateShare, EditQueued, ForkThread, KillTerminal, ListShares, RevokeShare, RollBack,
+    RunCommand, SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn, WriteTerminal,
 };
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
@@ -24,7 +24,7 @@ use super::wire::results::{
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
-use crate::thread::{Change, QueueChange};
+use crate::thread::{Change, QueueChange, TerminalAct};
 
 /// The properties of one method.
 pub struct Method {
@@ -270,6 +270,22 @@ methods! {
     /// the line, and `overloaded` while 8 such commands run.
     "thread/command/run" RunCommand(On<RunCommand>) -> CommandStarted,
         |On { thread, params }| Ok(Request::RunCommand { thread, line: params.command });
+
+    /// Types into the terminal of a running command, of the agent or of a user. Returns `not_found` if no command runs there,
+    /// `unsupported` if it runs in an editor, and `overloaded` if the program does not read and no more fits.
+    "thread/terminal/write" UseTerminal(On<WriteTerminal>) -> Nothing,
+        |On { thread, params }| {
+            let WriteTerminal { terminal_id, text } = params;
+            Ok(Request::UseTerminal { thread, terminal_id, act: TerminalAct::TypeIn(text) })
+        };
+
+    /// Ends a running command, of the agent or of a user: with SIGTERM, then with SIGKILL. Returns `not_found` if no command runs
+    /// in the terminal, and `unsupported` if it runs in an editor.
+    "thread/terminal/kill" UseTerminal(On<KillTerminal>) -> Nothing,
+        |On { thread, params }| {
+            let KillTerminal { terminal_id } = params;
+            Ok(Request::UseTerminal { thread, terminal_id, act: TerminalAct::Kill })
+        };
 
     /// Returns the diff of all files that an ended turn changed. Returns `not_found` if it has none.
     "turn/diff/read" ReadTurnDiff(On<ReadTurnDiff>) -> TurnDiffRead,

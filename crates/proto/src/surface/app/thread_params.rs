@@ -33,6 +33,26 @@ pub struct RunCommand {
     pub command: String,
 }
 
+/// Params of `thread/terminal/write`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct WriteTerminal {
+    /// Id of the terminal, as in its item.
+    pub terminal_id: String,
+    /// What the user types, at most 2048 bytes. `\n` ends a line, U+0004 ends the input, and U+0003 interrupts the program.
+    pub text: String,
+}
+
+/// Params of `thread/terminal/kill`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct KillTerminal {
+    /// Id of the terminal, as in its item.
+    pub terminal_id: String,
+}
+
 /// Params of `thread/share/create`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -107,6 +107,8 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
         K::AnswerRevoked { .. } => "policy:revoke",
         K::FileRead { .. } => "file:read",
         K::FileWritten { .. } => "file:write",
+        K::TerminalWaiting { .. } => "terminal:waiting",
+        K::TerminalInput { .. } => "terminal:input",
         K::TerminalKilled { .. } => "terminal:kill",
         K::TerminalReleased { .. } => "terminal:release",
         _ => return None,

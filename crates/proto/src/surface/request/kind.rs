@@ -63,6 +63,7 @@ pub enum RequestKind {
     StartTurn,
     SteerTurn,
     RunCommand,
+    UseTerminal,
     Interrupt,
     ChangeQueue,
     Answer,
@@ -108,6 +109,7 @@ impl RequestKind {
             | Self::SteerTurn
             // An operator runs commands anyway: it prompts agents, and its role includes the answers to their questions.
             | Self::RunCommand
+            | Self::UseTerminal
             | Self::Interrupt
             | Self::ChangeQueue
             | Self::AskAgent
@@ -161,6 +163,7 @@ impl RequestKind {
             | Self::StartTurn
             | Self::SteerTurn
             | Self::RunCommand
+            | Self::UseTerminal
             | Self::Interrupt
             | Self::ChangeQueue
             | Self::Answer
@@ -210,6 +213,7 @@ impl Request {
             Self::StartTurn(_) => RequestKind::StartTurn,
             Self::SteerTurn { .. } => RequestKind::SteerTurn,
             Self::RunCommand { .. } => RequestKind::RunCommand,
+            Self::UseTerminal { .. } => RequestKind::UseTerminal,
             Self::Interrupt { .. } => RequestKind::Interrupt,
             Self::ChangeQueue { .. } => RequestKind::ChangeQueue,
             Self::Answer { .. } => RequestKind::Answer,
@@ -265,6 +269,7 @@ impl Request {
             | Self::MoveLease { thread, .. }
             | Self::SteerTurn { thread, .. }
             | Self::RunCommand { thread, .. }
+            | Self::UseTerminal { thread, .. }
             | Self::Interrupt { thread, .. }
             | Self::ChangeQueue { thread, .. }
             | Self::NotifyAgent { thread, .. } => Some(*thread),

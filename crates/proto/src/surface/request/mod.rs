@@ -19,7 +19,7 @@ pub use self::kind::{Order, RequestKind};
 pub use self::scope::{Permissions, SharedAccess, no_thread, outside};
 use crate::agent::{AgentRequest, ConfigValue};
 use crate::projection::SessionChange;
-use crate::thread::{Answer, Change, InterruptOptions, QueueChange};
+use crate::thread::{Answer, Change, InterruptOptions, QueueChange, TerminalAct};
 
 /// A request of a client.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,6 +190,15 @@ pub enum Request {
         thread: ThreadId,
         /// The line, for `/bin/sh`.
         line: String,
+    },
+    /// Types into the terminal of a running command, or ends the command.
+    UseTerminal {
+        /// The thread that has the terminal.
+        thread: ThreadId,
+        /// The daemon's id for the terminal.
+        terminal_id: String,
+        /// What to do.
+        act: TerminalAct,
     },
     /// Reads the diff of an ended turn.
     ReadTurnDiff {

@@ -75,6 +75,7 @@ impl RequestKind {
             | Self::StartTurn
             | Self::SteerTurn
             | Self::RunCommand
+            | Self::UseTerminal
             | Self::Interrupt
             | Self::ChangeQueue
             | Self::Answer

@@ -13,6 +13,7 @@ mod final_output;
 mod host;
 mod lease;
 mod task;
+mod terminal_acts;
 mod terminals;
 mod user_commands;
 
@@ -26,12 +27,14 @@ use self::delegated_terminals::EditorTerminal;
 use self::final_output::FinalOutputs;
 use self::lease::AttachedEditor;
 use self::task::{HostTask, Responder};
+use self::terminal_acts::TerminalActs;
 use self::user_commands::UserCommand;
 use super::journal::Journal;
 use crate::agent::{AgentCommand, Call, Quirks};
 use crate::time::{Deadline, because, earliest};
 use crate::wire::RpcError;
 
+pub(super) use terminal_acts::is_terminal_act;
 pub(super) use user_commands::{RUN_COMMAND, is_user_command};
 
 /// The callbacks of a thread's agent.
@@ -62,6 +65,8 @@ pub(super) struct Callbacks {
     output_limits: BTreeMap<String, usize>,
     /// Running commands of users, by the number of their host calls.
     user_commands: BTreeMap<u64, UserCommand>,
+    /// What users do to running commands.
+    terminal_acts: Option<Box<TerminalActs>>,
 }
 
 impl Callbacks {

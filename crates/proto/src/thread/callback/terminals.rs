@@ -165,6 +165,22 @@ impl Callbacks {
         let by = journal.command_origin(item);
         let kind = match event {
             TerminalEvent::Output(text) => return self.terminal_wrote(journal, item, terminal_id, text),
+            TerminalEvent::Waiting => {
+                let terminal_id = terminal_id.to_owned();
+                return journal.emit(
+                    Origin::Daemon,
+                    EventKind::TerminalWaiting { item, terminal_id },
+                    None,
+                );
+            }
+            TerminalEvent::InputEnded => {
+                let kind = EventKind::TerminalInput {
+                    item,
+                    terminal_id: terminal_id.to_owned(),
+                    bytes: 0,
+                };
+                return journal.emit(Origin::Daemon, kind, None);
+            }
             TerminalEvent::Exited {
                 exit,
                 output,

@@ -17,7 +17,7 @@ pub(in crate::thread) const RUN_COMMAND: &str = "thread/command/run";
 /// The first number of host calls for users; callbacks of an agent never reach it.
 const USER_CALLS: u64 = 1 << 62;
 
-/// Returns whether a host call belongs to a command of a user.
+/// Returns whether a host call starts or ends a command of a user.
 pub(in crate::thread) fn is_user_command(call: u64) -> bool {
     call >= USER_CALLS
 }
@@ -33,6 +33,23 @@ pub(super) struct UserCommand {
     created: bool,
     /// Whether a user has interrupted it.
     killed: bool,
+}
+
+impl UserCommand {
+    /// Interrupts the command, unless a user has done so before. If `at_once`, its terminal is not asked to end.
+    fn kill(&mut self, journal: &mut Journal, by: &Origin, call: u64, at_once: bool) {
+        if std::mem::replace(&mut self.killed, true) {
+            return;
+        }
+        let terminal_id = self.terminal_id.clone();
+        let kind = EventKind::TerminalKilled {
+            terminal_id: terminal_id.clone(),
+        };
+        journal.emit(by.clone(), kind, None);
+        if self.created && !at_once {
+            journal.call_user_host(call, HostCall::KillTerminal { terminal_id });
+        }
+    }
 }
 
 impl Callbacks {
@@ -158,21 +175,23 @@ impl Callbacks {
         at_once: bool,
     ) {
         for (call, command) in &mut self.user_commands {
-            if turn.is_some_and(|turn| command.turn != turn) || std::mem::replace(&mut command.killed, true) {
-                continue;
-            }
-            let terminal_id = command.terminal_id.clone();
-            let kind = EventKind::TerminalKilled {
-                terminal_id: terminal_id.clone(),
-            };
-            journal.emit(by.clone(), kind, None);
-            if command.created && !at_once {
-                journal.call_user_host(*call, HostCall::KillTerminal { terminal_id });
+            if turn.is_none_or(|turn| command.turn == turn) {
+                command.kill(journal, by, *call, at_once);
             }
         }
         if at_once {
             self.close_user_commands(journal, turn);
         }
+    }
+
+    /// Interrupts one command. Returns `false` if the item is none.
+    pub(super) fn kill_user_command(&mut self, journal: &mut Journal, by: &Origin, item: ItemId) -> bool {
+        let call = USER_CALLS + u64::from(item.0);
+        let command = self.user_commands.get_mut(&call);
+        command.is_some_and(|command| {
+            command.kill(journal, by, call, false);
+            true
+        })
     }
 
     /// Ends all commands of users, because the daemon stops.

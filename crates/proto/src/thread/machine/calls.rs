@@ -8,7 +8,7 @@ use acpd_policy::Scope;
 use super::Thread;
 use crate::agent::Call;
 use crate::thread::approval::{NextStep, PERMISSION_METHOD, Settled, read_question};
-use crate::thread::callback::is_user_command;
+use crate::thread::callback::{is_terminal_act, is_user_command};
 use crate::thread::command::Answer;
 use crate::thread::host_call::HostReply;
 
@@ -93,6 +93,8 @@ impl Thread {
         if self.approvals.compares(call) {
             let next = self.approvals.compared(&mut self.journal, call, result);
             self.follow(next);
+        } else if is_terminal_act(call) {
+            self.callbacks.terminal_act_done(&mut self.journal, call, result);
         } else if is_user_command(call) {
             self.user_host_replied(call, result);
         } else {

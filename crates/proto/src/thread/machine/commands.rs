@@ -62,6 +62,11 @@ impl Thread {
                 client_turn_id,
             } => return self.steer(call, by, (input, client_turn_id), turn),
             Command::RunCommand { line } => return self.run_command(call, by, line),
+            Command::UseTerminal { terminal_id, act } => {
+                return self
+                    .callbacks
+                    .use_terminal(&mut self.journal, call, by, terminal_id, act);
+            }
             Command::Change(change) => self.change(by, change),
             Command::Delete => return self.delete(call, by),
             Command::DeleteUnused(last) => return self.delete_unused(call, by, last),

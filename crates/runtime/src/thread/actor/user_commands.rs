@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_model::Failure;
+use acpd_model::{ErrorCode, Failure};
 use acpd_proto::thread::{HostCall, Input};
 
 use crate::host::budget::Budget;
@@ -46,11 +46,17 @@ impl ThreadActor {
                 }
             }
             HostCall::KillTerminal { terminal_id }
+            | HostCall::TypeIn { terminal_id, .. }
             | HostCall::TerminalOutput { terminal_id }
             | HostCall::WaitForTerminalExit { terminal_id } => {
                 let commands = self.user_commands.as_mut();
                 if let Some(command) = commands.and_then(|commands| commands.running.get_mut(terminal_id)) {
                     command.handle(call, what);
+                } else {
+                    let ended = Failure::new(ErrorCode::Conflict, "the command has ended");
+                    let result = Err(ended);
+                    self.machine
+                        .handle(Input::Host { call, result }, self.context.clock.now());
                 }
             }
             // A user's command has no files.

@@ -6,6 +6,8 @@ import { useContext } from "preact/hooks";
 
 import type { Item, Notice, Resolved } from "@acpd/client";
 
+import type { ThreadActions } from "../../../state/actions.ts";
+
 export type DiffStyle = "unified" | "split";
 
 export interface ThreadContext {
@@ -17,6 +19,8 @@ export interface ThreadContext {
   readonly folds: Map<string, boolean>;
   /** Returns the command that runs in one of the thread's terminals. */
   terminal(terminalId: string): Item | undefined;
+  /** Acts on running commands; absent if the user may not. */
+  readonly terminals?: Pick<ThreadActions, "typeIn" | "endCommand"> | undefined;
   /** Opens or closes a row of the conversation that stands for others. */
   choose?(key: string, open: boolean): void;
   /** The row that a search leads to. Its content is open. */

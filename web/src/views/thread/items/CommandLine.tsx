@@ -15,6 +15,7 @@ import { Output } from "../content/Output.tsx";
 import { Path } from "../content/Path.tsx";
 import { Status, type Tone } from "../content/Status.tsx";
 import { DecisionChip } from "./DecisionChip.tsx";
+import { TerminalInput } from "./TerminalInput.tsx";
 
 export function CommandLine({ item, decision }: { item: Item & TerminalCommand; decision?: Resolved | undefined }) {
   const line = commandLine(item);
@@ -68,6 +69,7 @@ export function CommandOutput({ item }: { item: Item & TerminalCommand }) {
         live={item.outcome == null}
         label={`Output of ${visibleLine(commandLine(item))}`}
       />
+      {item.outcome == null && <TerminalInput item={item} />}
     </>
   );
 }
@@ -87,7 +89,7 @@ export function Ended({ item }: { item: Item & TerminalCommand }) {
 
 /** Describes the outcome of a command. */
 export function ending(item: Item & TerminalCommand): { tone: Tone; said: string } {
-  if (item.outcome == null) return { tone: "running", said: "running" };
+  if (item.outcome == null) return item.waiting === true ? { tone: "waiting", said: "waits for input" } : { tone: "running", said: "running" };
   if (item.signal != null) return { tone: "stopped", said: `ended by ${visibleLine(item.signal)}` };
   if (item.exitCode === 0) return { tone: "done", said: "exit code 0" };
   if (item.exitCode != null) return { tone: "failed", said: `exit code ${item.exitCode}` };

@@ -265,10 +265,49 @@ test.each([
   [{ signal: "SIGKILL" }, "ended by SIGKILL", "stopped"],
   [{ outcome: "interrupted" }, "interrupted", "stopped"],
   [{ outcome: null }, "running", "running"],
+  [{ outcome: null, waiting: true }, "waits for input", "waiting"],
 ])("a command that ended as %o", (how, said, tone) => {
   const shown = view({ type: "terminalCommand", terminalId: "t", command: "make", output: "x", ...how });
   expect(shown.one(".th-status").textContent).toBe(said);
   expect(shown.one(".th-status").classList.contains(`th-status-${tone}`)).toBe(true);
+});
+
+const running = { type: "terminalCommand", terminalId: "t", command: "ssh host", outcome: null };
+const terminals = () => ({ typeIn: vi.fn(async (_id: string, _text: string) => {}), endCommand: vi.fn(async (_id: string) => {}) });
+
+test("a user types into a command that waits, and what is secret is hidden", async () => {
+  const acts = terminals();
+  const shown = view({ ...running, output: "me@host's password: ", waiting: true }, [], { terminals: acts });
+  expect(shown.one(".th-input-waits").textContent).toContain("Waits for input");
+  const field = shown.one<HTMLInputElement>(".th-input input");
+  expect(field.type).toBe("password");
+  await after(() => {
+    field.value = "hush";
+    field.dispatchEvent(new Event("input"));
+  });
+  await after(() => shown.one("form").dispatchEvent(new Event("submit", { cancelable: true })));
+  await after(() => shown.button("Interrupt").click());
+  expect(acts.typeIn.mock.calls).toEqual([["t", "hush\n"], ["t", "\u0003"]]);
+  expect(field.value).toBe("");
+  await after(() => shown.button("Show").click());
+  expect(shown.one<HTMLInputElement>(".th-input input").type).toBe("text");
+});
+
+test("a running command can be ended, and typed into before it waits", async () => {
+  const acts = terminals();
+  acts.endCommand.mockRejectedValueOnce(new Error("the command runs in an editor"));
+  const shown = view({ ...running, output: "Continue? [y/n] " }, [], { terminals: acts });
+  expect(shown.all(".th-input input")).toEqual([]);
+  await after(() => shown.button("Type into it").click());
+  expect(shown.one<HTMLInputElement>(".th-input input").type).toBe("text");
+  await after(() => shown.button("End command").click());
+  expect(acts.endCommand.mock.calls).toEqual([["t"]]);
+  expect(shown.one('[role="alert"]').textContent).toContain("runs in an editor");
+});
+
+test("who may not act, and a command that has ended, get no input", () => {
+  expect(view({ ...running, waiting: true }).all(".th-input")).toEqual([]);
+  expect(view({ ...running, outcome: "completed", exitCode: 0 }, [], { terminals: terminals() }).all(".th-input")).toEqual([]);
 });
 
 test("a command that a user ran is not the agent's", () => {

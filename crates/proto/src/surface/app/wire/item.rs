@@ -26,10 +26,15 @@ wire! {
 
 impl<'a> Item<'a> {
     fn of(item: &'a projection::Item, content: Option<&'a ItemEnd>) -> Self {
-        let content = match content {
+        let mut content = match content {
             Some(end) => ItemContent::ended(end, Some(&item.start)),
             None => ItemContent::started(&item.start, None),
         };
+        if let ItemContent::TerminalCommand(command) = &mut content
+            && item.waits()
+        {
+            command.waiting = Some(true);
+        }
         Self {
             item_id: item.id,
             parent_item_id: item.parent,
@@ -212,6 +217,8 @@ wire! {
         output_blob: Option<&'a BlobId>,
         /// Whether some of the output was not kept.
         truncated: Option<bool>,
+        /// Whether the running command has been silent and waits for input.
+        waiting: Option<bool>,
     }
 }
 
@@ -230,6 +237,7 @@ impl<'a> TerminalCommand<'a> {
             output: None,
             output_blob: None,
             truncated: None,
+            waiting: None,
         }
     }
 }
