@@ -220,3 +220,43 @@ fn mcp_servers_of_editors_are_mended_or_refused_by_name() {
         "{refused}"
     );
 }
+
+#[test]
+fn what_an_agent_prints_for_a_sign_in_reaches_the_user_who_can_give_it_up() {
+    let place = Place::without_sandbox("");
+    place.configure(&place.agent("locked", &["--sign-in"], &[]));
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let start = json!({ "agentType": "locked", "cwd": daemon.place.work() });
+    let refused = client.refused("thread/start", &start);
+    assert_eq!(refused["data"]["code"], "sign_in_required", "{refused}");
+    let threads = client.call("thread/list", &json!({}));
+    let thread = threads["data"][0]["id"].clone();
+    client.call("thread/resume", &json!({ "threadId": thread, "after": 0 }));
+    let sign_in = client.request(
+        "agent/authenticate",
+        &json!({ "threadId": thread, "methodId": "browser" }),
+    );
+    for said in [
+        "Open https://login.example/device",
+        "and enter the code ABCD-EFGH:",
+    ] {
+        client.until(|message| {
+            message.method == "thread/notice"
+                && message.text("code") == "signInPrinted"
+                && message.text("message") == format!("for the sign-in, the agent says: {said}")
+        });
+    }
+    client.call("agent/authenticate/cancel", &json!({ "threadId": thread }));
+    let error = client.answer(sign_in).expect_err("it was given up");
+    assert_eq!(error["message"], "the sign-in was cancelled");
+    let again = client.refused("agent/authenticate/cancel", &json!({ "threadId": thread }));
+    assert_eq!(again["data"]["code"], "conflict");
+    // The next one has an agent of its own, and works.
+    client.call(
+        "agent/authenticate",
+        &json!({ "threadId": thread, "methodId": "key" }),
+    );
+    let thread = thread.as_str().expect("it has an id");
+    assert_eq!(client.turn(thread, "echo").said(), "1 blocks (text): echo");
+}

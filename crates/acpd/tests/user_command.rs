@@ -250,3 +250,104 @@ fn a_command_of_a_user_is_in_the_sandbox_of_the_agent() {
         "{done}"
     );
 }
+
+/// A command that discards its queued input and asks for a secret, as ssh and sudo do.
+const ASKS: &str = r#"python3 -c 'import getpass; print("got", len(getpass.getpass("secret? ")))'"#;
+
+fn has_asked(client: &mut Client) -> String {
+    let seen = client.until(|message| {
+        message.method == "item/terminalCommand/output" && message.text("text").contains("secret? ")
+    });
+    seen.last().expect("it asked").text("terminalId").to_owned()
+}
+
+#[test]
+fn what_a_user_types_into_a_command_is_in_no_log() {
+    let daemon = Daemon::with("record = true\n");
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let (item, _) = runs(&mut client, &thread, ASKS);
+    let terminal = has_asked(&mut client);
+    let typed = json!({ "threadId": thread, "terminalId": terminal, "text": "open-sesame\n" });
+    client.call("thread/terminal/write", &typed);
+    let done = end_of(&mut client, &item);
+    assert_eq!(
+        (&done["exitCode"], &done["output"]),
+        (&json!(0), &json!("secret? \r\ngot 11\r\n"))
+    );
+    let refused = client.refused("thread/terminal/write", &typed);
+    assert_eq!(refused["data"]["code"], "not_found");
+
+    let (item, _) = runs(&mut client, &thread, ASKS);
+    has_asked(&mut client);
+    let output = acpd(&daemon.place, &["type", &thread, "open-sesame"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(
+        end_of(&mut client, &item)["output"]
+            .to_string()
+            .contains("got 11")
+    );
+    let output = acpd(&daemon.place, &["type", &thread, "open-sesame"]);
+    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    assert!(
+        output
+            .stderr
+            .contains("no command of the last 20 turns is running"),
+        "{}",
+        output.stderr
+    );
+
+    let data = daemon.place.data();
+    drop(daemon);
+    let holders = files(&data).into_iter().filter(|file| {
+        let content = std::fs::read(file).unwrap_or_default();
+        content.windows(11).any(|part| part == b"open-sesame")
+    });
+    assert_eq!(holders.collect::<Vec<_>>(), [std::path::PathBuf::new(); 0]);
+}
+
+#[test]
+fn of_several_commands_one_is_named_and_ended() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let (first, _) = runs(&mut client, &thread, "echo one; sleep 600");
+    let (second, _) = runs(&mut client, &thread, "echo two; sleep 600");
+    let output = acpd(&daemon.place, &["type", &thread, "x"]);
+    assert_eq!(output.code, Some(2), "{}", output.stderr);
+    for line in [
+        "--terminal user_1  echo one; sleep 600",
+        "--terminal user_2  echo two; sleep 600",
+    ] {
+        assert!(output.stderr.contains(line), "{}", output.stderr);
+    }
+    let ends = acpd(
+        &daemon.place,
+        &["type", &thread, "--terminal", "user_2", "--kill"],
+    );
+    assert_eq!(
+        (ends.code, &*ends.stdout),
+        (Some(0), "ending the command in user_2\n"),
+        "{}",
+        ends.stderr
+    );
+    assert_eq!(end_of(&mut client, &second)["outcome"], "interrupted");
+    let interrupts = acpd(&daemon.place, &["type", &thread, "--interrupt"]);
+    assert_eq!(interrupts.code, Some(0), "{}", interrupts.stderr);
+    let done = end_of(&mut client, &first);
+    assert_eq!(
+        done["exitCode"].as_i64().or(done["signal"].as_str().map(|_| 130)),
+        Some(130),
+        "{done}"
+    );
+}
+
+fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .flat_map(|entry| match entry.path() {
+            path if path.is_dir() => files(&path),
+            path => vec![path],
+        })
+        .collect()
+}

@@ -31,7 +31,8 @@ pub struct Flags {
     pub fork: bool,
     /// Whether the agent supports `session/delete`.
     pub delete: bool,
-    /// Whether `session/new` requires `authenticate` with the method `key`; enables `logout`.
+    /// Whether `session/new` requires `authenticate` with the method `key`; enables `logout`. The method `browser` prints an
+    /// address and a code, and never ends.
     pub sign_in: bool,
     /// Whether the agent sends an update before the response to `session/new`.
     pub early: bool,

@@ -1,7 +1,7 @@
 //! Output of a terminal: read by a separate OS thread, and kept from the end.
 //!
-//! In: a terminal, and what users type. Out: the last output, a notification of new output, and whether the program waits for
-//! input. Owns: the terminal's master and the OS thread that reads and writes it. Never: waits for a consumer, or keeps more than requested.
+//! In: a terminal, and what users type. Out: the last output, and notifications of new output and of a wait for input. Owns:
+//! the terminal's master and the OS thread that reads and writes it. Never: waits for a consumer, or keeps more than requested.
 //!
 //! A read without data waits for the kernel worker that fills the terminal, even on a nonblocking descriptor. So does a
 //! poll. On a busy host that takes many milliseconds, in which a thread of the runtime could serve no other task.
@@ -14,11 +14,13 @@ use acpd_model::limits::TERMINAL_INPUT_OFFERS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::pty::Master;
+use crate::pty::{InputKind, Master};
 use crate::tail::Tail;
 
 /// Size of one read. The system returns no more at once.
 const READ_BYTES: usize = 4096;
+/// Number of reads after which a busy thread looks for a command.
+const READS: usize = 16;
 /// Stack of the thread, which has one buffer and no deep calls.
 const STACK_BYTES: usize = 64 << 10;
 
@@ -47,11 +49,11 @@ pub(crate) struct Typed {
     pub done: oneshot::Sender<io::Result<()>>,
 }
 
-/// News about a terminal's input.
+/// A change of a terminal's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum InputNews {
+pub(crate) enum InputChange {
     /// The program waits for input.
-    Waiting,
+    Waiting(InputKind),
     /// The waiting program got an end of input.
     Ended,
 }
@@ -82,8 +84,8 @@ struct RetainedOutput {
     over: bool,
     /// Whether the program waits for input: it was silent, and has written nothing since.
     waits: bool,
-    /// News that were not taken yet.
-    news: Option<InputNews>,
+    /// A change of the input that was not taken yet.
+    input: Option<InputChange>,
     /// What users typed and the thread has not queued yet.
     typed: VecDeque<Typed>,
 }
@@ -113,14 +115,14 @@ impl OutputBuffer {
         self.kept().waits
     }
 
-    /// Returns whether there is news about the input.
-    pub fn has_input_news(&self) -> bool {
-        self.kept().news.is_some()
+    /// Returns whether the input has changed.
+    pub fn has_input_change(&self) -> bool {
+        self.kept().input.is_some()
     }
 
-    /// Takes the last news about the input.
-    pub fn take_input_news(&self) -> Option<InputNews> {
-        self.kept().news.take()
+    /// Takes the last change of the input.
+    pub fn take_input_change(&self) -> Option<InputChange> {
+        self.kept().input.take()
     }
 
     /// Drops what the thread will never queue, which reports that.
@@ -128,10 +130,10 @@ impl OutputBuffer {
         self.kept().typed.clear();
     }
 
-    fn tell_of_input(&self, waits: bool, news: InputNews) {
+    fn notify_input(&self, change: InputChange) {
         let mut kept = self.kept();
-        kept.waits = waits;
-        kept.news = Some(news);
+        kept.waits = matches!(change, InputChange::Waiting(_));
+        kept.input = Some(change);
         drop(kept);
         self.news.notify_one();
     }
@@ -178,7 +180,7 @@ impl Output {
                 tail: Tail::new(limit),
                 over: false,
                 waits: false,
-                news: None,
+                input: None,
                 typed: VecDeque::new(),
             }),
             news: Notify::new(),
@@ -290,7 +292,13 @@ impl Drop for Closed {
 impl Reader {
     fn run(mut self) {
         let mut buffer = [0; READ_BYTES];
+        let mut reads = 0_usize;
         loop {
+            // A program that writes without end can be interrupted, too.
+            reads += 1;
+            if reads.is_multiple_of(READS) && !self.handle_pending_command() {
+                break;
+            }
             match self.master.read(&mut buffer) {
                 Ok(0) => {
                     let hung_up = Stage::HungUp(self.looks);
@@ -321,6 +329,13 @@ impl Reader {
         }
     }
 
+    /// Handles a command if there is one. Returns whether to continue.
+    fn handle_pending_command(&mut self) -> bool {
+        let mut commands = [PollFd::new(&self.commands, PollFlags::IN)];
+        let _ = poll(&mut commands, Some(&Timespec::default()));
+        commands[0].revents().is_empty() || self.handle_command()
+    }
+
     /// Waits for output or a command. Returns whether to continue.
     fn wait(&mut self) -> bool {
         let mut both = [
@@ -348,14 +363,15 @@ impl Reader {
         match command {
             // A terminal that cannot be opened has no program that waits.
             [CHECK_INPUT] => {
-                if !self.written.waits() && self.master.is_input_used_up().unwrap_or(false) {
-                    self.written.tell_of_input(true, InputNews::Waiting);
+                let used_up = self.master.used_up_input().unwrap_or(None);
+                if let Some(kind) = used_up.filter(|_| !self.written.waits()) {
+                    self.written.notify_input(InputChange::Waiting(kind));
                 }
             }
             [END_INPUT] => {
                 if self.offers < TERMINAL_INPUT_OFFERS && self.master.end_input_again().unwrap_or(false) {
                     self.offers += 1;
-                    self.written.tell_of_input(false, InputNews::Ended);
+                    self.written.notify_input(InputChange::Ended);
                     self.written.note(ENDED_INPUT);
                 }
             }

@@ -4,6 +4,7 @@
 //! reads or writes its messages.
 
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use acpd_model::limits::STDERR_TAIL_BYTES;
@@ -29,6 +30,33 @@ pub struct AgentProcess {
     stderr: StderrReader,
     name: String,
     input: Option<InputPipe>,
+}
+
+/// The end of what an agent has printed on stderr, while it runs.
+#[derive(Debug, Clone)]
+pub struct StderrTail(Arc<Mutex<Tail>>);
+
+impl Default for StderrTail {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Tail::new(STDERR_TAIL_BYTES))))
+    }
+}
+
+impl StderrTail {
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        // The tail is consistent between any two calls.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of bytes printed so far.
+    pub fn written(&self) -> u64 {
+        self.tail().written()
+    }
+
+    /// Returns the text from this position on, and its end; `None` if there is none.
+    pub fn since(&self, from: u64) -> Option<(String, u64)> {
+        self.tail().since(from, STDERR_TAIL_BYTES, false)
+    }
 }
 
 /// How an agent's process ended.
@@ -84,16 +112,16 @@ impl AgentProcess {
         };
         widen(&stdout);
         let input = InputPipe::of(&stdin);
-        let stderr = tokio::spawn(async move {
-            let mut tail = Tail::new(STDERR_TAIL_BYTES);
-            while let Ok(1..) = read_through_stack(&mut stderr, |bytes| tail.push(bytes)).await {}
-            tail
+        let tail = StderrTail::default();
+        let kept = tail.clone();
+        let task = tokio::spawn(async move {
+            while let Ok(1..) = read_through_stack(&mut stderr, |bytes| kept.tail().push(bytes)).await {}
         });
         Ok(Self {
             stdin: Some(stdin),
             stdout,
             leader,
-            stderr: StderrReader(stderr),
+            stderr: StderrReader { task, tail },
             name: program.command.clone(),
             input,
         })
@@ -102,6 +130,11 @@ impl AgentProcess {
     /// Returns the pid of the leading process, or `None` once it has ended.
     pub fn id(&self) -> Option<u32> {
         self.leader.child.id()
+    }
+
+    /// Returns what the process prints on stderr.
+    pub fn stderr(&self) -> StderrTail {
+        self.stderr.tail.clone()
     }
 
     /// Waits until the process exits on its own. Safe to cancel.
@@ -240,14 +273,17 @@ fn has_open(process: &std::path::Path, target: &str) -> bool {
         .any(|file| std::fs::read_link(file.path()).is_ok_and(|link| link.as_os_str() == target))
 }
 
-/// The task that reads stderr. It ends with this value, at the latest.
+/// The task that reads stderr, and what it has read. The task ends with this value, at the latest.
 #[derive(Debug)]
-struct StderrReader(JoinHandle<Tail>);
+struct StderrReader {
+    task: JoinHandle<()>,
+    tail: StderrTail,
+}
 
 impl StderrReader {
     async fn text(mut self) -> String {
-        match tokio::time::timeout(STDERR_GRACE, &mut self.0).await {
-            Ok(Ok(tail)) => tail.text(true).0.trim_end().to_owned(),
+        match tokio::time::timeout(STDERR_GRACE, &mut self.task).await {
+            Ok(Ok(())) => self.tail.tail().text(true).0.trim_end().to_owned(),
             _ => "(stderr is still held open by a child of the agent)".to_owned(),
         }
     }
@@ -255,7 +291,7 @@ impl StderrReader {
 
 impl Drop for StderrReader {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 

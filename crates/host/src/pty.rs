@@ -24,6 +24,15 @@ use rustix::termios::{
 };
 use tokio::process::Command;
 
+/// What a program that waits for input reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// Lines or keys.
+    Text,
+    /// A line that the terminal does not show, such as a password.
+    Secret,
+}
+
 /// Our end of a terminal.
 #[derive(Debug)]
 pub(crate) struct Master {
@@ -115,9 +124,18 @@ impl Master {
         Ok(())
     }
 
-    /// Returns whether no input is queued. Then a silent program has read or discarded it, and probably waits for more.
-    pub fn is_input_used_up(&self) -> io::Result<bool> {
-        is_empty(&slave_of(&self.end)?)
+    /// Returns `None` while input is queued. Otherwise a silent program has read or discarded it, and probably waits for more:
+    /// for a secret, if lines are not echoed.
+    pub fn used_up_input(&self) -> io::Result<Option<InputKind>> {
+        let slave = slave_of(&self.end)?;
+        let modes = tcgetattr(&slave)?.local_modes;
+        let is_secret = modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO);
+        let kind = if is_secret {
+            InputKind::Secret
+        } else {
+            InputKind::Text
+        };
+        Ok(is_empty(&slave)?.then_some(kind))
     }
 
     /// Queues further ends of input if no input is queued. Returns whether that was so. In raw mode the character is a key like

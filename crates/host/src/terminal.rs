@@ -1,6 +1,6 @@
 //! Commands that an agent runs through the daemon, each on a terminal of its own.
 //!
-//! In: a command; requests; what users type. Out: its output, live and on demand; whether it waits for input; its exit. Owns: the command and its descendants.
+//! In: a command; requests; what users type. Out: its output, live and on demand; when it waits for input; its exit. Owns: the command and its descendants.
 //! Never: waits for a consumer of the output.
 //!
 //! When the command ends, its descendants may write for a moment. Then they are ended, and the output says so.
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use acpd_model::limits::{
     TERMINAL_BYTES_MAX, TERMINAL_DRAIN_MAX_MILLIS, TERMINAL_DRAIN_MILLIS, TERMINAL_KILL_MILLIS,
-    TERMINAL_PATIENCE, TERMINAL_SILENCE_MILLIS, TERMINAL_UPDATE_BYTES,
+    TERMINAL_PATIENCE, TERMINAL_PATIENCE_TYPED, TERMINAL_SILENCE_MILLIS, TERMINAL_UPDATE_BYTES,
 };
 use acpd_model::{ErrorCode, Failure};
 use rustix::process::Signal;
@@ -23,8 +23,8 @@ use crate::command::Program;
 use crate::descriptors::check_descriptors;
 use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader};
-use crate::output::{InputNews, Output, OutputBuffer, Typed};
-use crate::pty;
+use crate::output::{InputChange, Output, OutputBuffer, Typed};
+use crate::pty::{self, InputKind};
 
 /// The command of a terminal, and how much of its output to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum TerminalUpdate {
     /// New output. A slow receiver misses output that the terminal no longer keeps.
     Output(String),
     /// The silent command waits for input. This is over with its next output or input.
-    Waiting,
+    Waiting(InputKind),
     /// Nothing was typed for long, and the waiting command got an end of input.
     InputEnded,
     /// The command ended, and all of its output has been read.
@@ -206,8 +206,8 @@ struct OutputPublisher {
     sent: u64,
     /// Position up to which only an incomplete character was left to send.
     held: u64,
-    /// News about the input that come after the output so far.
-    input: Option<InputNews>,
+    /// A change of the input after the output so far.
+    input: Option<InputChange>,
     /// The last update.
     end: Option<TerminalUpdate>,
     /// `None` if the receiver is gone, or if everything was sent.
@@ -218,8 +218,8 @@ impl OutputPublisher {
     /// Returns whether an update is pending.
     fn behind(&self) -> bool {
         let written = self.output.written().bytes();
-        let news = self.input.is_some() || self.end.is_some() || self.output.written().has_input_news();
-        self.updates.is_some() && (news || (self.sent < written && self.held < written))
+        let changed = self.input.is_some() || self.end.is_some() || self.output.written().has_input_change();
+        self.updates.is_some() && (changed || (self.sent < written && self.held < written))
     }
 
     /// Waits until an update is pending, or sends the next one as soon as there is room. Safe to cancel.
@@ -232,9 +232,9 @@ impl OutputPublisher {
             self.updates = None;
             return;
         };
-        // Read the news and the count first, since more output may arrive meanwhile.
-        let news = self.output.written().take_input_news();
-        self.input = news.or(self.input);
+        // Read the change and the count first, since more output may arrive meanwhile.
+        let change = self.output.written().take_input_change();
+        self.input = change.or(self.input);
         let written = self.output.written().bytes();
         match self.output.written().since(self.sent, TERMINAL_UPDATE_BYTES) {
             Some((text, at)) => {
@@ -243,11 +243,15 @@ impl OutputPublisher {
             }
             None => {
                 self.held = written;
-                if let Some(news) = self.input.take() {
-                    room.send(match news {
-                        InputNews::Waiting => TerminalUpdate::Waiting,
-                        InputNews::Ended => TerminalUpdate::InputEnded,
-                    });
+                if let Some(change) = self.input.take() {
+                    match change {
+                        InputChange::Ended => room.send(TerminalUpdate::InputEnded),
+                        InputChange::Waiting(kind) if self.output.written().waits() => {
+                            room.send(TerminalUpdate::Waiting(kind));
+                        }
+                        // It has gone on meanwhile.
+                        InputChange::Waiting(_) => {}
+                    }
                 } else if let Some(end) = self.end.take() {
                     room.send(end);
                     self.updates = None;
@@ -285,6 +289,8 @@ struct Timers {
     silent: Instant,
     /// How many times the command was found to wait for input since its last output or input.
     waited: u32,
+    /// How many times until it gets an end of input.
+    patience: u32,
     /// Bytes of output at the last change of `silent` or `drained`.
     seen: u64,
 }
@@ -298,12 +304,13 @@ impl Timers {
             drained_at_last: now,
             silent: now + SILENCE,
             waited: 0,
+            patience: TERMINAL_PATIENCE,
             seen: 0,
         }
     }
 
     /// Output or input has arrived.
-    fn heard(&mut self, now: Instant) {
+    fn reset_silence(&mut self, now: Instant) {
         self.silent = now + SILENCE;
         self.waited = 0;
     }
@@ -332,7 +339,7 @@ impl Timers {
             return;
         }
         let now = Instant::now();
-        self.heard(now);
+        self.reset_silence(now);
         self.drained = self.drained.map(|_| (now + DRAIN).min(self.drained_at_last));
     }
 
@@ -359,7 +366,9 @@ async fn run(
         tokio::select! {
             order = orders.recv() => match order {
                 Some(Order::TypeIn(typed)) => {
-                    timers.heard(Instant::now());
+                    timers.reset_silence(Instant::now());
+                    // A user is there, and a silent program may be working.
+                    timers.patience = TERMINAL_PATIENCE_TYPED;
                     publisher.output.type_in(typed);
                 }
                 Some(Order::Kill) if terminated => {}
@@ -396,7 +405,7 @@ async fn run(
                 }
                 if timers.silent <= now {
                     timers.silent = now + SILENCE;
-                    look_at_input(&mut publisher.output, &mut timers.waited);
+                    look_at_input(&mut publisher.output, &mut timers);
                 }
             }
         }
@@ -406,14 +415,14 @@ async fn run(
 }
 
 /// Finds out whether a silent command waits for input, and ends its input once it has waited for long.
-fn look_at_input(output: &mut Output, waited: &mut u32) {
+fn look_at_input(output: &mut Output, timers: &mut Timers) {
     if !output.written().waits() {
-        *waited = 0;
+        timers.waited = 0;
         return output.check_input();
     }
-    *waited += 1;
-    if *waited >= TERMINAL_PATIENCE {
-        *waited = 0;
+    timers.waited += 1;
+    if timers.waited >= timers.patience {
+        timers.waited = 0;
         output.offer_end_of_input();
     }
 }

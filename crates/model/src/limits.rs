@@ -270,6 +270,10 @@ pub const LOG_GROUP: usize = 128;
 pub const LOG_GROUP_BYTES: usize = 4 << 20;
 /// Reads that may wait for each reader of the log.
 pub const LOG_READS: usize = 64;
+/// Lines with addresses and codes that an agent may show a user during one sign-in.
+pub const SIGN_IN_LINES: usize = 16;
+/// Milliseconds between two looks at what an agent prints during a sign-in.
+pub const SIGN_IN_LOOK_MILLIS: u64 = 250;
 /// Last bytes of an agent's stderr that are kept to explain why it exited.
 pub const STDERR_TAIL_BYTES: usize = 8 << 10;
 /// Bytes of a malformed line that are kept in the log.
@@ -392,6 +396,8 @@ pub const TERMINAL_DRAIN_MAX_MILLIS: u64 = 5_000;
 pub const TERMINAL_SILENCE_MILLIS: u64 = 10_000;
 /// How many times as long a waiting command is silent until it gets an end of input again. In this time, a user can type.
 pub const TERMINAL_PATIENCE: u32 = 6;
+/// The same once a user has typed into the terminal.
+pub const TERMINAL_PATIENCE_TYPED: u32 = 60;
 /// Maximum size of what a user types into a terminal at once, in bytes. The system keeps about as much for a program that does
 /// not read.
 pub const TERMINAL_INPUT_BYTES: usize = 2048;

@@ -42,6 +42,12 @@ export interface AgentAnswered {
   result: Json;
 }
 
+/** No params. */
+export interface AgentAuthenticateCancelParams {
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+}
+
 /** Params of `agent/authenticate`. */
 export interface AgentAuthenticateParams {
   /** Id of one of the agent's authentication methods. */
@@ -1448,6 +1454,8 @@ export interface TerminalCommand {
   outputBlob?: string | null;
   /** The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent. */
   requestedBy?: By | null;
+  /** Whether the terminal of a waiting command does not show what is typed, as for a password. */
+  secret?: boolean | null;
   /** Name of the signal that terminated the command. */
   signal?: string | null;
   terminalId: string;
@@ -1475,6 +1483,8 @@ export interface TerminalCommandCompleted {
   outputBlob?: string | null;
   /** The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent. */
   requestedBy?: By | null;
+  /** Whether the terminal of a waiting command does not show what is typed, as for a password. */
+  secret?: boolean | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   /** Name of the signal that terminated the command. */
@@ -1509,6 +1519,8 @@ export interface TerminalCommandStarted {
   parentItemId?: string | null;
   /** The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent. */
   requestedBy?: By | null;
+  /** Whether the terminal of a waiting command does not show what is typed, as for a password. */
+  secret?: boolean | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   /** Name of the signal that terminated the command. */
@@ -1527,23 +1539,6 @@ export interface TerminalCommandStarted {
 }
 
 export type TerminalCommandType = "terminalCommand";
-
-/** Input of a terminal. */
-export interface TerminalInput {
-  /** The client whose user typed; absent if the daemon ended the input. */
-  by?: By | null;
-  /** Number of bytes that were typed; 0 if the daemon ended the input. What was typed is not recorded. */
-  bytes: number;
-  itemId: string;
-  /** The event's number in its thread: 1, 2, 3 … without gaps. */
-  seq: number;
-  terminalId: string;
-  threadId: string;
-  /** Milliseconds since the epoch. */
-  ts: number;
-  /** The turn in which the event happened. */
-  turnId?: string | null;
-}
 
 /** A terminal. */
 export interface TerminalNamed {
@@ -1572,6 +1567,21 @@ export interface TerminalOutput {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
+  turnId?: string | null;
+}
+
+/** A terminal that waits for input. */
+export interface TerminalWaiting {
+  itemId: string;
+  /** Whether the terminal does not show what is typed, as for a password. */
+  secret: boolean;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  terminalId: string;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
@@ -2373,6 +2383,8 @@ export type Words = string | AcpObject[];
 export interface Methods {
   /** Signs in to the agent. Returns once signed in; times out after 10 minutes. */
   "agent/authenticate": { params: AgentAuthenticateParams; result: Nothing };
+  /** Gives up a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns `conflict` if there is none, or while a turn runs. */
+  "agent/authenticate/cancel": { params: AgentAuthenticateCancelParams; result: Nothing };
   /** Starts the agent, sends `initialize`, and stops it. Creates no thread and no session. Returns the findings even if the agent fails. Times out after `agent_start_secs`. */
   "agent/doctor": { params: AgentDoctorParams; result: AgentExamined };
   /** Installs the agent, or its newest version, into the data directory. Returns once it is installed, which can take minutes. The installation continues without the connection, a second request waits for the same one, and `agent/list` shows its progress. Needs npm, uv or python3 on the daemon's host for agents that are packages. */
@@ -2551,14 +2563,14 @@ export interface Notifications {
   "thread/status/changed": StatusChanged;
   /** Sent to subscribers with `capabilities.subscribers`: the other clients that follow the thread. Sent at the start and whenever a client joins or leaves, possibly without a change. Not an event of the thread: it has no `seq`. */
   "thread/subscribers/changed": SubscribersChanged;
-  /** A user typed into a terminal, or the daemon ended the input of a command that waited for long. */
-  "thread/terminal/input": TerminalInput;
+  /** A user types into a terminal, or, without `by`, the daemon ended the input of a command that waited for long. */
+  "thread/terminal/input": TerminalNamed;
   /** The agent, or a user, terminated the command in a terminal. */
   "thread/terminal/killed": TerminalNamed;
   /** The agent released a terminal. */
   "thread/terminal/released": TerminalNamed;
-  /** A silent command in a terminal waits for a user to type. This is over with its next output, input or end. */
-  "thread/terminal/waiting": TerminalNamed;
+  /** A silent command in a terminal waits for input. The wait ends with the next output, input or exit. */
+  "thread/terminal/waiting": TerminalWaiting;
   /** The usage of the agent's context changed. */
   "thread/tokenUsage/updated": TokenUsageUpdated;
   /** The thread was unarchived. */

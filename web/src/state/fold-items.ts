@@ -42,8 +42,8 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
     case "thread/terminal/waiting":
     case "thread/terminal/input": {
       const { itemId, turnId } = event.params;
-      const waiting = event.method === "thread/terminal/waiting";
-      return itemId == null ? state : change(state, turnId, itemId, (item) => withWaiting(item, waiting));
+      const secret = event.method === "thread/terminal/waiting" ? event.params.secret : undefined;
+      return itemId == null ? state : change(state, turnId, itemId, (item) => withWaiting(item, secret));
     }
     case "item/completed":
     case "item/toolCall/completed":
@@ -51,7 +51,7 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
     case "item/terminalCommand/completed": {
       const { itemId, turnId } = event.params;
       const whole = stripEnvelope(event.params) as unknown as Item & { outcome: ItemOutcome };
-      return change(state, turnId, itemId, (item) => ({ ...withWaiting(item, false), ...whole }) as Item);
+      return change(state, turnId, itemId, (item) => ({ ...withWaiting(item, undefined), ...whole }) as Item);
     }
     default:
       return state;
@@ -119,16 +119,17 @@ function withOutput(item: Item, { text, skippedBytes, seq }: Output): Item {
   // Drop half of it at a time, so that a flood does not copy everything for each chunk.
   return {
     ...item,
-    ...(item.waiting === true && { waiting: false }),
+    ...(item.waiting === true && { waiting: false, secret: false }),
     output: cut ? output.slice(-OUTPUT_CHARS / 2) : output,
     truncated: cut || skipped || item.truncated,
   };
 }
 
-/** Notes whether a running command waits for input. */
-function withWaiting(item: Item, waiting: boolean): Item {
-  const isSame = item.type !== "terminalCommand" || item.outcome != null || (item.waiting ?? false) === waiting;
-  return isSame ? item : { ...item, waiting };
+/** Notes whether a running command waits for input, and for a secret. */
+function withWaiting(item: Item, secret: boolean | undefined): Item {
+  const waiting = secret !== undefined;
+  const isSame = item.type !== "terminalCommand" || item.outcome != null || (!waiting && item.waiting !== true);
+  return isSame ? item : { ...item, waiting, secret: secret === true };
 }
 
 const STEPS: readonly ToolStatus[] = ["pending", "in_progress", "completed", "failed"];

@@ -34,15 +34,15 @@ test("a completed command takes no more output", () => {
 test("a command waits for input until it writes, is typed into or ends", () => {
   const terminal = (method: string, more: object = {}) =>
     ({ method, params: { ...ids, terminalId: "t", ...more } }) as unknown as ThreadEvent;
-  const waits = fold(running({ output: "name? " }), terminal("thread/terminal/waiting"));
-  expect(item(waits)).toMatchObject({ waiting: true });
+  const waits = fold(running({ output: "name? " }), terminal("thread/terminal/waiting", { secret: true }));
+  expect(item(waits)).toMatchObject({ waiting: true, secret: true });
   for (const next of [
     output("more"),
-    terminal("thread/terminal/input", { bytes: 4 }),
+    terminal("thread/terminal/input"),
     terminal("item/terminalCommand/completed", { type: "terminalCommand", outcome: "completed", output: "all" }),
   ]) {
     expect(item(fold(waits, next))).toMatchObject({ waiting: false });
   }
   const done = running({ output: "all", outcome: "completed", exitCode: 0 });
-  expect(fold(done, terminal("thread/terminal/waiting"))).toBe(done);
+  expect(fold(done, terminal("thread/terminal/waiting", { secret: false }))).toBe(done);
 });

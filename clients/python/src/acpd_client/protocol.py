@@ -74,6 +74,13 @@ class AgentAnswered(TypedDict):
     """The agent's result, unchanged."""
 
 
+class AgentAuthenticateCancelParams(TypedDict):
+    """No params."""
+
+    threadId: str
+    """Id of the thread."""
+
+
 class AgentAuthenticateParams(TypedDict):
     """Params of `agent/authenticate`."""
 
@@ -996,6 +1003,8 @@ class TerminalCommandItem(_TerminalCommandItem, total=False):
     """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
     requestedBy: By | None
     """The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent."""
+    secret: bool | None
+    """Whether the terminal of a waiting command does not show what is typed, as for a password."""
     signal: str | None
     """Name of the signal that terminated the command."""
     truncated: bool | None
@@ -1941,6 +1950,8 @@ class TerminalCommand(_TerminalCommand, total=False):
     """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
     requestedBy: By | None
     """The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent."""
+    secret: bool | None
+    """Whether the terminal of a waiting command does not show what is typed, as for a password."""
     signal: str | None
     """Name of the signal that terminated the command."""
     truncated: bool | None
@@ -1977,6 +1988,8 @@ class TerminalCommandCompleted(_TerminalCommandCompleted, total=False):
     """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
     requestedBy: By | None
     """The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent."""
+    secret: bool | None
+    """Whether the terminal of a waiting command does not show what is typed, as for a password."""
     signal: str | None
     """Name of the signal that terminated the command."""
     truncated: bool | None
@@ -2015,6 +2028,8 @@ class TerminalCommandStarted(_TerminalCommandStarted, total=False):
     parentItemId: str | None
     requestedBy: By | None
     """The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent."""
+    secret: bool | None
+    """Whether the terminal of a waiting command does not show what is typed, as for a password."""
     signal: str | None
     """Name of the signal that terminated the command."""
     truncated: bool | None
@@ -2026,27 +2041,6 @@ class TerminalCommandStarted(_TerminalCommandStarted, total=False):
 
 
 TerminalCommandType: TypeAlias = Literal["terminalCommand"]
-
-
-class _TerminalInput(TypedDict):
-    bytes: int
-    """Number of bytes that were typed; 0 if the daemon ended the input. What was typed is not recorded."""
-    itemId: str
-    seq: int
-    """The event's number in its thread: 1, 2, 3 … without gaps."""
-    terminalId: str
-    threadId: str
-    ts: int
-    """Milliseconds since the epoch."""
-
-
-class TerminalInput(_TerminalInput, total=False):
-    """Input of a terminal."""
-
-    by: By | None
-    """The client whose user typed; absent if the daemon ended the input."""
-    turnId: str | None
-    """The turn in which the event happened."""
 
 
 class _TerminalNamed(TypedDict):
@@ -2085,6 +2079,25 @@ class TerminalOutput(_TerminalOutput, total=False):
     skippedBytes: int | None
     """Number of bytes before `text` that were omitted."""
     turnId: str | None
+
+
+class _TerminalWaiting(TypedDict):
+    itemId: str
+    secret: bool
+    """Whether the terminal does not show what is typed, as for a password."""
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    terminalId: str
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class TerminalWaiting(_TerminalWaiting, total=False):
+    """A terminal that waits for input."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
 
 
 class TestNotifications(TypedDict, total=False):
@@ -3263,10 +3276,10 @@ class ThreadStatusChangedEvent(TypedDict):
 
 
 class ThreadTerminalInputEvent(TypedDict):
-    """A user typed into a terminal, or the daemon ended the input of a command that waited for long."""
+    """A user types into a terminal, or, without `by`, the daemon ended the input of a command that waited for long."""
 
     method: Literal["thread/terminal/input"]
-    params: TerminalInput
+    params: TerminalNamed
 
 
 class ThreadTerminalKilledEvent(TypedDict):
@@ -3284,10 +3297,10 @@ class ThreadTerminalReleasedEvent(TypedDict):
 
 
 class ThreadTerminalWaitingEvent(TypedDict):
-    """A silent command in a terminal waits for a user to type. This is over with its next output, input or end."""
+    """A silent command in a terminal waits for input. The wait ends with the next output, input or exit."""
 
     method: Literal["thread/terminal/waiting"]
-    params: TerminalNamed
+    params: TerminalWaiting
 
 
 class ThreadTokenUsageUpdatedEvent(TypedDict):
@@ -3469,6 +3482,12 @@ class TypedClient(ABC):
         self, method: Literal["agent/authenticate"], params: AgentAuthenticateParams, *, timeout: float | None = None
     ) -> Nothing:
         """Signs in to the agent. Returns once signed in; times out after 10 minutes."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/authenticate/cancel"], params: AgentAuthenticateCancelParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Gives up a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns `conflict` if there is none, or while a turn runs."""
 
     @overload
     async def call(
@@ -3997,9 +4016,9 @@ class TypedClient(ABC):
 
     @overload
     def on(
-        self, method: Literal["thread/terminal/input"], handler: Callable[[TerminalInput], object]
+        self, method: Literal["thread/terminal/input"], handler: Callable[[TerminalNamed], object]
     ) -> Callable[[], None]:
-        """A user typed into a terminal, or the daemon ended the input of a command that waited for long."""
+        """A user types into a terminal, or, without `by`, the daemon ended the input of a command that waited for long."""
 
     @overload
     def on(
@@ -4015,9 +4034,9 @@ class TypedClient(ABC):
 
     @overload
     def on(
-        self, method: Literal["thread/terminal/waiting"], handler: Callable[[TerminalNamed], object]
+        self, method: Literal["thread/terminal/waiting"], handler: Callable[[TerminalWaiting], object]
     ) -> Callable[[], None]:
-        """A silent command in a terminal waits for a user to type. This is over with its next output, input or end."""
+        """A silent command in a terminal waits for input. The wait ends with the next output, input or exit."""
 
     @overload
     def on(

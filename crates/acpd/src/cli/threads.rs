@@ -151,7 +151,7 @@ pub struct AnswerArgs {
 pub struct TypeArgs {
     #[command(flatten)]
     pub thread: ThreadArg,
-    /// A line to type; "-" reads all of standard input; without it, the line is asked for and not shown
+    /// A line to type; "-" reads all of standard input; without it, the line is asked for, and not shown if it is a secret
     #[arg(value_name = "TEXT", conflicts_with_all = ["end_of_input", "interrupt", "kill"])]
     pub text: Option<String>,
     /// The terminal, if several commands run

@@ -30,23 +30,23 @@ pub async fn repeat_until<T>(
 /// Asks as [`ask`] does, and does not show what is typed.
 pub async fn ask_hidden(question: &str) -> anyhow::Result<String> {
     // Ctrl-C ends this task and not the thread that reads.
-    let _hidden = Hidden::begin();
-    let answer = ask(question).await;
+    let _hidden = Hidden::begin()?;
+    let answer = ask(question).await?;
     print::err("\n");
-    answer
+    Ok(answer)
 }
 
 /// Hides what is typed on the controlling terminal until it is dropped.
 struct Hidden(File, Termios);
 
 impl Hidden {
-    fn begin() -> Option<Self> {
-        let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
-        let before = tcgetattr(&terminal).ok()?;
+    fn begin() -> anyhow::Result<Self> {
+        let terminal = open_terminal()?;
+        let before = tcgetattr(&terminal)?;
         let mut modes = before.clone();
         modes.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(&terminal, OptionalActions::Now, &modes).ok()?;
-        Some(Self(terminal, before))
+        tcsetattr(&terminal, OptionalActions::Now, &modes)?;
+        Ok(Self(terminal, before))
     }
 }
 
@@ -57,10 +57,13 @@ impl Drop for Hidden {
     }
 }
 
+fn open_terminal() -> anyhow::Result<File> {
+    let terminal = File::options().read(true).write(true).open("/dev/tty");
+    terminal.map_err(|_| Exit::Usage.error("there is no terminal to ask on"))
+}
+
 fn read(question: &str) -> anyhow::Result<String> {
-    let Ok(mut terminal) = File::options().read(true).write(true).open("/dev/tty") else {
-        return Err(Exit::Usage.error("there is no terminal to ask on"));
-    };
+    let mut terminal = open_terminal()?;
     write!(terminal, "{question}")?;
     terminal.flush()?;
     let mut answer = String::new();

@@ -366,10 +366,11 @@ pub fn short_id(id: &str) -> &str {
 
 /// Says that a command waits for input, and how to type.
 pub fn waits_for_input(params: &Value) -> String {
-    let id = params["threadId"].as_str().unwrap_or_default();
+    let text = |member: &str| plain_line(params[member].as_str().unwrap_or_default());
+    let (thread, terminal) = (text("threadId"), text("terminalId"));
     format!(
-        "the command waits for input; type it with: acpd type {}",
-        short_id(id)
+        "the command in {terminal} is waiting for input; answer with: acpd type {} --terminal {terminal}",
+        short_id(&thread)
     )
 }
 

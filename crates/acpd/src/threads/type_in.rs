@@ -6,7 +6,7 @@ use crate::cli::TypeArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::ask::ask_hidden;
+use crate::terminal::ask::{ask, ask_hidden};
 use crate::terminal::input::input;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
@@ -23,7 +23,10 @@ const END_OF_INPUT: &str = "\u{4}";
 pub async fn type_in(settings: &Settings, args: &TypeArgs) -> anyhow::Result<Exit> {
     let mut client = Client::connect(settings, false).await?;
     let id = find(&mut client, &args.thread.thread).await?;
-    let command = running(&mut client, &id, args.terminal.as_deref()).await?;
+    let command = match &args.terminal {
+        Some(terminal) => json!({ "terminalId": terminal, "command": format!("the command in {terminal}") }),
+        None => running(&mut client, &id).await?,
+    };
     let terminal = command["terminalId"].clone();
     let line = plain_line(command["command"].as_str().unwrap_or("the command"));
     let done = if args.kill {
@@ -31,7 +34,8 @@ pub async fn type_in(settings: &Settings, args: &TypeArgs) -> anyhow::Result<Exi
         client.request("thread/terminal/kill", params).await?;
         format!("ending {line}\n")
     } else {
-        let text = typed(args, &line).await?;
+        let is_shown = command["waiting"] == true && command["secret"] != true;
+        let text = typed(args, &line, is_shown).await?;
         let params = json!({ "threadId": id, "terminalId": terminal, "text": text });
         client.request("thread/terminal/write", params).await?;
         format!("typed into {line}; follow it: acpd attach {}\n", short_id(&id))
@@ -44,7 +48,7 @@ pub async fn type_in(settings: &Settings, args: &TypeArgs) -> anyhow::Result<Exi
     Ok(Exit::Success)
 }
 
-async fn typed(args: &TypeArgs, line: &str) -> anyhow::Result<String> {
+async fn typed(args: &TypeArgs, line: &str, is_shown: bool) -> anyhow::Result<String> {
     if args.interrupt {
         return Ok(INTERRUPT.to_owned());
     }
@@ -54,6 +58,7 @@ async fn typed(args: &TypeArgs, line: &str) -> anyhow::Result<String> {
     Ok(match args.text.as_deref() {
         Some("-") => input().await?,
         Some(text) => format!("{text}\n"),
+        None if is_shown => format!("{}\n", ask(&format!("Input for {line}: ")).await?),
         None => format!(
             "{}\n",
             ask_hidden(&format!("Input for {line}, not shown: ")).await?
@@ -61,8 +66,8 @@ async fn typed(args: &TypeArgs, line: &str) -> anyhow::Result<String> {
     })
 }
 
-/// Returns the command that is meant: the named one, else the only one that waits for input, else the only one that runs.
-async fn running(client: &mut Client, id: &str, terminal: Option<&str>) -> anyhow::Result<Value> {
+/// Returns the command that is meant: the only one that waits for input, else the only one that runs.
+async fn running(client: &mut Client, id: &str) -> anyhow::Result<Value> {
     let params = json!({ "threadId": id, "includeTurns": true, "limit": TURNS });
     let read = client.request("thread/read", params).await?;
     let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
@@ -70,13 +75,14 @@ async fn running(client: &mut Client, id: &str, terminal: Option<&str>) -> anyho
     let items = turns.iter().flat_map(|turn| list(turn, "items"));
     let mut all: Vec<Value> = items
         .filter(|item| item["type"] == "terminalCommand" && item["outcome"].is_null())
-        .filter(|item| terminal.is_none_or(|terminal| item["terminalId"] == terminal))
         .collect();
     if all.iter().filter(|item| item["waiting"] == true).count() == 1 {
         all.retain(|item| item["waiting"] == true);
     }
     match all.len() {
-        0 => Err(Exit::NotFound.error("no command of the thread is running")),
+        0 => Err(Exit::NotFound.error(format!(
+            "no command of the last {TURNS} turns is running; name an older one with --terminal ID, as \"acpd show\" prints it"
+        ))),
         1 => Ok(all.remove(0)),
         _ => {
             let text = |item: &Value, key: &str| plain_line(item[key].as_str().unwrap_or_default());

@@ -126,7 +126,8 @@ impl Agent {
             "authMethods": [],
         });
         if self.flags.sign_in {
-            hello["authMethods"] = json!([{ "id": "key", "name": "API key" }]);
+            hello["authMethods"] =
+                json!([{ "id": "key", "name": "API key" }, { "id": "browser", "name": "Browser" }]);
             hello["agentCapabilities"]["auth"] = json!({ "logout": {} });
         }
         if self.flags.steer {
@@ -138,6 +139,15 @@ impl Agent {
     fn authenticate(&mut self, params: &Value) -> Answer {
         let method = text(params, "methodId")?;
         if self.flags.sign_in {
+            if method == "browser" {
+                eprint!(
+                    "\u{1b}[1mOpen https://login.example/device\u{1b}[0m\nand enter the code ABCD-EFGH: "
+                );
+                // The user never comes back from there.
+                loop {
+                    std::thread::park();
+                }
+            }
             if method != "key" {
                 return Err(RpcError::params(format!("no auth method {method:?}")));
             }

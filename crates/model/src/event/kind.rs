@@ -559,16 +559,17 @@ pub enum EventKind {
         item: ItemId,
         /// The daemon's id for the terminal.
         terminal_id: String,
+        /// Whether the terminal does not show what is typed, as for a password.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        secret: bool,
     },
-    /// A client's user typed into one of the daemon's terminals, or the daemon ended the input of a command that waited. What was
+    /// A client's user types into one of the daemon's terminals, or the daemon ended the input of a command that waited. What is
     /// typed is not recorded, because it may be a password; a program that echoes it has it in its output.
     TerminalInput {
         /// The terminal's item.
         item: ItemId,
         /// The daemon's id for the terminal.
         terminal_id: String,
-        /// Number of bytes that were typed; 0 for an end of input of the daemon.
-        bytes: u32,
     },
     /// The agent, or a client's user, terminated the command in one of the daemon's terminals.
     TerminalKilled {

@@ -173,12 +173,12 @@ impl Capabilities {
         ids.join(", ")
     }
 
-    pub(super) fn check_auth_method(&self, id: &str) -> Result<(), Failure> {
+    pub(super) fn check_auth_method(&self, id: &str, agent: &str) -> Result<(), Failure> {
         match self.auth_methods.iter().find(|known| known.id == id) {
             Some(method) if method.is_terminal() => {
                 return Err(Failure::new(
                     ErrorCode::Unsupported,
-                    format!("signing in by {id:?} needs a terminal: run \"acpd agents login AGENT {id}\""),
+                    format!("signing in by {id:?} needs a terminal: run \"acpd agents login {agent} {id}\""),
                 ));
             }
             Some(_) => return Ok(()),

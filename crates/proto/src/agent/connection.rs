@@ -170,6 +170,8 @@ pub enum AgentEvent {
     },
     /// The agent opens no session until a client signs in with [`AgentRequest::Authenticate`].
     SignInRequired(Failure),
+    /// During a sign-in, the agent printed an address or a code that the user needs.
+    SignInPrinted(String),
     /// The agent answered an [`AgentCommand::Request`].
     Answered {
         /// The number from the command.
@@ -458,8 +460,14 @@ impl AgentConnection {
         earliest(sessions, self.sign_in_retry.deadline())
     }
 
+    /// Returns whether a user is signing in.
+    pub fn is_signing_in(&self) -> bool {
+        let mut sent = self.pending.notes();
+        sent.any(|sent| matches!(sent, Sent::Ask { signs_in: true, .. }))
+    }
+
     fn ask(&mut self, ask: u64, request: &AgentRequest, now: Now) {
-        if let Err(failure) = request.check(&self.capabilities) {
+        if let Err(failure) = request.check(&self.capabilities, &self.start.names.id) {
             let result = Err(RpcError::from(&failure));
             return self.event(AgentEvent::Answered { ask, result });
         }

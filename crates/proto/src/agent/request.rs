@@ -185,7 +185,7 @@ impl AgentRequest {
     }
 
     /// Rejects a request whose capability the agent did not declare.
-    pub fn check(&self, capabilities: &Capabilities) -> Result<(), Failure> {
+    pub fn check(&self, capabilities: &Capabilities, agent: &str) -> Result<(), Failure> {
         let (declared, name) = match self {
             Self::Logout => (capabilities.logout, "auth.logout"),
             Self::ListSessions { .. } => (capabilities.list, "sessionCapabilities.list"),
@@ -198,7 +198,7 @@ impl AgentRequest {
                 ..
             } => (capabilities.auth_status, "auth.status"),
             Self::Passthrough { .. } => (capabilities.providers, "providers"),
-            Self::Authenticate { method_id, .. } => return capabilities.check_auth_method(method_id),
+            Self::Authenticate { method_id, .. } => return capabilities.check_auth_method(method_id, agent),
             Self::Extension { method, .. } => return check_extension(method),
             Self::SetMode { .. } | Self::SetModel { .. } | Self::SetConfigOption { .. } => return Ok(()),
         };

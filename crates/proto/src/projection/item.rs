@@ -27,9 +27,9 @@ pub enum ItemView {
         written: usize,
         /// The terminal's output limit, in bytes; unknown in old logs.
         kept: Option<usize>,
-        /// Whether the command waits for input.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        waiting: bool,
+        /// Whether the command waits for input, and if so, whether the terminal does not show it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waiting: Option<bool>,
     },
 }
 
@@ -79,7 +79,7 @@ impl ItemView {
                 output: String::new(),
                 written: 0,
                 kept: output_bytes.and_then(|bytes| usize::try_from(bytes).ok()),
-                waiting: false,
+                waiting: None,
             },
         }
     }
@@ -109,14 +109,16 @@ impl ItemView {
                 },
                 EventKind::TerminalOutput { text, .. },
             ) => {
-                *waiting = false;
+                *waiting = None;
                 output.push_str(text);
                 *written += text.len();
                 let excess = output.len().saturating_sub(kept.unwrap_or(usize::MAX));
                 output.drain(..output.ceil_char_boundary(excess));
             }
-            (Self::Terminal { waiting, .. }, EventKind::TerminalWaiting { .. }) => *waiting = true,
-            (Self::Terminal { waiting, .. }, EventKind::TerminalInput { .. }) => *waiting = false,
+            (Self::Terminal { waiting, .. }, EventKind::TerminalWaiting { secret, .. }) => {
+                *waiting = Some(*secret)
+            }
+            (Self::Terminal { waiting, .. }, EventKind::TerminalInput { .. }) => *waiting = None,
             _ => {}
         }
     }

@@ -119,9 +119,12 @@ pub struct Item {
 }
 
 impl Item {
-    /// Returns whether this is a running command that waits for input.
-    pub fn waits(&self) -> bool {
-        self.end.is_none() && matches!(self.view, Some(ItemView::Terminal { waiting: true, .. }))
+    /// Returns, for a running command that waits for input, whether the terminal does not show the input.
+    pub fn waiting(&self) -> Option<bool> {
+        match self.view {
+            Some(ItemView::Terminal { waiting, .. }) if self.end.is_none() => waiting,
+            _ => None,
+        }
     }
 
     /// Returns the content, final or so far.

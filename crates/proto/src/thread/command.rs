@@ -67,6 +67,8 @@ pub enum Command {
         /// What to do.
         act: TerminalAct,
     },
+    /// Gives up a sign-in: its request fails, and the agent is stopped, because ACP cannot cancel it.
+    CancelSignIn,
     /// Changes something about the thread as a whole.
     Change(Change),
     /// Deletes the thread. The reply follows when all of its data is deleted.

@@ -107,7 +107,10 @@ pub enum TerminalEvent {
     /// The terminal wrote output.
     Output(String),
     /// The terminal's command waits for input.
-    Waiting,
+    Waiting {
+        /// Whether the terminal does not show what is typed.
+        secret: bool,
+    },
     /// The terminal's command has waited for long, and got an end of input.
     InputEnded,
     /// The terminal's command exited, and its output is complete.

@@ -7,7 +7,7 @@ const ESC: u8 = 0x1b;
 
 /// Returns the text without control sequences, control characters and byte order marks. Inside of a JSON string, they become
 /// escapes.
-pub(super) fn without_controls(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_controls(text: &str) -> Cow<'_, str> {
     if !text.contains(is_removed) {
         return Cow::Borrowed(text);
     }

@@ -53,6 +53,11 @@ impl<T> Pending<T> {
         self.waiting.values().filter_map(|(_, deadline)| *deadline).min()
     }
 
+    /// Returns the notes of all requests.
+    pub fn notes(&self) -> impl Iterator<Item = &T> {
+        self.waiting.values().map(|(what, _)| what)
+    }
+
     /// Removes one request whose deadline has passed, and returns it with its id.
     pub fn expired(&mut self, now: Instant) -> Option<(u64, T)> {
         let id = *self

@@ -2,9 +2,9 @@
 
 use acpd_model::event::Level;
 use acpd_model::{ErrorCode, EventKind, Origin, RawJson};
-use acpd_proto::agent::{AgentRequest, ConfigValue};
+use acpd_proto::agent::{AgentEvent, AgentRequest, ConfigValue};
 use acpd_proto::projection::Spec;
-use acpd_proto::thread::{Command, Reply};
+use acpd_proto::thread::{Command, Input, Reply};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check};
@@ -318,6 +318,51 @@ fn an_agent_that_wants_a_sign_in_gets_one() {
         s.answer("session/new", OPTIONS);
         s.prompt("hello");
         s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_sign_in_can_be_given_up() {
+    check(|s| {
+        let none = s.ask(Command::CancelSignIn).map(drop);
+        s.create();
+        s.answer("initialize", HELLO);
+        s.refuse("session/new", -32000, "Authentication required");
+        let early = s.ask(Command::CancelSignIn).map(drop);
+        for refused in [none, early] {
+            assert_eq!(refused.unwrap_err().code, ErrorCode::Conflict);
+        }
+        let sign_in = || {
+            Command::AgentRequest(AgentRequest::Authenticate {
+                method_id: "web".into(),
+                members: None,
+            })
+        };
+        let call = s.send(sign_in());
+        assert_eq!(s.ask(Command::CancelSignIn), Ok(Reply::Done));
+        let failure = s.replies[&call].clone().unwrap_err();
+        assert_eq!(failure.message, "the sign-in was cancelled");
+        assert_eq!(s.stops, 1, "ACP cannot cancel it");
+        s.exits("it was stopped");
+        // The next sign-in has a process of its own.
+        let call = s.send(sign_in());
+        s.answer("initialize", HELLO);
+        s.refuse("session/new", -32000, "Authentication required");
+        s.answer("authenticate", "{}");
+        assert!(s.replies[&call].is_ok());
+    });
+}
+
+#[test]
+fn what_the_agent_prints_for_a_sign_in_is_told() {
+    check(|s| {
+        s.create();
+        s.answer("initialize", HELLO);
+        s.refuse("session/new", -32000, "Authentication required");
+        s.handle(Input::Agent(AgentEvent::SignInPrinted(
+            "open https://a.example and enter ABCD-EFGH".into(),
+        )));
+        assert_eq!(s.notices(), ["signInRequired", "signInPrinted"]);
     });
 }
 

@@ -266,6 +266,8 @@ fn items_are_bracketed(log: &[Event]) {
             EventKind::ItemDelta { item, .. }
             | EventKind::ItemContent { item, .. }
             | EventKind::TerminalOutput { item, .. }
+            | EventKind::TerminalWaiting { item, .. }
+            | EventKind::TerminalInput { item, .. }
             | EventKind::UserMessageAdded { item, .. } => {
                 assert!(open.contains(item), "{item} is not open");
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use acpd_host::Program;
+use acpd_host::{Program, StderrTail};
 use acpd_model::Failure;
 
 use crate::agent::running::ProcessSlot;
@@ -34,6 +34,8 @@ pub(crate) struct Launched {
     pub stdin: Stdin,
     /// Its output.
     pub stdout: AgentStdout,
+    /// The end of its stderr.
+    pub stderr: StderrTail,
     /// The process.
     pub process: Box<dyn AgentProcess>,
 }
@@ -45,6 +47,7 @@ impl Launcher {
             id,
             stdin,
             stdout,
+            stderr,
             process,
         } = self.host.start_agent(program)?;
         slot.started(id);
@@ -52,6 +55,7 @@ impl Launcher {
         Ok(Launched {
             stdin: Stdin::new(stdin, slot.process().budget().clone()),
             stdout,
+            stderr,
             process,
         })
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::Program;
+use acpd_host::{Program, StderrTail};
 use acpd_model::limits::{
-    AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SMALL_CALL_BYTES,
+    AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SIGN_IN_LOOK_MILLIS, SMALL_CALL_BYTES,
 };
 use acpd_model::{ErrorCode, Failure, ThreadId};
-use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
+use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, SignInOutput, Start};
 use acpd_proto::thread::AgentExit;
 use acpd_proto::wire::RpcError;
 use tokio::sync::mpsc;
@@ -237,6 +237,7 @@ fn launch(launcher: &Launcher, program: &Program, start: Start, slot: ProcessSlo
     let Launched {
         stdin,
         stdout,
+        stderr,
         process,
     } = launcher.launch(program, &slot)?;
     let mut connection = AgentConnection::new(start, launcher.clock.now());
@@ -252,6 +253,8 @@ fn launch(launcher: &Launcher, program: &Program, start: Start, slot: ProcessSlo
         ),
         clock: launcher.clock,
         stdin,
+        stderr,
+        sign_in: None,
         events: Vec::new(),
         grace: Duration::from_secs(launcher.limits.now().agent_exit_grace_secs),
         _running: launcher.metrics.agent(),
@@ -264,11 +267,26 @@ fn launch(launcher: &Launcher, program: &Program, start: Start, slot: ProcessSlo
     })
 }
 
+/// What an agent prints while a user signs in.
+struct SignIn {
+    /// When to look next.
+    look_at: tokio::time::Instant,
+    /// The position in stderr up to which it was looked at.
+    seen: u64,
+    output: SignInOutput,
+}
+
+/// How often to look at it.
+const SIGN_IN_LOOK: Duration = Duration::from_millis(SIGN_IN_LOOK_MILLIS);
+
 struct Actor {
     connection: AgentConnection,
     lines: AgentLines,
     clock: Clock,
     stdin: Stdin,
+    stderr: StderrTail,
+    /// What the agent prints while a user signs in.
+    sign_in: Option<Box<SignIn>>,
     /// Events that the thread has not received yet.
     events: Vec<AgentEvent>,
     grace: Duration,
@@ -297,6 +315,8 @@ impl Actor {
         let mut leaderless = Leaderless::new(&mut *process);
         while open {
             let deadline = self.connection.poll_timeout().map(|at| self.clock.instant(at));
+            let look = self.sign_in.as_ref().map(|sign_in| sign_in.look_at);
+            let deadline = deadline.into_iter().chain(look).min();
             // While the thread is behind, the actor reads nothing more from the agent. This slows the agent down.
             let has_room = self.stdin.has_room();
             let may_read = self.events.is_empty() && has_room;
@@ -304,7 +324,10 @@ impl Actor {
                 biased;
                 () = stop.cancelled() => break,
                 () = leaderless.silent() => break,
-                () = sleep_until(deadline) => self.connection.handle_timeout(self.clock.now()),
+                () = sleep_until(deadline) => {
+                    self.connection.handle_timeout(self.clock.now());
+                    self.look_at_stderr();
+                }
                 written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
                     stalled = Some(stall);
                     if stall != Stalled::Closed {
@@ -349,7 +372,36 @@ impl Actor {
         }
     }
 
+    /// Tells the thread what the agent has printed for a user who signs in.
+    fn look_at_stderr(&mut self) {
+        let Some(sign_in) = &mut self.sign_in else {
+            return;
+        };
+        sign_in.look_at = tokio::time::Instant::now() + SIGN_IN_LOOK;
+        let lines = match self.stderr.since(sign_in.seen) {
+            Some((text, seen)) => {
+                sign_in.seen = seen;
+                sign_in.output.push(&text)
+            }
+            None => sign_in.output.pause(),
+        };
+        self.events
+            .extend(lines.into_iter().map(AgentEvent::SignInPrinted));
+    }
+
     fn collect(&mut self) {
+        if self.connection.is_signing_in() {
+            self.sign_in.get_or_insert_with(|| {
+                Box::new(SignIn {
+                    look_at: tokio::time::Instant::now() + SIGN_IN_LOOK,
+                    seen: self.stderr.written(),
+                    output: SignInOutput::default(),
+                })
+            });
+        } else if self.sign_in.is_some() {
+            self.look_at_stderr();
+            self.sign_in = None;
+        }
         self.stdin.add(self.connection.take_writes());
         let mut events = self.connection.take_events();
         if self.slot.is_starting() && events.iter().any(ends_start) {

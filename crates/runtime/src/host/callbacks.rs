@@ -5,7 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use acpd_host::{Fit, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, TerminalUpdate, Workspace};
+use acpd_host::{
+    Fit, InputKind, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, TerminalUpdate, Workspace,
+};
 use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
 use acpd_policy::RealPaths;
@@ -51,7 +53,8 @@ pub enum HostMessage {
     Denied(Denial),
 }
 
-/// Variables that keep programs from waiting for keys, which nobody can press. What the configuration or the agent sets wins.
+/// Variables that keep programs from waiting for keys, since a user may not be there. What the configuration or the agent sets
+/// wins.
 const WITHOUT_KEYBOARD: [(&str, &str); 4] = [
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
@@ -185,8 +188,11 @@ impl Callbacks {
             }
             HostCall::TypeIn { terminal_id, text } => match self.held(&terminal_id) {
                 Ok(TrackedTerminal::Whole(terminal)) => {
+                    // A command does not outlive its agent because of what was typed.
+                    let ends = self.ends.clone();
                     return self.answer(call, async move {
-                        terminal.type_in(text).await?;
+                        let typed = ends.run_until_cancelled(terminal.type_in(text)).await;
+                        typed.ok_or_else(|| Failure::agent("the agent is gone"))??;
                         Ok(HostReply::Done)
                     });
                 }
@@ -314,7 +320,9 @@ impl Callbacks {
                 };
                 let event = match update {
                     TerminalUpdate::Output(text) => TerminalEvent::Output(text),
-                    TerminalUpdate::Waiting => TerminalEvent::Waiting,
+                    TerminalUpdate::Waiting(kind) => TerminalEvent::Waiting {
+                        secret: kind == InputKind::Secret,
+                    },
                     TerminalUpdate::InputEnded => TerminalEvent::InputEnded,
                     TerminalUpdate::Exited {
                         exit,

@@ -23,11 +23,13 @@ impl Host for LocalHost {
         let mut process = LocalProcess::spawn(program)?;
         let id = process.id();
         let stdin = process.stdin.take();
+        let stderr = process.stderr();
         let (stopping, stdout) = process.into_stopping();
         Ok(AgentIo {
             id,
             stdin: stdin.map(|pipe| Box::new(pipe) as _),
             stdout: Box::new(stdout),
+            stderr,
             process: Box::new(stopping),
         })
     }

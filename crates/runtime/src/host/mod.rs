@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{Exit, ProcessExit, Program, TerminalSpec, TerminalUpdate};
+use acpd_host::{Exit, ProcessExit, Program, StderrTail, TerminalSpec, TerminalUpdate};
 use acpd_model::{ErrorCode, Failure};
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -52,6 +52,8 @@ pub struct AgentIo {
     pub stdin: Option<AgentStdin>,
     /// Pipe for messages from the agent.
     pub stdout: AgentStdout,
+    /// The end of what the agent prints on stderr.
+    pub stderr: StderrTail,
     /// Stops the process, and reports how it ended.
     pub process: Box<dyn AgentProcess>,
 }

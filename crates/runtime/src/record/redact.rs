@@ -53,6 +53,8 @@ fn may_have_secrets(text: &str) -> bool {
         "\"env\"",
         "\"headers\"",
         "\\u",
+        // Escaped slashes in the name of a method.
+        "\\/",
     ];
     SECRETS.iter().chain(&names).any(|part| lower.contains(part))
 }
@@ -147,6 +149,10 @@ mod tests {
             (
                 r#"{"mcpServers":[{"env":[{"name":"KEY","value":"s"}]},{"headers":[{"name":"X","value":"s"}]}]}"#,
                 r#"{"mcpServers":[{"env":[{"name":"KEY","value":"[redacted]"}]},{"headers":[{"name":"X","value":"[redacted]"}]}]}"#,
+            ),
+            (
+                r#"{"method":"thread\/terminal\/write","params":{"text":"s"}}"#,
+                r#"{"method":"thread/terminal/write","params":{"text":"[redacted]"}}"#,
             ),
             (
                 r#"{"method":"thread/terminal/write","params":{"terminalId":"t","text":"s"}}"#,

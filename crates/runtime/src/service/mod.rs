@@ -261,6 +261,7 @@ impl Service {
             Request::RunCommand { thread, line } => {
                 self.command(by, thread, Command::RunCommand { line }).await
             }
+            Request::CancelSignIn { thread } => self.command(by, thread, Command::CancelSignIn).await,
             Request::UseTerminal {
                 thread,
                 terminal_id,

@@ -152,7 +152,7 @@ impl Standby {
 
     /// Sends a request that needs no session, if the agent has declared it.
     pub async fn ask(&mut self, request: AgentRequest, reply: Answer) {
-        if let Err(failure) = request.check(&self.capabilities) {
+        if let Err(failure) = request.check(&self.capabilities, self.agent()) {
             // The caller may have gone.
             let _ = reply.send(Err(failure));
             return;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use acpd_host::{Exit, ProcessExit, Program, TerminalSpec, TerminalUpdate};
+use acpd_host::{Exit, ProcessExit, Program, StderrTail, TerminalSpec, TerminalUpdate};
 use acpd_model::Failure;
 use acpd_runtime::host::{AgentIo, AgentProcess, Host, TerminalIo};
 use futures_util::FutureExt;
@@ -97,6 +97,7 @@ impl Host for ScriptedHost {
             id: Some(u32::try_from(scripts.agents.len()).unwrap_or(u32::MAX)),
             stdin: Some(Box::new(stdin)),
             stdout: Box::new(stdout),
+            stderr: StderrTail::default(),
             process: Box::new(ScriptedProcess {
                 ended,
                 killed: killed.drop_guard(),

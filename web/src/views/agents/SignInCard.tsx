@@ -7,8 +7,10 @@ import { lookForAgents, noteSignIn, titleOfAgent } from "../../app/agents.ts";
 import { announce } from "../../app/live-region.ts";
 import { client, sentence, standing } from "../../connection/connection.ts";
 import { contentText, objects, text } from "../../state/acp.ts";
+import { printedLines } from "../../state/sign-in.ts";
 import type { FoldedTurn } from "../../state/thread.ts";
 import { visible, visibleLine } from "../../text/bidi-guard.ts";
+import { CopyButton } from "../thread/content/CopyButton.tsx";
 import { promptOf } from "../thread/items/Retry.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { Icon } from "../parts/Icon.tsx";
@@ -34,6 +36,7 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
   const isOwner = who.name === "in" && who.session.role === "owner";
   const failed = thread.turns.findLast(({ id, status }) => id != null && status === "failed");
   const ready = done || isSignedIn;
+  const printed = printedLines(thread.notices);
   const check = useCheck(agentType);
 
   useEffect(() => {
@@ -66,6 +69,8 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
       setDone(true);
       void lookForAgents();
     });
+  const cancel = () =>
+    client.peek()?.call("agent/authenticate/cancel", { threadId: thread.threadId }).catch((why: unknown) => setError(sentence(why)));
   const tryAgain = () => run("again", () => sendAgain(failed, actions));
 
   return (
@@ -85,9 +90,22 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
         </>
       )}
       {busy !== undefined && busy !== "again" && (
-        <p class="hint" role="status">
-          Signing in. The agent may have opened a page on the daemon’s host.
-        </p>
+        <>
+          <p class="hint" role="status">
+            {printed.length === 0 ? "Signing in. The agent may have opened a page on the daemon’s host." : "Signing in. The agent says:"}
+          </p>
+          {printed.map((line) => (
+            <p key={line} class="sign-in-printed">
+              <Linked text={line} />
+              <CopyButton text={line} what="line" />
+            </p>
+          ))}
+          <p class="sign-in-acts">
+            <button type="button" class="button" onClick={() => void cancel()}>
+              Cancel
+            </button>
+          </p>
+        </>
       )}
       {error !== undefined && (
         <p class="error-text" role="alert">
@@ -109,6 +127,23 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
         </div>
       )}
     </section>
+  );
+}
+
+/** A line of the agent, whose addresses are links. */
+function Linked({ text: line }: { text: string }) {
+  return (
+    <span>
+      {line.split(/(https?:\/\/[^\s"'<>]+)/).map((part, at) =>
+        at % 2 === 0 ? (
+          visibleLine(part)
+        ) : (
+          <a key={at} href={part} target="_blank" rel="noreferrer noopener">
+            {visibleLine(part)}
+          </a>
+        ),
+      )}
+    </span>
   );
 }
 

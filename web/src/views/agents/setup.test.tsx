@@ -117,6 +117,24 @@ test("each way to sign in says what to do, and after it the prompt is sent again
   expect(send).toHaveBeenCalledWith("Hi", [], "queue");
 });
 
+test("what the agent prints for a sign-in is shown with its address, and the sign-in can be given up", async () => {
+  answers["agent/doctor"] = () => ({ hello: { protocolVersion: 1, authMethods: [{ id: "oauth", name: "Browser" }] } });
+  answers["agent/authenticate"] = () => new Promise(() => {});
+  answers["agent/authenticate/cancel"] = () => ({});
+  const said = "for the sign-in, the agent says: Open https://a.example/x?y=1 and enter ABCD-EFGH";
+  const before = thread(90);
+  const notices = [...before.notices, { notice: { code: "signInPrinted", message: said } }] as ThreadState["notices"];
+  const view = drawn(<SignInCard thread={{ ...before, notices }} actions={{} as never} isSignedIn={false} />);
+  await after(async () => {});
+  expect(view.all(".sign-in-printed")).toEqual([]);
+  await after(() => view.button("Sign in to Goose with Browser").click());
+  expect(view.one(".sign-in-printed span").textContent).toBe("Open https://a.example/x?y=1 and enter ABCD-EFGH");
+  const link = view.one<HTMLAnchorElement>(".sign-in-printed a");
+  expect([link.href, link.rel]).toEqual(["https://a.example/x?y=1", "noreferrer noopener"]);
+  await after(() => view.button("Cancel").click());
+  expect(calls("agent/authenticate/cancel")).toEqual([["agent/authenticate/cancel", { threadId: "t" }]]);
+});
+
 test("only the owner signs in here; others see the command", async () => {
   standing.value = { name: "in", session: { principal: "ann", role: "operator" } };
   answers["agent/doctor"] = () => ({ hello: { protocolVersion: 1, authMethods: [{ id: "oauth", name: "Browser" }] } });

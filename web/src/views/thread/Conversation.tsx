@@ -27,7 +27,7 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
   const latest = useRef(thread);
   latest.current = thread;
   const style = diffStyle.value;
-  const may = online && mayOperate(role);
+  const terminals = useTerminals(actions, role, online);
   const context = useMemo(
     (): ThreadContext => ({
       cwd: thread.head.cwd,
@@ -37,12 +37,12 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
       },
       folds: view.folds,
       terminal: (terminalId) => terminalOf(latest.current, terminalId),
-      terminals: may ? actions : undefined,
+      terminals,
       choose,
       target,
       following: view.following,
     }),
-    [thread.head.cwd, style, view, choose, target, may, actions],
+    [thread.head.cwd, style, view, choose, target, terminals],
   );
   const waiting = useWaiting(thread, role);
   const draw = useCallback(
@@ -107,6 +107,22 @@ function useWaiting(thread: ThreadState, role: Role): ThreadWaiting {
       signIn,
     }),
     [waiting, questions, answers, lastTurn, exits, signIn],
+  );
+}
+
+/** Returns what the user may do to running commands; the same object until that changes. */
+function useTerminals(actions: ThreadActions, role: Role, online: boolean): ThreadContext["terminals"] {
+  const may = mayOperate(role);
+  return useMemo(
+    () =>
+      may
+        ? {
+            typeIn: (terminalId: string, text: string) => actions.typeIn(terminalId, text),
+            endCommand: (terminalId: string) => actions.endCommand(terminalId),
+            online,
+          }
+        : undefined,
+    [actions, may, online],
   );
 }
 

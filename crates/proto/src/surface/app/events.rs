@@ -313,20 +313,14 @@ fn of_item<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             replaced,
             content: _,
         } => N::ThreadFileWritten(event::FileWritten::new(at, path, *bytes, *replaced, client())),
-        K::TerminalWaiting { item, terminal_id } => {
-            N::ThreadTerminalWaiting(event::TerminalNamed::new(at, Some(*item), terminal_id, None))
-        }
-        K::TerminalInput {
+        K::TerminalWaiting {
             item,
             terminal_id,
-            bytes,
-        } => N::ThreadTerminalInput(event::TerminalInput::new(
-            at,
-            *item,
-            terminal_id,
-            *bytes,
-            client(),
-        )),
+            secret,
+        } => N::ThreadTerminalWaiting(event::TerminalWaiting::new(at, *item, terminal_id, *secret)),
+        K::TerminalInput { item, terminal_id } => {
+            N::ThreadTerminalInput(event::TerminalNamed::new(at, Some(*item), terminal_id, client()))
+        }
         K::TerminalKilled { terminal_id } => {
             N::ThreadTerminalKilled(event::TerminalNamed::new(at, None, terminal_id, client()))
         }

@@ -113,10 +113,10 @@ notifications! {
         "thread/file/read" ThreadFileRead(event::FileTouched<'a>);
         /// The agent wrote a file.
         "thread/file/written" ThreadFileWritten(event::FileWritten<'a>);
-        /// A silent command in a terminal waits for a user to type. This is over with its next output, input or end.
-        "thread/terminal/waiting" ThreadTerminalWaiting(event::TerminalNamed<'a>);
-        /// A user typed into a terminal, or the daemon ended the input of a command that waited for long.
-        "thread/terminal/input" ThreadTerminalInput(event::TerminalInput<'a>);
+        /// A silent command in a terminal waits for input. The wait ends with the next output, input or exit.
+        "thread/terminal/waiting" ThreadTerminalWaiting(event::TerminalWaiting<'a>);
+        /// A user types into a terminal, or, without `by`, the daemon ended the input of a command that waited for long.
+        "thread/terminal/input" ThreadTerminalInput(event::TerminalNamed<'a>);
         /// The agent, or a user, terminated the command in a terminal.
         "thread/terminal/killed" ThreadTerminalKilled(event::TerminalNamed<'a>);
         /// The agent released a terminal.

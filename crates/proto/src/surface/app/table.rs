@@ -353,6 +353,11 @@ methods! {
             Ok(ask_agent(thread, AgentRequest::Authenticate { method_id, members }))
         };
 
+    /// Gives up a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns
+    /// `conflict` if there is none, or while a turn runs.
+    "agent/authenticate/cancel" SignIn(On<NoParams>) -> Nothing,
+        |On { thread, .. }| Ok(Request::CancelSignIn { thread });
+
     /// Signs out of the agent.
     "agent/logout" SignIn(On<NoParams>) -> Nothing,
         |On { thread, .. }| Ok(ask_agent(thread, AgentRequest::Logout));

@@ -187,13 +187,9 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         }
         K::TerminalKilled { terminal_id }
         | K::TerminalReleased { terminal_id }
-        | K::TerminalWaiting { terminal_id, .. } => {
+        | K::TerminalWaiting { terminal_id, .. }
+        | K::TerminalInput { terminal_id, .. } => {
             line.put("terminalId", terminal_id);
-        }
-        K::TerminalInput {
-            terminal_id, bytes, ..
-        } => {
-            line.put("terminalId", terminal_id).put("bytes", bytes);
         }
         K::FileWritten {
             path,

@@ -191,6 +191,11 @@ pub enum Request {
         /// The line, for `/bin/sh`.
         line: String,
     },
+    /// Gives up a sign-in to the agent of a thread.
+    CancelSignIn {
+        /// The thread.
+        thread: ThreadId,
+    },
     /// Types into the terminal of a running command, or ends the command.
     UseTerminal {
         /// The thread that has the terminal.

@@ -28,17 +28,8 @@ pub(in crate::thread) fn is_terminal_act(call: u64) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct TerminalActs {
     count: u64,
-    /// Requests whose outcome is not known, by the number of their host call.
-    pending: BTreeMap<u64, PendingAct>,
-}
-
-#[derive(Debug)]
-struct PendingAct {
-    /// The client's command.
-    call: u64,
-    by: Origin,
-    /// What is recorded once it is done.
-    event: EventKind,
+    /// The clients' commands whose outcome is not known, by the number of their host call.
+    pending: BTreeMap<u64, u64>,
 }
 
 impl Callbacks {
@@ -66,7 +57,6 @@ impl Callbacks {
                 let event = EventKind::TerminalInput {
                     item,
                     terminal_id: terminal_id.clone(),
-                    bytes: u32::try_from(text.len()).unwrap_or(u32::MAX),
                 };
                 (HostCall::TypeIn { terminal_id, text }, event)
             }
@@ -80,7 +70,9 @@ impl Callbacks {
         let acts = self.terminal_acts.get_or_insert_default();
         let number = ACT_CALLS + acts.count;
         acts.count += 1;
-        acts.pending.insert(number, PendingAct { call, by, event });
+        acts.pending.insert(number, call);
+        // Before it is done: the command may end before that is known, and it may be done in part.
+        journal.emit(by, event, None);
         if self.is_running_for_user(item) {
             journal.call_user_host(number, what);
         } else {
@@ -97,13 +89,9 @@ impl Callbacks {
     ) {
         let acts = self.terminal_acts.as_mut();
         let pending = acts.and_then(|acts| acts.pending.remove(&number));
-        let Some(PendingAct { call, by, event }) = pending else {
-            return;
-        };
-        if result.is_ok() {
-            journal.emit(by, event, None);
+        if let Some(call) = pending {
+            journal.reply(call, result.map(|_| Reply::Done));
         }
-        journal.reply(call, result.map(|_| Reply::Done));
     }
 
     /// Returns the item of a command that runs in a terminal of the daemon.

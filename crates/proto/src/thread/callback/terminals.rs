@@ -144,11 +144,14 @@ impl Callbacks {
             .get(terminal_id)
             .copied()
             .unwrap_or(TERMINAL_BYTES);
-        let written = match journal.item(item) {
-            Some(ItemView::Terminal { written, .. }) => written + journal.held_text(item).len(),
-            _ => 0,
+        let (written, waited) = match journal.item(item) {
+            Some(ItemView::Terminal { written, waiting, .. }) => {
+                (written + journal.held_text(item).len(), waiting.is_some())
+            }
+            _ => (0, false),
         };
-        if written >= kept {
+        // Output ends a wait for input, which clients that load the thread must see as well.
+        if written >= kept && !waited {
             journal.show_text(item, terminal_id, &text);
             return;
         }
@@ -165,19 +168,18 @@ impl Callbacks {
         let by = journal.command_origin(item);
         let kind = match event {
             TerminalEvent::Output(text) => return self.terminal_wrote(journal, item, terminal_id, text),
-            TerminalEvent::Waiting => {
-                let terminal_id = terminal_id.to_owned();
-                return journal.emit(
-                    Origin::Daemon,
-                    EventKind::TerminalWaiting { item, terminal_id },
-                    None,
-                );
+            TerminalEvent::Waiting { secret } => {
+                let kind = EventKind::TerminalWaiting {
+                    item,
+                    terminal_id: terminal_id.to_owned(),
+                    secret,
+                };
+                return journal.emit(Origin::Daemon, kind, None);
             }
             TerminalEvent::InputEnded => {
                 let kind = EventKind::TerminalInput {
                     item,
                     terminal_id: terminal_id.to_owned(),
-                    bytes: 0,
                 };
                 return journal.emit(Origin::Daemon, kind, None);
             }

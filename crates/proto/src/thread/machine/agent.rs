@@ -1,12 +1,13 @@
 //! Events of the agent, and the start and end of its process.
 
 use acpd_model::event::{Level, SessionDeleted, TurnStatus};
-use acpd_model::{EventKind, Failure, ItemOutcome, Origin};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin};
 
 use super::Thread;
 use crate::agent::{AgentEvent, AgentRequest, Opened};
 use crate::thread::effect::Deletion;
 use crate::thread::input::AgentExit;
+use crate::thread::reply::Reply;
 use crate::thread::session::{Continuation, Continued, Session, Wake};
 use crate::thread::turn::{self, TurnResult};
 
@@ -34,6 +35,10 @@ impl Thread {
                 self.session.resume_failed(&mut self.journal, how, &error, late);
             }
             AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
+            AgentEvent::SignInPrinted(line) => {
+                let message = format!("for the sign-in, the agent says: {line}");
+                self.journal.notice(Level::Warning, "signInPrinted", &message);
+            }
             AgentEvent::Answered { ask, result } => {
                 let continued = self.session.answered(&mut self.journal, ask, result);
                 if let Some(continued) = continued {
@@ -231,6 +236,27 @@ impl Thread {
 }
 
 impl Thread {
+    /// Gives up a sign-in. ACP cannot cancel it, so the agent is stopped.
+    pub(super) fn cancel_sign_in(&mut self) -> Result<Reply, Failure> {
+        if !self.session.signs_in() {
+            return Err(Failure::new(
+                ErrorCode::Conflict,
+                "no sign-in to the agent is in progress",
+            ));
+        }
+        if self.live().turn.is_some() {
+            let message = "a turn is running, which the end of the sign-in would end: interrupt it first";
+            return Err(Failure::new(ErrorCode::Conflict, message));
+        }
+        let failure = Failure::new(ErrorCode::Conflict, "the sign-in was cancelled");
+        let continued = self.session.refuse_sign_in(&mut self.journal, &failure);
+        self.stop_agent();
+        if let Some(continued) = continued {
+            self.go_on(continued);
+        }
+        Ok(Reply::Done)
+    }
+
     /// Sends the agent a request, and continues with `then` after the response.
     pub(super) fn request_agent(
         &mut self,

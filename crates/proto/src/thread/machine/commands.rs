@@ -67,6 +67,7 @@ impl Thread {
                     .callbacks
                     .use_terminal(&mut self.journal, call, by, terminal_id, act);
             }
+            Command::CancelSignIn => self.cancel_sign_in(),
             Command::Change(change) => self.change(by, change),
             Command::Delete => return self.delete(call, by),
             Command::DeleteUnused(last) => return self.delete_unused(call, by, last),

@@ -147,7 +147,9 @@ impl Session {
             let request = pending.request.clone();
             let capabilities = self.capabilities.as_ref();
             let checked = capabilities
-                .map_or(Ok(()), |capabilities| request.check(capabilities))
+                .map_or(Ok(()), |capabilities| {
+                    request.check(capabilities, &journal.live().spec.agent)
+                })
                 .and_then(|()| check_known(journal, &request));
             match checked {
                 Ok(()) => journal.send_to_agent(AgentCommand::Request { ask: call, request }),
@@ -278,6 +280,11 @@ impl Session {
         self.refuse_some(journal, failure, |pending| !pending.signs_in())
     }
 
+    /// Rejects the sign-ins in progress. Returns one that has a continuation; call it again then.
+    pub fn refuse_sign_in(&mut self, journal: &mut Journal, failure: &Failure) -> Option<Continued> {
+        self.refuse_some(journal, failure, PendingAgentRequest::signs_in)
+    }
+
     /// Fails the requests that were sent to the agent, and with `unsent_too` also the others. Returns one that has a
     /// continuation; call it again then.
     pub fn fail_requests(
@@ -332,7 +339,7 @@ impl Session {
     }
 
     /// Returns whether an `authenticate` request is in flight.
-    pub(super) fn signs_in(&self) -> bool {
+    pub fn signs_in(&self) -> bool {
         let mut requests = self.requests.values();
         requests.any(|pending| pending.sent && pending.signs_in())
     }

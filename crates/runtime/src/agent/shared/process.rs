@@ -51,6 +51,8 @@ pub(super) fn spawn(
     let Launched {
         stdin,
         stdout,
+        // It may concern any of the threads.
+        stderr: _,
         process,
     } = launcher.launch(&program, &slot)?;
     let (joins, joining) = mpsc::channel(SHARED_INBOX);

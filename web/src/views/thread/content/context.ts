@@ -20,7 +20,7 @@ export interface ThreadContext {
   /** Returns the command that runs in one of the thread's terminals. */
   terminal(terminalId: string): Item | undefined;
   /** Acts on running commands; absent if the user may not. */
-  readonly terminals?: Pick<ThreadActions, "typeIn" | "endCommand"> | undefined;
+  readonly terminals?: (Pick<ThreadActions, "typeIn" | "endCommand"> & { readonly online: boolean }) | undefined;
   /** Opens or closes a row of the conversation that stands for others. */
   choose?(key: string, open: boolean): void;
   /** The row that a search leads to. Its content is open. */

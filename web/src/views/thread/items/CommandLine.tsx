@@ -89,7 +89,7 @@ export function Ended({ item }: { item: Item & TerminalCommand }) {
 
 /** Describes the outcome of a command. */
 export function ending(item: Item & TerminalCommand): { tone: Tone; said: string } {
-  if (item.outcome == null) return item.waiting === true ? { tone: "waiting", said: "waits for input" } : { tone: "running", said: "running" };
+  if (item.outcome == null) return item.waiting === true ? { tone: "waiting", said: "waiting for input" } : { tone: "running", said: "running" };
   if (item.signal != null) return { tone: "stopped", said: `ended by ${visibleLine(item.signal)}` };
   if (item.exitCode === 0) return { tone: "done", said: "exit code 0" };
   if (item.exitCode != null) return { tone: "failed", said: `exit code ${item.exitCode}` };

@@ -5,46 +5,78 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { announce } from "../../../app/live-region.ts";
 import { sentence } from "../../../connection/connection.ts";
-import { visible } from "../../../text/bidi-guard.ts";
-import { useThread } from "../content/context.ts";
+import { visible, visibleLine } from "../../../text/bidi-guard.ts";
+import { type ThreadContext, useThread } from "../content/context.ts";
+import { commandLine } from "./CommandLine.tsx";
 
 import "./terminal-input.css";
 
-/** Maximum number of UTF-16 units typed at once: at most 2048 bytes with the end of the line. */
-const TYPED_CHARS = 680;
+/** Maximum size of one request, and of one line of a terminal, in bytes. */
+const PART_BYTES = 2048;
+const LINE_BYTES = 4095;
 
-/** The keys of a terminal that a form has no use for otherwise. */
 const INTERRUPT = "\u0003";
 const END_OF_INPUT = "\u0004";
 
+/** What was typed and not sent, by item: the form may scroll out of the page. */
+const drafts = new Map<string, string>();
+
+/** The waits that were announced, by item. */
+const announced = new Set<string>();
+
 /** Draws nothing where the user may not act, or the command has ended. */
 export function TerminalInput({ item }: { item: Item & TerminalCommand }) {
-  const { terminals } = useThread();
+  const { terminals, folds } = useThread();
+  const { itemId, terminalId } = item;
   const waiting = item.waiting === true;
-  const [opened, setOpened] = useState(false);
+  const key = `${itemId}/input`;
+  const [asked, setAsked] = useState(false);
   const [error, setError] = useState<string>();
+  const opened = asked || waiting || folds.get(key) === true;
+  const ended = item.outcome != null;
   useEffect(() => {
-    if (waiting) announce("A command waits for input");
-  }, [waiting]);
-  if (terminals === undefined || item.outcome != null) {
+    if (!waiting) {
+      announced.delete(itemId);
+    } else if (terminals !== undefined && !announced.has(itemId)) {
+      announced.add(itemId);
+      announce(`Waiting for input: ${visibleLine(commandLine(item))}`);
+    }
+  }, [waiting, terminals === undefined]);
+  useEffect(() => {
+    // The form stays until the end of the command, whatever it writes meanwhile.
+    if (opened) folds.set(key, true);
+    if (ended) drafts.delete(itemId);
+  }, [opened, ended]);
+  if (terminals === undefined || ended) {
     return null;
   }
-  const attempt = (act: Promise<void>) =>
-    act.then(
-      () => setError(undefined),
-      (why: unknown) => setError(sentence(why)),
-    );
+  const attempt = async (act: () => Promise<void>): Promise<boolean> => {
+    try {
+      await act();
+      setError(undefined);
+      return true;
+    } catch (why) {
+      setError(sentence(why));
+      return false;
+    }
+  };
   return (
     <div class="th-input" data-waiting={waiting}>
-      {waiting && <p class="th-input-waits">Waits for input. If none comes, it ends after a minute.</p>}
-      {waiting || opened ? (
-        <TypeForm output={item.output ?? ""} focus={!waiting} send={(text) => attempt(terminals.typeIn(item.terminalId, text))} />
+      {waiting && <p class="th-input-waits">Waiting for input. After a while without any, the command gets an end of input.</p>}
+      {opened ? (
+        <TypeForm
+          itemId={itemId}
+          secret={waiting && item.secret === true}
+          focus={asked}
+          disabled={!terminals.online}
+          send={(text) => attempt(() => inParts(text, (part) => terminals.typeIn(terminalId, part)))}
+        />
       ) : (
-        <button type="button" class="th-link" onClick={() => setOpened(true)}>
-          Type into it
+        <button type="button" class="th-link" onClick={() => setAsked(true)}>
+          Type input
         </button>
       )}
-      <button type="button" class="th-link" onClick={() => void attempt(terminals.endCommand(item.terminalId))}>
+      <button type="button" class="th-link" disabled={!terminals.online} onClick={() => void attempt(() => terminals.endCommand(terminalId))}>
         End command
       </button>
       {error !== undefined && (
@@ -57,56 +89,76 @@ export function TerminalInput({ item }: { item: Item & TerminalCommand }) {
 }
 
 interface TypeFormProps {
-  /** The output so far, whose end is what the program asks. */
-  output: string;
+  itemId: string;
+  /** Whether the terminal does not show what is typed. */
+  secret: boolean;
   /** Whether the field takes the focus: the user has just asked for it. */
   focus: boolean;
-  send: (text: string) => Promise<void>;
+  disabled: boolean;
+  send: (text: string) => Promise<boolean>;
 }
 
-function TypeForm({ output, focus, send }: TypeFormProps) {
+function TypeForm({ itemId, secret, focus, disabled, send }: TypeFormProps) {
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
-  const [typed, setTyped] = useState("");
-  const [hidden, setHidden] = useState<boolean>();
-  const hide = hidden ?? asksForSecret(output);
+  const [typed, setTyped] = useState(drafts.get(itemId) ?? "");
+  const [hidden, setHidden] = useState(secret);
+  const [busy, setBusy] = useState(false);
   useEffect(() => {
     if (focus) field.current?.focus();
   }, []);
-  const submit = (event: Event) => {
+  // What was begun hidden stays hidden.
+  useEffect(() => {
+    if (secret || typed === "") setHidden(secret);
+  }, [secret]);
+  const change = (text: string) => {
+    drafts.set(itemId, text);
+    setTyped(text);
+  };
+  const press = async (text: string) => {
+    setBusy(true);
+    const sent = await send(text);
+    setBusy(false);
+    return sent;
+  };
+  const submit = async (event: Event) => {
     event.preventDefault();
-    setTyped("");
-    void send(`${typed}\n`);
+    if (await press(`${typed}\n`)) change("");
   };
   return (
-    <form class="th-input-form" onSubmit={submit}>
+    <form class="th-input-form" onSubmit={(event) => void submit(event)}>
       <label class="sr-only" for={id}>
-        Input for the command
+        {hidden ? "Hidden input for the command" : "Input for the command"}
       </label>
+      {/* Not a password field: browsers would fill in the user's password for this page. */}
       <input
         ref={field}
         id={id}
-        class="field mono"
-        {...(hide ? ({ type: "password" } as const) : ({ type: "text" } as const))}
+        class={hidden ? "field mono th-input-hidden" : "field mono"}
+        type="text"
         value={typed}
-        maxLength={TYPED_CHARS}
         autocomplete="off"
+        autocorrect="off"
         autocapitalize="off"
         spellcheck={false}
-        placeholder={hide ? "Hidden input" : "Input"}
-        onInput={(event) => setTyped(event.currentTarget.value)}
+        enterkeyhint="send"
+        data-1p-ignore
+        data-lpignore="true"
+        data-bwignore
+        placeholder={hidden ? "Hidden input" : "Input"}
+        onInput={(event) => change(event.currentTarget.value)}
       />
-      <button type="submit" class="button">
+      <button type="submit" class="button" disabled={busy || disabled}>
         Enter
       </button>
       <span class="th-input-keys">
-        <button type="button" class="th-link" aria-pressed={hide} onClick={() => setHidden(!hide)}>
-          {hide ? "Show" : "Hide"}
+        <button type="button" class="th-link" aria-pressed={hidden} onClick={() => setHidden(!hidden)}>
+          Hide
         </button>
-        <button type="button" class="th-link" title="Ctrl+D" onClick={() => void send(END_OF_INPUT)}>
+        <button type="button" class="th-link" title="Ctrl+D" disabled={busy || disabled} onClick={() => void press(END_OF_INPUT)}>
           End of input
         </button>
-        <button type="button" class="th-link" title="Ctrl+C" onClick={() => void send(INTERRUPT)}>
+        <button type="button" class="th-link" title="Ctrl+C" disabled={busy || disabled} onClick={() => void press(INTERRUPT)}>
           Interrupt
         </button>
       </span>
@@ -114,8 +166,21 @@ function TypeForm({ output, focus, send }: TypeFormProps) {
   );
 }
 
-/** Returns whether the last line of the output asks for a secret. */
-export function asksForSecret(output: string): boolean {
-  const last = output.trimEnd().split(/[\r\n]/).at(-1) ?? "";
-  return /pass(word|phrase|code)|\bpin\b|secret|token|api[ -]?key/i.test(last);
+/** Sends a line in parts that one request may have. */
+async function inParts(text: string, send: ThreadTyping): Promise<void> {
+  const encoder = new TextEncoder();
+  if (encoder.encode(text).length > LINE_BYTES) {
+    throw new Error(`A terminal takes lines of at most ${LINE_BYTES} bytes.`);
+  }
+  let part = "";
+  for (const character of text) {
+    if (encoder.encode(part + character).length > PART_BYTES) {
+      await send(part);
+      part = "";
+    }
+    part += character;
+  }
+  await send(part);
 }
+
+type ThreadTyping = (text: string) => ReturnType<NonNullable<ThreadContext["terminals"]>["typeIn"]>;

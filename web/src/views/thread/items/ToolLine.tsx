@@ -60,6 +60,7 @@ export function ToolLine({ item, nested = [], decision }: ToolProps) {
 /** A running change or command is open, and a failed command. */
 function isOpen(item: Item & ToolCall, terminals: readonly TerminalCommand[]): boolean {
   const runs = item.status === "in_progress" && item.outcome == null;
+  if (terminals.some((one) => (one as Item & TerminalCommand).outcome == null && one.waiting === true)) return true;
   const failed = item.status === "failed" || terminals.some((one) => hasFailed(one as Item & TerminalCommand));
   return (runs && item.kind !== "read" && item.kind !== "search") || (failed && item.kind === "execute");
 }
@@ -102,7 +103,7 @@ function ToolHead({ item, nested, title, terminal, asked, decision }: HeadProps)
 
 function Progress({ item, terminal, asked }: Pick<HeadProps, "item" | "terminal" | "asked">) {
   if (asked) return <Status status="asked" said="Waiting for approval below" />;
-  if (terminal !== undefined && (terminal.outcome != null || item.status === "in_progress")) return <Ended item={terminal} />;
+  if (terminal !== undefined && (terminal.outcome != null || terminal.waiting === true || item.status === "in_progress")) return <Ended item={terminal} />;
   const status = item.outcome === "interrupted" ? "interrupted" : item.status;
   return <Status status={status} brief={status === "completed"} />;
 }

@@ -265,7 +265,7 @@ test.each([
   [{ signal: "SIGKILL" }, "ended by SIGKILL", "stopped"],
   [{ outcome: "interrupted" }, "interrupted", "stopped"],
   [{ outcome: null }, "running", "running"],
-  [{ outcome: null, waiting: true }, "waits for input", "waiting"],
+  [{ outcome: null, waiting: true }, "waiting for input", "waiting"],
 ])("a command that ended as %o", (how, said, tone) => {
   const shown = view({ type: "terminalCommand", terminalId: "t", command: "make", output: "x", ...how });
   expect(shown.one(".th-status").textContent).toBe(said);
@@ -273,39 +273,93 @@ test.each([
 });
 
 const running = { type: "terminalCommand", terminalId: "t", command: "ssh host", outcome: null };
-const terminals = () => ({ typeIn: vi.fn(async (_id: string, _text: string) => {}), endCommand: vi.fn(async (_id: string) => {}) });
-
-test("a user types into a command that waits, and what is secret is hidden", async () => {
-  const acts = terminals();
-  const shown = view({ ...running, output: "me@host's password: ", waiting: true }, [], { terminals: acts });
-  expect(shown.one(".th-input-waits").textContent).toContain("Waits for input");
-  const field = shown.one<HTMLInputElement>(".th-input input");
-  expect(field.type).toBe("password");
-  await after(() => {
-    field.value = "hush";
+const terminals = () => ({
+  typeIn: vi.fn(async (_id: string, _text: string) => {}),
+  endCommand: vi.fn(async (_id: string) => {}),
+  online: true,
+});
+const fill = (shown: Drawn, text: string) =>
+  after(() => {
+    const field = shown.one<HTMLInputElement>(".th-input input");
+    field.value = text;
     field.dispatchEvent(new Event("input"));
   });
-  await after(() => shown.one("form").dispatchEvent(new Event("submit", { cancelable: true })));
+const submit = (shown: Drawn) => after(() => shown.one("form").dispatchEvent(new Event("submit", { cancelable: true })));
+
+test("a user types into a command that waits, and a secret is hidden and not a password of the page", async () => {
+  const acts = terminals();
+  const shown = view({ ...running, itemId: "w1", output: "Passwort: ", waiting: true, secret: true }, [], { terminals: acts });
+  expect(shown.one(".th-input-waits").textContent).toContain("Waiting for input");
+  const field = shown.one<HTMLInputElement>(".th-input input");
+  expect([field.type, field.classList.contains("th-input-hidden")]).toEqual(["text", true]);
+  await fill(shown, "hush");
+  await submit(shown);
   await after(() => shown.button("Interrupt").click());
   expect(acts.typeIn.mock.calls).toEqual([["t", "hush\n"], ["t", "\u0003"]]);
   expect(field.value).toBe("");
-  await after(() => shown.button("Show").click());
-  expect(shown.one<HTMLInputElement>(".th-input input").type).toBe("text");
+  await after(() => shown.button("Hide").click());
+  expect(field.classList.contains("th-input-hidden")).toBe(false);
+});
+
+test("what is being typed stays, hidden too, when the command writes or the connection is lost", async () => {
+  const acts = terminals();
+  const context = { ...fresh(), terminals: acts };
+  const command = (more: object, online = true) => (
+    <CurrentThread.Provider value={{ ...context, terminals: { ...acts, online } }}>
+      <Item item={item({ ...running, itemId: "w2", ...more })} />
+    </CurrentThread.Provider>
+  );
+  const shown = drawn(command({ output: "secret? ", waiting: true, secret: true }));
+  await fill(shown, "hus");
+  shown.draw(command({ output: "secret? \nlate", waiting: false }));
+  const field = () => shown.one<HTMLInputElement>(".th-input input");
+  expect([field().value, field().classList.contains("th-input-hidden")]).toEqual(["hus", true]);
+  shown.draw(command({ output: "secret? \nlate" }, false));
+  expect([field().value, shown.button("Enter").disabled]).toEqual(["hus", true]);
+  // Scrolled away and back.
+  const again = drawn(command({ output: "secret? \nlate" }));
+  expect(again.one<HTMLInputElement>(".th-input input").value).toBe("hus");
+});
+
+test("what was not sent stays, and a long line goes in parts", async () => {
+  const acts = terminals();
+  acts.typeIn.mockRejectedValueOnce(new Error("the command does not read"));
+  const shown = view({ ...running, itemId: "w3", waiting: true }, [], { terminals: acts });
+  const long = "é".repeat(1500);
+  await fill(shown, long);
+  await submit(shown);
+  expect(shown.one('[role="alert"]').textContent).toContain("does not read");
+  expect(shown.one<HTMLInputElement>(".th-input input").value).toBe(long);
+  acts.typeIn.mockClear();
+  await submit(shown);
+  const parts = acts.typeIn.mock.calls.map(([, text]) => text);
+  expect([parts.length, parts.join("")]).toEqual([2, `${long}\n`]);
+  await fill(shown, "x".repeat(4095));
+  await submit(shown);
+  expect(shown.one('[role="alert"]').textContent).toContain("at most 4095 bytes");
 });
 
 test("a running command can be ended, and typed into before it waits", async () => {
   const acts = terminals();
   acts.endCommand.mockRejectedValueOnce(new Error("the command runs in an editor"));
-  const shown = view({ ...running, output: "Continue? [y/n] " }, [], { terminals: acts });
+  const shown = view({ ...running, itemId: "w4", output: "Continue? [y/n] " }, [], { terminals: acts });
   expect(shown.all(".th-input input")).toEqual([]);
-  await after(() => shown.button("Type into it").click());
-  expect(shown.one<HTMLInputElement>(".th-input input").type).toBe("text");
+  await after(() => shown.button("Type input").click());
+  expect(document.activeElement).toBe(shown.one(".th-input input"));
   await after(() => shown.button("End command").click());
   expect(acts.endCommand.mock.calls).toEqual([["t"]]);
   expect(shown.one('[role="alert"]').textContent).toContain("runs in an editor");
 });
 
-test("who may not act, and a command that has ended, get no input", () => {
+test("a call whose command waits is open, whatever the agent says of it", () => {
+  const command = item({ ...running, itemId: "w5", waiting: true });
+  const call = { type: "toolCall", title: "ssh host", kind: "execute", status: "completed", toolCall: { content: [{ type: "terminal", terminalId: "t" }] } };
+  const shown = view(call, [command], { terminals: terminals() });
+  expect(shown.one<HTMLDetailsElement>("details").open).toBe(true);
+  expect(shown.one(".th-status").textContent).toBe("waiting for input");
+});
+
+test("only a user who may act can type, and only while the command runs", () => {
   expect(view({ ...running, waiting: true }).all(".th-input")).toEqual([]);
   expect(view({ ...running, outcome: "completed", exitCode: 0 }, [], { terminals: terminals() }).all(".th-input")).toEqual([]);
 });

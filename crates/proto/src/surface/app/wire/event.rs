@@ -248,15 +248,13 @@ wire! {
         by: Option<By<'a>>,
     }
 
-    /// Input of a terminal.
-    struct TerminalInput<'a> {
+    /// A terminal that waits for input.
+    struct TerminalWaiting<'a> {
         [flatten] at: At<'a>,
         item_id: ItemId,
         terminal_id: &'a str,
-        /// Number of bytes that were typed; 0 if the daemon ended the input. What was typed is not recorded.
-        bytes: u32 as u64,
-        /// The client whose user typed; absent if the daemon ended the input.
-        by: Option<By<'a>>,
+        /// Whether the terminal does not show what is typed, as for a password.
+        secret: bool,
     }
 
     /// A call that the policy allowed.

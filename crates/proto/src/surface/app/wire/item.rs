@@ -31,9 +31,10 @@ impl<'a> Item<'a> {
             None => ItemContent::started(&item.start, None),
         };
         if let ItemContent::TerminalCommand(command) = &mut content
-            && item.waits()
+            && let Some(secret) = item.waiting()
         {
             command.waiting = Some(true);
+            command.secret = secret.then_some(true);
         }
         Self {
             item_id: item.id,
@@ -219,6 +220,8 @@ wire! {
         truncated: Option<bool>,
         /// Whether the running command has been silent and waits for input.
         waiting: Option<bool>,
+        /// Whether the terminal of a waiting command does not show what is typed, as for a password.
+        secret: Option<bool>,
     }
 }
 
@@ -238,6 +241,7 @@ impl<'a> TerminalCommand<'a> {
             output_blob: None,
             truncated: None,
             waiting: None,
+            secret: None,
         }
     }
 }
