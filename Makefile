@@ -27,7 +27,10 @@ opencode_PACKAGES := opencode-ai@1.18.33
 pi_PACKAGES := pi-acp@0.0.34 @earendil-works/pi-coding-agent@1.6.0
 qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
 # Agents from PyPI: a virtual environment each, in the same folders.
-PYPI_AGENTS := fast hermes vibe
+PYPI_AGENTS := crow deepagents fast hermes vibe
+crow_PACKAGES := crow-cli==0.1.48
+crow_PYTHON := 313
+deepagents_PACKAGES := deepagents-code==0.1.57
 fast_PACKAGES := fast-agent-mcp==0.10.46
 hermes_PACKAGES := hermes-agent[acp]==0.19.0
 vibe_PACKAGES := mistral-vibe==3.0.2
@@ -265,8 +268,9 @@ $(PYTHON_SDK) $(PYTHON_CLIENT):
 npm_install = PATH="$(CURDIR)/$(AGENTS)/node/bin:$$PATH" npm install --prefix $$folder --no-save --no-audit --no-fund \
 	--fetch-retries=1 --loglevel=error $($*_PACKAGES)
 # An older Python would quietly get older versions.
-pypi_install = python=$$($(call find_python,312)); \
-	if [ -z "$$python" ]; then echo "Python 3.12 or later is needed"; exit 1; fi; $$python -m venv --clear $$folder/venv && \
+pypi_install = python=$$($(call find_python,$(or $($*_PYTHON),312))); \
+	if [ -z "$$python" ]; then echo "Python $(subst 31,3.1,$(or $($*_PYTHON),312)) or later is needed"; exit 1; fi; \
+	$$python -m venv --clear $$folder/venv && \
 	$$folder/venv/bin/pip install --quiet --disable-pip-version-check $($*_PACKAGES)
 
 $(NPM_AGENTS:%=agent-%): install = $(npm_install)

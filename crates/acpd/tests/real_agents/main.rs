@@ -65,6 +65,18 @@ fn codex() {
 
 #[test]
 #[ignore = "make test-agents"]
+fn crow() {
+    drive(&agents::CROW);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn deepagents() {
+    drive(&agents::DEEPAGENTS);
+}
+
+#[test]
+#[ignore = "make test-agents"]
 fn gemini() {
     drive(&agents::GEMINI);
 }

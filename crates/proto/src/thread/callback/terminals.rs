@@ -32,10 +32,9 @@ impl Callbacks {
             args,
             cwd,
         } = wanted;
-        let (command, args) = if args.is_empty() && self.command_form() == Form::Line {
-            ("/bin/sh".to_owned(), vec!["-c".to_owned(), command])
-        } else {
-            (command, args)
+        let (command, args) = match self.is_line(&args) {
+            true => of_line(command),
+            false => (command, args),
         };
         let output_bytes = limit
             .map_or(TERMINAL_BYTES, |limit| {
@@ -62,6 +61,11 @@ impl Callbacks {
                 output_bytes,
             },
         );
+    }
+
+    /// Returns whether a terminal's command with these arguments is a shell line: for agents that are known to send those.
+    pub(super) fn is_line(&self, args: &[String]) -> bool {
+        args.is_empty() && self.quirks.shell_lines
     }
 
     /// Returns how a command without arguments runs on the host: as a shell line for agents that are known to send
@@ -260,4 +264,9 @@ pub(super) fn terminal_end(
         output_blob,
         truncated,
     }
+}
+
+/// Returns the program that runs a shell line, and its arguments.
+pub(super) fn of_line(line: String) -> (String, Vec<String>) {
+    ("/bin/sh".to_owned(), vec!["-c".to_owned(), line])
 }
