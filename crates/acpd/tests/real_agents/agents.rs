@@ -233,6 +233,7 @@ fn nothing(_: &Setting) -> Vec<(&'static str, String)> {
 
 /// All agents, in the order of the table.
 pub const AGENTS: &[&Agent] = &[
+    &AUGGIE,
     &CLAUDE,
     &CLINE,
     &CODEX,
@@ -718,6 +719,44 @@ pub const DEEPAGENTS: Agent = Agent {
     age: |_| {},
     guards: Guards::Commands,
     answers: &[],
+    notes: &[],
+    known: &[],
+};
+
+/// Auggie, of Augment Code.
+pub const AUGGIE: Agent = Agent {
+    name: "auggie",
+    title: "Auggie",
+    package: "@augmentcode/auggie",
+    source: Source::NodeScript,
+    entry: "@augmentcode/auggie/augment.mjs",
+    args: &[
+        "--acp",
+        "--permission",
+        "launch-process:ask-user",
+        "--permission",
+        "save-file:ask-user",
+    ],
+    env: |setting| {
+        let session = json!({
+            "accessToken": "test",
+            "tenantURL": format!("{}/", setting.model),
+            "scopes": ["read", "write"],
+        });
+        vec![
+            ("AUGMENT_SESSION_AUTH", session.to_string()),
+            ("AUGMENT_DISABLE_AUTO_UPDATE", "1".into()),
+        ]
+    },
+    server: &[],
+    files: |setting| {
+        // Otherwise a new session asks whether to send the workspace to the service.
+        let settings = json!({ "indexingDenyDirs": [setting.work.display().to_string()] });
+        vec![(".augment/settings.json", settings.to_string())]
+    },
+    age: |_| {},
+    guards: Guards::Commands,
+    answers: &["home/.augment/settings.json"],
     notes: &[],
     known: &[],
 };

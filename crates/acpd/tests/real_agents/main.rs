@@ -29,6 +29,12 @@ fn root() -> PathBuf {
 
 #[test]
 #[ignore = "make test-agents"]
+fn auggie() {
+    drive(&agents::AUGGIE);
+}
+
+#[test]
+#[ignore = "make test-agents"]
 fn claude() {
     drive(&agents::CLAUDE);
 }
