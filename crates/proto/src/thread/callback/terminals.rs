@@ -32,9 +32,10 @@ impl Callbacks {
             args,
             cwd,
         } = wanted;
-        let (command, args) = match self.is_line(&args) {
-            true => of_line(command),
-            false => (command, args),
+        let (command, args) = if self.is_line(&args) {
+            of_line(command)
+        } else {
+            (command, args)
         };
         let output_bytes = limit
             .map_or(TERMINAL_BYTES, |limit| {
