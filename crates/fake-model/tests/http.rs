@@ -43,7 +43,7 @@ fn ask(address: &str, method: &str, path: &str, body: &str) -> (u16, String) {
     (status, answer)
 }
 
-fn prompts(text: &str) -> [(&'static str, Value); 4] {
+fn prompts(text: &str) -> [(&'static str, Value); 5] {
     let messages = json!([{ "role": "user", "content": text }]);
     let tools =
         json!([{ "name": "Bash", "input_schema": { "properties": { "command": { "type": "string" } } } }]);
@@ -67,26 +67,35 @@ fn prompts(text: &str) -> [(&'static str, Value); 4] {
                 "tools": [{ "functionDeclarations": [{ "name": "x" }] }],
             }),
         ),
+        (
+            "/chat-stream",
+            json!({
+                "nodes": [{ "type": 0, "text_node": { "content": text } }],
+                "tool_definitions": [{ "name": "x", "input_schema_json": "{}" }],
+            }),
+        ),
     ]
 }
 
 #[test]
 fn every_api_streams() {
     let model = FakeModel::start().unwrap();
+    let events = "text/event-stream";
     let ends = [
-        "\"type\":\"message_stop\"}",
-        "response.completed",
-        "[DONE]",
-        "\"finishReason\":\"STOP\"",
+        (events, "\"type\":\"message_stop\"}"),
+        (events, "response.completed"),
+        (events, "[DONE]"),
+        (events, "\"finishReason\":\"STOP\""),
+        ("application/x-ndjson", "\"stop_reason\":1"),
     ];
-    for ((path, body), end) in prompts("say hello").into_iter().zip(ends) {
+    for ((path, body), (kind, end)) in prompts("say hello").into_iter().zip(ends) {
         let (status, answer) = ask(&model.url(), "POST", path, &body.to_string());
         assert_eq!(status, 200, "{answer}");
-        assert!(answer.contains("text/event-stream"), "{answer}");
+        assert!(answer.contains(kind), "{answer}");
         assert!(answer.contains("hello") && answer.contains(end), "{answer}");
     }
     let seen = model.seen();
-    assert_eq!(seen.len(), 4);
+    assert_eq!(seen.len(), 5);
     assert!(seen.iter().all(|seen| !seen.cut), "{seen:?}");
 }
 
@@ -126,6 +135,7 @@ fn what_is_not_streamed_comes_whole() {
         ("POST", "/v1/messages/count_tokens", "input_tokens"),
         ("POST", "/v1beta/models/m:countTokens", "totalTokens"),
         ("GET", "/v1/models", "mock-model"),
+        ("POST", "/get-models", "\"default_model\":\"mock-model\""),
     ] {
         let (status, answer) = ask(&model.url(), method, path, "{}");
         assert!(status == 200 && answer.contains(wanted), "{answer}");
@@ -141,6 +151,7 @@ fn bad_requests_are_refused_and_do_no_harm() {
         "/v1/responses",
         "/v1/chat/completions",
         "/v1beta/models/m:generateContent",
+        "/chat-stream",
     ] {
         for body in ["", "{", "\u{0}", deep.as_str()] {
             let (status, answer) = ask(&model.url(), "POST", path, body);

@@ -24,6 +24,8 @@ pub struct Agent {
     pub args: &'static [&'static str],
     /// The environment variables.
     pub env: fn(&Setting) -> Vec<(&'static str, String)>,
+    /// The arguments with which its program is an MCP server that acpd has to give it; none if it has its own tools.
+    pub server: &'static [&'static str],
     /// Files in its home directory, by relative path.
     pub files: fn(&Setting) -> Vec<(&'static str, String)>,
     /// Makes its stored data look older, while it does not run.
@@ -167,9 +169,17 @@ impl Agent {
         std::fs::write(&setting.starts, "").expect("a file can be written");
         let shown = |path: PathBuf| path.canonicalize().unwrap_or(path).display().to_string();
         let read = [self.folder(), installed().join("node")].map(shown);
+        let server = match self.server {
+            [] => String::new(),
+            args => format!(
+                "[[agents.{0}.mcp_servers]]\nname = {0:?}\ncommand = {1:?}\nargs = {args:?}\n",
+                self.name,
+                self.packages().join(self.entry).display().to_string()
+            ),
+        };
         format!(
             "[agents.{}]\ncommand = \"/bin/sh\"\nargs = {args:?}\nenv = {{ {} }}\n\
-             sandbox = {{ read = {read:?}, write = [{:?}] }}\n",
+             sandbox = {{ read = {read:?}, write = [{:?}] }}\n{server}",
             self.name,
             env.join(", "),
             setting.starts.display().to_string()
@@ -223,7 +233,21 @@ fn nothing(_: &Setting) -> Vec<(&'static str, String)> {
 
 /// All agents, in the order of the table.
 pub const AGENTS: &[&Agent] = &[
-    &CLAUDE, &CLINE, &CODEX, &FAST, &GEMINI, &COPILOT, &HERMES, &KIMI, &VIBE, &OPENCODE, &PI, &QWEN,
+    &AUGGIE,
+    &CLAUDE,
+    &CLINE,
+    &CODEX,
+    &CROW,
+    &DEEPAGENTS,
+    &FAST,
+    &GEMINI,
+    &COPILOT,
+    &HERMES,
+    &KIMI,
+    &VIBE,
+    &OPENCODE,
+    &PI,
+    &QWEN,
 ];
 
 /// Claude Code through the adapter of the ACP project.
@@ -247,6 +271,7 @@ pub const CLAUDE: Agent = Agent {
             ("ENABLE_TOOL_SEARCH", "false".into()),
         ]
     },
+    server: &[],
     files: nothing,
     age: |_| {},
     guards: Guards::Commands,
@@ -270,6 +295,7 @@ pub const CODEX: Agent = Agent {
             ("INITIAL_AGENT_MODE", "workspace-write".into()),
         ]
     },
+    server: &[],
     files: |setting| {
         let config = format!(
             "model = \"gpt-5.5\"\n\
@@ -314,6 +340,7 @@ pub const GEMINI: Agent = Agent {
             ("GEMINI_CLI_TRUST_WORKSPACE", "true".into()),
         ]
     },
+    server: &[],
     files: |_| {
         let settings = json!({
             "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
@@ -357,6 +384,7 @@ pub const HERMES: Agent = Agent {
     entry: "hermes-acp",
     args: &[],
     env: nothing,
+    server: &[],
     files: |setting| {
         let config = json!({ "model": {
             "provider": "custom",
@@ -393,6 +421,7 @@ pub const KIMI: Agent = Agent {
             ("KIMI_CODE_NO_AUTO_UPDATE", "1".into()),
         ]
     },
+    server: &[],
     files: nothing,
     age: |_| {},
     guards: Guards::Commands,
@@ -410,6 +439,7 @@ pub const VIBE: Agent = Agent {
     entry: "vibe-acp",
     args: &[],
     env: |_| vec![("MOCK_API_KEY", "test".into())],
+    server: &[],
     files: |setting| {
         let config = format!(
             "active_model = \"mock\"\n\
@@ -456,6 +486,7 @@ pub const OPENCODE: Agent = Agent {
             on("OPENCODE_DISABLE_SHARE"),
         ]
     },
+    server: &[],
     files: |setting| {
         let config = json!({
             "model": "mock/mock-model",
@@ -492,6 +523,7 @@ pub const QWEN: Agent = Agent {
             ("QWEN_TELEMETRY_ENABLED", "false".into()),
         ]
     },
+    server: &[],
     files: |_| {
         let settings = json!({
             "security": { "auth": { "selectedType": "openai" }, "folderTrust": { "enabled": false } },
@@ -523,6 +555,7 @@ pub const CLINE: Agent = Agent {
             ("CLINE_PROVIDER", "openai-compatible".into()),
         ]
     },
+    server: &[],
     files: |setting| {
         let providers = json!({
             "version": 1,
@@ -565,6 +598,7 @@ pub const COPILOT: Agent = Agent {
             ("COPILOT_OFFLINE", "true".into()),
         ]
     },
+    server: &[],
     files: nothing,
     age: |_| {},
     guards: Guards::Commands,
@@ -587,6 +621,7 @@ pub const FAST: Agent = Agent {
             ("GENERIC_BASE_URL", format!("{}/v1", setting.model)),
         ]
     },
+    server: &[],
     files: nothing,
     age: |_| {},
     guards: Guards::Commands,
@@ -607,6 +642,7 @@ pub const PI: Agent = Agent {
         let pi = installed().join("pi/node_modules/.bin/pi");
         vec![("PI_ACP_PI_COMMAND", pi.display().to_string())]
     },
+    server: &[],
     files: |setting| {
         let model = json!({
             "id": "mock",
@@ -632,6 +668,95 @@ pub const PI: Agent = Agent {
     age: |_| {},
     guards: Guards::Nothing,
     answers: &[],
+    notes: &[],
+    known: &[],
+};
+
+/// Crow.
+pub const CROW: Agent = Agent {
+    name: "crow",
+    title: "Crow",
+    package: "crow-cli",
+    source: Source::PyPi,
+    entry: "crow-cli",
+    args: &["acp"],
+    env: nothing,
+    // Its tools come from the client alone.
+    server: &["mcp"],
+    files: |setting| {
+        let config = json!({
+            "providers": { "mock": { "api_key": "test", "base_url": format!("{}/v1", setting.model) } },
+            "models": { "mock": { "provider": "mock", "model": "mock-model" } },
+        });
+        // JSON is YAML.
+        vec![(".agents/crow/config.yaml", config.to_string())]
+    },
+    age: |_| {},
+    guards: Guards::Nothing,
+    answers: &[],
+    notes: &[],
+    known: &[],
+};
+
+/// Deep Agents Code.
+pub const DEEPAGENTS: Agent = Agent {
+    name: "deepagents",
+    title: "Deep Agents Code",
+    package: "deepagents-code",
+    source: Source::PyPi,
+    entry: "dcode",
+    args: &["--acp", "--model", "openai:mock-model"],
+    env: |setting| {
+        vec![
+            ("OPENAI_API_KEY", "test".into()),
+            ("OPENAI_BASE_URL", format!("{}/v1", setting.model)),
+            ("DEEPAGENTS_CODE_OFFLINE", "1".into()),
+            ("DEEPAGENTS_CODE_NO_UPDATE_CHECK", "1".into()),
+        ]
+    },
+    server: &[],
+    files: nothing,
+    age: |_| {},
+    guards: Guards::Commands,
+    answers: &[],
+    notes: &[],
+    known: &[],
+};
+
+/// Auggie, of Augment Code.
+pub const AUGGIE: Agent = Agent {
+    name: "auggie",
+    title: "Auggie",
+    package: "@augmentcode/auggie",
+    source: Source::NodeScript,
+    entry: "@augmentcode/auggie/augment.mjs",
+    args: &[
+        "--acp",
+        "--permission",
+        "launch-process:ask-user",
+        "--permission",
+        "save-file:ask-user",
+    ],
+    env: |setting| {
+        let session = json!({
+            "accessToken": "test",
+            "tenantURL": format!("{}/", setting.model),
+            "scopes": ["read", "write"],
+        });
+        vec![
+            ("AUGMENT_SESSION_AUTH", session.to_string()),
+            ("AUGMENT_DISABLE_AUTO_UPDATE", "1".into()),
+        ]
+    },
+    server: &[],
+    files: |setting| {
+        // Otherwise a new session asks whether to send the workspace to the service.
+        let settings = json!({ "indexingDenyDirs": [setting.work.display().to_string()] });
+        vec![(".augment/settings.json", settings.to_string())]
+    },
+    age: |_| {},
+    guards: Guards::Commands,
+    answers: &["home/.augment/settings.json"],
     notes: &[],
     known: &[],
 };

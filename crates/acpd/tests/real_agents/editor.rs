@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::agents::Guards;
 use crate::bench::{Bench, option};
-use crate::support::{Client, Editor, Turn};
+use crate::support::{Client, Editor, Incoming, Turn};
 
 /// An editor, and the `acpd acp` process that it started.
 struct Desk {
@@ -181,11 +182,18 @@ pub fn play(bench: &mut Bench) -> Result<String, String> {
     Ok(where_run.to_owned())
 }
 
-/// Returns the first turn of a thread, as other clients can read it.
+/// Returns a thread up to the end of its first turn with a prompt, as other clients can read it. Some agents say something
+/// when their session begins.
 fn record(bench: &Bench, thread: &str) -> Turn {
     let mut client = Client::observer(&bench.daemon);
     client.resume(thread, 0);
-    let messages = client.until(|message| message.method == "turn/completed");
+    let mut messages: Vec<Arc<Incoming>> = Vec::new();
+    while !messages
+        .iter()
+        .any(|message| message.method == "item/userMessage")
+    {
+        messages.extend(client.until(|message| message.method == "turn/completed"));
+    }
     let end = messages.last().expect("it ended").params["turn"].clone();
     Turn { messages, end }
 }

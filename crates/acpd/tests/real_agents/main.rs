@@ -29,6 +29,12 @@ fn root() -> PathBuf {
 
 #[test]
 #[ignore = "make test-agents"]
+fn auggie() {
+    drive(&agents::AUGGIE);
+}
+
+#[test]
+#[ignore = "make test-agents"]
 fn claude() {
     drive(&agents::CLAUDE);
 }
@@ -61,6 +67,18 @@ fn pi() {
 #[ignore = "make test-agents"]
 fn codex() {
     drive(&agents::CODEX);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn crow() {
+    drive(&agents::CROW);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn deepagents() {
+    drive(&agents::DEEPAGENTS);
 }
 
 #[test]

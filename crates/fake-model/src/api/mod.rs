@@ -4,6 +4,7 @@
 //! a response. Members that are missing or of the wrong type count as absent, so no body is an error.
 
 pub mod anthropic;
+pub mod augment;
 pub mod chat;
 pub mod gemini;
 pub mod responses;
@@ -24,6 +25,8 @@ pub enum Api {
     Chat,
     /// Gemini generateContent.
     Gemini,
+    /// Augment's service.
+    Augment,
 }
 
 impl Api {
@@ -34,6 +37,7 @@ impl Api {
             Self::Responses => responses::read(body),
             Self::Chat => chat::read(body),
             Self::Gemini => gemini::read(body),
+            Self::Augment => augment::read(body),
         }
     }
 
@@ -44,6 +48,7 @@ impl Api {
             Self::Responses => responses::whole(ask, reply, number),
             Self::Chat => chat::whole(ask, reply, number),
             Self::Gemini => gemini::whole(ask, reply),
+            Self::Augment => augment::whole(reply, number),
         }
     }
 
@@ -54,6 +59,15 @@ impl Api {
             Self::Responses => responses::steps(ask, reply, number),
             Self::Chat => chat::steps(ask, reply, number),
             Self::Gemini => gemini::steps(ask, reply),
+            Self::Augment => augment::steps(reply, number),
+        }
+    }
+
+    /// Returns the media type of a streamed response.
+    pub fn stream_type(self) -> &'static str {
+        match self {
+            Self::Augment => "application/x-ndjson",
+            _ => "text/event-stream",
         }
     }
 
@@ -69,6 +83,7 @@ impl Api {
             Self::Gemini => {
                 json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT", "message": message } })
             }
+            Self::Augment => json!({ "error": message }),
         }
     }
 }
@@ -128,6 +143,7 @@ pub(crate) mod testing {
             json!({ "messages": 1, "input": {}, "contents": "x", "tools": { "a": 1 } }),
             json!({ "messages": [null, 1, { "content": [null, 3, { "type": 4 }] }] }),
             json!({ "input": [null, 1, { "type": "message", "content": 4 }], "tools": [null, { "type": 1 }] }),
+            json!({ "nodes": [null, { "type": 0 }, { "type": 1, "tool_result_node": 2 }], "chat_history": [1], "message": 3 }),
             json!({ "contents": [null, { "parts": [null, { "functionResponse": 1 }] }], "tools": [1] }),
         ]
     }
@@ -137,9 +153,17 @@ pub(crate) mod testing {
 mod tests {
     use super::*;
 
+    const ALL: [Api; 5] = [
+        Api::Anthropic,
+        Api::Responses,
+        Api::Chat,
+        Api::Gemini,
+        Api::Augment,
+    ];
+
     #[test]
     fn nonsense_is_answered_by_every_api() {
-        for api in [Api::Anthropic, Api::Responses, Api::Chat, Api::Gemini] {
+        for api in ALL {
             for body in testing::nonsense() {
                 let ask = api.read(&body);
                 let reply = crate::script::reply(&ask);
@@ -152,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_slow_answer_pauses_before_each_piece_and_nowhere_else() {
-        for api in [Api::Anthropic, Api::Responses, Api::Chat, Api::Gemini] {
+        for api in ALL {
             let slow = Reply::Text {
                 pieces: vec!["a".into(), "b".into()],
                 slow: true,

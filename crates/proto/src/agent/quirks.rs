@@ -23,7 +23,7 @@ const NONE: Quirks = Quirks {
 };
 
 /// Lower-case prefixes of agent names, and the quirks of these agents.
-const KNOWN: [(&str, Quirks); 3] = [
+const KNOWN: [(&str, Quirks); 4] = [
     (
         "gemini-cli",
         Quirks {
@@ -35,6 +35,13 @@ const KNOWN: [(&str, Quirks); 3] = [
         "qwen-code",
         Quirks {
             missing_file_is_empty: true,
+            ..NONE
+        },
+    ),
+    (
+        "crow-cli",
+        Quirks {
+            shell_lines: true,
             ..NONE
         },
     ),

@@ -53,7 +53,7 @@ pub enum EditorCommand {
 pub struct EditorRequest {
     /// The request's method.
     pub method: String,
-    /// The agent's params, unchanged; they contain the session id and terminal id that the agent knows.
+    /// The agent's params, unchanged but for a shell line as a terminal's command; they contain the session id and terminal id that the agent knows.
     pub params: Option<RawJson>,
     /// The daemon's id for the terminal that the request uses or creates.
     pub terminal_id: Option<String>,

@@ -145,6 +145,7 @@ fn an_agent_that_gives_up_on_a_missing_file_gets_an_empty_one() {
 fn a_shell_line_is_one_only_where_it_is_known() {
     for (name, expected) in [
         ("kimi-cli", ("/bin/sh", vec!["-c", "ls -l | wc"])),
+        ("crow-cli", ("/bin/sh", vec!["-c", "ls -l | wc"])),
         ("other", ("ls -l | wc", vec![])),
     ] {
         check(|s| {

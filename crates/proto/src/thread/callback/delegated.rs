@@ -9,6 +9,7 @@ use std::time::Duration;
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS, EDITOR_EXTENSION_SECS};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, PreviousContent, RawJson};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::Callbacks;
 use super::delegated_terminals::{CreatedTerminal, is_exit, is_output};
@@ -16,11 +17,12 @@ use super::files::{FileWrite, begin_change, fail_change};
 use super::final_output::is_own;
 use super::lease::AttachedEditor;
 use super::task::{Delegation, HostTask, Responder, TerminalCommand, name, terminal_id};
+use super::terminals::of_line;
 use crate::agent::Call;
 use crate::thread::editors::{EditorCommand, EditorRequest};
 use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
-use crate::wire::{RpcError, Text};
+use crate::wire::{RpcError, Text, spliced};
 
 /// The required members of an answer. Other members are ignored.
 #[derive(Deserialize)]
@@ -98,6 +100,7 @@ impl Callbacks {
             Call::Extension { params, .. } => params.clone(),
             _ => self.raw_params.remove(&call),
         };
+        let (request, params) = self.as_program(request, params);
         let item = match &request {
             Call::WriteFile { path, .. } => begin_change(journal, path, by.clone()),
             _ => None,
@@ -139,6 +142,22 @@ impl Callbacks {
         };
         self.tasks.insert(call, HostTask::Delegated(Box::new(delegation)));
         journal.push(Effect::Editor { connection, order });
+    }
+
+    /// Returns a request for a terminal as editors understand it: agents that send a whole shell line rely on the editor to
+    /// pass it to a shell, and many start a program of that name. Every other request stays as it is.
+    fn as_program(&self, mut request: Call, params: Option<RawJson>) -> (Call, Option<RawJson>) {
+        let Call::CreateTerminal { command, args, .. } = &mut request else {
+            return (request, params);
+        };
+        if !self.is_line(args) {
+            return (request, params);
+        }
+        (*command, *args) = of_line(std::mem::take(command));
+        let program = Value::from(command.as_str()).to_string();
+        let arguments = Value::from(args.clone()).to_string();
+        let params = params.map(|params| spliced(&params, &[("command", &program), ("args", &arguments)]));
+        (request, params)
     }
 
     /// Returns the callbacks that are delegated to an editor.

@@ -182,6 +182,8 @@ impl Callbacks {
     pub fn form_of(&self, journal: &Journal, request: &Call) -> Form {
         match self.responder(journal, request) {
             Responder::Daemon => self.command_form(),
+            // An editor receives a line as the program that runs it.
+            Responder::Editor(_) if self.command_form() == Form::Line => Form::Line,
             Responder::Editor(_) | Responder::Lost => Form::Unknown,
         }
     }

@@ -32,8 +32,8 @@ impl Callbacks {
             args,
             cwd,
         } = wanted;
-        let (command, args) = if args.is_empty() && self.command_form() == Form::Line {
-            ("/bin/sh".to_owned(), vec!["-c".to_owned(), command])
+        let (command, args) = if self.is_line(&args) {
+            of_line(command)
         } else {
             (command, args)
         };
@@ -62,6 +62,11 @@ impl Callbacks {
                 output_bytes,
             },
         );
+    }
+
+    /// Returns whether a terminal's command with these arguments is a shell line: for agents that are known to send those.
+    pub(super) fn is_line(&self, args: &[String]) -> bool {
+        args.is_empty() && self.quirks.shell_lines
     }
 
     /// Returns how a command without arguments runs on the host: as a shell line for agents that are known to send
@@ -278,4 +283,9 @@ pub(super) fn terminal_end(
         output_blob,
         truncated,
     }
+}
+
+/// Returns the program that runs a shell line, and its arguments.
+pub(super) fn of_line(line: String) -> (String, Vec<String>) {
+    ("/bin/sh".to_owned(), vec!["-c".to_owned(), line])
 }

@@ -3,7 +3,7 @@
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS};
 use acpd_model::{EventKind, Origin};
 use acpd_policy::Policy;
-use acpd_proto::thread::HostCall;
+use acpd_proto::thread::{Answer, HostCall};
 use serde_json::{Value, json};
 
 use super::lease::loads;
@@ -263,6 +263,36 @@ fn a_command_for_an_editor_is_judged_in_every_way_to_run_it() {
         calls(s, 8, ("terminal/create", r#""command":"git status""#));
         assert_eq!(asked(s, who).len(), 1);
         assert_eq!(s.scene.thread.live().requests.len(), 1);
+    });
+}
+
+/// An editor that starts programs could not start a line, so it receives the shell that runs it. The policy then knows what
+/// runs.
+#[test]
+fn a_known_shell_line_reaches_an_editor_as_a_program() {
+    play(|s| {
+        s.scene.quirks.shell_lines = true;
+        let policy = json!({ "allow": ["Bash(git *)"], "ask": ["Bash"] });
+        s.scene
+            .rule(Some(serde_json::from_value::<Policy>(policy).unwrap()));
+        let who = working(s);
+        calls(
+            s,
+            7,
+            ("terminal/create", r#""command":"git log | git \"x\"","n":1.10"#),
+        );
+        assert_eq!(asked(s, who).len(), 1, "nobody was asked");
+        let text = s.editors[who].texts.last().unwrap();
+        let params = format!(
+            r#"{{"sessionId":"{}","command":"/bin/sh","n":1.10,"args":["-c","git log | git \"x\""]}}"#,
+            s.session()
+        );
+        assert!(text.ends_with(&format!(r#""params":{params}}}"#)), "{text}");
+        answers(s, who, r#""result":{"terminalId":"t"}"#);
+        calls(s, 8, CREATE);
+        s.then(|scene| scene.decide(1, Answer::Accept { always: false }).unwrap());
+        let text = s.editors[who].texts.last().unwrap();
+        assert!(text.contains(r#""command":"make","args":["all"]"#), "{text}");
     });
 }
 
