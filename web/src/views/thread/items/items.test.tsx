@@ -284,7 +284,11 @@ const fill = (shown: Drawn, text: string) =>
     field.value = text;
     field.dispatchEvent(new Event("input"));
   });
-const submit = (shown: Drawn) => after(() => shown.one("form").dispatchEvent(new Event("submit", { cancelable: true })));
+const submit = async (shown: Drawn) => {
+  await after(() => shown.one("form").dispatchEvent(new Event("submit", { cancelable: true })));
+  await vi.waitFor(() => expect(shown.button("Enter").disabled).toBe(false));
+  await after(() => {});
+};
 
 test("a user types into a command that waits, and a secret is hidden and not a password of the page", async () => {
   const acts = terminals();
