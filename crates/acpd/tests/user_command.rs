@@ -263,7 +263,10 @@ fn has_asked(client: &mut Client) -> String {
 
 #[test]
 fn what_a_user_types_into_a_command_is_in_no_log() {
-    let daemon = Daemon::with("record = true\n");
+    let place = Place::new("");
+    let wire = place.data().join("wire").display().to_string();
+    let recording = r#"wire="$0"; exec "$@" --record-wire "$wire""#;
+    let daemon = Daemon::behind(place, &["sh", "-c", recording, &wire]);
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
     let (item, _) = runs(&mut client, &thread, ASKS);
@@ -288,7 +291,7 @@ fn what_a_user_types_into_a_command_is_in_no_log() {
             .contains("got 11")
     );
     let output = acpd(&daemon.place, &["type", &thread, "open-sesame"]);
-    assert_eq!(output.code, Some(4), "{}", output.stderr);
+    assert_eq!(output.code, Some(5), "{}", output.stderr);
     assert!(
         output
             .stderr
@@ -298,7 +301,7 @@ fn what_a_user_types_into_a_command_is_in_no_log() {
     );
 
     let data = daemon.place.data();
-    drop(daemon);
+    assert!(!files(std::path::Path::new(&wire)).is_empty(), "it records");
     let holders = files(&data).into_iter().filter(|file| {
         let content = std::fs::read(file).unwrap_or_default();
         content.windows(11).any(|part| part == b"open-sesame")

@@ -81,7 +81,7 @@ async fn running(client: &mut Client, id: &str) -> anyhow::Result<Value> {
     }
     match all.len() {
         0 => Err(Exit::NotFound.error(format!(
-            "no command of the last {TURNS} turns is running; name an older one with --terminal ID, as \"acpd show\" prints it"
+            "no command of the last {TURNS} turns is running; name the terminal of an older one with --terminal, as \"acpd show --json\" prints it"
         ))),
         1 => Ok(all.remove(0)),
         _ => {
