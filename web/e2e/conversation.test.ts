@@ -43,6 +43,31 @@ test("words stream in as Markdown, thoughts are folded, the end says why and how
   await accessible(page);
 });
 
+test("a command that asks for a password waits for it, and the user types it here", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  const asks = `python3 -c 'import getpass; print("got", len(getpass.getpass("secret? ")))'`;
+  await other.call("thread/command/run", { threadId: id, command: asks });
+  await page.getByText("Waiting for input.").waitFor();
+  await shoot(page, "input-desktop");
+  await accessible(page);
+  await page.setViewportSize(PHONE);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await shoot(page, "input-phone-dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const field = page.getByLabel("Hidden input for the command");
+  await field.fill("hush");
+  await field.press("Enter");
+  const output = async () => {
+    const { thread } = await other.call("thread/read", { threadId: id, includeTurns: true });
+    const item = thread.turns?.at(-1)?.items?.at(-1);
+    return item?.type === "terminalCommand" ? item.output : undefined;
+  };
+  await expect.poll(output).toBe("secret? \r\ngot 4\r\n");
+  await expect.poll(() => page.locator(".th-input").count()).toBe(0);
+}, 60_000);
+
 test("a live turn is followed only by who is at the end", async () => {
   const id = await startThread(stage, other, "stream n=40");
   await until(other, id, "idle");
