@@ -306,7 +306,8 @@ fn what_a_user_types_into_a_command_is_in_no_log() {
         let content = std::fs::read(file).unwrap_or_default();
         content.windows(11).any(|part| part == b"open-sesame")
     });
-    assert_eq!(holders.collect::<Vec<_>>(), [std::path::PathBuf::new(); 0]);
+    let holders: Vec<_> = holders.collect();
+    assert!(holders.is_empty(), "{holders:?}");
 }
 
 #[test]
