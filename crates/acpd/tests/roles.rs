@@ -21,6 +21,7 @@ const TABLE: &str = "
     app    agent/doctor                    operator
     app    agent/install                   owner
     app    agent/authenticate              owner
+    app    agent/authenticate/read         owner
     app    agent/authenticate/cancel       owner
     app    agent/logout                    owner
     app    agent/session/list              operator

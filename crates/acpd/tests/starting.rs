@@ -9,6 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use support::{
     Client, Daemon, Editor, Place, Running, acpd, built, copy_surroundings, outcome, outcome_with_input,
+    wait_until,
 };
 
 const HELLO: &str =
@@ -222,7 +223,7 @@ fn mcp_servers_of_editors_are_mended_or_refused_by_name() {
 }
 
 #[test]
-fn what_an_agent_prints_for_a_sign_in_reaches_the_user_who_can_give_it_up() {
+fn what_an_agent_prints_for_a_sign_in_reaches_the_owner_who_can_cancel_it() {
     let place = Place::without_sandbox("");
     place.configure(&place.agent("locked", &["--sign-in"], &[]));
     let daemon = Daemon::at(place);
@@ -237,16 +238,15 @@ fn what_an_agent_prints_for_a_sign_in_reaches_the_user_who_can_give_it_up() {
         "agent/authenticate",
         &json!({ "threadId": thread, "methodId": "browser" }),
     );
-    for said in [
+    let expected = json!([
         "Open https://login.example/device",
-        "and enter the code ABCD-EFGH:",
-    ] {
-        client.until(|message| {
-            message.method == "thread/notice"
-                && message.text("code") == "signInPrinted"
-                && message.text("message") == format!("for the sign-in, the agent says: {said}")
-        });
-    }
+        "and enter the code ABCD-EFGH:"
+    ]);
+    wait_until("the lines are there", || {
+        let read = client.call("agent/authenticate/read", &json!({ "threadId": thread }));
+        assert_eq!(read["inProgress"], true, "{read}");
+        read["lines"] == expected
+    });
     client.call("agent/authenticate/cancel", &json!({ "threadId": thread }));
     let error = client.answer(sign_in).expect_err("it was given up");
     assert_eq!(error["message"], "the sign-in was cancelled");

@@ -266,7 +266,7 @@ fn what_a_user_types_into_a_command_is_in_no_log() {
     let place = Place::new("");
     let wire = place.data().join("wire").display().to_string();
     let recording = r#"wire="$0"; exec "$@" --record-wire "$wire""#;
-    let daemon = Daemon::behind(place, &["sh", "-c", recording, &wire]);
+    let mut daemon = Daemon::behind(place, &["sh", "-c", recording, &wire]);
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
     let (item, _) = runs(&mut client, &thread, ASKS);
@@ -300,12 +300,20 @@ fn what_a_user_types_into_a_command_is_in_no_log() {
         output.stderr
     );
 
+    daemon.stop();
     let data = daemon.place.data();
-    assert!(!files(std::path::Path::new(&wire)).is_empty(), "it records");
-    let holders = files(&data).into_iter().filter(|file| {
+    let has = |file: &std::path::PathBuf, words: &[u8]| {
         let content = std::fs::read(file).unwrap_or_default();
-        content.windows(11).any(|part| part == b"open-sesame")
-    });
+        content.windows(words.len()).any(|part| part == words)
+    };
+    let recorded = files(std::path::Path::new(&wire));
+    let hides = |file| has(file, b"thread/terminal/write") && has(file, b"[redacted]");
+    assert!(
+        recorded.iter().any(hides),
+        "it records the request without the text"
+    );
+    assert!(!daemon.log().contains("open-sesame"));
+    let holders = files(&data).into_iter().filter(|file| has(file, b"open-sesame"));
     let holders: Vec<_> = holders.collect();
     assert!(holders.is_empty(), "{holders:?}");
 }

@@ -272,8 +272,8 @@ pub const LOG_GROUP_BYTES: usize = 4 << 20;
 pub const LOG_READS: usize = 64;
 /// Lines with addresses and codes that an agent may show a user during one sign-in.
 pub const SIGN_IN_LINES: usize = 16;
-/// Milliseconds between two looks at what an agent prints during a sign-in.
-pub const SIGN_IN_LOOK_MILLIS: u64 = 250;
+/// Interval for polling what an agent prints during a sign-in, in milliseconds.
+pub const SIGN_IN_POLL_MILLIS: u64 = 250;
 /// Last bytes of an agent's stderr that are kept to explain why it exited.
 pub const STDERR_TAIL_BYTES: usize = 8 << 10;
 /// Bytes of a malformed line that are kept in the log.

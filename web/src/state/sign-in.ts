@@ -14,13 +14,3 @@ export function signInWanted({ notices, turns }: ThreadState): number | undefine
 export function lastRefusal(notices: ThreadState["notices"]): Notice | undefined {
   return notices.findLast(({ notice }) => notice.code === "signInRequired")?.notice;
 }
-
-/** What acpd writes before a line that an agent prints for a sign-in. */
-const PRINTED = "for the sign-in, the agent says: ";
-
-/** Returns the lines that the agent has printed for a sign-in since it last refused to open a session. */
-export function printedLines(notices: ThreadState["notices"]): string[] {
-  const from = notices.findLastIndex(({ notice }) => notice.code === "signInRequired");
-  const since = notices.slice(from + 1).filter(({ notice }) => notice.code === "signInPrinted");
-  return [...new Set(since.map(({ notice: { message } }) => message.slice(message.startsWith(PRINTED) ? PRINTED.length : 0)))];
-}

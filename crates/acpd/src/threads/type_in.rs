@@ -1,5 +1,6 @@
 //! `acpd type`.
 
+use acpd_model::limits::TERMINAL_INPUT_BYTES;
 use serde_json::{Value, json};
 
 use crate::cli::TypeArgs;
@@ -36,8 +37,10 @@ pub async fn type_in(settings: &Settings, args: &TypeArgs) -> anyhow::Result<Exi
     } else {
         let is_shown = command["waiting"] == true && command["secret"] != true;
         let text = typed(args, &line, is_shown).await?;
-        let params = json!({ "threadId": id, "terminalId": terminal, "text": text });
-        client.request("thread/terminal/write", params).await?;
+        for part in parts(&text) {
+            let params = json!({ "threadId": id, "terminalId": terminal, "text": part });
+            client.request("thread/terminal/write", params).await?;
+        }
         format!("typed into {line}; follow it: acpd attach {}\n", short_id(&id))
     };
     if args.json {
@@ -46,6 +49,16 @@ pub async fn type_in(settings: &Settings, args: &TypeArgs) -> anyhow::Result<Exi
         print::out(&done);
     }
     Ok(Exit::Success)
+}
+
+/// Returns the text in parts that one request may have.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (part, left) = rest.split_at(rest.floor_char_boundary(TERMINAL_INPUT_BYTES));
+        rest = left;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 async fn typed(args: &TypeArgs, line: &str, is_shown: bool) -> anyhow::Result<String> {

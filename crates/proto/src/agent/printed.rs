@@ -4,45 +4,50 @@
 use acpd_model::limits::SIGN_IN_LINES;
 use acpd_model::text::shorten;
 
-use crate::wire::without_controls;
+use crate::wire::without_sequences;
 
 /// Characters of a line that are shown at most. Addresses have some hundred.
 const LINE_CHARS: usize = 2000;
+
+/// Maximum size of a line whose end is still to come, in bytes.
+const BEGUN_BYTES: usize = 4 * LINE_CHARS;
 
 /// Reads what an agent prints on stderr during a sign-in.
 #[derive(Debug, Default)]
 pub struct SignInOutput {
     /// The beginning of a line.
     begun: String,
-    /// The lines that were told.
-    told: Vec<String>,
+    /// The lines that were returned.
+    known: Vec<String>,
 }
 
 impl SignInOutput {
     /// Adds text. Returns the lines that a user needs, each once.
     pub fn push(&mut self, text: &str) -> Vec<String> {
         self.begun.push_str(text);
-        let Some(end) = self.begun.rfind('\n') else {
-            return Vec::new();
-        };
-        let rest = self.begun.split_off(end + 1);
+        let ended = self.begun.rfind(['\n', '\r']).map_or(0, |end| end + 1);
+        let rest = self.begun.split_off(ended);
         let whole = std::mem::replace(&mut self.begun, rest);
+        if self.begun.len() > BEGUN_BYTES {
+            self.begun.clear();
+        }
         self.needed(&whole)
     }
 
     /// Returns the line that has begun, if a user needs it: the agent has stopped in it, and waits.
     pub fn pause(&mut self) -> Vec<String> {
-        let begun = std::mem::take(&mut self.begun);
+        let begun = self.begun.clone();
         self.needed(&begun)
     }
 
     fn needed(&mut self, text: &str) -> Vec<String> {
-        let text = without_controls(text).into_owned();
         let mut needed = Vec::new();
-        for line in text.split(['\n', '\r']).map(str::trim) {
-            let is_known = self.told.iter().any(|told| told == line);
-            if is_needed(line) && !is_known && self.told.len() < SIGN_IN_LINES {
-                self.told.push(line.to_owned());
+        for line in text.split(['\n', '\r']) {
+            let line = without_sequences(line);
+            let line = line.trim();
+            let is_known = self.known.iter().any(|known| known == line);
+            if is_needed(line) && !is_known && self.known.len() < SIGN_IN_LINES {
+                self.known.push(line.to_owned());
                 needed.push(shorten(line, LINE_CHARS));
             }
         }
@@ -105,6 +110,22 @@ mod tests {
         assert_eq!(output.push("ple here: "), [""; 0]);
         assert_eq!(output.pause(), ["Paste the code from https://a.example here:"]);
         assert_eq!(output.pause(), [""; 0]);
+        // It had only paused.
+        assert_eq!(
+            output.push("now\n"),
+            ["Paste the code from https://a.example here: now"]
+        );
+    }
+
+    #[test]
+    fn a_spinner_and_colours_do_not_hide_an_address() {
+        let mut output = SignInOutput::default();
+        let frames: String = (0..9999).map(|n| format!("\r{} waiting", n % 8)).collect();
+        assert_eq!(output.push(&frames), [""; 0]);
+        let line = "\r{\"msg\": \"\u{1b}[1mhttps://a.example/device\u{1b}[0m\r";
+        assert_eq!(output.push(line), ["{\"msg\": \"https://a.example/device"]);
+        output.push(&"x".repeat(10 * BEGUN_BYTES));
+        assert!(output.begun.len() <= BEGUN_BYTES);
     }
 
     #[test]

@@ -82,6 +82,13 @@ pub enum Reply {
         /// The turn that contains the item: the running one, or one without a prompt.
         turn: TurnId,
     },
+    /// The sign-in in progress.
+    SignIn {
+        /// Whether there is one.
+        in_progress: bool,
+        /// The lines with addresses and codes that the agent has printed for it.
+        lines: Vec<String>,
+    },
     /// How well the agent remembers the turns that are left after a rollback.
     RolledBack(Fidelity),
     /// The policy's decision about a tool call.

@@ -67,8 +67,10 @@ pub enum Command {
         /// What to do.
         act: TerminalAct,
     },
-    /// Gives up a sign-in: its request fails, and the agent is stopped, because ACP cannot cancel it.
+    /// Cancels a sign-in: its request fails, and an agent that has the request is stopped, because ACP cannot cancel it.
     CancelSignIn,
+    /// Reads what the agent has printed for a sign-in; the reply is [`Reply::SignIn`](super::Reply::SignIn).
+    ReadSignIn,
     /// Changes something about the thread as a whole.
     Change(Change),
     /// Deletes the thread. The reply follows when all of its data is deleted.

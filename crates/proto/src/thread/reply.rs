@@ -28,6 +28,13 @@ pub enum Reply {
         /// The turn that contains the item.
         turn: TurnId,
     },
+    /// The sign-in in progress.
+    SignIn {
+        /// Whether there is one.
+        in_progress: bool,
+        /// The lines with addresses and codes that the agent has printed for it.
+        lines: Vec<String>,
+    },
     /// The point where another thread is forked.
     Fork(Box<ForkPoint>),
     /// How well the agent remembers the remaining turns after the last ones were dropped.

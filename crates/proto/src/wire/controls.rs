@@ -7,7 +7,7 @@ const ESC: u8 = 0x1b;
 
 /// Returns the text without control sequences, control characters and byte order marks. Inside of a JSON string, they become
 /// escapes.
-pub(crate) fn without_controls(text: &str) -> Cow<'_, str> {
+pub(super) fn without_controls(text: &str) -> Cow<'_, str> {
     if !text.contains(is_removed) {
         return Cow::Borrowed(text);
     }
@@ -52,6 +52,21 @@ pub(crate) fn without_controls(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Owned(out)
     }
+}
+
+/// Returns plain text without control sequences and control characters.
+pub(crate) fn without_sequences(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(next) = text[at..].chars().next() {
+        if is_removed(next) && next != '\t' {
+            at += sequence(&text.as_bytes()[at..]).unwrap_or(next.len_utf8());
+        } else {
+            out.push(next);
+            at += next.len_utf8();
+        }
+    }
+    out
 }
 
 /// Returns whether JSON does not permit a character between its tokens, and terminals do not show it.

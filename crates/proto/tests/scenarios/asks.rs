@@ -354,15 +354,51 @@ fn a_sign_in_can_be_given_up() {
 }
 
 #[test]
-fn what_the_agent_prints_for_a_sign_in_is_told() {
+fn what_the_agent_prints_for_a_sign_in_is_read_and_not_recorded() {
     check(|s| {
         s.create();
         s.answer("initialize", HELLO);
         s.refuse("session/new", -32000, "Authentication required");
-        s.handle(Input::Agent(AgentEvent::SignInPrinted(
-            "open https://a.example and enter ABCD-EFGH".into(),
-        )));
-        assert_eq!(s.notices(), ["signInRequired", "signInPrinted"]);
+        let sign_in = || {
+            Command::AgentRequest(AgentRequest::Authenticate {
+                method_id: "web".into(),
+                members: None,
+            })
+        };
+        let read = |s: &mut Scene| match s.ask(Command::ReadSignIn) {
+            Ok(Reply::SignIn { in_progress, lines }) => (in_progress, lines),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(read(s), (false, Vec::new()));
+        s.send(sign_in());
+        let line = "open https://a.example and enter ABCD-EFGH".to_owned();
+        s.handle(Input::Agent(AgentEvent::SignInPrinted(line.clone())));
+        assert_eq!(read(s), (true, vec![line]));
+        s.refuse("authenticate", -32000, "the code has expired");
+        assert!(!read(s).0);
+        // A new sign-in begins with new lines.
+        s.send(sign_in());
+        assert_eq!(read(s), (true, Vec::new()));
+        assert_eq!(s.notices(), ["signInRequired"]);
+        assert!(!serde_json::to_string(&s.log).unwrap().contains("ABCD-EFGH"));
+    });
+}
+
+#[test]
+fn a_sign_in_that_waits_for_the_agent_can_be_cancelled() {
+    check(|s| {
+        s.create();
+        let call = s.send(Command::AgentRequest(AgentRequest::Authenticate {
+            method_id: "web".into(),
+            members: None,
+        }));
+        assert_eq!(s.ask(Command::CancelSignIn), Ok(Reply::Done));
+        assert!(s.replies[&call].is_err());
+        assert_eq!(s.stops, 0, "the agent has nothing to do with it");
+        s.answer("initialize", HELLO);
+        s.answer("session/new", OPTIONS);
+        s.prompt("hello");
+        s.stops_with("end_turn");
     });
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acpd_host::{Program, StderrTail};
 use acpd_model::limits::{
-    AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SIGN_IN_LOOK_MILLIS, SMALL_CALL_BYTES,
+    AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SIGN_IN_POLL_MILLIS, SMALL_CALL_BYTES,
 };
 use acpd_model::{ErrorCode, Failure, ThreadId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, SignInOutput, Start};
@@ -269,15 +269,15 @@ fn launch(launcher: &Launcher, program: &Program, start: Start, slot: ProcessSlo
 
 /// What an agent prints while a user signs in.
 struct SignIn {
-    /// When to look next.
-    look_at: tokio::time::Instant,
-    /// The position in stderr up to which it was looked at.
+    /// When to poll next.
+    next_poll: tokio::time::Instant,
+    /// The position in stderr up to which it was read.
     seen: u64,
     output: SignInOutput,
 }
 
-/// How often to look at it.
-const SIGN_IN_LOOK: Duration = Duration::from_millis(SIGN_IN_LOOK_MILLIS);
+/// How often to poll it.
+const SIGN_IN_POLL: Duration = Duration::from_millis(SIGN_IN_POLL_MILLIS);
 
 struct Actor {
     connection: AgentConnection,
@@ -315,7 +315,7 @@ impl Actor {
         let mut leaderless = Leaderless::new(&mut *process);
         while open {
             let deadline = self.connection.poll_timeout().map(|at| self.clock.instant(at));
-            let look = self.sign_in.as_ref().map(|sign_in| sign_in.look_at);
+            let look = self.sign_in.as_ref().map(|sign_in| sign_in.next_poll);
             let deadline = deadline.into_iter().chain(look).min();
             // While the thread is behind, the actor reads nothing more from the agent. This slows the agent down.
             let has_room = self.stdin.has_room();
@@ -326,7 +326,7 @@ impl Actor {
                 () = leaderless.silent() => break,
                 () = sleep_until(deadline) => {
                     self.connection.handle_timeout(self.clock.now());
-                    self.look_at_stderr();
+                    self.poll_stderr();
                 }
                 written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
                     stalled = Some(stall);
@@ -372,18 +372,23 @@ impl Actor {
         }
     }
 
-    /// Tells the thread what the agent has printed for a user who signs in.
-    fn look_at_stderr(&mut self) {
+    /// Passes on what the agent has printed for a user who signs in.
+    fn poll_stderr(&mut self) {
         let Some(sign_in) = &mut self.sign_in else {
             return;
         };
-        sign_in.look_at = tokio::time::Instant::now() + SIGN_IN_LOOK;
+        let now = tokio::time::Instant::now();
         let lines = match self.stderr.since(sign_in.seen) {
             Some((text, seen)) => {
                 sign_in.seen = seen;
+                sign_in.next_poll = now + SIGN_IN_POLL;
                 sign_in.output.push(&text)
             }
-            None => sign_in.output.pause(),
+            None if now < sign_in.next_poll => return,
+            None => {
+                sign_in.next_poll = now + SIGN_IN_POLL;
+                sign_in.output.pause()
+            }
         };
         self.events
             .extend(lines.into_iter().map(AgentEvent::SignInPrinted));
@@ -393,13 +398,13 @@ impl Actor {
         if self.connection.is_signing_in() {
             self.sign_in.get_or_insert_with(|| {
                 Box::new(SignIn {
-                    look_at: tokio::time::Instant::now() + SIGN_IN_LOOK,
+                    next_poll: tokio::time::Instant::now() + SIGN_IN_POLL,
                     seen: self.stderr.written(),
                     output: SignInOutput::default(),
                 })
             });
         } else if self.sign_in.is_some() {
-            self.look_at_stderr();
+            self.poll_stderr();
             self.sign_in = None;
         }
         self.stdin.add(self.connection.take_writes());

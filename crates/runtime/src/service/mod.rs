@@ -262,6 +262,7 @@ impl Service {
                 self.command(by, thread, Command::RunCommand { line }).await
             }
             Request::CancelSignIn { thread } => self.command(by, thread, Command::CancelSignIn).await,
+            Request::ReadSignIn { thread } => self.command(by, thread, Command::ReadSignIn).await,
             Request::UseTerminal {
                 thread,
                 terminal_id,
@@ -334,6 +335,7 @@ fn reply(reply: thread::Reply) -> Result<Reply, Failure> {
         thread::Reply::Turn(turn) => Reply::Turn(turn),
         thread::Reply::Steered { turn, delivery } => Reply::Steered { turn, delivery },
         thread::Reply::CommandStarted { item, turn } => Reply::CommandStarted { item, turn },
+        thread::Reply::SignIn { in_progress, lines } => Reply::SignIn { in_progress, lines },
         thread::Reply::RolledBack(fidelity) => Reply::RolledBack(fidelity),
         thread::Reply::Explained(explanation) => Reply::Explained(explanation),
         thread::Reply::Remembered(rules) => Reply::Remembered(rules),

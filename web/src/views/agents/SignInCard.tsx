@@ -7,9 +7,9 @@ import { lookForAgents, noteSignIn, titleOfAgent } from "../../app/agents.ts";
 import { announce } from "../../app/live-region.ts";
 import { client, sentence, standing } from "../../connection/connection.ts";
 import { contentText, objects, text } from "../../state/acp.ts";
-import { printedLines } from "../../state/sign-in.ts";
 import type { FoldedTurn } from "../../state/thread.ts";
 import { visible, visibleLine } from "../../text/bidi-guard.ts";
+import { type Destination, destination } from "../../text/safe-url.ts";
 import { CopyButton } from "../thread/content/CopyButton.tsx";
 import { promptOf } from "../thread/items/Retry.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
@@ -36,7 +36,7 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
   const isOwner = who.name === "in" && who.session.role === "owner";
   const failed = thread.turns.findLast(({ id, status }) => id != null && status === "failed");
   const ready = done || isSignedIn;
-  const printed = printedLines(thread.notices);
+  const { inProgress, lines } = useSignIn(thread.threadId, isOwner && !ready, busy !== undefined && busy !== "again");
   const check = useCheck(agentType);
 
   useEffect(() => {
@@ -89,16 +89,15 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
           </ul>
         </>
       )}
-      {busy !== undefined && busy !== "again" && (
+      {inProgress && (
+        <p class="hint" role="status">
+          {lines.length === 0 ? "Signing in. The agent may have opened a page on the daemon’s host." : "Signing in. The agent printed:"}
+        </p>
+      )}
+      {inProgress && (
         <>
-          <p class="hint" role="status">
-            {printed.length === 0 ? "Signing in. The agent may have opened a page on the daemon’s host." : "Signing in. The agent says:"}
-          </p>
-          {printed.map((line) => (
-            <p key={line} class="sign-in-printed">
-              <Linked text={line} />
-              <CopyButton text={line} what="line" />
-            </p>
+          {lines.map((line) => (
+            <Printed key={line} line={line} />
           ))}
           <p class="sign-in-acts">
             <button type="button" class="button" onClick={() => void cancel()}>
@@ -130,21 +129,59 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
   );
 }
 
-/** A line of the agent, whose addresses are links. */
-function Linked({ text: line }: { text: string }) {
+/** How often to ask what the agent has printed, in milliseconds. */
+const POLL = 1000;
+
+/** Returns whether a sign-in is in progress, of this page or another one, and what the agent has printed for it. */
+function useSignIn(threadId: string, asks: boolean, busy: boolean): { inProgress: boolean; lines: readonly string[] } {
+  const [found, setFound] = useState<{ inProgress: boolean; lines: readonly string[] }>({ inProgress: false, lines: [] });
+  useEffect(() => {
+    if (!asks) return undefined;
+    let over = false;
+    const ask = () =>
+      client.peek()?.call("agent/authenticate/read", { threadId }).then(
+        (read) => over || setFound(read),
+        // Asked again soon, and the sign-in itself reports what is wrong.
+        () => {},
+      );
+    void ask();
+    const timer = setInterval(ask, POLL);
+    return () => {
+      over = true;
+      clearInterval(timer);
+    };
+  }, [threadId, asks, busy]);
+  return busy && !found.inProgress ? { inProgress: true, lines: [] } : found;
+}
+
+/** A line of the agent. Each of its addresses says where it leads. */
+function Printed({ line }: { line: string }) {
+  const goals = addresses(line);
   return (
-    <span>
-      {line.split(/(https?:\/\/[^\s"'<>]+)/).map((part, at) =>
-        at % 2 === 0 ? (
-          visibleLine(part)
-        ) : (
-          <a key={at} href={part} target="_blank" rel="noreferrer noopener">
-            {visibleLine(part)}
+    <div class="sign-in-printed">
+      <p>
+        <span>{visibleLine(line)}</span>
+        <CopyButton text={goals.length === 1 ? goals[0]!.href : visibleLine(line)} what={goals.length === 1 ? "address" : "line"} />
+      </p>
+      {goals.map((goal) => (
+        <p key={goal.href}>
+          <a class="button" href={goal.href} target="_blank" rel="noreferrer noopener">
+            Open {visibleLine(goal.host)}
           </a>
-        ),
-      )}
-    </span>
+          {goal.insecure && <span class="th-warning">The connection to this page is not encrypted.</span>}
+          {goal.disguise !== undefined && (
+            <span class="th-warning">“{visibleLine(goal.disguise)}” in this address is a user name, not where it leads.</span>
+          )}
+        </p>
+      ))}
+    </div>
   );
+}
+
+/** Returns the web addresses in a line, without the punctuation around them. */
+function addresses(line: string): Destination[] {
+  const found = line.match(/https?:\/\/[^\s"'<>`]+/g) ?? [];
+  return found.flatMap((address) => destination(address.replace(/[.,;:!?)\]}]+$/, "")) ?? []);
 }
 
 async function sendAgain(turn: FoldedTurn | undefined, actions: SignInCardProps["actions"]): Promise<void> {

@@ -117,22 +117,36 @@ test("each way to sign in says what to do, and after it the prompt is sent again
   expect(send).toHaveBeenCalledWith("Hi", [], "queue");
 });
 
-test("what the agent prints for a sign-in is shown with its address, and the sign-in can be given up", async () => {
+test("what the agent prints for a sign-in says where it leads, and the sign-in can be cancelled", async () => {
   answers["agent/doctor"] = () => ({ hello: { protocolVersion: 1, authMethods: [{ id: "oauth", name: "Browser" }] } });
   answers["agent/authenticate"] = () => new Promise(() => {});
   answers["agent/authenticate/cancel"] = () => ({});
-  const said = "for the sign-in, the agent says: Open https://a.example/x?y=1 and enter ABCD-EFGH";
-  const before = thread(90);
-  const notices = [...before.notices, { notice: { code: "signInPrinted", message: said } }] as ThreadState["notices"];
-  const view = drawn(<SignInCard thread={{ ...before, notices }} actions={{} as never} isSignedIn={false} />);
+  let lines: string[] = [];
+  let inProgress = false;
+  answers["agent/authenticate/read"] = () => ({ inProgress, lines });
+  const view = drawn(<SignInCard thread={thread(90)} actions={{} as never} isSignedIn={false} />);
   await after(async () => {});
   expect(view.all(".sign-in-printed")).toEqual([]);
+  [inProgress, lines] = [true, ["(Open https://a.example/x?y=1). Code: ABCD-EFGH", "https://github.com@evil.example/device"]];
   await after(() => view.button("Sign in to Goose with Browser").click());
-  expect(view.one(".sign-in-printed span").textContent).toBe("Open https://a.example/x?y=1 and enter ABCD-EFGH");
-  const link = view.one<HTMLAnchorElement>(".sign-in-printed a");
-  expect([link.href, link.rel]).toEqual(["https://a.example/x?y=1", "noreferrer noopener"]);
+  await vi.waitFor(() => expect(view.all(".sign-in-printed")).toHaveLength(2));
+  expect(view.one(".sign-in-printed span").textContent).toBe("(Open https://a.example/x?y=1). Code: ABCD-EFGH");
+  const links = view.all(".sign-in-printed a") as HTMLAnchorElement[];
+  expect(links.map(({ href, rel, textContent }) => [href, rel, textContent])).toEqual([
+    ["https://a.example/x?y=1", "noreferrer noopener", "Open a.example"],
+    ["https://github.com@evil.example/device", "noreferrer noopener", "Open evil.example"],
+  ]);
+  expect(view.one(".sign-in-printed .th-warning").textContent).toContain("is a user name, not where it leads");
   await after(() => view.button("Cancel").click());
   expect(calls("agent/authenticate/cancel")).toEqual([["agent/authenticate/cancel", { threadId: "t" }]]);
+});
+
+test("a sign-in that was begun elsewhere is shown, and can be cancelled", async () => {
+  answers["agent/doctor"] = () => ({ hello: { protocolVersion: 1, authMethods: [] } });
+  answers["agent/authenticate/read"] = () => ({ inProgress: true, lines: ["https://a.example/device"] });
+  const view = drawn(<SignInCard thread={thread(90)} actions={{} as never} isSignedIn={false} />);
+  await vi.waitFor(() => expect(view.all(".sign-in-printed")).toHaveLength(1));
+  expect(view.button("Cancel").disabled).toBe(false);
 });
 
 test("only the owner signs in here; others see the command", async () => {

@@ -18,9 +18,9 @@ use super::thread_params::{
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
     FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested, PoliciesRead, PolicyExplained,
-    RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed, TextsFound, ThreadForkedResult,
-    ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnDiffRead, TurnStartedResult, TurnSteered,
-    Unsubscribed,
+    RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed, SignInRead, TextsFound,
+    ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnDiffRead,
+    TurnStartedResult, TurnSteered, Unsubscribed,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
@@ -353,8 +353,14 @@ methods! {
             Ok(ask_agent(thread, AgentRequest::Authenticate { method_id, members }))
         };
 
-    /// Gives up a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns
-    /// `conflict` if there is none, or while a turn runs.
+    /// Returns the addresses and codes that the agent has printed on stderr for the sign-in in progress, or the last one. They
+    /// are not stored, and only the owner gets them: whoever opens such an address first may sign the agent in to an
+    /// account of their own.
+    "agent/authenticate/read" SignIn(On<NoParams>) -> SignInRead,
+        |On { thread, .. }| Ok(Request::ReadSignIn { thread });
+
+    /// Cancels a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns
+    /// `conflict` if there is none, or while a turn or command runs.
     "agent/authenticate/cancel" SignIn(On<NoParams>) -> Nothing,
         |On { thread, .. }| Ok(Request::CancelSignIn { thread });
 

@@ -68,7 +68,7 @@ pub enum RequestKind {
     ChangeQueue,
     Answer,
     AskAgent,
-    /// [`Request::AskAgent`] to sign in or out, and [`Request::CancelSignIn`].
+    /// [`Request::AskAgent`] to sign in or out, [`Request::CancelSignIn`] and [`Request::ReadSignIn`].
     SignIn,
     /// [`Request::AskAgent`] to set or disable a provider.
     ChangeProvider,
@@ -214,7 +214,7 @@ impl Request {
             Self::SteerTurn { .. } => RequestKind::SteerTurn,
             Self::RunCommand { .. } => RequestKind::RunCommand,
             Self::UseTerminal { .. } => RequestKind::UseTerminal,
-            Self::CancelSignIn { .. } => RequestKind::SignIn,
+            Self::CancelSignIn { .. } | Self::ReadSignIn { .. } => RequestKind::SignIn,
             Self::Interrupt { .. } => RequestKind::Interrupt,
             Self::ChangeQueue { .. } => RequestKind::ChangeQueue,
             Self::Answer { .. } => RequestKind::Answer,
@@ -272,6 +272,7 @@ impl Request {
             | Self::RunCommand { thread, .. }
             | Self::UseTerminal { thread, .. }
             | Self::CancelSignIn { thread }
+            | Self::ReadSignIn { thread }
             | Self::Interrupt { thread, .. }
             | Self::ChangeQueue { thread, .. }
             | Self::NotifyAgent { thread, .. } => Some(*thread),

@@ -191,7 +191,12 @@ pub enum Request {
         /// The line, for `/bin/sh`.
         line: String,
     },
-    /// Gives up a sign-in to the agent of a thread.
+    /// Reads what the agent of a thread has printed for a sign-in.
+    ReadSignIn {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// Cancels a sign-in to the agent of a thread.
     CancelSignIn {
         /// The thread.
         thread: ThreadId,

@@ -35,10 +35,7 @@ impl Thread {
                 self.session.resume_failed(&mut self.journal, how, &error, late);
             }
             AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
-            AgentEvent::SignInPrinted(line) => {
-                let message = format!("for the sign-in, the agent says: {line}");
-                self.journal.notice(Level::Warning, "signInPrinted", &message);
-            }
+            AgentEvent::SignInPrinted(line) => self.session.sign_in_printed(line),
             AgentEvent::Answered { ask, result } => {
                 let continued = self.session.answered(&mut self.journal, ask, result);
                 if let Some(continued) = continued {
@@ -236,21 +233,25 @@ impl Thread {
 }
 
 impl Thread {
-    /// Gives up a sign-in. ACP cannot cancel it, so the agent is stopped.
+    /// Cancels a sign-in. ACP cannot do that, so an agent that has the request is stopped.
     pub(super) fn cancel_sign_in(&mut self) -> Result<Reply, Failure> {
-        if !self.session.signs_in() {
+        let (pending, sent) = (self.session.has_sign_in(), self.session.signs_in());
+        if !pending {
             return Err(Failure::new(
                 ErrorCode::Conflict,
                 "no sign-in to the agent is in progress",
             ));
         }
-        if self.live().turn.is_some() {
-            let message = "a turn is running, which the end of the sign-in would end: interrupt it first";
+        if sent && self.live().turn.is_some() {
+            let message =
+                "a turn or command is running, which the end of the sign-in would end: interrupt it first";
             return Err(Failure::new(ErrorCode::Conflict, message));
         }
         let failure = Failure::new(ErrorCode::Conflict, "the sign-in was cancelled");
         let continued = self.session.refuse_sign_in(&mut self.journal, &failure);
-        self.stop_agent();
+        if sent {
+            self.stop_agent();
+        }
         if let Some(continued) = continued {
             self.go_on(continued);
         }

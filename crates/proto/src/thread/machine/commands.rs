@@ -68,6 +68,7 @@ impl Thread {
                     .use_terminal(&mut self.journal, call, by, terminal_id, act);
             }
             Command::CancelSignIn => self.cancel_sign_in(),
+            Command::ReadSignIn => Ok(self.session.sign_in()),
             Command::Change(change) => self.change(by, change),
             Command::Delete => return self.delete(call, by),
             Command::DeleteUnused(last) => return self.delete_unused(call, by, last),

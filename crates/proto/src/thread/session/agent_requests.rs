@@ -112,7 +112,11 @@ impl Session {
             then,
         };
         // `authenticate` must reach the process that waits for it, so it must not start another one.
-        let starts = self.agent != AgentState::SigningIn || !pending.signs_in();
+        let signs_in = pending.signs_in();
+        let starts = self.agent != AgentState::SigningIn || !signs_in;
+        if signs_in {
+            self.sign_in_lines = Vec::new();
+        }
         self.requests.insert(call, pending);
         starts
     }
@@ -278,6 +282,24 @@ impl Session {
     /// Rejects requests that need a signed-in user. Returns one that has a continuation; call it again then.
     pub fn refuse_unsigned(&mut self, journal: &mut Journal, failure: &Failure) -> Option<Continued> {
         self.refuse_some(journal, failure, |pending| !pending.signs_in())
+    }
+
+    /// Notes what the agent has printed for a sign-in.
+    pub fn sign_in_printed(&mut self, line: String) {
+        self.sign_in_lines.push(line);
+    }
+
+    /// Returns the sign-in in progress, or what was printed for the last one.
+    pub fn sign_in(&self) -> Reply {
+        Reply::SignIn {
+            in_progress: self.has_sign_in(),
+            lines: self.sign_in_lines.clone(),
+        }
+    }
+
+    /// Returns whether a sign-in was requested and has no answer.
+    pub fn has_sign_in(&self) -> bool {
+        self.requests.values().any(PendingAgentRequest::signs_in)
     }
 
     /// Rejects the sign-ins in progress. Returns one that has a continuation; call it again then.

@@ -86,6 +86,8 @@ pub(super) struct Session {
     watchdog: Watchdog,
     /// Why prompts fail, if the process refuses the mode that a user chose.
     mode_refused: Option<String>,
+    /// What the agent has printed for the last sign-in.
+    sign_in_lines: Vec<String>,
 }
 
 impl Session {

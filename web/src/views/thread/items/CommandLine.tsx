@@ -69,7 +69,7 @@ export function CommandOutput({ item }: { item: Item & TerminalCommand }) {
         live={item.outcome == null}
         label={`Output of ${visibleLine(commandLine(item))}`}
       />
-      {item.outcome == null && <TerminalInput item={item} />}
+      <TerminalInput item={item} />
     </>
   );
 }

@@ -18,8 +18,8 @@ const LINE_BYTES = 4095;
 const INTERRUPT = "\u0003";
 const END_OF_INPUT = "\u0004";
 
-/** What was typed and not sent, by item: the form may scroll out of the page. */
-const drafts = new Map<string, string>();
+/** What was typed and not sent, by item, and whether it is hidden: the form may scroll out of the page. */
+const drafts = new Map<string, { text: string; hidden: boolean }>();
 
 /** The waits that were announced, by item. */
 const announced = new Set<string>();
@@ -101,8 +101,9 @@ interface TypeFormProps {
 function TypeForm({ itemId, secret, focus, disabled, send }: TypeFormProps) {
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
-  const [typed, setTyped] = useState(drafts.get(itemId) ?? "");
-  const [hidden, setHidden] = useState(secret);
+  const draft = drafts.get(itemId);
+  const [typed, setTyped] = useState(draft?.text ?? "");
+  const [hidden, setHidden] = useState(secret || draft?.hidden === true);
   const [busy, setBusy] = useState(false);
   useEffect(() => {
     if (focus) field.current?.focus();
@@ -111,10 +112,11 @@ function TypeForm({ itemId, secret, focus, disabled, send }: TypeFormProps) {
   useEffect(() => {
     if (secret || typed === "") setHidden(secret);
   }, [secret]);
-  const change = (text: string) => {
-    drafts.set(itemId, text);
-    setTyped(text);
-  };
+  const change = (text: string) => setTyped(text);
+  useEffect(() => {
+    if (typed === "") drafts.delete(itemId);
+    else drafts.set(itemId, { text: typed, hidden });
+  }, [typed, hidden]);
   const press = async (text: string) => {
     setBusy(true);
     const sent = await send(text);

@@ -322,7 +322,11 @@ test("what is being typed stays, hidden too, when the command writes or the conn
   expect([field().value, shown.button("Enter").disabled]).toEqual(["hus", true]);
   // Scrolled away and back.
   const again = drawn(command({ output: "secret? \nlate" }));
-  expect(again.one<HTMLInputElement>(".th-input input").value).toBe("hus");
+  const back = again.one<HTMLInputElement>(".th-input input");
+  expect([back.value, back.classList.contains("th-input-hidden")]).toEqual(["hus", true]);
+  again.draw(command({ output: "secret? \nlate", outcome: "completed", exitCode: 0 }));
+  expect(again.all(".th-input")).toEqual([]);
+  expect(drawn(command({ output: "", waiting: true })).one<HTMLInputElement>(".th-input input").value).toBe("");
 });
 
 test("what was not sent stays, and a long line goes in parts", async () => {

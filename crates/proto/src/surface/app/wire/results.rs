@@ -68,6 +68,7 @@ from_reply! {
     Unsubscribed: Reply::Closed { was_open } => {
         Self::new(Plain(if *was_open { "unsubscribed" } else { "notSubscribed" }))
     };
+    SignInRead<'a>: Reply::SignIn { in_progress, lines } => Self::new(*in_progress, lines);
     RolledBack: Reply::RolledBack(fidelity) => Self::new(*fidelity);
     TurnStartedResult<'a>: Reply::Turn(turn) => Self::new(Turn::started(turn));
     CommandStarted: Reply::CommandStarted { item, turn } => Self::new(*item, *turn);
@@ -183,6 +184,14 @@ wire! {
     struct Unsubscribed {
         /// `unsubscribed` or `notSubscribed`.
         status: Plain<'static>,
+    }
+
+    /// The sign-in to the agent.
+    struct SignInRead<'a> {
+        /// Whether one is in progress.
+        in_progress: bool,
+        /// The lines with addresses and codes that the agent has printed for the last one.
+        lines: &'a [String],
     }
 
     /// The command that was started.
