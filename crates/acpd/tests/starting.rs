@@ -225,7 +225,7 @@ fn mcp_servers_of_editors_are_mended_or_refused_by_name() {
 #[test]
 fn what_an_agent_prints_for_a_sign_in_reaches_the_owner_who_can_cancel_it() {
     let place = Place::without_sandbox("");
-    place.configure(&place.agent("locked", &["--sign-in"], &[]));
+    place.configure(&place.agent("locked", &["--sign-in", "--sign-in-by-browser"], &[]));
     let daemon = Daemon::at(place);
     let mut client = Client::new(&daemon);
     let start = json!({ "agentType": "locked", "cwd": daemon.place.work() });

@@ -31,9 +31,10 @@ pub struct Flags {
     pub fork: bool,
     /// Whether the agent supports `session/delete`.
     pub delete: bool,
-    /// Whether `session/new` requires `authenticate` with the method `key`; enables `logout`. The method `browser` prints an
-    /// address and a code, and never ends.
+    /// Whether `session/new` requires `authenticate` with the method `key`; enables `logout`.
     pub sign_in: bool,
+    /// Whether there is also the method `browser`, which prints an address and a code, and never ends.
+    pub sign_in_by_browser: bool,
     /// Whether the agent sends an update before the response to `session/new`.
     pub early: bool,
     /// Whether the process keeps running after its stdin is closed.
@@ -67,6 +68,7 @@ impl Default for Flags {
             fork: false,
             delete: false,
             sign_in: false,
+            sign_in_by_browser: false,
             early: false,
             linger: false,
             pace: 30,
@@ -92,6 +94,8 @@ Flags:
   --delete         declare and serve session/delete
   --sign-in        declare the auth method \"key\" and logout; make no session without a sign-in, which
                    --state DIR keeps for other processes
+  --sign-in-by-browser
+                   declare the auth method \"browser\" too, which prints an address and a code and never ends
   --early          send an update before the answer to session/new
   --linger         do not exit when stdin closes
   --pace MS        pause between the chunks of the demo turn (default: 30)
@@ -139,6 +143,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
             "--fork" => flags.fork = true,
             "--delete" => flags.delete = true,
             "--sign-in" => flags.sign_in = true,
+            "--sign-in-by-browser" => flags.sign_in_by_browser = true,
             "--early" => flags.early = true,
             "--linger" => flags.linger = true,
             "--name" => flags.name = value()?,

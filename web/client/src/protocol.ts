@@ -56,6 +56,12 @@ export interface AgentAuthenticateParams {
   threadId?: string;
 }
 
+/** No params. */
+export interface AgentAuthenticateReadParams {
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+}
+
 /** An agent session that was opened. */
 export interface AgentBound {
   how: Binding;
@@ -1369,6 +1375,14 @@ export interface SharesListed {
   data: ThreadShare[];
 }
 
+/** The sign-in to the agent. */
+export interface SignInRead {
+  /** Whether one is in progress. */
+  inProgress: boolean;
+  /** The lines with addresses and codes that the agent has printed for the last one. */
+  lines: string[];
+}
+
 /** A piece of a snippet. */
 export interface SnippetPiece {
   /** Whether the piece matches the query. */
@@ -2383,8 +2397,10 @@ export type Words = string | AcpObject[];
 export interface Methods {
   /** Signs in to the agent. Returns once signed in; times out after 10 minutes. */
   "agent/authenticate": { params: AgentAuthenticateParams; result: Nothing };
-  /** Gives up a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns `conflict` if there is none, or while a turn runs. */
+  /** Cancels a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns `conflict` if there is none, or while a turn or command runs. */
   "agent/authenticate/cancel": { params: AgentAuthenticateCancelParams; result: Nothing };
+  /** Returns the addresses and codes that the agent has printed on stderr for the sign-in in progress, or the last one. They are not stored, and only the owner gets them: whoever opens such an address first may sign the agent in to an account of their own. */
+  "agent/authenticate/read": { params: AgentAuthenticateReadParams; result: SignInRead };
   /** Starts the agent, sends `initialize`, and stops it. Creates no thread and no session. Returns the findings even if the agent fails. Times out after `agent_start_secs`. */
   "agent/doctor": { params: AgentDoctorParams; result: AgentExamined };
   /** Installs the agent, or its newest version, into the data directory. Returns once it is installed, which can take minutes. The installation continues without the connection, a second request waits for the same one, and `agent/list` shows its progress. Needs npm, uv or python3 on the daemon's host for agents that are packages. */

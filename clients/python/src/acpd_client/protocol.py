@@ -90,6 +90,13 @@ class AgentAuthenticateParams(TypedDict):
     """Id of the thread."""
 
 
+class AgentAuthenticateReadParams(TypedDict):
+    """No params."""
+
+    threadId: str
+    """Id of the thread."""
+
+
 class _AgentBound(TypedDict):
     how: Binding
     sessionId: str
@@ -1848,6 +1855,15 @@ class SharesListed(TypedDict):
     data: list[ThreadShare]
 
 
+class SignInRead(TypedDict):
+    """The sign-in to the agent."""
+
+    inProgress: bool
+    """Whether one is in progress."""
+    lines: list[str]
+    """The lines with addresses and codes that the agent has printed for the last one."""
+
+
 class SnippetPiece(TypedDict):
     """A piece of a snippet."""
 
@@ -3487,7 +3503,13 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["agent/authenticate/cancel"], params: AgentAuthenticateCancelParams, *, timeout: float | None = None
     ) -> Nothing:
-        """Gives up a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns `conflict` if there is none, or while a turn runs."""
+        """Cancels a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns `conflict` if there is none, or while a turn or command runs."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/authenticate/read"], params: AgentAuthenticateReadParams, *, timeout: float | None = None
+    ) -> SignInRead:
+        """Returns the addresses and codes that the agent has printed on stderr for the sign-in in progress, or the last one. They are not stored, and only the owner gets them: whoever opens such an address first may sign the agent in to an account of their own."""
 
     @overload
     async def call(

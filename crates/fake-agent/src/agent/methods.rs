@@ -126,8 +126,13 @@ impl Agent {
             "authMethods": [],
         });
         if self.flags.sign_in {
-            hello["authMethods"] =
-                json!([{ "id": "key", "name": "API key" }, { "id": "browser", "name": "Browser" }]);
+            hello["authMethods"] = json!([{ "id": "key", "name": "API key" }]);
+            if self.flags.sign_in_by_browser {
+                let methods = hello["authMethods"].as_array_mut();
+                methods
+                    .into_iter()
+                    .for_each(|all| all.push(json!({ "id": "browser", "name": "Browser" })));
+            }
             hello["agentCapabilities"]["auth"] = json!({ "logout": {} });
         }
         if self.flags.steer {
@@ -139,7 +144,7 @@ impl Agent {
     fn authenticate(&mut self, params: &Value) -> Answer {
         let method = text(params, "methodId")?;
         if self.flags.sign_in {
-            if method == "browser" {
+            if method == "browser" && self.flags.sign_in_by_browser {
                 eprint!(
                     "\u{1b}[1mOpen https://login.example/device\u{1b}[0m\nand enter the code ABCD-EFGH: "
                 );

@@ -15,7 +15,7 @@ import { Output } from "../content/Output.tsx";
 import { Path } from "../content/Path.tsx";
 import { Status, type Tone } from "../content/Status.tsx";
 import { DecisionChip } from "./DecisionChip.tsx";
-import { TerminalInput } from "./TerminalInput.tsx";
+import { drafts, TerminalInput } from "./typing.ts";
 
 export function CommandLine({ item, decision }: { item: Item & TerminalCommand; decision?: Resolved | undefined }) {
   const line = commandLine(item);
@@ -54,7 +54,10 @@ export function CommandLine({ item, decision }: { item: Item & TerminalCommand; 
 
 /** The content of a command's line. */
 export function CommandOutput({ item }: { item: Item & TerminalCommand }) {
-  const { cwd } = useThread();
+  const { cwd, terminals } = useThread();
+  useEffect(() => {
+    if (item.outcome != null) drafts.delete(item.itemId);
+  }, [item.outcome]);
   return (
     <>
       {item.cwd != null && item.cwd !== cwd && (
@@ -69,7 +72,7 @@ export function CommandOutput({ item }: { item: Item & TerminalCommand }) {
         live={item.outcome == null}
         label={`Output of ${visibleLine(commandLine(item))}`}
       />
-      <TerminalInput item={item} />
+      {item.outcome == null && terminals !== undefined && <TerminalInput item={item} line={commandLine(item)} />}
     </>
   );
 }

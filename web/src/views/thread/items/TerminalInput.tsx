@@ -1,13 +1,12 @@
 // What a user can do to a running command: type into its terminal, and end it.
 
-import type { Item, TerminalCommand } from "@acpd/client";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { announce } from "../../../app/live-region.ts";
 import { sentence } from "../../../connection/connection.ts";
 import { visible, visibleLine } from "../../../text/bidi-guard.ts";
 import { type ThreadContext, useThread } from "../content/context.ts";
-import { commandLine } from "./CommandLine.tsx";
+import { drafts, type TerminalInputProps } from "./typing.ts";
 
 import "./terminal-input.css";
 
@@ -18,14 +17,11 @@ const LINE_BYTES = 4095;
 const INTERRUPT = "\u0003";
 const END_OF_INPUT = "\u0004";
 
-/** What was typed and not sent, by item, and whether it is hidden: the form may scroll out of the page. */
-const drafts = new Map<string, { text: string; hidden: boolean }>();
-
 /** The waits that were announced, by item. */
 const announced = new Set<string>();
 
 /** Draws nothing where the user may not act, or the command has ended. */
-export function TerminalInput({ item }: { item: Item & TerminalCommand }) {
+export function TerminalInput({ item, line }: TerminalInputProps) {
   const { terminals, folds } = useThread();
   const { itemId, terminalId } = item;
   const waiting = item.waiting === true;
@@ -39,14 +35,13 @@ export function TerminalInput({ item }: { item: Item & TerminalCommand }) {
       announced.delete(itemId);
     } else if (terminals !== undefined && !announced.has(itemId)) {
       announced.add(itemId);
-      announce(`Waiting for input: ${visibleLine(commandLine(item))}`);
+      announce(`Waiting for input: ${visibleLine(line)}`);
     }
   }, [waiting, terminals === undefined]);
   useEffect(() => {
     // The form stays until the end of the command, whatever it writes meanwhile.
     if (opened) folds.set(key, true);
-    if (ended) drafts.delete(itemId);
-  }, [opened, ended]);
+  }, [opened]);
   if (terminals === undefined || ended) {
     return null;
   }

@@ -5,12 +5,13 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { aloneContext, type ThreadContext, Waiting } from "../content/context.ts";
 import { Item, CurrentThread, Output, TextDiff, UnifiedDiff } from "../index.ts";
 import { AnswerLine } from "./AnswerLine.tsx";
+import { TerminalInput } from "./typing.ts";
 import { after, type Drawn, drawn } from "../../testing.ts";
 
 const item = (rest: object): ItemType => ({ itemId: "i", outcome: "completed", ...rest }) as unknown as ItemType;
 // Their views are loaded lazily.
 beforeAll(async () => {
-  [Output, TextDiff, UnifiedDiff].forEach((view) => view.preload());
+  [Output, TerminalInput, TextDiff, UnifiedDiff].forEach((view) => view.preload());
   await vi.dynamicImportSettled();
 });
 
