@@ -19,6 +19,7 @@ beforeEach(() => {
   call.mockClear();
   listed = [agent];
   answers["agent/list"] = () => ({ data: listed });
+  answers["agent/authenticate/read"] = () => ({ inProgress: false, lines: [] });
   const signedIn = { call, on: () => () => {}, onState: () => () => {}, state: { name: "closed" } };
   client.value = signedIn as unknown as Client;
   link.value = { name: "open" } as typeof link.value;

@@ -55,9 +55,6 @@ export function CommandLine({ item, decision }: { item: Item & TerminalCommand; 
 /** The content of a command's line. */
 export function CommandOutput({ item }: { item: Item & TerminalCommand }) {
   const { cwd, terminals } = useThread();
-  useEffect(() => {
-    if (item.outcome != null) drafts.delete(item.itemId);
-  }, [item.outcome]);
   return (
     <>
       {item.cwd != null && item.cwd !== cwd && (
@@ -86,6 +83,9 @@ export function commandLine(item: Pick<TerminalCommand, "command" | "args">): st
 /** The exit state of a command. Where it is shown, the output may be opened next. */
 export function Ended({ item }: { item: Item & TerminalCommand }) {
   useEffect(() => Output.preload(), []);
+  useEffect(() => {
+    if (item.outcome != null) drafts.delete(item.itemId);
+  }, [item.outcome]);
   const { tone, said } = ending(item);
   return <Status status={item.outcome ?? "in_progress"} tone={tone} said={said} />;
 }
