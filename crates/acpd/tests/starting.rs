@@ -245,6 +245,8 @@ fn what_an_agent_prints_for_a_sign_in_reaches_the_owner_who_can_cancel_it() {
     wait_until("the lines are there", || {
         let read = client.call("agent/authenticate/read", &json!({ "threadId": thread }));
         assert_eq!(read["inProgress"], true, "{read}");
+        // A connection may send 60 requests in 10 s.
+        std::thread::sleep(std::time::Duration::from_millis(200));
         read["lines"] == expected
     });
     client.call("agent/authenticate/cancel", &json!({ "threadId": thread }));
