@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { answering } from "./support/answering.ts";
 import { accessible, DESKTOP, PHONE, shoot } from "./support/browser.ts";
-import { openThread, startThread, until } from "./support/acts.ts";
+import { connected, openThread, startThread, until } from "./support/acts.ts";
 import { type Journey, Journeys, JOURNEYS } from "./support/journeys.ts";
 import { beyond, isInSight, tooSmall, walk } from "./support/room.ts";
 
@@ -272,6 +272,8 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
     name: "folder-dialog",
     keys: async (page) => {
       await page.locator(".home-form").waitFor();
+      // The form may still get what the daemon suggests.
+      await connected(page);
       await walk(page, "Tab", { selector: "#folder" });
       await page.keyboard.press("Control+a");
       await page.keyboard.type("~/");
