@@ -126,13 +126,11 @@ impl Agent {
             "authMethods": [],
         });
         if self.flags.sign_in {
-            hello["authMethods"] = json!([{ "id": "key", "name": "API key" }]);
+            let mut methods = vec![json!({ "id": "key", "name": "API key" })];
             if self.flags.sign_in_by_browser {
-                let methods = hello["authMethods"].as_array_mut();
-                methods
-                    .into_iter()
-                    .for_each(|all| all.push(json!({ "id": "browser", "name": "Browser" })));
+                methods.push(json!({ "id": "browser", "name": "Browser" }));
             }
+            hello["authMethods"] = methods.into();
             hello["agentCapabilities"]["auth"] = json!({ "logout": {} });
         }
         if self.flags.steer {
