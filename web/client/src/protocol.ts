@@ -2399,7 +2399,7 @@ export interface Methods {
   "agent/authenticate": { params: AgentAuthenticateParams; result: Nothing };
   /** Cancels a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns `conflict` if there is none, or while a turn or command runs. */
   "agent/authenticate/cancel": { params: AgentAuthenticateCancelParams; result: Nothing };
-  /** Returns the addresses and codes that the agent has printed on stderr for the sign-in in progress, or the last one. They are not stored, and only the owner gets them: whoever opens such an address first may sign the agent in to an account of their own. */
+  /** Returns the addresses and codes that the agent has printed on stderr for the sign-in in progress, or the last one. They are not stored, and only the owner gets them: a user who opens such an address first may sign the agent in to an account of their own. */
   "agent/authenticate/read": { params: AgentAuthenticateReadParams; result: SignInRead };
   /** Starts the agent, sends `initialize`, and stops it. Creates no thread and no session. Returns the findings even if the agent fails. Times out after `agent_start_secs`. */
   "agent/doctor": { params: AgentDoctorParams; result: AgentExamined };

@@ -3509,7 +3509,7 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["agent/authenticate/read"], params: AgentAuthenticateReadParams, *, timeout: float | None = None
     ) -> SignInRead:
-        """Returns the addresses and codes that the agent has printed on stderr for the sign-in in progress, or the last one. They are not stored, and only the owner gets them: whoever opens such an address first may sign the agent in to an account of their own."""
+        """Returns the addresses and codes that the agent has printed on stderr for the sign-in in progress, or the last one. They are not stored, and only the owner gets them: a user who opens such an address first may sign the agent in to an account of their own."""
 
     @overload
     async def call(

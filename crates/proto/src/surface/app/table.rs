@@ -354,7 +354,7 @@ methods! {
         };
 
     /// Returns the addresses and codes that the agent has printed on stderr for the sign-in in progress, or the last one. They
-    /// are not stored, and only the owner gets them: whoever opens such an address first may sign the agent in to an
+    /// are not stored, and only the owner gets them: a user who opens such an address first may sign the agent in to an
     /// account of their own.
     "agent/authenticate/read" SignIn(On<NoParams>) -> SignInRead,
         |On { thread, .. }| Ok(Request::ReadSignIn { thread });
