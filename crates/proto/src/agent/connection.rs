@@ -284,13 +284,22 @@ pub(super) enum Sent {
     Close,
 }
 
+/// A callback of the agent that is not answered yet.
+#[derive(Debug)]
+pub(super) struct OpenCall {
+    /// The agent's id, as the agent wrote it.
+    pub id: RawJson,
+    /// Whether a user has to answer it.
+    pub asks_user: bool,
+}
+
 /// The client side of ACP for one agent process with one session.
 #[derive(Debug)]
 pub struct AgentConnection {
     pub(super) start: Start,
     pub(super) pending: Pending<Sent>,
-    /// Unanswered callbacks: our number → the agent's id, as the agent wrote it.
-    pub(super) calls: BTreeMap<u64, RawJson>,
+    /// Unanswered callbacks, by our number.
+    pub(super) calls: BTreeMap<u64, OpenCall>,
     pub(super) next_call: u64,
     /// The result of `initialize`.
     pub(super) agent: Option<RawJson>,
@@ -393,9 +402,12 @@ impl AgentConnection {
                 self.write(line);
             }
             AgentCommand::Answer { call, result } => {
-                let Some(id) = self.calls.remove(&call) else {
+                let Some(OpenCall { id, asks_user }) = self.calls.remove(&call) else {
                     return;
                 };
+                if asks_user {
+                    self.time_start(now.mono);
+                }
                 let mut line = Vec::new();
                 match result {
                     Ok(result) => wire::response(&mut line, id.get(), result.get()),

@@ -145,6 +145,15 @@ impl AgentConnection {
         self.write(line);
     }
 
+    /// Sets the time limit of the start anew after a question of the agent came or was answered: while a user has to
+    /// answer it, the agent cannot go on.
+    pub(super) fn time_start(&mut self, now: Instant) {
+        let has_question = self.calls.values().any(|call| call.asks_user);
+        let deadline = (!has_question).then(|| now + self.start.patience);
+        let starts = |sent: &Sent| matches!(sent, Sent::Initialize | Sent::Open(_));
+        self.pending.set_deadline(starts, deadline);
+    }
+
     /// Returns the additional directories of the workspace, if the agent declared support for them.
     pub(super) fn directories(&self) -> &[String] {
         if self.capabilities.additional_directories {

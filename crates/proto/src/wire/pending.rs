@@ -58,6 +58,15 @@ impl<T> Pending<T> {
         self.waiting.values().map(|(what, _)| what)
     }
 
+    /// Replaces the deadlines of those requests whose notes `of` accepts.
+    pub fn set_deadline(&mut self, of: impl Fn(&T) -> bool, deadline: Option<Instant>) {
+        for (what, until) in self.waiting.values_mut() {
+            if of(what) {
+                *until = deadline;
+            }
+        }
+    }
+
     /// Removes one request whose deadline has passed, and returns it with its id.
     pub fn expired(&mut self, now: Instant) -> Option<(u64, T)> {
         let id = *self

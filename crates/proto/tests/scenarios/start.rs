@@ -1,7 +1,8 @@
 //! Agents that fail to start.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{ErrorCode, Failure};
+use acpd_model::{ErrorCode, Failure, ThreadStatus};
+use acpd_proto::thread::Answer;
 
 use crate::support::{FULL, Scene, check};
 
@@ -117,6 +118,46 @@ fn it_takes_too_long() {
     assert_eq!(
         failure.message,
         "the agent \"fake\" did not answer session/new within 60 s"
+    );
+}
+
+/// Asks a question inside `session/new`.
+fn asks_while_it_opens(s: &mut Scene) {
+    s.answer("initialize", FULL);
+    s.later(50_000);
+    s.calls(
+        "7",
+        "session/request_permission",
+        r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Trust","kind":"allow_once"}]}"#,
+    );
+}
+
+#[test]
+fn it_waits_for_an_answer_of_a_user() {
+    check(|s| {
+        s.create();
+        asks_while_it_opens(s);
+        assert_eq!(s.thread.live().summary.status, ThreadStatus::Waiting);
+        s.later(3_600_000);
+        assert_eq!(s.stops, 0, "the time of users does not count");
+        s.decide(1, Answer::Option("y".into())).unwrap();
+        assert_ne!(s.thread.live().summary.status, ThreadStatus::Waiting);
+        s.later(59_999);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        assert_eq!(s.thread.live().summary.session_id.as_deref(), Some("s-1"));
+        s.later(3_600_000);
+        assert_eq!(s.stops, 0);
+    });
+    let failure = failing(|s| {
+        asks_while_it_opens(s);
+        s.decide(1, Answer::Option("y".into())).unwrap();
+        s.later(59_999);
+        assert_eq!(s.stops, 0, "its own time begins again");
+        s.later(1);
+    });
+    assert!(
+        failure.message.contains("did not answer session/new"),
+        "{failure}"
     );
 }
 
