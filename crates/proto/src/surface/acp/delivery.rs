@@ -11,7 +11,7 @@ use super::peer::{OpenRequest, Peer, Prompt};
 use super::session::{OpenMode, Opened, Opening};
 use crate::surface::contract::{Delivery, Output, Pending};
 use crate::surface::request::RequestKind;
-use crate::wire;
+use crate::wire::{self, member};
 
 /// Maximum length of a question's message that an editor shows as text, in characters.
 const TOLD_CHARS: usize = 1000;
@@ -126,9 +126,13 @@ impl Peer {
                 if !self.permissions.may(RequestKind::Answer) || !pending.is_open(frame.seq, *request) {
                     return;
                 }
+                self.open_early(thread);
                 if !self.client.answers(*question) {
                     return self.tell_question(thread, frame);
                 }
+                let Some(session) = self.sessions.get_mut(&thread) else {
+                    return;
+                };
                 if session.asked.insert(*request, *question).is_none() {
                     self.show(thread, frame, Some(*request));
                 }
@@ -156,12 +160,10 @@ impl Peer {
             FrameKind::Ended(turn_result) => self.turn_ended(thread, frame.turn, turn_result),
             FrameKind::Bound(bound) => {
                 session.wants_sign_in = false;
-                if session
-                    .opening
-                    .as_ref()
-                    .is_some_and(|opening| opening.mode == OpenMode::New)
-                {
+                if session.is_new() {
                     self.open(thread, Some(bound));
+                } else if std::mem::take(&mut session.opened_early) {
+                    self.show_options(thread, bound);
                 }
             }
             FrameKind::Terminal(terminal) => {
@@ -177,6 +179,31 @@ impl Peer {
                 }
             }
         }
+    }
+
+    /// Answers the request for a new session, if the agent asks something before it opens it: no editor shows a question
+    /// of a session that it does not know.
+    fn open_early(&mut self, thread: ThreadId) {
+        if let Some(session) = self.sessions.get_mut(&thread).filter(|session| session.is_new()) {
+            session.opened_early = true;
+            self.open(thread, None);
+        }
+    }
+
+    /// Sends the options of a session that the response could not contain yet.
+    fn show_options(&mut self, thread: ThreadId, bound: &RawJson) {
+        let Some(options) = member(bound, "configOptions").filter(|options| options.starts_with('[')) else {
+            return;
+        };
+        let mut out = Vec::new();
+        wire::notification(&mut out, "session/update", |params| {
+            params.put("sessionId", &thread).object("update", |update| {
+                update
+                    .plain("sessionUpdate", "config_option_update")
+                    .raw("configOptions", options);
+            });
+        });
+        self.hand_over(thread, out.into(), None);
     }
 
     /// Tells the user of an editor that cannot show a question where to answer it.

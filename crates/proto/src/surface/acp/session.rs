@@ -69,6 +69,8 @@ pub(super) struct Opening {
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub opening: Option<Opening>,
+    /// Whether the response for the new session was sent before the agent opened it, because the agent asks something first.
+    pub opened_early: bool,
     /// Questions that were sent on this connection and not answered on it.
     pub asked: BTreeMap<RequestId, Question>,
     /// Whether the agent waits for a user to sign in.
@@ -86,6 +88,12 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// Returns whether a request for a new session has no response yet.
+    pub fn is_new(&self) -> bool {
+        let opening = self.opening.as_ref();
+        opening.is_some_and(|opening| opening.mode == OpenMode::New)
+    }
+
     /// Returns whether an event is part of the history that the editor loads.
     pub fn replays(&self, seq: Seq) -> bool {
         let loads = |opening: &&Opening| opening.mode == OpenMode::Load;

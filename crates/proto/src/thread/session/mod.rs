@@ -152,7 +152,7 @@ impl Session {
 }
 
 impl Session {
-    /// Replies to this command when the agent is ready or has failed.
+    /// Replies to this command when the agent is ready, asks a user something, or has failed.
     pub fn wait_until_ready(&mut self, call: u64) {
         self.ready_waiters.push(call);
     }
@@ -251,6 +251,12 @@ impl Session {
         if !self.restore_choices(journal, &reported, mode.agent()) {
             self.set_default_mode(journal, &mode);
         }
+        self.end_wait(journal);
+    }
+
+    /// Replies to the commands that wait until the agent is ready: it is, or it asks a user something first, whom the
+    /// reply lets see the question.
+    pub fn end_wait(&mut self, journal: &mut Journal) {
         for call in std::mem::take(&mut self.ready_waiters) {
             journal.reply(call, Ok(Reply::Done));
         }

@@ -8,7 +8,7 @@ use acpd_proto::thread::{Answer, HostReply};
 use serde_json::{Value, json};
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
-use crate::support::{SESSION, tool};
+use crate::support::{FULL, SESSION, tool};
 
 const ASK: &str = "session/request_permission";
 
@@ -354,6 +354,51 @@ fn a_later_editor_is_asked_once_its_session_is_open() {
             s.then(|scene| scene.stops_with("end_turn"));
         });
     }
+}
+
+/// An agent may ask whether it trusts the directory before it opens a session there.
+#[test]
+fn an_editor_is_asked_before_the_agent_has_opened_its_session() {
+    play(|s| {
+        let who = s.editor(SIMPLE);
+        s.start = |scene, change| {
+            scene.create_with(change);
+            scene.answer("initialize", FULL);
+            scene.calls(
+                "7",
+                "session/request_permission",
+                r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Trust","kind":"allow_once"}]}"#,
+            );
+        };
+        let id = s.request(who, "session/new", r#"{"cwd":"/workspace","mcpServers":[]}"#);
+        let heard = s.heard(who);
+        assert_eq!(
+            heard[heard.len() - 2..],
+            [format!("answer to {id}"), ASK.to_owned()]
+        );
+        assert_eq!(s.answer_to(who, &id).unwrap()["result"]["sessionId"], s.session());
+        answers(
+            s,
+            who,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"1"}}"#,
+        );
+        assert_eq!(outcomes(s).len(), 1);
+        let options = r#"[{"id":"effort","name":"Effort","type":"select","currentValue":"low","options":[{"value":"low","name":"Low"}]}]"#;
+        s.then(|scene| {
+            scene.answer(
+                "session/new",
+                &format!(r#"{{"sessionId":"s-1","configOptions":{options}}}"#),
+            );
+        });
+        let update = &s.editors[who].got.last().unwrap()["params"]["update"];
+        assert_eq!(update["sessionUpdate"], "config_option_update");
+        assert_eq!(
+            update["configOptions"],
+            serde_json::from_str::<Value>(options).unwrap()
+        );
+        s.prompt(who, "go on");
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
 }
 
 #[test]

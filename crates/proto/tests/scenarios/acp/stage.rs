@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::{ErrorCode, Event, Failure, Origin, RawJson, Role, Summary, ThreadId};
+use acpd_proto::projection::SessionChange;
 use acpd_proto::surface::acp::{Frame, Peer, frames};
 use acpd_proto::surface::contract::{Delegated, Delivery, Output, Pending, Surface};
 use acpd_proto::surface::reply::{ListedThread, Opened, Reply};
@@ -74,6 +75,8 @@ pub struct Stage {
     pub requests: Vec<Request>,
     /// The response to `initialize`; the default is [`FULL`].
     pub hello: Result<RawJson, Failure>,
+    /// How the agent of a new thread starts; by default it opens its session.
+    pub start: fn(&mut Scene, SessionChange),
     /// Whether slow requests wait for [`Stage::catch_up`].
     pub slow: bool,
     held_back: Vec<(usize, u64, Request)>,
@@ -92,6 +95,7 @@ pub fn play(scenario: impl FnOnce(&mut Stage)) -> Scene {
             later: Vec::new(),
             requests: Vec::new(),
             hello: Ok(RawJson::parse(FULL).unwrap()),
+            start: Scene::open_session_with,
             slow: false,
             held_back: Vec::new(),
             now: NOW,
@@ -461,7 +465,7 @@ impl Stage {
                 Err(Failure::new(ErrorCode::Conflict, "there is one thread here"))
             }
             Request::StartThread(start) => {
-                self.scene.open_session_with(start.session);
+                (self.start)(&mut self.scene, start.session);
                 self.attach(who);
                 Ok(self.open(who, 0))
             }
