@@ -5,7 +5,7 @@ use acpd_model::event::TurnStatus;
 use acpd_proto::thread::{Command, HostReply};
 use serde_json::Value;
 
-use crate::support::{FULL, Scene, check, tool};
+use crate::support::{FULL, SESSION, Scene, check, message, thought, tool};
 
 const SILENCE: u64 = 7200 * 1000;
 
@@ -29,6 +29,100 @@ fn a_silent_agent_is_cancelled_and_the_turn_fails() {
         s.prompt("next");
         s.stops_with("end_turn");
     });
+}
+
+/// Returns an update of a session as a line of the agent.
+fn line(session: &str, update: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{session}","update":{update}}}}}"#
+    )
+}
+
+fn plan(status: &str) -> String {
+    format!(
+        r#"{{"sessionUpdate":"plan","entries":[{{"content":"look","priority":"low","status":"{status}"}}]}}"#
+    )
+}
+
+/// Starts a turn with a plan, the running tool call `t`, and `u`, which has ended.
+fn at_work(s: &mut Scene) {
+    s.open_turn();
+    s.update(&plan("pending"));
+    s.update(&tool("u", false, r#","title":"look","status":"completed""#));
+    s.update(&tool("t", false, r#","title":"make""#));
+    s.update(&tool("t", true, r#","status":"in_progress""#));
+}
+
+/// Returns lines of an agent that are no progress in the state of [`at_work`], however often they come.
+fn noise() -> Vec<String> {
+    let updates = [
+        r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#.to_owned(),
+        r#"{"sessionUpdate":"available_commands_update","availableCommands":[]}"#.to_owned(),
+        r#"{"sessionUpdate":"current_mode_update","currentModeId":"plan"}"#.to_owned(),
+        r#"{"sessionUpdate":"config_option_update","configOptions":[]}"#.to_owned(),
+        r#"{"sessionUpdate":"session_info_update","title":"busy"}"#.to_owned(),
+        r#"{"sessionUpdate":"vendor_heartbeat","at":1}"#.to_owned(),
+        message(""),
+        plan("pending"),
+        tool("t", true, r#","status":"in_progress""#),
+        tool("u", true, r#","title":"look","status":"completed""#),
+    ];
+    let other = [
+        line("s-9", &message("text of another session")),
+        r#"{"jsonrpc":"2.0","method":"_vendor/heartbeat","params":{"at":1}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":98}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":97,"method":"fs/read_text_file","params":{}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":99,"result":{}}"#.to_owned(),
+        "no message at all".to_owned(),
+    ];
+    let own = updates.iter().map(|update| line(SESSION, update));
+    own.chain(other).collect()
+}
+
+#[test]
+fn an_agent_that_only_makes_noise_is_silent() {
+    for line in noise() {
+        check(|s| {
+            at_work(s);
+            for _ in 0..4 {
+                s.says(&line);
+                assert!(s.sent_as("session/cancel").is_empty(), "{line}");
+                s.later(SILENCE / 4);
+            }
+            assert_eq!(s.sent_as("session/cancel").len(), 1, "{line}");
+            assert!(s.notices().contains(&"agentSilent".to_owned()), "{line}");
+            s.stops_with("cancelled");
+            assert_eq!(s.status(TurnId(1)), TurnStatus::Failed, "{line}");
+            assert_eq!(
+                s.settled_error(TurnId(1)),
+                "the agent made no progress for 7200 s",
+                "{line}"
+            );
+        });
+    }
+}
+
+#[test]
+fn an_agent_that_makes_progress_is_not_silent() {
+    for update in [
+        message("text"),
+        thought("hm"),
+        plan("completed"),
+        tool("v", false, r#","title":"look again""#),
+        tool("t", true, r#","title":"make all""#),
+        tool("t", true, r#","status":"completed""#),
+    ] {
+        check(|s| {
+            at_work(s);
+            s.later(SILENCE - 1);
+            s.update(&update);
+            s.later(SILENCE - 1);
+            assert!(s.sent_as("session/cancel").is_empty(), "{update}");
+            s.later(1);
+            assert_eq!(s.sent_as("session/cancel").len(), 1, "{update}");
+            s.stops_with("cancelled");
+        });
+    }
 }
 
 #[test]
