@@ -240,6 +240,38 @@ fn too_many_unanswered_requests() {
     assert_eq!(line.peer.poll_output(), None, "one answer to one request");
 }
 
+/// Two responses under one id could not be told apart.
+#[test]
+fn an_id_in_progress_is_refused_and_its_request_is_still_answered() {
+    let mut line = Line::ready("{}");
+    let request = r#"{"jsonrpc":"2.0","id":"x","method":"agent/list"}"#;
+    line.says(request);
+    let (first, _) = line.called();
+    for method in ["agent/list", "thread/list"] {
+        line.says(&format!(r#"{{"jsonrpc":"2.0","id":"x","method":"{method}"}}"#));
+        let refused = line.sent();
+        assert_eq!(
+            (error(&refused).0, error(&refused).1, &refused["id"]),
+            (-32600, "invalid_request", &json!("x")),
+            "{method}"
+        );
+        assert!(error(&refused).2.contains("use another id"), "{refused}");
+    }
+    line.peer.handle_reply(first, Ok(Reply::Agents(Vec::new())));
+    let answer = line.sent();
+    assert_eq!(
+        (&answer["id"], &answer["result"]),
+        (&json!("x"), &json!({ "data": [] }))
+    );
+    // An answer makes the id free again, also one with an error.
+    line.says(request);
+    let (second, _) = line.called();
+    line.peer.handle_reply(second, Err(Failure::agent("it died")));
+    assert_eq!(error(&line.sent()).1, "agent_failed");
+    line.says(request);
+    line.called();
+}
+
 #[test]
 fn messages_that_are_no_request() {
     for (text, word, id) in [

@@ -54,6 +54,29 @@ fn a_prompt_is_answered_after_the_updates_of_its_turn() {
 }
 
 #[test]
+fn the_id_of_a_running_prompt_is_refused_and_the_prompt_is_still_answered() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        let id = s.prompt(who, "do it");
+        // The schema of a response is that of the last request with its id.
+        s.strict = false;
+        let again = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"session/list","params":{{}}}}"#);
+        s.says(who, &again);
+        let refused = s.answer_to(who, &id).unwrap();
+        assert_eq!(refused["error"]["code"], -32600, "{refused}");
+        let from = s.count(who);
+        work(s);
+        let mut expected = WORK.map(str::to_owned).to_vec();
+        expected.push(format!("end_turn to {id}"));
+        assert_eq!(s.heard_from(who, from), expected);
+        s.says(who, &again);
+        let last = s.editors[who].got.last().unwrap();
+        assert_eq!(last["id"], id);
+        assert!(last["result"]["sessions"].is_array(), "{last}");
+    });
+}
+
+#[test]
 fn text_that_is_held_back_comes_before_the_answer() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);

@@ -84,6 +84,21 @@ fn the_handshake_comes_first_and_once() {
 }
 
 #[test]
+fn an_id_in_progress_is_refused_and_its_request_is_still_answered() {
+    let mut client = Client::ready(Role::Owner);
+    let id = client.request("thread/read", &json!({ "threadId": NEW_THREAD }));
+    let again = json!({ "id": id, "method": "hooks/list", "params": {} });
+    client.says(&again);
+    assert_eq!(code(&client.response(id)), ErrorCode::InvalidRequest.rpc());
+    client.got.clear();
+    client.reply(Ok(view(&live(), None)));
+    assert_eq!(client.response(id)["result"]["thread"]["id"], json!(NEW_THREAD));
+    client.got.clear();
+    client.says(&again);
+    assert_eq!(client.response(id)["result"], json!({ "data": [] }));
+}
+
+#[test]
 fn what_concerns_only_codex_has_the_smallest_result() {
     let mut client = Client::ready(Role::Observer);
     let result = |client: &mut Client, method: &str| client.ask(method, &Value::Null)["result"].clone();
