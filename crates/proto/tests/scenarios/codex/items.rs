@@ -299,3 +299,71 @@ fn a_command_is_shown_when_it_is_known() {
         (&json!("a\nb\n"), &json!(0))
     );
 }
+
+/// Returns the command, the status and the exit code of each command in a thread, and checks that its history has the same.
+fn commands(log: &[Event]) -> Vec<(String, String, Value)> {
+    let of = |items: BTreeMap<String, Value>| -> Vec<(String, String, Value)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        items
+            .values()
+            .filter(|item| item["type"] == "commandExecution")
+            .map(|item| {
+                (
+                    text(&item["command"]),
+                    text(&item["status"]),
+                    item["exitCode"].clone(),
+                )
+            })
+            .collect()
+    };
+    let live = of(shown(&told(log, 1)));
+    assert_eq!(live, of(history(log)));
+    live
+}
+
+/// The TUI shows an exit code as that of a command that ran.
+#[test]
+fn a_failed_command_has_no_exit_code_but_the_agents() {
+    let start = |name: &str| {
+        let more = format!(
+            r#","title":"{name}","kind":"execute","status":"pending","rawInput":{{"command":"{name}"}}"#
+        );
+        tool(name, false, &more)
+    };
+    let expected = |name: &str, status: &str, code: Value| (name.to_owned(), status.to_owned(), code);
+    let scene = check(|scene| {
+        scene.open_turn();
+        for (name, end) in [
+            ("one", r#","status":"completed""#),
+            ("two", r#","status":"failed""#),
+            ("three", r#","status":"failed","rawOutput":{"exitCode":3}"#),
+            ("four", r#","status":"failed","rawOutput":{"exit_code":4}"#),
+        ] {
+            scene.update(&start(name));
+            scene.update(&tool(name, true, end));
+        }
+        scene.stops_with("end_turn");
+    });
+    assert_eq!(
+        commands(&scene.log),
+        [
+            expected("one", "completed", json!(0)),
+            expected("two", "failed", Value::Null),
+            expected("three", "failed", json!(3)),
+            expected("four", "failed", json!(4)),
+        ]
+    );
+    // A command that never ran, because the turn was interrupted or the daemon was killed.
+    let open = check(|scene| {
+        scene.open_turn();
+        scene.update(&start("never"));
+    });
+    let killed = Scene::restarted(&open.log);
+    let interrupted = check_in(open, |scene| {
+        scene.interrupt();
+        scene.stops_with("cancelled");
+    });
+    for scene in [interrupted, killed] {
+        assert_eq!(commands(&scene.log), [expected("never", "failed", Value::Null)]);
+    }
+}
