@@ -3,7 +3,8 @@
 //! | Script | Reply |
 //! |---|---|
 //! | `say TEXT` | the text |
-//! | `run COMMAND` | a call of the agent's shell tool, then `done: ` and the result |
+//! | `run COMMAND` | a call of the agent's shell tool, outside of the agent's own sandbox, then `done: ` and the result |
+//! | `stay COMMAND` | the same inside of that sandbox |
 //! | `write PATH TEXT` | a call of the agent's tool to write a file, then `done: ` and the result |
 //! | `slow N` | N chunks of text with a pause before each |
 //! | `recall` | the earlier scripts of the conversation |
@@ -21,8 +22,10 @@ use crate::tools;
 pub enum Script<'t> {
     /// `say`: reply with this text.
     Say(&'t str),
-    /// `run`: call the shell tool with this command.
+    /// `run`: call the shell tool with this command, and ask to leave the agent's own sandbox.
     Run(&'t str),
+    /// `stay`: call the shell tool with this command.
+    Stay(&'t str),
     /// `write`: write a file with this path and text.
     Write(&'t str, &'t str),
     /// `slow`: stream this many chunks.
@@ -48,6 +51,7 @@ impl<'t> Script<'t> {
         match word {
             "say" => Some(Self::Say(rest)),
             "run" => Some(Self::Run(rest)),
+            "stay" => Some(Self::Stay(rest)),
             "write" => rest.split_once(' ').map(|(path, text)| Self::Write(path, text)),
             "slow" => rest
                 .parse()
@@ -91,7 +95,10 @@ pub fn reply(ask: &Ask) -> Reply {
         Script::Say(text) => Reply::text(text),
         Script::Recall => Reply::text(&recall(&ask.said[..at])),
         _ if ask.tools.is_empty() => Reply::text("A script."),
-        Script::Run(command) => tools::run(&ask.tools, command).unwrap_or_else(|| absent("run a command")),
+        Script::Run(command) | Script::Stay(command) => {
+            let leaves = matches!(script, Script::Run(_));
+            tools::run(&ask.tools, command, leaves).unwrap_or_else(|| absent("run a command"))
+        }
         Script::Write(path, text) => {
             tools::write(&ask.tools, path, text).unwrap_or_else(|| absent("write a file"))
         }
@@ -200,6 +207,7 @@ mod tests {
         assert_eq!(Script::parse("slow down"), None);
         assert_eq!(Script::parse("write /only-a-path"), None);
         assert_eq!(Script::parse("Please say it"), None);
+        assert_eq!(Script::parse("stay ls -l"), Some(Script::Stay("ls -l")));
         assert_eq!(
             Script::parse("write /a one\ntwo"),
             Some(Script::Write("/a", "one\ntwo"))

@@ -31,20 +31,21 @@ const WRITERS: &[&str] = &[
     "apply_patch",
 ];
 
-/// Returns a call of the agent's shell tool; `None` if it offers none.
-pub fn run(tools: &[Tool], command: &str) -> Option<Reply> {
+/// Returns a call of the agent's shell tool; `None` if it offers none. With `leaves`, the call asks to leave the agent's own
+/// sandbox.
+pub fn run(tools: &[Tool], command: &str, leaves: bool) -> Option<Reply> {
     let shell = find(tools, SHELLS, |tool| has(tool, &["command", "cmd"]))?;
     Some(call(shell, |name, schema| match name {
         "command" | "cmd" if is_list(schema) => Some(json!(["bash", "-lc", command])),
         "command" | "cmd" => Some(command.into()),
         "commands" if is_list(schema) => Some(json!([command])),
-        // Makes the agent ask the user for permission to leave its own sandbox.
-        "sandboxpermissions" => Some("require_escalated".into()),
+        // Makes the agent ask the user for permission.
+        "sandboxpermissions" if leaves => Some("require_escalated".into()),
         // The result is complete only if the tool waits for the end.
         "wait" => Some(true.into()),
         "maxwaitseconds" => Some(30.into()),
         "cwd" if requires(shell, "cwd") => Some(".".into()),
-        "justification" => Some("The script asks for it.".into()),
+        "justification" if leaves => Some("The script asks for it.".into()),
         _ => None,
     }))
 }
@@ -203,11 +204,11 @@ mod tests {
             ),
         ];
         assert_eq!(
-            arguments(run(&tools, "ls")),
+            arguments(run(&tools, "ls", true)),
             ("Bash".into(), json!({ "command": "ls" }))
         );
-        assert_eq!(arguments(run(&tools[..1], "ls")).0, "Monitor");
-        assert_eq!(run(&[], "ls"), None);
+        assert_eq!(arguments(run(&tools[..1], "ls", true)).0, "Monitor");
+        assert_eq!(run(&[], "ls", true), None);
     }
 
     #[test]
@@ -218,15 +219,24 @@ mod tests {
                 "properties": {
                     "cmd": { "type": "string" },
                     "sandbox_permissions": { "type": "string" },
+                    "justification": { "type": "string" },
                     "is_background": { "type": "boolean" },
                     "description": { "type": "string" },
                 },
                 "required": ["cmd", "is_background"],
             }),
         );
+        let shell = [shell];
         assert_eq!(
-            arguments(run(&[shell], "ls")).1,
-            json!({ "cmd": "ls", "is_background": false, "sandbox_permissions": "require_escalated" })
+            arguments(run(&shell, "ls", true)).1,
+            json!({
+                "cmd": "ls", "is_background": false,
+                "sandbox_permissions": "require_escalated", "justification": "The script asks for it.",
+            })
+        );
+        assert_eq!(
+            arguments(run(&shell, "ls", false)).1,
+            json!({ "cmd": "ls", "is_background": false })
         );
         let waiting = |required: Value| {
             let any = json!({ "type": "string" });
@@ -237,24 +247,27 @@ mod tests {
             )
         };
         assert_eq!(
-            arguments(run(&[waiting(json!(["command", "cwd"]))], "ls")).1,
+            arguments(run(&[waiting(json!(["command", "cwd"]))], "ls", true)).1,
             json!({ "command": "ls", "wait": true, "max_wait_seconds": 30, "cwd": "." })
         );
         assert_eq!(
-            arguments(run(&[waiting(json!(["command"]))], "ls")).1,
+            arguments(run(&[waiting(json!(["command"]))], "ls", true)).1,
             json!({ "command": "ls", "wait": true, "max_wait_seconds": 30 })
         );
         let several = tool(
             "run_commands",
             json!({ "properties": { "commands": { "type": "array" } }, "required": ["commands"] }),
         );
-        assert_eq!(arguments(run(&[several], "ls")).1, json!({ "commands": ["ls"] }));
+        assert_eq!(
+            arguments(run(&[several], "ls", true)).1,
+            json!({ "commands": ["ls"] })
+        );
         let list = tool(
             "shell",
             json!({ "properties": { "command": { "type": "array" } } }),
         );
         assert_eq!(
-            arguments(run(&[list], "ls")).1,
+            arguments(run(&[list], "ls", true)).1,
             json!({ "command": ["bash", "-lc", "ls"] })
         );
     }

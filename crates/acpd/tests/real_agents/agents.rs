@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use acpd_catalog::confines_itself;
 use serde_json::{Value, json};
 
 use crate::cases::Case;
@@ -177,13 +178,23 @@ impl Agent {
                 self.packages().join(self.entry).display().to_string()
             ),
         };
+        // The shell hides the program, by which acpd finds that the agent's own sandbox needs to be outside of acpd's.
+        let sandbox = if self.confines_itself() {
+            "\"off\"".to_owned()
+        } else {
+            let write = setting.starts.display().to_string();
+            format!("{{ read = {read:?}, write = [{write:?}] }}")
+        };
         format!(
-            "[agents.{}]\ncommand = \"/bin/sh\"\nargs = {args:?}\nenv = {{ {} }}\n\
-             sandbox = {{ read = {read:?}, write = [{:?}] }}\n{server}",
+            "[agents.{}]\ncommand = \"/bin/sh\"\nargs = {args:?}\nenv = {{ {} }}\nsandbox = {sandbox}\n{server}",
             self.name,
             env.join(", "),
-            setting.starts.display().to_string()
         )
+    }
+
+    /// Returns whether it confines its commands itself, so that acpd does not.
+    pub fn confines_itself(&self) -> bool {
+        confines_itself(std::iter::once(self.package))
     }
 
     /// Returns a script for the model that creates a file, and requires permission.

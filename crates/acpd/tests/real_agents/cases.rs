@@ -119,7 +119,28 @@ fn shell(bench: &mut Bench) -> Result<String, String> {
         "the model did not see the output",
         &turn,
     )?;
+    if bench.agent.confines_itself() {
+        stay(bench)?;
+    }
     Ok(asks(asked))
+}
+
+/// Runs a command that stays in the agent's own sandbox.
+fn stay(bench: &mut Bench) -> Result<(), String> {
+    let file = bench.file("stayed.txt");
+    let script = format!("stay echo stayed-inside > {0}; cat {0}", file.display());
+    let (turn, asked) = bench.talk().turn(&script, Answer::Decline);
+    let ran = std::fs::read_to_string(&file).unwrap_or_default();
+    check(
+        ran == "stayed-inside\n" && turn.said().contains("stayed-inside"),
+        "the command did not run in the agent's own sandbox",
+        &turn,
+    )?;
+    check(
+        asked == 0,
+        "it asks for a command that stays in the workspace",
+        &turn,
+    )
 }
 
 fn write(bench: &mut Bench) -> Result<String, String> {
