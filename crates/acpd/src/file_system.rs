@@ -24,24 +24,31 @@ impl FileSystem {
 
 #[cfg(target_os = "linux")]
 fn kind(path: &Path) -> FileSystem {
-    // From linux/magic.h.
     let found = rustix::fs::statfs(path).ok();
-    match found.and_then(|found| u32::try_from(found.f_type).ok()) {
-        Some(0x6969) => FileSystem::Network("NFS"),
-        Some(0x517b | 0xff53_4d42 | 0xfe53_4d42) => FileSystem::Network("SMB"),
-        Some(0x5346_414f) => FileSystem::Network("AFS"),
-        Some(0x00c3_6400) => FileSystem::Network("Ceph"),
-        Some(0x0bd0_0bd0) => FileSystem::Network("Lustre"),
+    let magic = found.and_then(|found| u32::try_from(found.f_type).ok());
+    magic.map_or(FileSystem::Local, |magic| kind_of(magic, path))
+}
+
+/// Returns the kind of a path on a file system with this number of `linux/magic.h`.
+#[cfg(target_os = "linux")]
+fn kind_of(magic: u32, path: &Path) -> FileSystem {
+    match magic {
+        0x6969 => FileSystem::Network("NFS"),
+        0x517b | 0xff53_4d42 | 0xfe53_4d42 => FileSystem::Network("SMB"),
+        // The one of OpenAFS, and the kernel's own.
+        0x5346_414f | 0x6b41_4653 => FileSystem::Network("AFS"),
+        0x00c3_6400 => FileSystem::Network("Ceph"),
+        0x0bd0_0bd0 => FileSystem::Network("Lustre"),
         // The root of some virtual machines and containers, and Windows' disks in WSL.
-        Some(0x0102_1997) => FileSystem::Virtual("9p"),
-        Some(0x6573_5546) => {
+        0x0102_1997 => FileSystem::Virtual("9p"),
+        0x6573_5546 => {
             let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
             match path.canonicalize() {
                 Ok(real) => fuse(&mounts, &real),
                 Err(_) => FileSystem::Virtual("FUSE"),
             }
         }
-        Some(0x0102_1994 | 0x8584_58f6) => FileSystem::Memory,
+        0x0102_1994 | 0x8584_58f6 => FileSystem::Memory,
         _ => FileSystem::Local,
     }
 }
@@ -75,6 +82,42 @@ fn fuse(mounts: &str, path: &Path) -> FileSystem {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_systems_are_known_by_their_numbers() {
+        for (magic, expected) in [
+            (0x6969, FileSystem::Network("NFS")),
+            (0x517b, FileSystem::Network("SMB")),
+            (0xff53_4d42, FileSystem::Network("SMB")),
+            (0xfe53_4d42, FileSystem::Network("SMB")),
+            (0x5346_414f, FileSystem::Network("AFS")),
+            (0x6b41_4653, FileSystem::Network("AFS")),
+            (0x00c3_6400, FileSystem::Network("Ceph")),
+            (0x0bd0_0bd0, FileSystem::Network("Lustre")),
+            (0x0102_1997, FileSystem::Virtual("9p")),
+            // A file system of FUSE whose mount cannot be found.
+            (0x6573_5546, FileSystem::Virtual("FUSE")),
+            (0x0102_1994, FileSystem::Memory),
+            // ext4, Btrfs, XFS, overlayfs, ZFS.
+            (0xef53, FileSystem::Local),
+            (0x9123_683e, FileSystem::Local),
+            (0x5846_5342, FileSystem::Local),
+            (0x794c_7630, FileSystem::Local),
+            (0x2fc1_2fc1, FileSystem::Local),
+        ] {
+            let found = kind_of(magic, Path::new("/no/such/path"));
+            assert_eq!(found, expected, "{magic:#x}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_does_not_exist_is_on_the_file_system_of_its_parent() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(
+            FileSystem::of(&dir.path().join("a/b")),
+            FileSystem::of(dir.path())
+        );
+    }
 
     #[test]
     fn a_mount_below_another_counts() {

@@ -89,11 +89,16 @@ fn check_place(settings: &Settings) -> anyhow::Result<()> {
     if let Some(elsewhere) = elsewhere::find(data_dir) {
         return Err(elsewhere.error());
     }
-    match FileSystem::of(data_dir) {
+    check_file_system(FileSystem::of(data_dir), settings)
+}
+
+/// Refuses a data directory on a network file system, unless the configuration permits it.
+fn check_file_system(found: FileSystem, settings: &Settings) -> anyhow::Result<()> {
+    match found {
         FileSystem::Network(kind) if !settings.data_dir_on_network => Err(anyhow::anyhow!(
             "{} is on a network file system ({kind}), where the log can be damaged: name a directory on a local disk with \
              --data-dir, ACPD_DATA_DIR or data_dir; or set data_dir_on_network = true in {} if only one host ever uses it",
-            data_dir.display(),
+            settings.daemon.data_dir.display(),
             settings.config_path.display()
         )),
         _ => Ok(()),
@@ -291,5 +296,43 @@ fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
         | StartError::NotLoopback(_)
         | StartError::Host(_) => error.into(),
         _ => explained(error.into(), data_dir),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_file_system_is_refused_unless_the_configuration_permits_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = dir.path().join("acpd.toml");
+        let check = |text: &str, found: FileSystem| {
+            std::fs::write(&config, text).unwrap();
+            let common = Common {
+                config: Some(config.clone()),
+                data_dir: Some(dir.path().join("data")),
+                ..Common::default()
+            };
+            let settings = Settings::load(&common).unwrap().checked().unwrap();
+            check_file_system(found, &settings).map_err(|error| error.to_string())
+        };
+        for kind in ["NFS", "SMB", "sshfs"] {
+            let network = FileSystem::Network(kind);
+            let refused = check("", network).unwrap_err();
+            for part in [
+                "data is on a network file system",
+                kind,
+                "--data-dir",
+                "data_dir_on_network = true",
+                "acpd.toml",
+            ] {
+                assert!(refused.contains(part), "{part}: {refused}");
+            }
+            assert_eq!(check("data_dir_on_network = true\n", network), Ok(()));
+        }
+        for other in [FileSystem::Local, FileSystem::Virtual("9p"), FileSystem::Memory] {
+            assert_eq!(check("", other), Ok(()), "{other:?}");
+        }
     }
 }
