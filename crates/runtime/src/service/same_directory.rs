@@ -69,12 +69,16 @@ fn same(cwd: &str, known: Vec<String>) -> Vec<String> {
 
 /// Returns a directory that a client names as a path of this host.
 pub(super) fn on_this_host(path: String) -> Result<String, Failure> {
-    let Some(windows) = WindowsPath::read(&path) else {
-        return Ok(path);
-    };
-    let root = acpd_host::windows_drives();
-    let here = windows.on_linux(root.as_deref().unwrap_or(Path::new("/mnt")));
-    match root {
+    match WindowsPath::read(&path) {
+        Some(windows) => translated(&path, &windows, acpd_host::windows_drives().as_deref()),
+        None => Ok(path),
+    }
+}
+
+/// Returns the path here of a path of Windows. `drives` has the drives of Windows, if this host is a WSL.
+fn translated(path: &str, windows: &WindowsPath, drives: Option<&Path>) -> Result<String, Failure> {
+    let here = windows.on_linux(drives.unwrap_or(Path::new("/mnt")));
+    match drives {
         Some(_) => Ok(here.to_string_lossy().into_owned()),
         None => Err(Failure::invalid_params(format!(
             "{path:?} is a path of Windows, and the daemon runs on Linux: name the directory as \"{}\"",
@@ -114,11 +118,26 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_windows_is_refused_with_the_one_of_linux() {
-        assert_eq!(on_this_host("/work/C:\\x".into()), Ok("/work/C:\\x".into()));
-        if acpd_host::windows_drives().is_none() {
-            let refused = on_this_host(r"C:\work\app".into()).unwrap_err();
-            assert!(refused.message.contains("\"/mnt/c/work/app\""), "{refused}");
+    fn a_path_of_windows_is_translated_in_wsl_and_refused_elsewhere() {
+        for (path, here) in [
+            (r"C:\work\app", "/windir/c/work/app"),
+            ("d:/Work/my app/", "/windir/d/Work/my app"),
+            (r"\\wsl$\Ubuntu\home\me\app", "/home/me/app"),
+            (r"\\wsl.localhost\Ubuntu\home\me", "/home/me"),
+        ] {
+            let windows = WindowsPath::read(path).unwrap();
+            let there = translated(path, &windows, Some(Path::new("/windir")));
+            assert_eq!(there, Ok(here.to_owned()), "{path}");
+            let refused = translated(path, &windows, None).unwrap_err();
+            let advice = format!("{:?}", here.replace("/windir", "/mnt"));
+            assert!(refused.message.contains(&advice), "{refused}");
+        }
+    }
+
+    #[test]
+    fn other_paths_stay_as_they_are() {
+        for path in ["/work/C:\\x", "/work", "relative", "//double"] {
+            assert_eq!(on_this_host(path.into()), Ok(path.to_owned()));
         }
     }
 }
