@@ -80,6 +80,14 @@ test("a text without one before it is new", () => {
 
 test("texts that have too little in common are replaced as a whole", () => {
   const lines = (word: string) => Array.from({ length: 6_000 }, (_, at) => `${word} ${at}\n`).join("");
-  const file = diffOfTexts("a", lines("before"), lines("after"));
+  const file = diffOfTexts("a", lines("before").trimEnd(), lines("after"));
   expect([file.added, file.removed]).toEqual([6_000, 6_000]);
+  expect(file.hunks[0]!.lines.findIndex(({ kind }) => kind === "note")).toBe(6_000);
+});
+
+test("a last line without an end is marked, on its side", () => {
+  const [hunk] = diffOfTexts("a", "one\ntwo\n", "one\ntwo").hunks;
+  expect(sideBySide(hunk!).map(({ left, right }) => [left?.text, right?.text])).toEqual([
+    ["one", "one"], ["two", "two"], [undefined, "No newline at end of file"],
+  ]);
 });

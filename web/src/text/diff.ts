@@ -10,7 +10,10 @@ export type LineKind = "same" | "add" | "del" | "note";
 
 export interface DiffLine {
   kind: LineKind;
+  /** The line without its end; a carriage return inside it is part of it. */
   text: string;
+  /** Whether a carriage return stands before the line's end. */
+  crlf: boolean;
   /** Line numbers in the file before and after; absent if that file does not contain the line. */
   before?: number;
   after?: number;
@@ -41,6 +44,8 @@ export interface FileDiff {
 const CONTEXT = 3;
 /** Number of edits after which two texts count as entirely different: a longer comparison would block the page. */
 const MOST_EDITS = 4_000;
+/** The line of a unified diff behind a last line without an end. */
+const NO_NEWLINE = "\\ No newline at end of file";
 
 /** Parses a unified diff of any number of files. */
 export function parseUnified(diff: string): FileDiff[] {
@@ -72,7 +77,10 @@ export interface SidePair {
   right?: DiffLine;
 }
 
-/** Arranges a hunk side by side: removed lines on the left, added lines on the right, unchanged lines on both. */
+/**
+ * Arranges a hunk side by side: removed lines on the left, added lines on the right, unchanged lines on both. A note is on
+ * the side of the line before it.
+ */
 export function sideBySide(hunk: Hunk): SidePair[] {
   const pairs: SidePair[] = [];
   let gone: DiffLine[] = [];
@@ -89,9 +97,10 @@ export function sideBySide(hunk: Hunk): SidePair[] {
     gone = [];
     come = [];
   };
+  let side: DiffLine[] | undefined;
   for (const line of hunk.lines) {
-    if (line.kind === "del") gone.push(line);
-    else if (line.kind === "add") come.push(line);
+    if (line.kind !== "note") side = line.kind === "del" ? gone : line.kind === "add" ? come : undefined;
+    if (side !== undefined) side.push(line);
     else {
       flush();
       pairs.push({ left: line, right: line });
@@ -115,7 +124,7 @@ class Reader {
       this.body(line);
       return;
     }
-    const head = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/.exec(line);
+    const head = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/s.exec(line);
     if (head !== null) {
       this.closeHunk();
       this.hunk = [];
@@ -204,24 +213,30 @@ function numbered(oldStart: number, newStart: number, lines: readonly string[]):
   let before = oldStart;
   let after = newStart;
   const read = lines.map((line): DiffLine => {
-    const text = line.slice(1).replace(/\r$/, "");
+    const crlf = line.endsWith("\r");
+    const text = line.slice(1, crlf ? -1 : undefined);
     switch (line[0]) {
       case "+":
-        return { kind: "add", text, after: after++ };
+        return { kind: "add", text, crlf, after: after++ };
       case "-":
-        return { kind: "del", text, before: before++ };
+        return { kind: "del", text, crlf, before: before++ };
       case "\\":
-        return { kind: "note", text: text.trim() };
+        return { kind: "note", text: text.trim(), crlf };
       default:
-        return { kind: "same", text, before: before++, after: after++ };
+        return { kind: "same", text, crlf, before: before++, after: after++ };
     }
   });
   return { heading: "", lines: read };
 }
 
 function replaced(before: string, after: string): Hunk {
-  const lines = (text: string, sign: string) =>
-    text === "" ? [] : text.replace(/\n$/, "").split("\n").map((line) => sign + line);
+  const lines = (text: string, sign: string) => {
+    if (text === "") return [];
+    const signed = text.split("\n").map((line) => sign + line);
+    if (text.endsWith("\n")) signed.pop();
+    else signed.push(NO_NEWLINE);
+    return signed;
+  };
   return numbered(1, 1, [...lines(before, "-"), ...lines(after, "+")]);
 }
 

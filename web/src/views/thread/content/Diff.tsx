@@ -5,6 +5,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 
 import { diffOfTexts, type FileDiff, parseUnified } from "../../../text/diff.ts";
 import { visibleLine, visibleOrder } from "../../../text/bidi-guard.ts";
+import { lineEnds } from "../../../text/line-ends.ts";
 import { type DiffStyle, useThread } from "./context.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { Counts } from "./Counts.tsx";
@@ -76,6 +77,7 @@ function FileDiffView({ file, path, source, full = false, named = false, counted
   const { diffStyle } = useThread();
   const [limit, setLimit] = useState(full ? Number.POSITIVE_INFINITY : ROWS);
   const colours = useColours(file, path);
+  const ends = useMemo(() => lineEnds(file), [file]);
   const place = useRef<HTMLElement>(null);
   const rows = file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
   const changes = file.hunks.reduce((sum, hunk) => sum + hunk.lines.filter((_, at) => beginsChange(hunk, at)).length, 0);
@@ -98,8 +100,13 @@ function FileDiffView({ file, path, source, full = false, named = false, counted
         </p>
       )}
       {file.notes.length > 0 && <pre class="th-diff-note th-pre">{visibleOrder(file.notes.join("\n"))}</pre>}
+      {ends.notes.map((note) => (
+        <p key={note} class="th-diff-note">
+          {note}
+        </p>
+      ))}
       {file.hunks.length > 0 && (
-        <DiffTable hunks={file.hunks} style={diffStyle} limit={limit} full={full} colours={colours} />
+        <DiffTable hunks={file.hunks} style={diffStyle} limit={limit} full={full} marked={ends.marked} colours={colours} />
       )}
       {file.hunks.length === 0 && file.notes.length === 0 && <p class="th-quiet th-no-output">No lines changed</p>}
       {rows > limit && (

@@ -3,8 +3,8 @@
 import type { ComponentChildren } from "preact";
 
 import { type DiffLine, type Hunk, sideBySide } from "../../../text/diff.ts";
-import { visibleOrder } from "../../../text/bidi-guard.ts";
 import { count } from "../../../text/format.ts";
+import { shownLine } from "../../../text/line-ends.ts";
 import { type Colours, piecesOf } from "./diff-colours.ts";
 import type { DiffStyle } from "./context.ts";
 
@@ -18,10 +18,12 @@ export interface DiffTableProps {
   limit: number;
   /** Whether long lines are rendered in full. */
   full: boolean;
+  /** Whether the lines that end with CRLF are marked. */
+  marked: boolean;
   colours: Colours | undefined;
 }
 
-export function DiffTable({ hunks, style, limit, full, colours }: DiffTableProps) {
+export function DiffTable({ hunks, style, limit, ...line }: DiffTableProps) {
   let left = limit;
   return (
     <table class={`th-diff-lines th-diff-${style}`}>
@@ -46,18 +48,18 @@ export function DiffTable({ hunks, style, limit, full, colours }: DiffTableProps
         if (left <= 0) return null;
         const shown = hunk.lines.length > left ? { ...hunk, lines: hunk.lines.slice(0, left) } : hunk;
         left -= shown.lines.length;
-        return <HunkRows key={at} hunk={shown} first={at === 0} split={style === "split"} full={full} colours={colours} />;
+        return <HunkRows key={at} hunk={shown} first={at === 0} split={style === "split"} {...line} />;
       })}
     </table>
   );
 }
 
-interface HunkProps {
+type LineProps = Pick<DiffTableProps, "full" | "marked" | "colours">;
+
+interface HunkProps extends LineProps {
   hunk: Hunk;
   first: boolean;
   split: boolean;
-  full: boolean;
-  colours: Colours | undefined;
 }
 
 function HunkRows({ hunk, first, split, ...line }: HunkProps) {
@@ -65,7 +67,7 @@ function HunkRows({ hunk, first, split, ...line }: HunkProps) {
     <tbody>
       {(!first || hunk.heading !== "") && (
         <tr class="th-hunk-head">
-          <td colSpan={split ? 4 : 3}>{hunk.heading === "" ? "⋯" : visibleOrder(hunk.heading)}</td>
+          <td colSpan={split ? 4 : 3}>{hunk.heading === "" ? "⋯" : shownLine(hunk.heading)}</td>
         </tr>
       )}
       {split ? <SplitRows hunk={hunk} {...line} /> : <UnifiedRows hunk={hunk} {...line} />}
@@ -73,7 +75,7 @@ function HunkRows({ hunk, first, split, ...line }: HunkProps) {
   );
 }
 
-type RowsProps = Pick<HunkProps, "hunk" | "full" | "colours">;
+type RowsProps = LineProps & { hunk: Hunk };
 
 function SplitRows({ hunk, ...line }: RowsProps) {
   let changed = false;
@@ -112,7 +114,7 @@ export function beginsChange(hunk: Hunk, at: number): boolean {
 const SIGNS = { add: "+", del: "−", same: "", note: "" } as const;
 const SAID = { add: "added: ", del: "removed: ", same: "", note: "" } as const;
 
-type SideProps = Omit<RowsProps, "hunk"> & { line: DiffLine | undefined; number: number | undefined; right?: boolean };
+type SideProps = LineProps & { line: DiffLine | undefined; number: number | undefined; right?: boolean };
 
 function Side({ line, number, right = false, ...rest }: SideProps) {
   const side = right ? "th-right" : "";
@@ -128,15 +130,22 @@ function Side({ line, number, right = false, ...rest }: SideProps) {
   );
 }
 
-type TextProps = Omit<RowsProps, "hunk"> & { line: DiffLine };
+function LineText({ line, full, marked, colours }: LineProps & { line: DiffLine }): ComponentChildren {
+  const end = marked && line.crlf && (
+    <span key="end" class="th-line-end">
+      ␍
+    </span>
+  );
+  return [piecesShown(line, full, colours), end];
+}
 
-function LineText({ line, full, colours }: TextProps): ComponentChildren {
+function piecesShown(line: DiffLine, full: boolean, colours: Colours | undefined): ComponentChildren {
   const { text } = line;
   if (text.length > LINE_LENGTH && !full) {
-    return `${visibleOrder(text.slice(0, LINE_LENGTH))} … ${count(text.length - LINE_LENGTH)} more characters`;
+    return `${shownLine(text.slice(0, LINE_LENGTH))} … ${count(text.length - LINE_LENGTH)} more characters`;
   }
   return piecesOf(line, colours?.get(line)).map((piece, at) => {
-    const shown = visibleOrder(piece.text);
+    const shown = shownLine(piece.text);
     if (!piece.changed && piece.class === "") return shown;
     return (
       <span key={at} class={`${piece.changed ? "th-changed" : ""} ${piece.class}`.trim()}>

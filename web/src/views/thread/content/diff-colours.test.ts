@@ -11,7 +11,7 @@ test("code is highlighted line by line, also where a colour spans lines", async 
 });
 
 test("a line is cut where its colour changes and around its changed part", () => {
-  const line = { kind: "add", text: "let name = 1", changed: [2, 6] } as const;
+  const line = { kind: "add", text: "let name = 1", crlf: false, changed: [2, 6] } as const;
   const tokens = [{ text: "let", class: "hljs-keyword" }, { text: " name = 1", class: "" }];
   expect(piecesOf(line, tokens)).toEqual([
     { text: "le", class: "hljs-keyword", changed: false },
@@ -22,6 +22,6 @@ test("a line is cut where its colour changes and around its changed part", () =>
 });
 
 test("colours never change the text of a line", () => {
-  const line = { kind: "same", text: "as it is" } as const;
+  const line = { kind: "same", text: "as it is", crlf: false } as const;
   expect(piecesOf(line, [{ text: "another", class: "hljs-string" }])).toEqual([{ text: "as it is", class: "", changed: false }]);
 });

@@ -451,6 +451,16 @@ test("a change of a file, unified and side by side, as the person likes it", asy
   expect(shown.button("Split").getAttribute("aria-pressed")).toBe("true");
 });
 
+test.each([
+  ["line ends", "-one\n+one\r\n", "Line ends changed from LF to CRLF", ["one", "one␍"]],
+  ["a byte order mark", "-\uFEFFone\n+one\n", "Byte order mark removed", ["⟨U+FEFF⟩one", "one"]],
+])("a change of nothing but %s says so", async (_, lines, note, texts) => {
+  const shown = view({ type: "fileChange", path: "/w/x", diff: `--- a/x\n+++ b/x\n@@ -1 +1 @@\n${lines}` });
+  await open(shown);
+  expect(shown.one(".th-diff-note").textContent).toBe(note);
+  expect(shown.all(".th-text").map((cell) => cell.textContent?.replace(/^.*: /, ""))).toEqual(texts);
+});
+
 test("a large diff is folded, and comes in pieces", async () => {
   const lines = Array.from({ length: 3_000 }, (_, at) => `+line ${at}`).join("\n");
   const shown = view({ type: "fileChange", path: "/w/x", diff: `--- /dev/null\n+++ b/x\n@@ -0,0 +1,3000 @@\n${lines}\n` });

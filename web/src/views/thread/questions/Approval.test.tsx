@@ -101,6 +101,13 @@ test("parts of a command are told apart", () => {
   expect(view.one("pre").textContent).toBe("sh -c 'a; b' ''");
 });
 
+test("a carriage return hides no part of a change, and other line ends are said", () => {
+  const diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-ls\n+rm -rf ~\rls\r\n";
+  const view = drawn(<Approval question={{ ...question, subjects: [{ type: "file", access: "edit", path: "/w/x", diff }] }} onAnswer={nothing} />);
+  expect(view.text()).toContain("rm -rf ~␍ls␍");
+  expect(view.text()).toContain("Line ends changed from LF to CRLF");
+});
+
 test("a diff is there in full: no line is left for later, none is cut", () => {
   const lines = Array.from({ length: 900 }, (_, at) => `+line ${at}`);
   lines[500] = `+${"y".repeat(20_000)}`;
