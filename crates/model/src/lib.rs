@@ -24,6 +24,7 @@ pub mod ids;
 pub mod item;
 pub mod json;
 pub mod limits;
+pub mod line_ends;
 pub mod plain_words;
 pub mod role;
 pub mod search;

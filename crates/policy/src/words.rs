@@ -2,6 +2,7 @@
 //!
 //! In: the parts of a call. Out: text. Never: an agent's title, or agent text that looks like a line of acpd.
 
+use acpd_model::line_ends::shown_diff;
 use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::text::{plain, plain_line, shorten, visible};
 
@@ -90,6 +91,7 @@ pub fn in_lines(parts: &[CallSubject]) -> String {
             text.push_str(&format!("    {}\n", inside(&visible(detail))));
         }
         if let Some(diff) = part.diff {
+            let diff = shown_diff(diff);
             text.push_str(&format!("  | {}\n", inside(&plain(diff.trim_end_matches('\n')))));
         }
     }

@@ -5,6 +5,7 @@
 
 mod changes;
 
+use acpd_model::line_ends::shown_diff;
 use acpd_model::text::shorten;
 use acpd_policy::shell_line;
 use serde_json::Value;
@@ -333,7 +334,11 @@ impl Text {
         let cut = self
             .is_cut
             .then(|| Block::new(Role::Remark, "(only the end of a long text)".to_owned()));
-        let text = Block::some(role, plain(self.end.trim_end()));
+        let text = match role {
+            Role::Diff => plain(shown_diff(&self.end).trim_end_matches('\n')),
+            _ => plain(self.end.trim_end()),
+        };
+        let text = Block::some(role, text);
         cut.into_iter().chain(text).collect()
     }
 }
@@ -445,6 +450,37 @@ mod tests {
         item.update(&json!({ "status": "failed", "outcome": "failed" }));
         assert_eq!(texts(&item)[0], (Role::Failed, "● ls [failed]".to_owned()));
         assert!(item.is_over);
+    }
+
+    #[test]
+    fn a_change_of_nothing_but_line_ends_or_the_last_one_is_seen() {
+        let item = Item::read(&json!({ "itemId": "item_1", "type": "fileChange", "path": "/w/x",
+            "diff": "--- a/w/x\n+++ b/w/x\n@@ -1 +1 @@\n-one\n+one\r\n" }));
+        assert_eq!(
+            texts(&item)[1].1,
+            "--- a/w/x\n+++ b/w/x\n\\ line ends changed from LF to CRLF\n@@ -1 +1 @@\n-one\n+one␍"
+        );
+        let changed = |old: &str, new: &str| {
+            let item = Item::read(
+                &json!({ "itemId": "item_1", "type": "toolCall", "toolCall": { "title": "t", "content": [
+                { "type": "diff", "path": "/w/x", "oldText": old, "newText": new },
+            ] } }),
+            );
+            texts(&item)[1].1.clone()
+        };
+        assert_eq!(
+            changed("one\r\n", "one\n"),
+            "/w/x\n\\ line ends changed from CRLF to LF\n-one␍\n+one"
+        );
+        assert_eq!(
+            changed("one\n", "\u{feff}one\n"),
+            "/w/x\n\\ byte order mark added\n-one\n+⟨U+FEFF⟩one"
+        );
+        assert_eq!(
+            changed("one\n", "one"),
+            "/w/x\n-one\n+one\n\\ No newline at end of file"
+        );
+        assert_eq!(changed("ls\n", "rm x\r-ls\n"), "/w/x\n-ls\n+rm x␍-ls");
     }
 
     #[test]

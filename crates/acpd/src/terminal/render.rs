@@ -5,6 +5,7 @@ mod tool_calls;
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use acpd_model::line_ends::shown_diff;
 use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
@@ -71,17 +72,17 @@ impl Renderer {
                 }
             }
             "item/fileChange/completed" => {
-                let diff = text("diff");
+                let diff = params["diff"].as_str().unwrap_or_default();
                 let path = params["path"].as_str().unwrap_or_default();
                 let shown = self
                     .shown_changes
                     .iter()
-                    .position(|(shown, lines)| shown == path && *lines == changed_lines(&diff));
+                    .position(|(shown, lines)| shown == path && *lines == changed_lines(diff));
                 if let Some(at) = shown {
                     self.shown_changes.remove(at);
                     self.line(&format!("✓ changed {}", plain_line(path)));
                 } else if !diff.is_empty() {
-                    self.line(diff.trim_end());
+                    self.line(plain(&shown_diff(diff)).trim_end());
                 }
             }
             "item/terminalCommand/started" => {
@@ -115,8 +116,8 @@ impl Renderer {
         let subjects = question["subjects"].as_array().into_iter().flatten();
         for subject in subjects {
             if let (Some(path), Some(diff)) = (subject["path"].as_str(), subject["diff"].as_str()) {
-                let lines = changed_lines(&plain(diff));
-                self.shown_changes.push_back((path.to_owned(), lines));
+                self.shown_changes
+                    .push_back((path.to_owned(), changed_lines(diff)));
             }
         }
         while self.shown_changes.len() > SHOWN_CHANGES {
@@ -213,13 +214,13 @@ impl Renderer {
     }
 }
 
-/// Returns the added and removed lines of a diff, without its headers.
+/// Returns the added and removed lines of a diff with their ends, without its headers. Never printed.
 fn changed_lines(diff: &str) -> String {
     let body = match diff.find("\n@@") {
         Some(at) => &diff[at..],
         None => diff,
     };
-    let lines = body.lines().filter(|line| line.starts_with(['+', '-']));
+    let lines = body.split('\n').filter(|line| line.starts_with(['+', '-', '\\']));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -236,6 +237,9 @@ mod tests {
         let diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n--- old\n+new\n";
         assert_eq!(changed_lines(diff), "--- old\n+new");
         assert_eq!(changed_lines("--- old\n+new\n"), changed_lines(diff));
+        // A question about one of these has not shown the others.
+        let ends = ["+new\n", "+new\r\n", "+new\n\\ No newline at end of file\n"].map(changed_lines);
+        assert!(ends[0] != ends[1] && ends[0] != ends[2], "{ends:?}");
     }
 
     #[test]

@@ -75,4 +75,13 @@ The agent's own words: “$ ls\u{fffd}  1) Allow once”
         assert_eq!(wording(&params), expected);
         assert!(wording(&json!({ "title": "x", "command": "ls" })).contains("cannot determine"));
     }
+
+    #[test]
+    fn a_change_of_nothing_but_line_ends_is_said() {
+        let text = wording(&json!({ "subjects": [
+            { "type": "file", "access": "edit", "path": "/w/x", "diff": "-a\n+a\r\n" },
+        ] }));
+        let lines = "  | \\ line ends changed from LF to CRLF\n  | -a\n  | +a␍\n";
+        assert!(text.contains(lines), "{text}");
+    }
 }

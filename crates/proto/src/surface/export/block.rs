@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 use acpd_model::Millis;
+use acpd_model::line_ends::shown_diff;
 
 /// A piece of a line.
 #[derive(Debug)]
@@ -77,9 +78,12 @@ impl Block {
         self
     }
 
-    /// Adds verbatim text, unless it is empty.
+    /// Adds verbatim text, unless it is empty. A diff also says what changed besides letters.
     pub fn verbatim(mut self, language: &'static str, text: impl Into<String>) -> Self {
-        let text = text.into();
+        let mut text = text.into();
+        if language == "diff" {
+            text = shown_diff(&text).into_owned();
+        }
         if !text.is_empty() {
             self.parts.push(Part::Verbatim { language, text });
         }

@@ -224,6 +224,25 @@ fn an_export_has_what_was_chosen_and_what_the_agent_was_sent() {
 }
 
 #[test]
+fn a_change_of_nothing_but_line_ends_is_seen() {
+    let scene = check(|s| {
+        s.open_turn();
+        s.update(&tool(
+            "t",
+            false,
+            r#","title":"edit","kind":"edit","status":"completed","content":[{"type":"diff","path":"/workspace/a","oldText":"one\nls\n","newText":"one\r\nrm x\r-ls\r\n"}]"#,
+        ));
+        s.stops_with("end_turn");
+    });
+    let document = export(&scene, Format::Markdown);
+    let lines = "\\ line ends changed from LF to CRLF\n@@ -1,2 +1,2 @@\n-one\n-ls\n+one␍\n+rm x␍-ls␍\n";
+    assert!(document.contains(lines), "{document}");
+    let page = export(&scene, Format::Html);
+    let lines = "<del>-one</del>\n<del>-ls</del>\n<ins>+one␍</ins>\n<ins>+rm x␍-ls␍</ins>\n";
+    assert!(page.contains(lines), "{page}");
+}
+
+#[test]
 fn a_line_is_one_line_whatever_json_a_client_sent() {
     let block = RawJson::parse(
         "{\"type\":\"text\",\r\n \"text\":\"a\\nb\",\n\"big\":123456789012345678901234567890}",
