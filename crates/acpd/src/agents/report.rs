@@ -6,7 +6,7 @@ use acpd_policy::shell_line;
 use acpd_runtime::agent::sandbox::closed;
 use serde_json::Value;
 
-use crate::terminal::plain::plain;
+use crate::terminal::plain::{plain, plain_line};
 
 /// Returns the findings about an agent as text. `report` has the members of the result of `agent/doctor`.
 pub fn text(name: &str, report: &Value) -> String {
@@ -83,7 +83,7 @@ fn greeting(hello: &Value, millis: u64) -> String {
         hello["protocolVersion"]
     );
     let info = &hello["agentInfo"];
-    let parts = [&info["name"], &info["version"]].map(|value| value.as_str().map(plain));
+    let parts = [&info["name"], &info["version"]].map(|value| value.as_str().map(plain_line));
     let info: Vec<_> = parts.into_iter().flatten().collect();
     if !info.is_empty() {
         out.push_str(&format!("agent: {}\n", info.join(" ")));
@@ -92,7 +92,7 @@ fn greeting(hello: &Value, millis: u64) -> String {
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(|method| method["id"].as_str().map(plain))
+        .filter_map(|method| method["id"].as_str().map(plain_line))
         .collect();
     let methods = if methods.is_empty() {
         "none named".to_owned()

@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::items::short_id;
-use crate::terminal::plain::plain;
+use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 use crate::terminal::table::table;
 use crate::terminal::time::ago;
@@ -32,7 +32,7 @@ pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::R
 }
 
 fn row(process: &Value) -> [String; 6] {
-    let text = |value: &Value| plain(value.as_str().unwrap_or("-"));
+    let text = |value: &Value| plain_line(value.as_str().unwrap_or("-"));
     let threads: Vec<_> = process["threads"]
         .as_array()
         .into_iter()

@@ -6,7 +6,7 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::terminal::plain::plain;
+use crate::terminal::plain::{plain, plain_line};
 
 /// A property whose value fits on one line.
 pub struct Field {
@@ -107,14 +107,14 @@ impl Field {
         }
         for member in ["format", "pattern"] {
             if let Some(text) = schema[member].as_str() {
-                about.push(format!("{member}: {}", plain(text)));
+                about.push(format!("{member}: {}", plain_line(text)));
             }
         }
         let mut field = Self {
             name: name.to_owned(),
             required,
             default: None,
-            title: plain(schema["title"].as_str().unwrap_or(name)),
+            title: plain_line(schema["title"].as_str().unwrap_or(name)),
             about,
             kind,
         };
@@ -276,8 +276,8 @@ fn choices(schema: &Value) -> Option<Vec<Choice>> {
             None => (entry.clone(), None),
         };
         let label = match title.or(value.as_str()) {
-            Some(text) => plain(text),
-            None => plain(&json!(value).to_string()),
+            Some(text) => plain_line(text),
+            None => plain_line(&json!(value).to_string()),
         };
         Choice { value, label }
     };
@@ -347,13 +347,13 @@ mod tests {
     fn a_field_says_what_it_takes() {
         for (schema, question) in [
             (
-                json!({ "type": "string", "title": "Name\u{1b}", "description": "one\ntwo", "format": "email" }),
-                "  one\n  two\n  format: email\nName\u{fffd} (optional): ",
+                json!({ "type": "string", "title": "Name\u{1b}\u{200b}", "description": "one\ntwo", "format": "email" }),
+                "  one\n  two\n  format: email\nName\u{fffd}\u{fffd} (optional): ",
             ),
             (
                 json!({ "type": "string", "default": "b",
-                    "oneOf": [{ "const": "a", "title": "First" }, { "const": "b" }] }),
-                "  1) First\n  2) b\nf (1-2; default 2): ",
+                    "oneOf": [{ "const": "a", "title": "First\n  2) c" }, { "const": "b" }] }),
+                "  1) First\u{fffd}  2) c\n  2) b\nf (1-2; default 2): ",
             ),
             (
                 json!({ "type": "integer", "minimum": 1, "maximum": 9, "default": "x" }),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use acpd_model::text::shorten;
 use serde_json::Value;
 
-use crate::terminal::plain::plain;
+use crate::terminal::plain::plain_line;
 
 /// Time that a title waits for a better one.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -45,7 +45,7 @@ impl Call {
     fn take(&mut self, known: &Value) {
         for (member, value) in [("title", &mut self.title), ("kind", &mut self.kind)] {
             if let Some(text) = known[member].as_str() {
-                *value = shorten(&plain(text), TITLE_CHARS);
+                *value = shorten(&plain_line(text), TITLE_CHARS);
             }
         }
     }
@@ -154,13 +154,17 @@ mod tests {
     #[test]
     fn a_title_cannot_drive_the_terminal_or_fill_it() {
         let (mut calls, now) = (ToolCalls::default(), Instant::now());
-        calls.start("1", &json!({ "title": "a\u{1b}[2J", "kind": "\u{7}" }), now);
+        calls.start(
+            "1",
+            &json!({ "title": "a\u{1b}[2J\u{200b}\n✗ failed", "kind": "\u{7}" }),
+            now,
+        );
         calls.start("2", &json!({ "title": "x".repeat(1 << 20) }), now);
         calls.start("3", &json!({ "kind": "other" }), now);
         let lines = calls.take();
         assert_eq!(
             (&lines[0][..], &lines[2][..]),
-            ("● a\u{fffd}[2J (\u{fffd})", "● other")
+            ("● a\u{fffd}[2J\u{fffd}\u{fffd}✗ failed (\u{fffd})", "● other")
         );
         assert!(lines[1].chars().count() <= TITLE_CHARS + 2 && lines[1].ends_with('…'));
     }
