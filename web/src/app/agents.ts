@@ -6,8 +6,10 @@ import { computed, effect, signal } from "@preact/signals";
 import { client, online, sentence, shared } from "../connection/connection.ts";
 import { type PromptCapabilities, promptCapabilitiesOf } from "../state/acp.ts";
 import { isRecord, isTexts, stored } from "../state/stored.ts";
+import { visibleName } from "../text/bidi-guard.ts";
 import { open } from "./threads.ts";
 
+/** All agents, with titles that may be shown. */
 export const agents = signal<readonly Agent[] | undefined>(undefined);
 export const agentsError = signal<string | undefined>(undefined);
 
@@ -34,16 +36,16 @@ export const folders = stored<string[]>("folders", [], isTexts);
 export const justInstalled = signal<string | undefined>(undefined);
 export const lastAgent = stored<string>("agent", "", (value) => typeof value === "string");
 
-/** Returns an agent's display name. */
+/** Returns an agent's display name, as all views show it. */
 export function titleOfAgent(id: string): string {
-  return agents.value?.find((agent) => agent.id === id)?.title ?? id;
+  return visibleName(agents.value?.find((agent) => agent.id === id)?.title ?? id);
 }
 
 export async function lookForAgents(): Promise<void> {
   try {
     const found = await client.peek()?.call("agent/list");
     if (found) {
-      agents.value = found.data;
+      agents.value = found.data.map((agent) => ({ ...agent, title: visibleName(agent.title) }));
       agentsError.value = undefined;
     }
   } catch (error) {

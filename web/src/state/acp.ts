@@ -5,6 +5,8 @@
 
 import type { AcpObject } from "@acpd/client";
 
+import { visibleLine } from "../text/bidi-guard.ts";
+
 export type { AcpObject };
 
 export function isObject(value: unknown): value is AcpObject {
@@ -40,6 +42,7 @@ export function locationsOf(toolCall: AcpObject | null | undefined): Location[] 
 
 export interface Choice {
   value: string;
+  /** In one line, with invisible characters escaped, as are the names below. */
   name: string;
   description?: string;
   /** The heading of its group. */
@@ -62,7 +65,7 @@ export function configOption(option: AcpObject): ConfigOption | undefined {
   const id = text(option.id);
   const value = option.currentValue;
   if (id === undefined || (typeof value !== "string" && typeof value !== "boolean")) return undefined;
-  const read: ConfigOption = { id, name: text(option.name) ?? id, value };
+  const read: ConfigOption = { id, name: visibleLine(text(option.name) ?? id), value };
   const description = text(option.description);
   if (description !== undefined) read.description = description;
   const category = text(option.category);
@@ -85,10 +88,10 @@ export function modesOf(modes: AcpObject | null | undefined): Choice[] {
 function choice(entry: AcpObject, key: string, group?: string): Choice[] {
   const value = text(entry[key]);
   if (value === undefined) return [];
-  const read: Choice = { value, name: text(entry.name) ?? value };
+  const read: Choice = { value, name: visibleLine(text(entry.name) ?? value) };
   const description = text(entry.description);
   if (description !== undefined) read.description = description;
-  if (group !== undefined) read.group = group;
+  if (group !== undefined) read.group = visibleLine(group);
   return [read];
 }
 

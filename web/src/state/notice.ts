@@ -2,7 +2,7 @@
 
 import type { TurnStatus, WaitingQuestion } from "@acpd/client";
 
-import { visibleOrder } from "../text/bidi-guard.ts";
+import { visibleName, visibleOrder } from "../text/bidi-guard.ts";
 import { endOf, nameOf } from "./threads.ts";
 import { questionLine } from "./waiting-question.ts";
 
@@ -31,7 +31,7 @@ const LENGTH = 200;
 /** Describes what has happened. */
 export function noticeOf(news: News): Notice {
   const name = shownName(news.name);
-  const agent = oneLine(news.agent);
+  const agent = oneLine(visibleName(news.agent));
   switch (news.type) {
     case "waiting":
       return {

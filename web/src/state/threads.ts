@@ -2,6 +2,8 @@
 
 import type { ListChanged, TextFound, ThreadSummary, TurnStatus } from "@acpd/client";
 
+import { visibleLine, visibleName } from "../text/bidi-guard.ts";
+
 /** The activity of a thread, as shown in the list. */
 export type ThreadActivity = "waiting" | "running" | "failed" | "idle";
 
@@ -106,7 +108,7 @@ export function sections(threads: readonly Listed[], now: number): Section[] {
 /** Splits the list into sections by folder, the latest first. Waiting threads come first, then running ones. */
 export function sectionsByFolder(threads: readonly Listed[], names: ReadonlyMap<string, string>): Section[] {
   const first = ["Waiting for you", "Running"];
-  const nameOf = (key: string) => (first.includes(key) ? key : (names.get(key) ?? key));
+  const nameOf = (key: string) => (first.includes(key) ? key : (names.get(key) ?? visibleLine(key)));
   return split(threads, (thread) => first[liveSection(thread) ?? 2] ?? thread.cwd, nameOf, first);
 }
 
@@ -134,9 +136,9 @@ function split(
   return [...groups].flatMap(([key, group]) => (group.length > 0 ? [{ key, title: titleOf(key), threads: group }] : []));
 }
 
-/** Returns a thread's name, or a placeholder. */
+/** Returns a thread's name as all views show it: one line, with invisible characters escaped; or a placeholder. */
 export function nameOf(thread: { name?: string | null }): string {
-  return thread.name?.trim().split("\n")[0] || "Untitled thread";
+  return visibleName(thread.name?.trim().split(/[\n\r\v\f\u0085]/, 1)[0] || "Untitled thread");
 }
 
 const ENDS: Partial<Record<TurnStatus, string>> = {
@@ -156,12 +158,12 @@ export function endOf({ live, lastTurnStatus, lastTurnCutOff }: Pick<Listed, "li
   return lastTurnCutOff === true ? "Interrupted by a restart" : ENDS[lastTurnStatus];
 }
 
-/** Returns the last part of a path, by which users know a workspace. */
+/** Returns the last part of a path, by which users know a workspace, with invisible characters escaped. */
 export function folderOf(cwd: string): string {
-  return cwd.replace(/\/+$/, "").split("/").at(-1) || "/";
+  return visibleLine(cwd.replace(/\/+$/, "").split("/").at(-1) || "/");
 }
 
-/** Returns the shortest name of each folder that differs from all others' names. */
+/** Returns the shortest name of each folder that differs from all others' names, with invisible characters escaped. */
 export function shortNames(folders: Iterable<string>): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   let same = [...new Set(folders)];
@@ -176,7 +178,7 @@ export function shortNames(folders: Iterable<string>): ReadonlyMap<string, strin
       // A name that is the whole path cannot grow.
       for (const folder of having) {
         if (having.length === 1 || name === lastParts(folder, parts + 1)) {
-          names.set(folder, name);
+          names.set(folder, visibleLine(name));
         } else {
           same.push(folder);
         }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import characters from "../../../crates/model/fixtures/unseen.json?raw";
-import { visible, visibleLine, visibleOrder } from "./bidi-guard.ts";
+import { visible, visibleLine, visibleName, visibleOrder } from "./bidi-guard.ts";
 
 test("what turns text around in a file's name is written out", () => {
   expect(visible("invoice\u202Efdp.exe")).toBe("invoice⟨U+202E⟩fdp.exe");
@@ -26,6 +26,13 @@ test("letters of any script, emoji and newlines stay", () => {
 
 test("on one line, newlines are written too", () => {
   expect(visibleLine("a\nb\tc")).toBe("a⏎b⇥c");
+});
+
+test("in names, joiners that are seen stay", () => {
+  for (const seen of ["👩‍💻 work", "👨‍👩‍👧", "🏳️‍🌈", "🤷🏽‍♀️", "می‌خواهم"]) {
+    expect(visibleName(seen)).toBe(seen);
+  }
+  expect(visibleName("pa\u200Dy\u200Cpal \u200D👩\u200D \u202E\n")).toBe("pa⟨U+200D⟩y⟨U+200C⟩pal ⟨U+200D⟩👩⟨U+200D⟩ ⟨U+202E⟩⏎");
 });
 
 test("in code only what changes the order of reading is written: emoji of several parts stay whole", () => {

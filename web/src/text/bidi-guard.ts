@@ -29,6 +29,15 @@ export function visibleLine(text: string): string {
   return visible(text).replace(/\n/g, "⏎").replace(/\t/g, "⇥");
 }
 
+/** A joiner that is seen: between two pictures it makes one emoji of them, between Arabic letters it changes their shape. */
+const SEEN_JOINER =
+  /(\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}]?\u200D(?=\p{Extended_Pictographic})|\p{Script=Arabic}\u200C(?=\p{Script=Arabic}))/u;
+
+/** Like `visibleLine`, for names and titles in words: keeps joiners that are seen. */
+export function visibleName(text: string): string {
+  return text.split(SEEN_JOINER).map((piece, at) => (at % 2 > 0 ? piece : visibleLine(piece))).join("");
+}
+
 function codePoint(character: string): string {
   return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
 }

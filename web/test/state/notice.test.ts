@@ -39,6 +39,10 @@ test("no text reorders another one, starts a new line, or is endless", () => {
   // The parts of a question are names, in which nothing may be invisible.
   const hidden = { ...question, subjects: [{ type: "commandLine" as const, line: "git pu\u200Bsh\n\u202Ex", cwd: "/w" }] };
   expect(noticeOf({ ...thread, type: "waiting", question: hidden }).body).toBe("Run git pu⟨U+200B⟩sh⏎⟨U+202E⟩x");
+  expect(noticeOf({ ...thread, name: "pay\u200Bpal", agent: "\u200BClaude", type: "done" })).toEqual({
+    title: "pay⟨U+200B⟩pal is done",
+    body: "⟨U+200B⟩Claude has finished.",
+  });
   // Emoji of several characters stay whole.
   expect(noticeOf({ ...thread, name: "👩‍💻 work", type: "done" }).title).toBe("👩‍💻 work is done");
 });

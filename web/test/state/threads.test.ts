@@ -171,6 +171,13 @@ test("a thread whose last turn was interrupted by a restart says so; one that th
   expect(ended({ live: "running", lastTurnCutOff: true })).toBeUndefined();
 });
 
+test("names of threads and folders hide nothing", () => {
+  expect(nameOf({ name: "pay\u202Epal\u200B\u2028x\ry" })).toBe("pay⟨U+202E⟩pal⟨U+200B⟩⟨U+2028⟩x");
+  expect(folderOf("/w/a\nb/")).toBe("a⏎b");
+  // Folders that look alike differ in their names.
+  expect([...shortNames(["/w/api", "/w/a\u200Bpi"]).values()]).toEqual(["api", "a⟨U+200B⟩pi"]);
+});
+
 test("words", () => {
   expect(nameOf({ name: "  two\nlines " })).toBe("two");
   expect(nameOf({ name: null })).toBe("Untitled thread");

@@ -2,6 +2,7 @@
 
 import type { Agent, AgentExamined } from "@acpd/client";
 
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { CheckButton, CheckResult, useCheck } from "./Check.tsx";
 import { Command } from "./Command.tsx";
 import { InstallButton, InstallState } from "./Install.tsx";
@@ -37,7 +38,7 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
         <div class="agent-text">
           <p class="agent-name">
             <strong>{name}</strong>
-            {name !== id && <code>{id}</code>}
+            {name !== id && <code>{visibleLine(id)}</code>}
             {version && <span class="hint">{version}</span>}
           </p>
           {description && <p class="agent-about">{description}</p>}

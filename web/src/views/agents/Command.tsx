@@ -1,5 +1,6 @@
 /** A command for the terminal, with a button that copies it. */
 
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { CopyButton } from "../thread/content/CopyButton.tsx";
 
 import "./setup.css";
@@ -7,7 +8,7 @@ import "./setup.css";
 export function Command({ text }: { text: string }) {
   return (
     <span class="command">
-      <code>{text}</code>
+      <code>{visibleLine(text)}</code>
       <CopyButton text={text} what="command" />
     </span>
   );

@@ -3,7 +3,6 @@
 import type { Agent } from "@acpd/client";
 
 import { online } from "../../connection/connection.ts";
-import { visibleLine } from "../../text/bidi-guard.ts";
 import { CheckButton, CheckResult, useCheck } from "./Check.tsx";
 
 import "./setup.css";
@@ -14,7 +13,7 @@ export default function Installed({ agent: { id, title } }: { agent: Agent }) {
     <section class="card setup-installed" aria-label={`${title} is installed`}>
       <p class="setup-agent-line">
         <span class="setup-agent-text">
-          <strong>{visibleLine(title)}</strong> is installed.
+          <strong>{title}</strong> is installed.
         </span>
         <CheckButton name={title} check={check} barred={online.value ? undefined : "Not connected"} />
       </p>

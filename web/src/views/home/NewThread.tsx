@@ -13,6 +13,7 @@ import { movePrompt, type StartFailed, startThread } from "../../app/start-threa
 import { threads, waiting } from "../../app/threads.ts";
 import { client, online, standing } from "../../connection/connection.ts";
 import { newId } from "../../connection/new-id.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { Head } from "../parts/Head.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -154,7 +155,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     >
       {wished !== undefined && agents.value !== undefined && known(wished) === undefined && (
         <p class="home-note" role="status">
-          The agent “{wished}” is not available. Another one is selected.
+          The agent “{visibleLine(wished)}” is not available. Another one is selected.
         </p>
       )}
       <ComposerBox

@@ -74,7 +74,7 @@ function threadEntries(): Entry[] {
     group: "Threads",
     label: nameOf(thread),
     icon: thread.live === "waiting" ? "question" : "thread",
-    about: `${thread.live === "idle" ? "" : `${thread.live} · `}${titleOfAgent(thread.agentType)} · ${folderNames.value.get(thread.cwd) ?? thread.cwd}`,
+    about: `${thread.live === "idle" ? "" : `${thread.live} · `}${titleOfAgent(thread.agentType)} · ${folderNames.value.get(thread.cwd)}`,
     run: () => go({ view: "thread", threadId: thread.id }),
   }));
 }

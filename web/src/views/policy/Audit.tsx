@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { online, sentence } from "../../connection/connection.ts";
 import { readLog } from "../../connection/read-log.ts";
 import { type AuditEntry, auditor } from "../../state/audit.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 
 const WORDS: Record<AuditEntry["effect"], string> = {
   allow: "Allowed",
@@ -69,13 +70,13 @@ export function Audit({ threadId }: { threadId: string }) {
             <li class="audit" key={seq}>
               <span class={`effect effect-${effect}`}>{WORDS[effect]}</span>
               <div class="audit-text">
-                <p class="audit-subject">{subject}</p>
+                <p class="audit-subject">{visibleLine(subject)}</p>
                 <p class="hint">
                   {who && <>by {who}</>}
                   {why && (
                     <>
                       {who && " · "}
-                      <code>{why}</code>
+                      <code>{visibleLine(why)}</code>
                     </>
                   )}
                 </p>

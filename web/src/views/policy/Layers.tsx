@@ -34,7 +34,7 @@ export function Layers({ layers, agent, told = false }: LayersProps) {
           <li class="policy-layer" key={whose}>
             <h3>
               {TITLES[whose]}
-              {whose === "agent" && agent !== undefined && <code>{agent}</code>}
+              {whose === "agent" && agent !== undefined && <code>{visibleLine(agent)}</code>}
             </h3>
             {policy === undefined ? (
               <p class="hint">None.</p>

@@ -8,7 +8,6 @@ import { useEffect, useState } from "preact/hooks";
 import { agents, lookForAgents } from "../../app/agents.ts";
 import { client, online, sentence } from "../../connection/connection.ts";
 import { type Layer, layersOf } from "../../state/policy.ts";
-import { visibleLine } from "../../text/bidi-guard.ts";
 import { Layers } from "./Layers.tsx";
 
 /** Maximum number of requested agents: a connection has a limited rate of requests. */
@@ -57,7 +56,7 @@ export function OfAgents() {
       )}
       {own.map(({ agent, layers }, index) => (
         <section key={agent.id} aria-labelledby={`agent-${index}`}>
-          <h2 id={`agent-${index}`}>Effective for {visibleLine(agent.title)}</h2>
+          <h2 id={`agent-${index}`}>Effective for {agent.title}</h2>
           <Layers layers={layers} agent={agent.id} told={index > 0} />
         </section>
       ))}

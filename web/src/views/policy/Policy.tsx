@@ -7,6 +7,7 @@ import { attempt, threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { type Layer, layersOf, PRESET_NAMES } from "../../state/policy.ts";
 import { nameOf } from "../../state/threads.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../parts/Head.tsx";
 import { Audit } from "./Audit.tsx";
@@ -70,7 +71,7 @@ function OfDaemon() {
                     }}
                   >
                     <span class="truncate">{nameOf(thread)}</span>
-                    <span class="hint">{thread.agentType}</span>
+                    <span class="hint">{visibleLine(thread.agentType)}</span>
                   </a>
                 </li>
               ))}

@@ -4,6 +4,7 @@ import { askForNotifications, permission, wanted, wantedDone } from "../../app/n
 import { over } from "../../app/layout.ts";
 import { type Theme, theme } from "../../app/theme.ts";
 import { leave, link, standing } from "../../connection/connection.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { ViewSettings } from "../thread/ViewSettings.tsx";
 
@@ -54,7 +55,7 @@ export default function Settings() {
         <section class="setting">
           <h3>Signed in as</h3>
           <p>
-            <strong>{now.session.principal}</strong>
+            <strong>{visibleLine(now.session.principal)}</strong>
             {now.session.role !== now.session.principal && `, ${now.session.role}`}
             {now.session.expiresAt ? ` until ${DAY.format(now.session.expiresAt)}` : ""}
           </p>

@@ -73,7 +73,7 @@ export default function ShareDialog({ thread: { id: threadId }, onClose }: Share
                 <button
                   type="button"
                   class="button danger"
-                  aria-label={`Revoke ${link.name ?? "unnamed link"}, until ${dateAndTime(link.expiresAt)}`}
+                  aria-label={`Revoke ${visibleLine(link.name ?? "unnamed link")}, until ${dateAndTime(link.expiresAt)}`}
                   onClick={() => void revoke(link)}
                 >
                   Revoke

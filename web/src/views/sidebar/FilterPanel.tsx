@@ -13,7 +13,7 @@ export default function FilterPanel() {
   const types = [...new Set([...known.map((thread) => thread.agentType), ...(agents.value ?? []).filter(({ installed }) => installed).map(({ id }) => id)])];
   return (
     <div class="filters" id="filters" role="group" aria-label="Filter">
-      <Choice label="Folder" any="All folders" value={cwd} of={places.map((place) => [place, names.get(place) ?? place])} onPick={(value) => setFilter({ cwd: value })} />
+      <Choice label="Folder" any="All folders" value={cwd} of={places.map((place) => [place, names.get(place)!])} onPick={(value) => setFilter({ cwd: value })} />
       <Choice label="Agent" any="All agents" value={agentType} of={types.map((type) => [type, titleOfAgent(type)])} onPick={(value) => setFilter({ agentType: value })} />
       <Choice
         label="Status"

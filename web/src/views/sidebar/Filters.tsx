@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import { titleOfAgent } from "../../app/agents.ts";
 import { filter, folderNames } from "../../app/threads.ts";
 import type { ThreadFilter } from "../../state/threads.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
 
@@ -50,7 +51,7 @@ export function setFilter(change: ThreadFilter): void {
 function Chips() {
   const { agentType, cwd, status } = filter.value;
   const chips: [string, ThreadFilter][] = [];
-  if (cwd !== undefined) chips.push([folderNames.value.get(cwd) ?? cwd, { cwd: undefined }]);
+  if (cwd !== undefined) chips.push([folderNames.value.get(cwd) ?? visibleLine(cwd), { cwd: undefined }]);
   if (agentType !== undefined) chips.push([titleOfAgent(agentType), { agentType: undefined }]);
   if (status !== undefined) chips.push([ACTIVITIES[status], { status: undefined }]);
   if (chips.length === 0) {

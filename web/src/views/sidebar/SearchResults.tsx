@@ -8,6 +8,7 @@ import { now } from "../../app/clock.ts";
 import { go, pathOf, type Route } from "../../app/route.ts";
 import { found, loadMoreHits, searching } from "../../app/search.ts";
 import { age, type HitGroup } from "../../state/threads.ts";
+import { visibleOrder } from "../../text/bidi-guard.ts";
 import { findWords, wordsOf } from "../../text/find-words.ts";
 import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 
@@ -94,7 +95,7 @@ function Hit({ hit, words }: { hit: TextFound; words: string }) {
     <Link class="row-link is-hit" to={to}>
       <span class="row-snippet" dir="auto">
         <span class="row-kind">{KINDS[hit.kind]}:</span>{" "}
-        {hit.snippet.map((piece, index) => (piece.hit ? <mark key={index}>{piece.text}</mark> : piece.text))}
+        {hit.snippet.map((piece, index) => (piece.hit ? <mark key={index}>{visibleOrder(piece.text)}</mark> : visibleOrder(piece.text)))}
       </span>
     </Link>
   );

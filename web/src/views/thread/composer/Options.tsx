@@ -2,7 +2,7 @@
 
 import type { ConfigValue } from "@acpd/client";
 
-import { visibleLine } from "../../../text/bidi-guard.ts";
+import { visible } from "../../../text/bidi-guard.ts";
 import { type AcpObject, type Choice, configOption } from "../../../state/acp.ts";
 import { Picker } from "./Picker.tsx";
 
@@ -43,13 +43,13 @@ export function ConfigOptions({ options, onSet, disabled = false }: ConfigOption
             class="th-toggle"
             role="switch"
             aria-checked={option.value}
-            title={option.description ?? option.name}
+            title={visible(option.description ?? option.name)}
             disabled={disabled}
             data-category={option.category}
             onClick={() => onSet(option.id, option.value !== true)}
           >
             <span class="th-toggle-track" aria-hidden="true" />
-            {visibleLine(option.name)}
+            {option.name}
           </button>
         ) : (
           <Picker

@@ -93,7 +93,7 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
         aria-expanded={open}
         aria-controls={open ? `${id}-list` : undefined}
         aria-label={`${label}: ${visibleLine(current?.name ?? value)}`}
-        title={description === undefined ? label : `${label}: ${description}`}
+        title={description === undefined ? label : `${label}: ${visible(description)}`}
         disabled={disabled}
         onClick={() => (open ? hide() : show())}
         onKeyDown={(event) => {
@@ -120,7 +120,7 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
             <>
               {choice.group !== undefined && choice.group !== choices[at - 1]?.group && (
                 <li class="th-picker-group" role="presentation" key={`group ${choice.group}`}>
-                  {visibleLine(choice.group)}
+                  {choice.group}
                 </li>
               )}
               <li
@@ -137,7 +137,7 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
                   {choice.value === value ? "●" : "○"}
                 </span>
                 <span>
-                  <span class="th-picker-name">{visibleLine(choice.name)}</span>
+                  <span class="th-picker-name">{choice.name}</span>
                   {choice.description !== undefined && choice.description !== "" && (
                     <span class="th-picker-about">{visible(choice.description)}</span>
                   )}

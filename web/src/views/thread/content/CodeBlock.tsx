@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { highlight } from "../../../text/highlight.ts";
-import { visibleOrder } from "../../../text/bidi-guard.ts";
+import { visibleLine, visibleOrder } from "../../../text/bidi-guard.ts";
 import { CopyButton } from "./CopyButton.tsx";
 
 export interface CodeProps {
@@ -19,7 +19,7 @@ export function CodeBlock({ code, language, whole }: CodeProps) {
   return (
     <div class="th-code">
       <div class="th-code-head">
-        <span class="th-code-language">{language || "text"}</span>
+        <span class="th-code-language">{visibleLine(language || "text")}</span>
         <CopyButton text={code} what="code" />
       </div>
       <CodeText code={code} language={language} whole={whole} />

@@ -4,6 +4,7 @@ import type { PlanEntry } from "@acpd/client";
 
 import { useState } from "preact/hooks";
 
+import { visibleName } from "../../../text/bidi-guard.ts";
 import { words } from "../../../text/format.ts";
 
 const MARKS: Record<string, string> = { completed: "●", in_progress: "◐", pending: "○" };
@@ -34,7 +35,7 @@ export function Plan({ entries, open: usual = true, ended = false }: PlanProps) 
       <summary class="th-plan-head">
         <h3>Plan</h3>
         <span class="th-quiet th-plan-current" dir="auto">
-          {current?.content}
+          {visibleName(current?.content ?? "")}
         </span>
         <span class="th-plan-count">
           {done} of {entries.length}
@@ -49,7 +50,7 @@ export function Plan({ entries, open: usual = true, ended = false }: PlanProps) 
               {MARKS[statusOf(entry, ended)] ?? "○"}
             </span>
             <span class="th-plan-content" dir="auto">
-              {entry.content}
+              {visibleName(entry.content)}
             </span>
             {/* The usual priority is omitted. */}
             {entry.priority !== "medium" && entry.priority !== "" && (
