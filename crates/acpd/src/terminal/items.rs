@@ -415,6 +415,12 @@ pub fn is_about_protocol(notice: &Value) -> bool {
     notice["level"] == "info" && (notice["code"] == "protocolViolation" || is_refused_call)
 }
 
+/// Returns the rest of a warning or an error: why it is one, or the setting or command that mends it.
+pub fn notice_detail(notice: &Value) -> Option<String> {
+    let detail = plain(notice["detail"].as_str()?.trim_end());
+    (notice["level"] != "info" && !detail.trim().is_empty()).then_some(detail)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -520,5 +526,25 @@ mod tests {
     fn a_short_id_is_the_end_of_an_id() {
         assert_eq!(short_id("01a20bd1-5c7e-76be-943a-ee3d3a9a05e5"), "3a9a05e5");
         assert_eq!(short_id("é"), "é");
+    }
+
+    #[test]
+    fn what_mends_a_warning_is_shown_and_remarks_have_no_more() {
+        let notice = |level: &str, detail: &str| json!({ "level": level, "message": "m", "detail": detail });
+        assert_eq!(
+            notice_detail(&notice("warning", "add \u{1b}it\n")).as_deref(),
+            Some("add \u{fffd}it")
+        );
+        assert_eq!(
+            notice_detail(&notice("error", "last words")).as_deref(),
+            Some("last words")
+        );
+        for notice in [
+            notice("info", "x"),
+            notice("warning", " \n"),
+            json!({ "level": "error" }),
+        ] {
+            assert_eq!(notice_detail(&notice), None, "{notice}");
+        }
     }
 }

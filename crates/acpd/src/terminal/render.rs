@@ -9,7 +9,9 @@ use acpd_model::line_ends::shown_diff;
 use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
-use crate::terminal::items::{command_line, end_of_command, is_about_protocol, plan_line, waits_for_input};
+use crate::terminal::items::{
+    command_line, end_of_command, is_about_protocol, notice_detail, plan_line, waits_for_input,
+};
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 
@@ -132,11 +134,10 @@ impl Renderer {
 
     fn notice(&mut self, params: &Value) {
         let text = |key: &str| plain(params[key].as_str().unwrap_or_default());
-        let (level, message, detail) = (text("level"), text("message"), text("detail"));
+        let (level, message) = (text("level"), text("message"));
         let mut line = format!("{level}: {message}");
-        let has_detail = level == "error" || params["code"] == "malformedLine";
-        if has_detail && !detail.trim().is_empty() {
-            line.push_str(&format!("\n{}", detail.trim_end()));
+        if let Some(detail) = notice_detail(params) {
+            line.push_str(&format!("\n{detail}"));
         }
         self.line(&line);
         self.noted = message;

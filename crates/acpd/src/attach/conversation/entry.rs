@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::line::{Line, Tone};
 use super::markup::marked;
-use crate::terminal::items::{Block, Item, Role, is_about_protocol, plan_line, waits_for_input};
+use crate::terminal::items::{
+    Block, Item, Role, is_about_protocol, notice_detail, plan_line, waits_for_input,
+};
 use crate::terminal::plain::{plain, plain_line};
 
 /// Number of lines of a folded text at its beginning and at its end.
@@ -60,15 +62,15 @@ impl Entry {
             return None;
         }
         let text = |member: &str| plain(notice[member].as_str().unwrap_or_default());
-        let (level, message, detail) = (text("level"), text("message"), text("detail"));
+        let (level, message) = (text("level"), text("message"));
         let (tone, mark) = match &*level {
             "error" => (Tone::Failed, "✗"),
             "warning" => (Tone::Warning, "!"),
             _ => (Tone::Remark, "·"),
         };
         let mut text = format!("{mark} {message}");
-        if level == "error" && !detail.trim().is_empty() {
-            text.push_str(&format!("\n{}", detail.trim_end()));
+        if let Some(detail) = notice_detail(notice) {
+            text.push_str(&format!("\n{detail}"));
         }
         let id = format!("notice {}", notice["seq"]);
         Some(Self::remark(id, notice["turnId"].as_str(), tone, text))
@@ -106,7 +108,11 @@ impl Entry {
         let why = turn["error"].as_str().or(turn["stopReason"].as_str());
         let why = why.filter(|why| *why != "end_turn");
         let has_noted = |why: &str, entry: &Self| match &entry.body {
-            Body::Remark { text, .. } => text.ends_with(&plain(why)),
+            // Behind the message, a notice may have a detail.
+            Body::Remark { text, .. } => {
+                let why = plain(why);
+                text.ends_with(&why) || text.contains(&format!("{why}\n"))
+            }
             _ => false,
         };
         let why = why

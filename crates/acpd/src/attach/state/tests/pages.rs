@@ -267,3 +267,19 @@ fn a_search_loads_older_turns_until_it_finds_the_text() {
     assert!(scene.draw().contains("page 7 line 50"));
     assert!(scene.effects().is_empty(), "it is found");
 }
+
+#[test]
+fn a_warning_is_shown_with_what_mends_it() {
+    let mut scene = Scene::open(&json!([]));
+    scene.run_turn("turn_1");
+    let notice = json!({
+        "turnId": "turn_1", "level": "warning", "code": "sandboxDenied", "message": "/x was denied",
+        "detail": "add it to \"read\"",
+    });
+    scene.event("thread/notice", notice);
+    let picture = scene.draw();
+    assert!(
+        picture.contains("! /x was denied\n") && picture.contains("add it to \"read\""),
+        "{picture}"
+    );
+}
