@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Live;
 
+/// The code of the notice that the agent decides by itself what it may do.
+pub(crate) const AGENT_DECIDES: &str = "agentDecides";
+
 /// Maximum number of notes at one place; further ones are only in the log.
 pub(super) const NOTES: usize = 16;
 /// Maximum weight of a note, in bytes.

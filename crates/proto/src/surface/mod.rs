@@ -12,3 +12,4 @@ pub mod export;
 pub mod frames;
 pub mod reply;
 pub mod request;
+mod told;

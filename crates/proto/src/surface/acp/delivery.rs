@@ -116,6 +116,11 @@ impl Peer {
                     self.show(thread, frame, None);
                 }
             }
+            FrameKind::Told => {
+                if !replays && !self.client.takes(Feature::Notices) {
+                    self.show(thread, frame, None);
+                }
+            }
             FrameKind::Prompt => {
                 let own = |prompt: &Prompt| prompt.thread == thread && prompt.turn == frame.turn;
                 if replays || !self.prompts.iter().any(own) {

@@ -12,8 +12,13 @@ use bytes::Bytes;
 use super::frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
 use super::question;
 use crate::agent::{Update, UpdateKind};
+use crate::projection::AGENT_DECIDES;
+use crate::surface::told::{Told, terminal_waits};
 use crate::wire::{self, Object, members};
 use crate::wire::{has_string, member, one_line, splice};
+
+/// Codes of notices that the user must read: work fails, or goes on without the user, until something is done.
+const IN_WORDS: [&str; 3] = [AGENT_DECIDES, "directoryGone", "sandboxDenied"];
 
 /// Returns the frames for `events` of `thread`, all in one allocation.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
@@ -77,13 +82,22 @@ impl Writer<'_> {
             }),
             EventKind::AgentNotified { method } => self.notified(event, method),
             EventKind::NoticeGiven {
-                level, code, message, ..
-            } => self.notice(event, *level, code, message),
+                level,
+                code,
+                message,
+                detail,
+            } => self.notice(event, *level, (code, message), detail.as_deref()),
+            EventKind::TerminalWaiting {
+                terminal_id, secret, ..
+            } => {
+                let Told { message, detail } = terminal_waits(self.thread, terminal_id, *secret);
+                self.told(Level::Warning, &message, Some(&detail));
+            }
             EventKind::AgentLost {
                 reason,
                 expected: false,
                 ..
-            } => self.own_notice(Level::Error, reason),
+            } => self.own_notice(Level::Error, reason, None),
             EventKind::AgentBound { session, .. } => self.note(FrameKind::Bound(Box::new(session.clone()))),
             EventKind::PermissionRequested { decided: false, .. } | EventKind::InputRequested { .. } => {
                 self.question(event);
@@ -331,28 +345,40 @@ impl Writer<'_> {
         self.passed(event, kind);
     }
 
-    fn notice(&mut self, event: &Event, level: Level, code: &str, message: &str) {
+    fn notice(&mut self, event: &Event, level: Level, (code, message): (&str, &str), detail: Option<&str>) {
         match (&event.by, code) {
             (Origin::Agent, "compaction") => self.passed(event, FrameKind::Declared(Feature::Compaction)),
             (Origin::Agent, _) => self.passed(event, FrameKind::Declared(Feature::Notices)),
             (_, "signInRequired") => {
                 self.note(FrameKind::SignIn);
-                self.own_notice(level, message);
+                self.own_notice(level, message, detail);
             }
-            _ if level != Level::Info => self.own_notice(level, message),
+            _ if IN_WORDS.contains(&code) => self.told(level, message, detail),
+            _ if level != Level::Info => self.own_notice(level, message, detail),
             _ => {}
         }
     }
 
-    fn own_notice(&mut self, level: Level, message: &str) {
+    fn own_notice(&mut self, level: Level, message: &str, detail: Option<&str>) {
         if message.is_empty() {
             return;
         }
+        let detail = detail.filter(|detail| !detail.is_empty());
         self.own(FrameKind::Declared(Feature::Notices), |update| {
             update
                 .plain("sessionUpdate", "notice")
                 .put("severity", &level)
-                .put("title", message);
+                .put("title", message)
+                .maybe("description", detail.as_ref());
+        });
+    }
+
+    /// Adds a notice that the user must read, for editors without notices as text of the conversation.
+    fn told(&mut self, level: Level, message: &str, detail: Option<&str>) {
+        self.own_notice(level, message, detail);
+        let text = format!("\n\nacpd: {message}\n{}\n\n", detail.unwrap_or_default());
+        self.update(FrameKind::Told, |out| {
+            text_chunk(out, MessageType::AgentMessage, &text, None);
         });
     }
 

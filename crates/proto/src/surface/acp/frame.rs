@@ -27,6 +27,9 @@ pub enum FrameKind {
     Update,
     /// An update of the session, for the editors that declared this feature.
     Declared(Feature),
+    /// What a notice says, as text of the conversation, for the editors that did not declare notices. Like a notice, it is
+    /// transient.
+    Told,
     /// A user's message, for all editors except its sender.
     Prompt,
     /// A question.

@@ -20,6 +20,7 @@ use super::turn_id::turn_id;
 use super::write::{notification, put_turn};
 use crate::fanout::LiveUpdate;
 use crate::surface::contract::Source;
+use crate::surface::told::{Told, terminal_waits};
 use crate::wire::{Object, member, write_json};
 
 /// Returns the frames for `source`.
@@ -144,6 +145,12 @@ impl<'a> Writer<'a> {
                 expected: false,
                 ..
             } => self.warning(reason, None),
+            EventKind::TerminalWaiting {
+                terminal_id, secret, ..
+            } => {
+                let Told { message, detail } = terminal_waits(self.thread, terminal_id, *secret);
+                self.warning(&message, Some(&detail));
+            }
             EventKind::PlanReplaced { entries } => self.plan(entries),
             EventKind::DiffUpdated { diff } => self.turn_diff(diff),
             EventKind::UsageUpdated { used, size, .. } => self.usage(*used, *size),

@@ -8,7 +8,7 @@ use acpd_model::{Failure, Origin, RawJson};
 use super::Session;
 use super::agent_requests::Continuation;
 use crate::agent::{AgentRequest, ConfigValue, Opened, modes};
-use crate::projection::SessionState;
+use crate::projection::{AGENT_DECIDES, SessionState};
 use crate::thread::journal::Journal;
 
 /// The number of the request, which is not a client's command.
@@ -131,5 +131,5 @@ fn decides_by_itself(journal: &mut Journal, mode: &str) {
     );
     let detail =
         "change the mode in the thread, or set \"mode\" of the agent in the configuration".to_owned();
-    journal.detailed_notice(Level::Warning, "agentDecides", &text, Some(detail));
+    journal.detailed_notice(Level::Warning, AGENT_DECIDES, &text, Some(detail));
 }

@@ -2,10 +2,10 @@
 
 use acpd_model::RawJson;
 use acpd_proto::agent::TerminalExit;
-use acpd_proto::thread::{HostReply, TerminalEvent};
+use acpd_proto::thread::{Command, HostReply, TerminalAct, TerminalEvent};
 use serde_json::{Value, json};
 
-use super::stage::{SIMPLE, Stage, play};
+use super::stage::{ABLE, SIMPLE, Stage, play};
 use crate::support::tool;
 
 /// Runs a turn in which the daemon runs a command and a tool call displays it.
@@ -178,4 +178,44 @@ fn content_that_a_call_shows_meanwhile_is_kept() {
             scene.stops_with("end_turn");
         });
     });
+}
+
+#[test]
+fn a_command_that_waits_for_input_is_told_with_how_to_type() {
+    let types = |scene: &mut crate::support::Scene| {
+        scene.send(Command::UseTerminal {
+            terminal_id: "term_1".into(),
+            act: TerminalAct::TypeIn("hush\n".into()),
+        });
+        scene.host_replies(Ok(HostReply::Done));
+    };
+    for (hello, secret) in [(SIMPLE, false), (SIMPLE, true), (ABLE, false), (ABLE, true)] {
+        play(|s| {
+            let who = Stage::at_work(hello, s);
+            runs_a_command(s);
+            let from = s.count(who);
+            s.then(|scene| scene.terminal_says("term_1", TerminalEvent::Waiting { secret }));
+            let update = s.editors[who].got[from]["params"]["update"].clone();
+            let kind = if hello == ABLE {
+                "notice"
+            } else {
+                "agent_message_chunk"
+            };
+            assert_eq!((s.count(who), &update["sessionUpdate"]), (from + 1, &json!(kind)));
+            let text = update.to_string();
+            let types_it = format!("acpd type {} --terminal term_1", s.session());
+            for part in ["The command in term_1 waits for input", "web UI", &types_it] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+            assert_eq!(text.contains("such as a password"), secret, "{text}");
+            s.then(types);
+            let got = format!("{:?}", s.editors[who].got);
+            assert!(!got.contains("hush"), "{got}");
+            // It is no part of the history.
+            let late = s.editor(hello);
+            s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+            let got = format!("{:?}", s.editors[late].got);
+            assert!(!got.contains("waits for input"), "{got}");
+        });
+    }
 }

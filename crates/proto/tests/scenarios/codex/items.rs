@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use acpd_model::{Event, Limits, Role};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
+use acpd_proto::thread::{Command, HostReply, TerminalAct, TerminalEvent};
 use serde_json::{Value, json};
 
 use super::client::{Client, view};
@@ -365,5 +366,32 @@ fn a_failed_command_has_no_exit_code_but_the_agents() {
     });
     for scene in [interrupted, killed] {
         assert_eq!(commands(&scene.log), [expected("never", "failed", Value::Null)]);
+    }
+}
+
+#[test]
+fn a_command_that_waits_for_input_is_a_warning_with_how_to_type() {
+    for secret in [false, true] {
+        let scene = check(|scene| {
+            scene.open_turn();
+            crate::terminals::create(scene, 5);
+            scene.terminal_says("term_1", TerminalEvent::Waiting { secret });
+            scene.send(Command::UseTerminal {
+                terminal_id: "term_1".into(),
+                act: TerminalAct::TypeIn("hush\n".into()),
+            });
+            scene.host_replies(Ok(HostReply::Done));
+        });
+        let client = told(&scene.log, 1);
+        let warnings = client.params("warning");
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        let text = warnings[0]["message"].as_str().unwrap();
+        let types_it = format!("acpd type {} --terminal term_1", scene.id);
+        for part in ["The command in term_1 waits for input", "web UI", &types_it] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(text.contains("such as a password"), secret, "{text}");
+        let got = format!("{:?}", client.got);
+        assert!(!got.contains("hush"), "{got}");
     }
 }

@@ -1,0 +1,24 @@
+//! What the clients of foreign protocols read in words, because their protocols have no messages for it.
+
+/// A remark for the user.
+pub(super) struct Told {
+    /// What happens.
+    pub message: String,
+    /// What the user can do.
+    pub detail: String,
+}
+
+/// Says that a command waits for input. The input itself is in no event.
+pub(super) fn terminal_waits(thread: &str, terminal_id: &str, secret: bool) -> Told {
+    let kind = if secret {
+        "input that it does not show, such as a password"
+    } else {
+        "input"
+    };
+    Told {
+        message: format!("The command in {terminal_id} waits for {kind}."),
+        detail: format!(
+            "Type it in acpd's web UI (acpd open), or with: acpd type {thread} --terminal {terminal_id}"
+        ),
+    }
+}
