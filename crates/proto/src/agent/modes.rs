@@ -75,10 +75,31 @@ const DECIDING: [&str; 9] = [
     "https://agentclientprotocol.com/protocol/session-modes#autopilot",
 ];
 
-fn known(agent: &str) -> Option<&'static KnownModes> {
-    let agent = agent.to_lowercase();
+/// Modes in which every agent that has them asks.
+const ASKING: [&str; 2] = ["always-ask", "ask"];
+
+/// Agents that act without a question, whatever their modes are for.
+const NEVER_ASKING: [&str; 2] = ["pi", "pi-acp"];
+
+/// Returns an agent's name in lower case, without the scope of a package.
+fn plain_name(agent: &str) -> String {
     let name = agent.rsplit('/').next().unwrap_or_default();
+    name.to_lowercase()
+}
+
+fn known(agent: &str) -> Option<&'static KnownModes> {
+    let name = plain_name(agent);
     KNOWN.iter().find(|known| name.starts_with(known.agent))
+}
+
+/// Returns whether an agent never asks, in no mode.
+pub fn never_asks(agent: &str) -> bool {
+    NEVER_ASKING.contains(&&*plain_name(agent))
+}
+
+/// Returns whether it is known what the mode of an agent means: that the agent asks in it, only reads, or decides by itself.
+pub fn is_known(agent: &str, mode: &str) -> bool {
+    known(agent).is_some() || DECIDING.contains(&mode) || ASKING.contains(&mode)
 }
 
 /// Returns whether an agent decides by itself in a mode what it may do.
@@ -112,6 +133,15 @@ mod tests {
             asking("@agentclientprotocol/codex-acp", &codex),
             Some("workspace-write")
         );
+    }
+
+    #[test]
+    fn what_a_mode_of_an_unknown_agent_means_is_seldom_known() {
+        assert!(
+            is_known("claude-agent-acp", "plan") && is_known("other", "yolo") && is_known("other", "ask")
+        );
+        assert!(!is_known("OpenCode", "build"));
+        assert!(never_asks("pi-acp") && never_asks("@scope/Pi-ACP") && !never_asks("pieces"));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::{Binding, LeaseHolder, PermissionOption, PlanEntry, ThreadCreated, TurnStatus};
+use acpd_model::event::{
+    Binding, LeaseHolder, PermissionOption, PlanEntry, QuestionTopic, ThreadCreated, TurnStatus,
+};
 use acpd_model::item::ToolStatus;
 use acpd_model::{
     Event, EventKind, ItemId, ItemStart, Millis, Origin, RawJson, RequestId, Seq, Summary, ThreadId,
@@ -14,7 +16,7 @@ use super::choices::Choices;
 use super::dropped_turns::DroppedTurns;
 use super::item::ItemView;
 use super::known_tools::{KnownTools, ToolRef};
-use super::notes::NoteCount;
+use super::notes::{AGENT_DECIDES, NoteCount};
 use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
 use super::steering::Steers;
@@ -46,6 +48,20 @@ pub struct RunningTurn {
     /// Whether the agent began the turn, without a prompt.
     #[serde(default)]
     pub by_agent: bool,
+    /// Whether the agent asked about a command, or acpd or an editor ran one for it.
+    #[serde(default)]
+    pub asks_commands: bool,
+    /// Whether the agent asked about the change of a file, or acpd or an editor changed one for it.
+    #[serde(default)]
+    pub asks_changes: bool,
+}
+
+impl RunningTurn {
+    /// Records that what the agent does is asked about, or done for it. A command may change files as well.
+    fn asks(&mut self, about: Option<QuestionTopic>) {
+        self.asks_commands |= about != Some(QuestionTopic::FileChange);
+        self.asks_changes |= about != Some(QuestionTopic::CommandExecution);
+    }
 }
 
 /// A turn in the queue.
@@ -132,6 +148,8 @@ pub struct Live {
     pub lease: Option<LeaseHolder>,
     /// Whether the thread ever had an agent session.
     pub bound: bool,
+    /// Whether a notice says that the agent decides by itself what it may do.
+    pub says_agent_decides: bool,
     /// The running turn.
     pub turn: Option<RunningTurn>,
     /// Queued turns, in order.
@@ -202,6 +220,7 @@ impl Live {
             spec: Spec::default(),
             lease: None,
             bound: false,
+            says_agent_decides: false,
             turn: None,
             queue: VecDeque::new(),
             queue_paused: false,
@@ -381,6 +400,8 @@ impl Live {
                     interrupted: None,
                     permitted: 0,
                     by_agent: event.by == Origin::Agent,
+                    asks_commands: false,
+                    asks_changes: false,
                 });
             }
             EventKind::TurnSettled {
@@ -459,6 +480,11 @@ impl Live {
                 if let ItemStart::TerminalCommand { terminal_id, .. } = start {
                     let number = terminal_id.strip_prefix("term_").and_then(|n| n.parse().ok());
                     self.last_terminal = self.last_terminal.max(number.unwrap_or_default());
+                    if start.requester() == Origin::Agent
+                        && let Some(turn) = &mut self.turn
+                    {
+                        turn.asks(None);
+                    }
                 }
                 let view = ItemView::new(start, event.raw.as_ref());
                 self.items.insert(
@@ -534,7 +560,21 @@ impl Live {
                     turn.permitted = turn.permitted.saturating_add(1);
                 }
             }
-            EventKind::PermissionRequested { request, options, .. } => {
+            EventKind::NoticeGiven { code, .. } => self.says_agent_decides |= code == AGENT_DECIDES,
+            EventKind::FileWritten { .. } => {
+                if let Some(turn) = &mut self.turn {
+                    turn.asks(Some(QuestionTopic::FileChange));
+                }
+            }
+            EventKind::PermissionRequested {
+                request,
+                options,
+                about,
+                ..
+            } => {
+                if let Some(turn) = &mut self.turn {
+                    turn.asks(Some(*about));
+                }
                 self.last_request = self.last_request.max(request.number);
                 let open = OpenRequest {
                     id: *request,

@@ -1,11 +1,11 @@
 //! The mode of a session in which no user has chosen one.
 
-use acpd_model::EventKind;
+use acpd_model::{EventKind, PreviousContent};
 use acpd_proto::agent::AgentRequest;
-use acpd_proto::thread::Command;
+use acpd_proto::thread::{Answer, Command, HostReply};
 use serde_json::json;
 
-use crate::support::{Scene, check};
+use crate::support::{FULL, Scene, check, tool};
 
 const CLAUDE: &str = r#"{"protocolVersion":1,"agentInfo":{"name":"@agentclientprotocol/claude-agent-acp","version":"0.101.0"},"agentCapabilities":{"loadSession":true}}"#;
 const OTHER: &str =
@@ -179,4 +179,123 @@ fn a_choice_that_waits_for_the_session_stays() {
         s.answer("session/set_mode", "{}");
         assert_eq!(mode(s).as_deref(), Some("acceptEdits"));
     });
+}
+
+/// The agent does something of a kind in a tool call of its own.
+fn does(s: &mut Scene, id: &str, kind: &str) {
+    s.update(&tool(
+        id,
+        false,
+        &format!(r#","title":"x","kind":"{kind}","status":"in_progress""#),
+    ));
+    s.update(&tool(id, true, r#","status":"completed""#));
+}
+
+#[test]
+fn an_agent_that_is_known_never_to_ask_is_reported_once() {
+    const PI: &str =
+        r#"{"protocolVersion":1,"agentInfo":{"name":"pi-acp"},"agentCapabilities":{"loadSession":true}}"#;
+    for session in [
+        modes("high", &["low", "high"]),
+        r#"{"sessionId":"s-1"}"#.to_owned(),
+    ] {
+        check(|s| {
+            open(s, PI, &session);
+            assert_eq!(s.notices(), ["agentDecides"], "{session}");
+            s.exits("exited with code 1");
+            s.prompt("again");
+            s.answer("initialize", PI);
+            s.answer("session/load", &session);
+            s.later(5_000);
+            does(s, "t", "execute");
+            s.answer("session/prompt", r#"{"stopReason":"end_turn"}"#);
+            let said = s.notices();
+            assert_eq!(
+                said.iter().filter(|code| *code == "agentDecides").count(),
+                1,
+                "{said:?}"
+            );
+        });
+    }
+}
+
+#[test]
+fn an_agent_that_acts_without_a_question_is_reported_once() {
+    for (kind, deed) in [
+        ("execute", Some("ran a command")),
+        ("edit", Some("changed a file")),
+        ("delete", Some("changed a file")),
+        ("read", None),
+        ("other", None),
+    ] {
+        for session in [
+            modes("build", &["build", "plan"]),
+            r#"{"sessionId":"s-1"}"#.to_owned(),
+        ] {
+            check(|s| {
+                open(s, OTHER, &session);
+                s.prompt("do it");
+                s.update(&tool(
+                    "u",
+                    false,
+                    &format!(r#","kind":"{kind}","status":"failed""#),
+                ));
+                assert!(s.notices().is_empty(), "it may not have run");
+                does(s, "t1", kind);
+                does(s, "t2", kind);
+                s.stops_with("end_turn");
+                s.prompt("once more");
+                does(s, "t3", kind);
+                s.stops_with("end_turn");
+                let said = s.params("thread/notice");
+                assert_eq!(said.len(), usize::from(deed.is_some()), "{kind}: {said:?}");
+                if let Some(deed) = deed {
+                    let message = said[0]["message"].as_str().unwrap();
+                    assert!(message.contains(deed), "{message}");
+                    assert!(said[0]["detail"].as_str().unwrap().contains("sandbox"));
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn what_was_asked_about_or_done_by_acpd_shows_no_agent_that_decides() {
+    check(|s| {
+        s.open_turn();
+        // Some agents ask under the id of another call.
+        s.asks_permission("7", "asked");
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        does(s, "t1", "execute");
+        assert!(s.notices().is_empty());
+        does(s, "t2", "edit");
+        assert_eq!(s.notices(), ["agentDecides"], "only commands were asked about");
+        s.stops_with("end_turn");
+    });
+    check(|s| {
+        s.open_turn();
+        super::terminals::create(s, 5);
+        does(s, "t1", "execute");
+        does(s, "t2", "edit");
+        s.stops_with("end_turn");
+        s.prompt("write");
+        s.script.push_back(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
+        let params = r#"{"sessionId":"s-1","path":"/workspace/a","content":"x"}"#;
+        s.calls("6", "fs/write_text_file", params);
+        does(s, "t3", "edit");
+        assert!(s.notices().is_empty(), "{:?}", s.notices());
+        s.stops_with("end_turn");
+    });
+    // In a mode whose meaning is known, the user knows.
+    for (hello, current) in [(CLAUDE, "default"), (CLAUDE, "plan"), (FULL, "ask")] {
+        check(|s| {
+            open(s, hello, &modes(current, &[current]));
+            s.prompt("do it");
+            does(s, "t", "execute");
+            s.stops_with("end_turn");
+            assert!(s.notices().is_empty(), "{current}");
+        });
+    }
 }

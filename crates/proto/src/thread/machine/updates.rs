@@ -1,10 +1,13 @@
 //! Dispatch of agent updates to the parts of the thread.
 
 use acpd_model::event::{Level, Outcome};
+use acpd_model::item::ToolStatus;
 use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson};
 
 use super::Thread;
 use crate::agent::{ChunkContent, ToolUpdate, Update, UpdateKind};
+use crate::projection::ItemView;
+use crate::thread::session::note_unasked;
 use crate::thread::tool_call::ToolOutcome;
 
 impl Thread {
@@ -106,6 +109,7 @@ impl Thread {
     ) {
         let quirks = self.session.quirks();
         self.messages.end_partial_echo(&mut self.journal, quirks);
+        let deed = if asked { None } else { self.unasked_deed(&tool) };
         let outcome = self
             .tool_calls
             .handle(&mut self.journal, tool, raw, raw_params, asked);
@@ -117,6 +121,33 @@ impl Thread {
         }
         if let ToolOutcome::Began(item) | ToolOutcome::Updated(item) | ToolOutcome::Repeated(item) = outcome {
             self.bound_tool_bytes(asked.then_some(item));
+        }
+        if let (Some(deed), ToolOutcome::Began(_) | ToolOutcome::Updated(_)) = (deed, &outcome) {
+            note_unasked(&mut self.journal, deed);
+        }
+    }
+
+    /// Returns what the agent has done in a tool call that this update completes, if it neither asked about such an action in
+    /// this turn, nor had acpd or an editor carry one out. Some agents ask under the id of another call.
+    fn unasked_deed(&self, tool: &ToolUpdate) -> Option<&'static str> {
+        if tool.status != Some(ToolStatus::Completed) || !self.session.may_decide(&self.journal) {
+            return None;
+        }
+        let live = self.live();
+        let turn = live
+            .turn
+            .filter(|turn| Some(turn.id) == self.journal.current_turn())?;
+        let known = live.tools.get(tool.id.as_str());
+        let open = known.and_then(|known| self.journal.item(known.item));
+        let kind = match (&tool.kind, open) {
+            (Some(kind), _) => kind.clone(),
+            (None, Some(ItemView::Tool(view))) => view.kind(),
+            _ => return None,
+        };
+        match &*kind {
+            "execute" => (!turn.asks_commands).then_some("ran a command"),
+            "edit" | "delete" | "move" => (!turn.asks_changes).then_some("changed a file"),
+            _ => None,
         }
     }
 

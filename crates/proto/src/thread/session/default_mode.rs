@@ -7,8 +7,9 @@ use acpd_model::{Failure, Origin, RawJson};
 
 use super::Session;
 use super::agent_requests::Continuation;
+use super::decides::note_mode;
 use crate::agent::{AgentRequest, ConfigValue, Opened, modes};
-use crate::projection::{AGENT_DECIDES, SessionState};
+use crate::projection::SessionState;
 use crate::thread::journal::Journal;
 
 /// The number of the request, which is not a client's command.
@@ -66,14 +67,14 @@ impl Session {
         };
         let Some(wanted) = wanted else {
             if decides {
-                decides_by_itself(journal, current);
+                note_mode(journal, current);
             }
             return;
         };
         if !mode.offered.contains(&wanted) {
             unavailable(journal, &wanted, &mode.offered);
             if decides {
-                decides_by_itself(journal, current);
+                note_mode(journal, current);
             }
             return;
         }
@@ -122,14 +123,4 @@ fn unavailable(journal: &mut Journal, wanted: &str, offered: &[String]) {
     let text = format!("The agent does not have the configured mode {wanted:?}: {has}.");
     let detail = "correct \"mode\" of the agent in the configuration".to_owned();
     journal.detailed_notice(Level::Warning, "modeNotSet", &text, Some(detail));
-}
-
-fn decides_by_itself(journal: &mut Journal, mode: &str) {
-    let text = format!(
-        "The agent is in the mode {mode:?}, in which it decides by itself what it may do. acpd's policy and your answers apply only \
-         to what it asks."
-    );
-    let detail =
-        "change the mode in the thread, or set \"mode\" of the agent in the configuration".to_owned();
-    journal.detailed_notice(Level::Warning, AGENT_DECIDES, &text, Some(detail));
 }

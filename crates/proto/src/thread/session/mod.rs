@@ -5,6 +5,7 @@
 
 mod agent_requests;
 mod choices;
+mod decides;
 mod default_mode;
 mod history;
 mod import;
@@ -19,6 +20,7 @@ use acpd_model::event::{Binding, Level};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 
 use self::agent_requests::PendingAgentRequest;
+use self::decides::note_never_asks;
 use self::default_mode::ModeContext;
 use self::history::History;
 use self::import::SessionImport;
@@ -34,6 +36,7 @@ use crate::time::Instant;
 
 pub(super) use agent_requests::{Continuation, Continued};
 pub(super) use choices::adopt_choices;
+pub(super) use decides::note_unasked;
 pub(super) use history::history_fidelity;
 pub(super) use import::{ImportedTurn, NewHistory, compare};
 pub(super) use params::{name_linked_directories, reset_directory};
@@ -248,6 +251,7 @@ impl Session {
                  sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
             );
         }
+        note_never_asks(journal, mode.agent());
         if !self.restore_choices(journal, &reported, mode.agent()) {
             self.set_default_mode(journal, &mode);
         }

@@ -17,7 +17,7 @@ fn work(s: &mut Stage) {
         scene.update(&tool(
             "t",
             false,
-            r#","title":"ls","kind":"execute","status":"in_progress""#,
+            r#","title":"ls","kind":"read","status":"in_progress""#,
         ));
         scene.update(&tool("t", true, r#","status":"completed""#));
         scene.update(r#"{"sessionUpdate":"plan","entries":[]}"#);
