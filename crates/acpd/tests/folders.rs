@@ -3,9 +3,10 @@
 mod support;
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use serde_json::{Value, json};
-use support::{Client, Daemon, acpd};
+use support::{Client, Daemon, Turn, acpd};
 
 #[test]
 fn a_client_chooses_a_folder_creates_one_and_works_there() {
@@ -109,4 +110,66 @@ fn a_thread_follows_its_folder() {
         found["data"].as_array().unwrap().len()
     };
     assert_eq!((found(&new), found(&old)), (1, 0));
+}
+
+/// Starts a thread in a new directory below the workspace.
+fn thread_in(client: &mut Client, directory: &Path) -> String {
+    std::fs::create_dir(directory).unwrap();
+    let started = client.call("thread/start", &json!({ "agentType": "fake", "cwd": directory }));
+    started["thread"]["id"].as_str().unwrap().to_owned()
+}
+
+/// Returns the notice that the directory is gone, which is looked up beside the turn.
+fn notice_of(client: &mut Client, turn: &Turn) -> Value {
+    let mut seen = turn.messages.iter();
+    let seen = seen.find(|message| message.method == "thread/notice").cloned();
+    let notice = seen.unwrap_or_else(|| client.wait_for("thread/notice"));
+    assert_eq!(notice.params["code"], "directoryGone", "{}", notice.params);
+    notice.params.clone()
+}
+
+#[test]
+fn a_folder_that_is_moved_while_its_agent_runs_is_said() {
+    let daemon = Daemon::start();
+    let (old, new) = (daemon.place.work().join("old"), daemon.place.work().join("new"));
+    let mut client = Client::new(&daemon);
+    let thread = thread_in(&mut client, &old);
+    client.turn(&thread, "say one");
+    std::fs::rename(&old, &new).unwrap();
+    let turn = client.turn(&thread, "say two");
+    let said = notice_of(&mut client, &turn).to_string();
+    for part in [
+        old.to_str().unwrap(),
+        "is gone",
+        &format!("acpd move {thread} DIRECTORY"),
+        "Change folder…",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let moved = acpd(&daemon.place, &["move", &thread, new.to_str().unwrap()]);
+    assert_eq!(moved.code, Some(0), "{}", moved.stderr);
+    client.wait_for("thread/updated");
+    let turn = client.turn(&thread, "terminal pwd");
+    assert_eq!(turn.status(), "completed", "{turn:?}");
+    assert!(!format!("{turn:?}").contains("directoryGone"), "{turn:?}");
+}
+
+#[test]
+fn a_folder_that_is_removed_in_a_turn_is_said_when_a_file_is_missing() {
+    let daemon = Daemon::start();
+    let place = daemon.place.work().join("place");
+    let mut client = Client::new(&daemon);
+    let thread = thread_in(&mut client, &place);
+    let turn = client.start(&thread, "permission; read path=a.txt; read path=b.txt");
+    let question = client.question();
+    std::fs::remove_dir(&place).unwrap();
+    client.respond(&question, &json!({ "decision": "accept" }));
+    let turn = client.finish(&thread, &turn);
+    notice_of(&mut client, &turn);
+    let read = client.call(
+        "thread/read",
+        &json!({ "threadId": thread, "includeTurns": true }),
+    );
+    let notices = read.to_string().matches("directoryGone").count();
+    assert_eq!(notices, 1, "{read}");
 }

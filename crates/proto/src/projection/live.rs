@@ -16,7 +16,7 @@ use super::choices::Choices;
 use super::dropped_turns::DroppedTurns;
 use super::item::ItemView;
 use super::known_tools::{KnownTools, ToolRef};
-use super::notes::{AGENT_DECIDES, NoteCount};
+use super::notes::{AGENT_DECIDES, DIRECTORY_GONE, NoteCount};
 use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
 use super::steering::Steers;
@@ -150,6 +150,8 @@ pub struct Live {
     pub bound: bool,
     /// Whether a notice says that the agent decides by itself what it may do.
     pub says_agent_decides: bool,
+    /// Whether a notice since the start of the last turn says that the directory of the thread is gone.
+    pub says_directory_gone: bool,
     /// The running turn.
     pub turn: Option<RunningTurn>,
     /// Queued turns, in order.
@@ -221,6 +223,7 @@ impl Live {
             lease: None,
             bound: false,
             says_agent_decides: false,
+            says_directory_gone: false,
             turn: None,
             queue: VecDeque::new(),
             queue_paused: false,
@@ -347,6 +350,7 @@ impl Live {
             }
             EventKind::MetadataSet { metadata } => self.summary.metadata.clone_from(metadata),
             EventKind::DirectoriesSet(directories) => {
+                self.says_directory_gone = false;
                 self.summary.cwd.clone_from(&directories.cwd);
                 self.spec.set_directories((**directories).clone());
             }
@@ -394,6 +398,7 @@ impl Live {
                     return;
                 }
                 self.leave_queue(id);
+                self.says_directory_gone = false;
                 self.turn = Some(RunningTurn {
                     id,
                     started_at: event.at,
@@ -560,7 +565,10 @@ impl Live {
                     turn.permitted = turn.permitted.saturating_add(1);
                 }
             }
-            EventKind::NoticeGiven { code, .. } => self.says_agent_decides |= code == AGENT_DECIDES,
+            EventKind::NoticeGiven { code, .. } => {
+                self.says_agent_decides |= code == AGENT_DECIDES;
+                self.says_directory_gone |= code == DIRECTORY_GONE;
+            }
             EventKind::FileWritten { .. } => {
                 if let Some(turn) = &mut self.turn {
                     turn.asks(Some(QuestionTopic::FileChange));

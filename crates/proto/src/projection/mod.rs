@@ -48,7 +48,7 @@ pub use live::Live;
 pub(crate) use live::SessionState;
 pub(crate) use live::{Interrupter, QueuedTurn};
 pub use marks::{mark, marks_of};
-pub(crate) use notes::{AGENT_DECIDES, is_too_large};
+pub(crate) use notes::{AGENT_DECIDES, DIRECTORY_GONE, is_too_large};
 pub use notes::{Note, NoteCount};
 pub use options::Options;
 pub(crate) use options::{LEGACY_MODE, LEGACY_MODEL, has_options};

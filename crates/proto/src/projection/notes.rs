@@ -14,6 +14,9 @@ use super::Live;
 /// The code of the notice that the agent decides by itself what it may do.
 pub(crate) const AGENT_DECIDES: &str = "agentDecides";
 
+/// The code of the notice that the directory of the thread is gone.
+pub(crate) const DIRECTORY_GONE: &str = "directoryGone";
+
 /// Maximum number of notes at one place; further ones are only in the log.
 pub(super) const NOTES: usize = 16;
 /// Maximum weight of a note, in bytes.

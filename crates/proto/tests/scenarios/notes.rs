@@ -1,7 +1,7 @@
 //! Notices and answers between the items of a thread: where they are shown, and how many.
 
 use acpd_model::event::Level;
-use acpd_model::{EventKind, ItemId, TurnId};
+use acpd_model::{EventKind, Failure, ItemId, TurnId};
 use acpd_proto::thread::{Answer, Change, Command};
 
 use crate::support::{FULL, Scene, check, message};
@@ -160,5 +160,27 @@ fn an_agent_that_forgot_says_so_in_one_sentence() {
         });
         let sentence = "The agent restarted and has lost the earlier context.";
         assert_eq!(forgot, Some((Level::Warning, sentence.to_owned())));
+    });
+}
+
+#[test]
+fn a_directory_that_is_gone_is_said_once_in_a_turn() {
+    fn gone(s: &mut Scene) {
+        let (failure, now) = (Failure::agent("it is gone").with_detail("say where it is"), s.now);
+        s.thread.directory_gone(failure, now);
+        s.settle();
+    }
+    check(|s| {
+        s.open_turn();
+        gone(s);
+        gone(s);
+        s.stops_with("end_turn");
+        gone(s);
+        assert_eq!(s.notices(), ["directoryGone"]);
+        assert_eq!(s.params("thread/notice")[0]["detail"], "say where it is");
+        s.prompt("again");
+        gone(s);
+        assert_eq!(s.notices().len(), 2);
+        s.stops_with("end_turn");
     });
 }

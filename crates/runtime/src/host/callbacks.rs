@@ -51,6 +51,13 @@ pub enum HostMessage {
     },
     /// The sandbox has denied a path.
     Denied(Denial),
+    /// The directory of the thread is gone.
+    DirectoryGone {
+        /// The directory.
+        directory: String,
+        /// What to say about it.
+        gone: Failure,
+    },
 }
 
 /// Variables that keep programs from waiting for keys, since a user may not be there. What the configuration or the agent sets
@@ -540,7 +547,10 @@ mod tests {
                     machine.terminal_ended(id, &exit, output.len());
                     return output;
                 }
-                HostMessage::Terminal { .. } | HostMessage::Resolved { .. } | HostMessage::Denied(_) => {}
+                HostMessage::Terminal { .. }
+                | HostMessage::Resolved { .. }
+                | HostMessage::Denied(_)
+                | HostMessage::DirectoryGone { .. } => {}
             }
         }
     }

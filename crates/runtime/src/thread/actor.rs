@@ -4,6 +4,7 @@ mod begin;
 mod commit;
 mod deletion;
 mod denials;
+mod folder;
 mod user_commands;
 
 use std::collections::BTreeMap;
@@ -478,10 +479,14 @@ impl ThreadActor {
             HostMessage::Done { call, result, charge } => {
                 self.charge = charge;
                 self.callback_ended(call, result.is_err());
+                if result.is_err() {
+                    self.look_for_directory();
+                }
                 Input::Host { call, result }
             }
             HostMessage::Resolved { waiter, real } => Input::Resolved { waiter, real },
             HostMessage::Denied(denial) => return self.denied(&denial),
+            HostMessage::DirectoryGone { directory, gone } => return self.directory_gone(&directory, gone),
             HostMessage::Terminal { terminal_id, event } => {
                 if let (Some(host), TerminalEvent::Exited { exit, output, .. }) = (&mut self.host, &event) {
                     host.terminal_ended(&terminal_id, exit, output.len());

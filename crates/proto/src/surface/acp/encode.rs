@@ -12,13 +12,13 @@ use bytes::Bytes;
 use super::frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
 use super::question;
 use crate::agent::{Update, UpdateKind};
-use crate::projection::AGENT_DECIDES;
+use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
 use crate::surface::told::{Told, terminal_waits};
 use crate::wire::{self, Object, members};
 use crate::wire::{has_string, member, one_line, splice};
 
 /// Codes of notices that the user must read: work fails, or goes on without the user, until something is done.
-const IN_WORDS: [&str; 3] = [AGENT_DECIDES, "directoryGone", "sandboxDenied"];
+const IN_WORDS: [&str; 3] = [AGENT_DECIDES, DIRECTORY_GONE, "sandboxDenied"];
 
 /// Returns the frames for `events` of `thread`, all in one allocation.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {

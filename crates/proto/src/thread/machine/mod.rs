@@ -30,7 +30,7 @@ use super::session::{Session, reset_directory};
 use super::tool_call::ToolCalls;
 use super::turn::{TurnResult, Turns};
 use crate::agent::AgentEvent;
-use crate::projection::Live;
+use crate::projection::{DIRECTORY_GONE, Live};
 use crate::time::{Deadline, Instant, Now, because};
 
 /// The state machine of one thread.
@@ -280,6 +280,17 @@ impl Thread {
         self.journal.set_now(now);
         self.journal
             .detailed_notice(Level::Warning, "sandboxDenied", message, Some(advice));
+    }
+
+    /// Records that the directory of the thread is gone while its agent runs, once in a turn. The detail of `gone` is what the
+    /// user can do.
+    pub fn directory_gone(&mut self, gone: Failure, now: Now) {
+        if self.live().is_deleted() || self.live().says_directory_gone {
+            return;
+        }
+        self.journal.set_now(now);
+        self.journal
+            .detailed_notice(Level::Warning, DIRECTORY_GONE, &gone.message, gone.detail);
     }
 
     /// Returns whether the agent runs and has nothing to do.

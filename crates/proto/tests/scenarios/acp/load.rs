@@ -158,6 +158,38 @@ fn notices_are_for_the_moment() {
     });
 }
 
+#[test]
+fn what_stops_the_work_is_told_to_editors_without_notices_as_well() {
+    play(|s| {
+        let able = Stage::at_work(ABLE, s);
+        let simple = s.editor(SIMPLE);
+        s.ask_session(simple, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        let (of_able, of_simple) = (s.count(able), s.count(simple));
+        s.then(|scene| {
+            let now = scene.now;
+            scene
+                .thread
+                .sandbox_denied("/x was denied", "add it to \"read\"".to_owned(), now);
+            scene.settle();
+        });
+        let update = |s: &Stage, who: usize, at: usize| s.editors[who].got[at]["params"]["update"].clone();
+        let notice = json!({
+            "sessionUpdate": "notice", "severity": "warning", "title": "/x was denied", "description": "add it to \"read\"",
+        });
+        assert_eq!(update(s, able, of_able), notice);
+        assert_eq!(s.count(able), of_able + 1);
+        let text = update(s, simple, of_simple);
+        assert_eq!(text["sessionUpdate"], "agent_message_chunk");
+        assert_eq!(
+            text["content"]["text"],
+            "\n\nacpd: /x was denied\nadd it to \"read\"\n\n"
+        );
+        let late = s.editor(SIMPLE);
+        s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        assert!(!format!("{:?}", s.editors[late].got).contains("was denied"));
+    });
+}
+
 /// Returns a connection that is loading a session, and the token of its call.
 fn loading(thread: ThreadId) -> (Peer, u64) {
     let mut peer = connection(ConnectionStart::default());

@@ -21,6 +21,7 @@ use crate::host::callbacks::{self, Callbacks};
 use crate::host::{Host, blocking, paths};
 use crate::standby::start::start_agent;
 use crate::thread::actor::ThreadActor;
+use crate::thread::actor::folder::if_gone;
 
 /// Everything that is needed to start an agent, or a command in its place.
 pub(super) struct Prepared {
@@ -32,12 +33,8 @@ pub(super) struct Prepared {
 
 /// Finds a thread's agent, prepares its sandbox and opens its workspace. Blocks on the disk.
 fn prepare(agents: &Agents, reserved: &Reserved, thread: ThreadId, spec: &Spec) -> Result<Prepared, Failure> {
-    if Path::new(&spec.cwd).try_exists().is_ok_and(|exists| !exists) {
-        let message = format!("the directory of the thread, {}, is gone", spec.cwd);
-        let hint = format!(
-            "if it was moved, say where it is now: acpd move {thread} DIRECTORY, or \"Change folder…\" in its menu in the web UI"
-        );
-        return Err(Failure::agent(message).with_detail(hint));
+    if let Some(gone) = if_gone(thread, &spec.cwd) {
+        return Err(gone);
     }
     let Runnable { config, .. } = agents.find(&spec.agent)?;
     let servers = mcp::commands(&spec.session_mcp_servers());
