@@ -205,16 +205,23 @@ fn a_denial_names_the_sandbox_the_path_and_the_setting() {
     let daemon = Daemon::at(place);
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
-    let turn = client.turn(&thread, &format!("terminal cat {}", data.display()));
-    // The notice is looked up beside the turn.
-    let mut seen = turn.messages.iter();
-    let seen = seen.find(|message| message.method == "thread/notice").cloned();
-    let notice = &seen.unwrap_or_else(|| client.wait_for("thread/notice")).params;
-    assert_eq!(notice["code"], "sandboxDenied", "{notice}");
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    assert!(text(&notice["message"]).contains("my-data/x"), "{notice}");
-    assert!(
-        text(&notice["detail"]).contains("[agents.fake] sandbox = { read = "),
-        "{notice}"
-    );
+    let other = daemon.place.home().join("other-data");
+    std::fs::create_dir(&other).expect("it is created");
+    let says = format!("cat: {}: Permission denied", other.display());
+    let own_command = format!("tool kind=execute status=failed text='{says}'");
+    let terminal = format!("terminal cat {}", data.display());
+    for (steps, path) in [(terminal, "my-data/x"), (own_command, "other-data")] {
+        let turn = client.turn(&thread, &steps);
+        // The notice is looked up beside the turn.
+        let mut seen = turn.messages.iter();
+        let seen = seen.find(|message| message.method == "thread/notice").cloned();
+        let notice = &seen.unwrap_or_else(|| client.wait_for("thread/notice")).params;
+        assert_eq!(notice["code"], "sandboxDenied", "{notice}");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        assert!(text(&notice["message"]).contains(path), "{notice}");
+        assert!(
+            text(&notice["detail"]).contains("[agents.fake] sandbox = { read = "),
+            "{notice}"
+        );
+    }
 }

@@ -98,9 +98,9 @@ pub const TABLE: &[Scenario] = &[
     entry("notice", "", "a notice, whether the client declared notices or not", Words::None, &[], state::notice),
     entry("compaction", "", "a compaction with a summary, declared or not", Words::None, &[], state::compaction),
     // tool calls
-    entry("tool", "kind=edit id=I title=T then=THEN path=P status=S",
-        "a tool call from pending to S (default completed), an edit with a diff; THEN is its next title",
-        Words::None, &["kind", "id", "title", "then", "path", "status"], tools::tool),
+    entry("tool", "kind=edit id=I title=T then=THEN path=P status=S text=X",
+        "a tool call from pending to S (default completed), an edit with a diff; THEN is its next title, X what it says if it fails",
+        Words::None, &["kind", "id", "title", "then", "path", "status", "text"], tools::tool),
     entry("seed", "", "the seed's example turn: two deltas, then edit_file with a diff of src/auth.ts",
         Words::None, &[], tools::seed),
     entry("dup", "", "one tool call id opened twice", Words::None, &[], tools::dup),

@@ -78,7 +78,7 @@ pub fn tool(turn: &mut Turn, args: &Args) -> Flow {
         "in_progress" => {}
         "failed" => turn.tool_update(
             &id,
-            json!({ "status": "failed", "content": output("it went wrong") }),
+            json!({ "status": "failed", "content": output(args.text("text", "it went wrong")) }),
         ),
         status => {
             let done = json!({

@@ -1,5 +1,7 @@
 //! A tool call with its sparse updates applied.
 
+use std::collections::BTreeMap;
+
 use acpd_model::item::ToolStatus;
 use acpd_model::{PreviousContent, RawJson, json};
 use serde::de::DeserializeOwned;
@@ -82,6 +84,25 @@ impl ToolView {
         let mut diffs: Vec<FileDiff> = self.earlier.iter().filter(is_dropped).cloned().collect();
         diffs.extend(now);
         diffs
+    }
+
+    /// Returns the texts that came out of the call: those of its content, and the output itself or its members.
+    pub fn output_text(&self) -> String {
+        #[derive(Deserialize)]
+        struct Shown {
+            content: Block,
+        }
+        #[derive(Deserialize)]
+        struct Block {
+            text: String,
+        }
+        let shown: Vec<RawJson> = self.read("content").unwrap_or_default();
+        let shown = shown.iter().filter_map(|shown| shown.read::<Shown>().ok());
+        let mut texts: Vec<String> = shown.map(|shown| shown.content.text).collect();
+        let members: BTreeMap<String, RawJson> = self.read("rawOutput").unwrap_or_default();
+        texts.extend(members.values().filter_map(|member| member.read::<String>().ok()));
+        texts.extend(self.read::<String>("rawOutput"));
+        texts.join("\n")
     }
 
     /// Returns the size in bytes, including earlier diffs.
@@ -204,6 +225,25 @@ mod tests {
             apply(&mut tool, odd);
         }
         assert_eq!(tool, ToolView::default());
+    }
+
+    #[test]
+    fn what_came_out_of_a_call_is_text() {
+        for (call, expected) in [
+            (
+                r#"{"content":[{"type":"content","content":{"type":"text","text":"a"}},{"type":"diff","path":"/x","newText":"b"},7],"rawOutput":"c"}"#,
+                "a\nc",
+            ),
+            (
+                r#"{"rawOutput":{"code":1,"stderr":"e","more":{"text":"deep"}}}"#,
+                "e",
+            ),
+            (r#"{"content":"odd","rawOutput":[1]}"#, ""),
+        ] {
+            let mut tool = ToolView::default();
+            apply(&mut tool, call);
+            assert_eq!(tool.output_text(), expected, "{call}");
+        }
     }
 
     #[test]

@@ -488,8 +488,10 @@ impl ThreadActor {
             HostMessage::Denied(denial) => return self.denied(&denial),
             HostMessage::DirectoryGone { directory, gone } => return self.directory_gone(&directory, gone),
             HostMessage::Terminal { terminal_id, event } => {
-                if let (Some(host), TerminalEvent::Exited { exit, output, .. }) = (&mut self.host, &event) {
-                    host.terminal_ended(&terminal_id, exit, output.len());
+                if let TerminalEvent::Exited { exit, output, .. } = &event {
+                    if let Some(host) = &mut self.host {
+                        host.terminal_ended(&terminal_id, exit, output.len());
+                    }
                     if exit.code != Some(0) {
                         self.look_for_denials(output);
                     }

@@ -120,6 +120,7 @@ impl ThreadActor {
         appended?;
         self.context.metrics.appended(events, begun.elapsed());
         self.observer.observe(scene(&self.context, &self.machine), events);
+        self.look_at_failed_calls(events);
         self.context.notifications.stored(self.id, events);
         if let Some(summary) = &summary {
             self.context.thread_list.changed(self.id, events, summary);

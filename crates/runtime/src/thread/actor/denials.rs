@@ -1,13 +1,16 @@
 //! Denials of the sandbox that a thread's agent or its commands report.
 //!
-//! In: the ends of turns, processes and commands that failed. Out: a notice for each path that the sandbox does not grant.
-//! Never: blocks the thread's task on the disk, or reports a path twice.
+//! In: the ends of turns, processes, commands and tool calls that failed. Out: a notice for each path that the sandbox does
+//! not grant. Never: blocks the thread's task on the disk, or reports a path twice.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use acpd_model::item::ToolStatus;
 use acpd_model::limits::SANDBOX_DENIALS;
+use acpd_model::{Event, EventKind, ItemEnd};
+use acpd_proto::projection::ToolView;
 
 use crate::agent::mcp;
 use crate::agent::sandbox::{Denial, denied_paths};
@@ -20,6 +23,30 @@ use crate::thread::actor::ThreadActor;
 pub(super) struct Denials(BTreeSet<PathBuf>);
 
 impl ThreadActor {
+    /// Looks whether the sandbox has caused the failure of tool calls that these events end. What an agent has imported happened
+    /// outside of acpd.
+    pub(super) fn look_at_failed_calls(&mut self, events: &[Event]) {
+        let is_import = |event: &Event| matches!(event.kind, EventKind::TurnStarted { imported: true, .. });
+        if events.iter().any(is_import) {
+            return;
+        }
+        for event in events {
+            if let EventKind::ItemCompleted {
+                end:
+                    ItemEnd::ToolCall {
+                        status: ToolStatus::Failed,
+                        call,
+                    },
+                ..
+            } = &event.kind
+            {
+                let mut tool = ToolView::default();
+                tool.apply(call);
+                self.look_for_denials(&tool.output_text());
+            }
+        }
+    }
+
     /// Looks whether the sandbox has caused a failure that a process has reported in `text`.
     pub(super) fn look_for_denials(&mut self, text: &str) {
         let mut paths = denied_paths(text);
