@@ -94,7 +94,7 @@ fn known(agent: &str) -> Option<&'static KnownModes> {
 
 /// Returns whether an agent never asks, in no mode.
 pub fn never_asks(agent: &str) -> bool {
-    NEVER_ASKING.contains(&&*plain_name(agent))
+    NEVER_ASKING.contains(&plain_name(agent).as_str())
 }
 
 /// Returns whether it is known what the mode of an agent means: that the agent asks in it, only reads, or decides by itself.

@@ -279,7 +279,7 @@ fn a_warning_is_shown_with_what_mends_it() {
     scene.event("thread/notice", notice);
     let picture = scene.draw();
     assert!(
-        picture.contains("! /x was denied\n") && picture.contains("add it to \"read\""),
+        picture.contains("! /x was denied") && picture.contains("add it to \"read\""),
         "{picture}"
     );
 }
