@@ -148,17 +148,20 @@ fn it_waits_for_an_answer_of_a_user() {
         s.later(3_600_000);
         assert_eq!(s.stops, 0);
     });
-    let failure = failing(|s| {
+    check(|s| {
+        let call = s.create();
+        let turn = s.prompt("x");
         asks_while_it_opens(s);
+        assert!(s.replies[&call].is_ok(), "the client can see the question");
         s.decide(1, Answer::Option("y".into())).unwrap();
         s.later(59_999);
         assert_eq!(s.stops, 0, "its own time begins again");
         s.later(1);
+        let (status, _, error) = s.ending(turn);
+        assert_eq!(status, TurnStatus::Failed);
+        assert!(error.unwrap().contains("did not answer session/new"), "{error:?}");
+        s.exits("exit status 0");
     });
-    assert!(
-        failure.message.contains("did not answer session/new"),
-        "{failure}"
-    );
 }
 
 #[test]

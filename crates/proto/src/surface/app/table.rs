@@ -136,9 +136,9 @@ methods! {
     "folder/create" CreateFolder(CreateFolder) -> FolderCreated,
         |params| Ok(Request::CreateFolder { path: params.path });
 
-    /// Creates a thread, starts its agent and opens a session. Returns once the agent is ready. `thread/started` is sent
-    /// immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of
-    /// them is refused, the request fails, but the thread exists.
+    /// Creates a thread, starts its agent and opens a session. Returns once the agent is ready, or asks a
+    /// user something first. `thread/started` is sent immediately, and the caller is subscribed from then on. `mode` and
+    /// `config` are set before the first turn. If one of them is refused, the request fails, but the thread exists.
     "thread/start" StartThread(StartThread) -> ThreadStarted,
         |params| Ok(Request::StartThread(Box::new(params.into())));
 

@@ -373,8 +373,12 @@ fn an_editor_is_asked_before_the_agent_has_opened_its_session() {
         let id = s.request(who, "session/new", r#"{"cwd":"/workspace","mcpServers":[]}"#);
         let heard = s.heard(who);
         assert_eq!(
-            heard[heard.len() - 2..],
-            [format!("answer to {id}"), ASK.to_owned()]
+            heard[heard.len() - 3..],
+            [
+                format!("answer to {id}"),
+                "tool_call pending".to_owned(),
+                ASK.to_owned()
+            ]
         );
         assert_eq!(s.answer_to(who, &id).unwrap()["result"]["sessionId"], s.session());
         answers(
