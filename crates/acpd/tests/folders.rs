@@ -1,5 +1,7 @@
 //! Folders of the host over the app protocol.
 
+#![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
+
 mod support;
 
 use std::os::unix::fs::PermissionsExt;
