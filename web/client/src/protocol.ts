@@ -2483,7 +2483,7 @@ export interface Methods {
   "thread/share/list": { params: ThreadShareListParams; result: SharesListed };
   /** Revokes a link. Connections that it authenticated end before the response. Returns `not_found` if there is no such link. */
   "thread/share/revoke": { params: ThreadShareRevokeParams; result: Nothing };
-  /** Creates a thread, starts its agent and opens a session. Returns once the agent is ready. `thread/started` is sent immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of them is refused, the request fails, but the thread exists. */
+  /** Creates a thread, starts its agent and opens a session. Returns once the agent is ready, or asks a user something first. `thread/started` is sent immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of them is refused, the request fails, but the thread exists. */
   "thread/start": { params: ThreadStartParams; result: ThreadStarted };
   /** Ends a running command, of the agent or of a user: with SIGTERM, then with SIGKILL. Returns `not_found` if no command runs in the terminal, and `unsupported` if it runs in an editor. */
   "thread/terminal/kill": { params: ThreadTerminalKillParams; result: Nothing };

@@ -3755,7 +3755,7 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["thread/start"], params: ThreadStartParams, *, timeout: float | None = None
     ) -> ThreadStarted:
-        """Creates a thread, starts its agent and opens a session. Returns once the agent is ready. `thread/started` is sent immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of them is refused, the request fails, but the thread exists."""
+        """Creates a thread, starts its agent and opens a session. Returns once the agent is ready, or asks a user something first. `thread/started` is sent immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of them is refused, the request fails, but the thread exists."""
 
     @overload
     async def call(
