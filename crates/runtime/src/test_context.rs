@@ -68,5 +68,6 @@ pub fn event(seq: Seq) -> Event {
         kind: EventKind::AgentNotified { method: "_x".into() },
         raw: None,
         raw_params: None,
+        repeats_id: false,
     }
 }

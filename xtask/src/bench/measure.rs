@@ -423,6 +423,7 @@ fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
                 kind,
                 raw: None,
                 raw_params: None,
+                repeats_id: false,
             };
             let created = EventKind::ThreadCreated(Box::new(ThreadCreated {
                 agent: "fake".into(),

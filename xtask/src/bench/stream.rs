@@ -86,6 +86,7 @@ fn update(seq: Seq) -> Event {
         kind,
         raw: Some(RawJson::from(&update)),
         raw_params: None,
+        repeats_id: false,
     }
 }
 

@@ -156,6 +156,7 @@ fn thread(number: u32, threads: u32) -> (Event, Summary) {
         kind: EventKind::ThreadCreated(Box::new(created)),
         raw: None,
         raw_params: None,
+        repeats_id: false,
     };
     let last_turn = if kind == "new" {
         TurnStatus::Completed

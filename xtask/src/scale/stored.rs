@@ -113,6 +113,7 @@ impl<'l> Writer<'l> {
             kind,
             raw,
             raw_params: None,
+            repeats_id: false,
         };
         mark(&self.live, &event, &mut self.extract.marks);
         self.live.fold(&event);

@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `directoriesSet`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, which older readers ignore |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `directoriesSet`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, and `repeats_id` of every event, which older readers ignore |
 
 mod created;
 mod kind;
@@ -64,6 +64,10 @@ pub struct Event {
     /// members, or another order.
     #[serde(default, deserialize_with = "present")]
     pub raw_params: Option<RawJson>,
+    /// Whether the event is about a message or a tool call to which the agent gave the id of an earlier one. Clients that know
+    /// both by the agent's ids then need another id.
+    #[serde(default)]
+    pub repeats_id: bool,
 }
 
 /// Distinguishes a `null` that an agent sent from a missing member.
@@ -96,6 +100,7 @@ impl Event {
                 kind: EventKind::Unknown,
                 raw: None,
                 raw_params: None,
+                repeats_id: false,
             })
         })
     }
@@ -173,6 +178,9 @@ impl Event {
             out.extend_from_slice(b",\"raw_params\":");
             out.extend_from_slice(raw.get().as_bytes());
         }
+        if self.repeats_id {
+            out.extend_from_slice(b",\"repeats_id\":true");
+        }
         out.push(b'}');
         Ok(())
     }
@@ -225,6 +233,7 @@ mod tests {
             kind,
             raw: None,
             raw_params: None,
+            repeats_id: false,
         }
     }
 
@@ -237,6 +246,7 @@ mod tests {
             message_id: Some("m-1".into()),
         });
         written.raw = Some(RawJson::parse(r#"{"n":1.10,"big":18446744073709551616}"#).unwrap());
+        written.repeats_id = true;
         let mut bytes = Vec::new();
         written.encode(&mut bytes).unwrap();
         assert_eq!(Event::decode(&bytes).unwrap(), written);
@@ -282,7 +292,7 @@ mod tests {
     /// An event is moved several times on its way from the agent's line to the log.
     #[test]
     fn an_event_is_small() {
-        assert!(size_of::<Event>() <= 192, "{}", size_of::<Event>());
+        assert!(size_of::<Event>() <= 200, "{}", size_of::<Event>());
     }
 
     /// The first format, as it was written. It must remain readable.

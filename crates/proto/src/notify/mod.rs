@@ -139,6 +139,7 @@ mod tests {
             kind,
             raw: None,
             raw_params: None,
+            repeats_id: false,
         }
     }
 

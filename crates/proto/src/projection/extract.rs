@@ -119,6 +119,7 @@ mod tests {
             kind,
             raw: None,
             raw_params: None,
+            repeats_id: false,
         }
     }
 

@@ -21,6 +21,8 @@ pub struct ToolRef {
     pub item: ItemId,
     /// The status of the call.
     pub status: ToolStatus,
+    /// Whether an earlier call had the same id.
+    pub repeats_id: bool,
 }
 
 /// The tool calls of a session: all open ones, and the most recent ones that have ended.
@@ -58,6 +60,12 @@ impl KnownTools {
             self.ended_bytes -= bytes(&oldest);
             self.calls.remove(&oldest);
         }
+    }
+
+    /// Returns whether an ended call has the id of an earlier one.
+    pub fn repeats_id(&self, item: ItemId) -> bool {
+        let call = self.ended.get(&item).and_then(|id| self.calls.get(id));
+        call.is_some_and(|call| call.repeats_id)
     }
 
     /// Removes all calls, because the session has changed.

@@ -21,6 +21,7 @@ use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
 use super::steering::Steers;
 use super::thread_names::ThreadNames;
+use super::used_ids::UsedIds;
 use super::waiting::waiting_question;
 use crate::agent::Capabilities;
 use acpd_policy::{Policy, Remembered, RememberedRule, Scope};
@@ -164,6 +165,8 @@ pub struct Live {
     pub items: OpenItems,
     /// The session's tool calls, by the agent's ids.
     pub tools: KnownTools,
+    /// The agent's ids of all messages and tool calls.
+    pub used_ids: UsedIds,
     /// Unanswered questions, by number.
     pub requests: BTreeMap<u32, OpenRequest>,
     /// The highest number in the id of a terminal.
@@ -230,6 +233,7 @@ impl Live {
             client_turns: BTreeMap::new(),
             items: OpenItems::default(),
             tools: KnownTools::default(),
+            used_ids: UsedIds::default(),
             requests: BTreeMap::new(),
             last_terminal: 0,
             last_item: 0,
@@ -479,9 +483,14 @@ impl Live {
                     tool_call_id, status, ..
                 } = start
                 {
-                    let (item, status) = (*item, *status);
-                    self.tools.begin(tool_call_id, ToolRef { item, status });
+                    let call = ToolRef {
+                        item: *item,
+                        status: *status,
+                        repeats_id: event.repeats_id,
+                    };
+                    self.tools.begin(tool_call_id, call);
                 }
+                self.used_ids.insert(start);
                 if let ItemStart::TerminalCommand { terminal_id, .. } = start {
                     let number = terminal_id.strip_prefix("term_").and_then(|n| n.parse().ok());
                     self.last_terminal = self.last_terminal.max(number.unwrap_or_default());
@@ -500,13 +509,14 @@ impl Live {
                         bytes: event.weight() as u64,
                         start: start.clone(),
                         parent: *parent,
+                        repeats_id: event.repeats_id,
                         view,
                     },
                 );
             }
             EventKind::ItemCompleted { item, .. } => {
                 if let Some(ItemView::Tool(tool)) = self.items.remove(*item).map(|open| open.view) {
-                    self.note_finished(&tool, *item);
+                    self.note_finished(&tool, *item, event.repeats_id);
                 }
             }
             EventKind::ItemDelta { item, .. }
@@ -522,14 +532,34 @@ impl Live {
         }
     }
 
-    fn note_finished(&mut self, tool: &super::ToolView, item: ItemId) {
+    fn note_finished(&mut self, tool: &super::ToolView, item: ItemId, repeats_id: bool) {
         let status = if tool.status().is_final() {
             tool.status()
         } else {
             ToolStatus::Failed
         };
         if let Some(id) = tool.read::<String>("toolCallId") {
-            self.tools.end(&id, ToolRef { item, status });
+            let call = ToolRef {
+                item,
+                status,
+                repeats_id,
+            };
+            self.tools.end(&id, call);
+        }
+    }
+
+    /// Returns whether an event is about a message or a tool call to which the agent gave the id of an earlier one.
+    pub fn repeats_id(&self, kind: &EventKind) -> bool {
+        if let EventKind::ItemStarted { start, .. } = kind {
+            return self.used_ids.contains(start);
+        }
+        let Some(item) = kind.item() else {
+            return false;
+        };
+        match self.items.get(&item) {
+            Some(open) => open.repeats_id,
+            // Agents also report on calls that have ended.
+            None => self.tools.repeats_id(item),
         }
     }
 

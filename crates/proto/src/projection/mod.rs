@@ -33,6 +33,7 @@ mod thread_names;
 mod tool;
 mod transcript;
 mod unified_diff;
+mod used_ids;
 mod waiting;
 
 pub use choices::Choices;

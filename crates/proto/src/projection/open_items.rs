@@ -22,6 +22,8 @@ pub struct OpenItem {
     pub start: ItemStart,
     /// The tool call that the item belongs to.
     pub parent: Option<ItemId>,
+    /// Whether the agent gave it the id of an earlier message or tool call.
+    pub repeats_id: bool,
     /// The item's content so far.
     pub view: ItemView,
 }

@@ -237,6 +237,7 @@ fn a_log_with_many_diffs_in_a_turn_reads_as_before() {
                 kind,
                 raw: None,
                 raw_params: None,
+                repeats_id: false,
                 ..event.clone()
             });
         }

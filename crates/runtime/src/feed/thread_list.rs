@@ -150,6 +150,7 @@ mod tests {
                 kind: EventKind::ThreadArchived {},
                 raw: None,
                 raw_params: None,
+                repeats_id: false,
             };
             thread_list.changed(ThreadId(uuid::Uuid::nil()), &[event], &summary);
         }

@@ -170,6 +170,7 @@ impl Scene {
             },
             raw: None,
             raw_params: None,
+            repeats_id: false,
         };
         self.append(thread, &event, ThreadStatus::Idle).await;
         event
@@ -235,6 +236,7 @@ impl Scene {
             kind,
             raw: None,
             raw_params: None,
+            repeats_id: false,
         };
         self.append(thread, &event, status).await;
         self.context.notifications.stored(thread, &[event]);

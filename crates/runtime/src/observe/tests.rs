@@ -74,6 +74,7 @@ impl Observed {
             kind,
             raw: None,
             raw_params: None,
+            repeats_id: false,
         };
         let scene = Scene {
             thread: self.thread,

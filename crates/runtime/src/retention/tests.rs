@@ -123,6 +123,7 @@ impl Stage {
                 kind,
                 raw: None,
                 raw_params: None,
+                repeats_id: false,
             })
             .collect();
         self.log

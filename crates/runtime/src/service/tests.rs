@@ -99,6 +99,7 @@ fn event(seq: Seq, turn: u32, kind: EventKind) -> Event {
         kind,
         raw: None,
         raw_params: None,
+        repeats_id: false,
     }
 }
 

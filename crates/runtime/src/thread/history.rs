@@ -137,6 +137,7 @@ mod tests {
             },
             raw: None,
             raw_params: None,
+            repeats_id: false,
         }
     }
 

@@ -273,6 +273,7 @@ pub(super) mod tests {
                 kind: event,
                 raw: None,
                 raw_params: None,
+                repeats_id: false,
             },
         }))
     }

@@ -1,7 +1,7 @@
 //! Encodes one event as ACP messages for editors.
 //!
-//! The agent's messages are passed on unchanged, except that the session id becomes the thread's id. All other messages
-//! follow ACP's schema. An event that ACP cannot express produces no message.
+//! The agent's messages are passed on unchanged, except that the session id becomes the thread's id, and a repeated id of a message
+//! or tool call the item's. All other messages follow ACP's schema. An event that ACP cannot express produces no message.
 
 use acpd_model::event::Level;
 use acpd_model::{
@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
 use super::question;
+use super::repeated_ids::with_items_id;
 use crate::agent::{Update, UpdateKind};
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
 use crate::surface::told::{Told, terminal_waits};
@@ -57,6 +58,9 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn event(&mut self, event: &Event) {
+        if event.repeats_id {
+            return self.event(&with_items_id(event));
+        }
         match &event.kind {
             EventKind::ItemStarted { .. }
             | EventKind::ItemDelta { .. }

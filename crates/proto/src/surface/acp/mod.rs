@@ -2,8 +2,8 @@
 //!
 //! In: messages of one editor; events of threads. Out: [`Request`](super::request::Request)s for the daemon; messages
 //! for the editor. Owns: the handshake, the open sessions of the connection, its prompts until their turns end, and the
-//! questions sent to it. Never: stores thread state, or changes an agent's output. The editor uses the thread's id as
-//! the session id.
+//! questions sent to it. Never: stores thread state, or changes an agent's output, except for ids. The editor uses the thread's
+//! id as the session id.
 
 mod answer;
 mod checkpoints;
@@ -18,6 +18,7 @@ mod opening;
 mod params;
 mod peer;
 mod question;
+mod repeated_ids;
 mod replies;
 mod requests;
 mod resumed;

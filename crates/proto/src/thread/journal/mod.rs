@@ -279,6 +279,7 @@ impl Journal {
     ) {
         // An optional field cannot distinguish JSON's null from a missing value, and both mean the same.
         let raw = raw.filter(|raw| raw.get() != "null");
+        let repeats_id = self.live.repeats_id(&kind);
         let event = Event {
             seq: self.live.last_seq + 1,
             at: self.now.wall,
@@ -287,6 +288,7 @@ impl Journal {
             kind,
             raw,
             raw_params,
+            repeats_id,
         };
         self.take_over(event);
     }

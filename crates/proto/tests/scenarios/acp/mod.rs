@@ -10,6 +10,7 @@ mod lent;
 mod load;
 mod lost_editor;
 mod questions;
+mod repeated_ids;
 mod resumed;
 mod schema;
 mod session_params;

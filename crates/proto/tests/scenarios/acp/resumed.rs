@@ -33,6 +33,7 @@ fn event(seq: u64, turn: TurnId, kind: EventKind) -> Event {
         kind,
         raw: None,
         raw_params: None,
+        repeats_id: false,
     }
 }
 

@@ -1,5 +1,5 @@
 //! The messages of real agents as an editor receives them: every line of every recording, with the thread's id as session
-//! id.
+//! id. One agent repeats the ids of its tool calls, which editors receive under other ids.
 
 use acpd_model::{Event, EventKind, Limits, Origin};
 use acpd_proto::surface::acp::{Frame, FrameKind, TurnResult, frames};
@@ -86,6 +86,17 @@ fn expected(recording: &Recording, one: &Conversation, thread: &str) -> Vec<(usi
         .collect()
 }
 
+/// Returns a frame about a tool call with the agent's own id of it, which the daemon replaces where the agent repeats it.
+fn with_the_agents_id(event: &Event, text: &str) -> String {
+    let Some(item) = event.kind.item().filter(|_| event.repeats_id) else {
+        return text.to_owned();
+    };
+    let raw = event.raw.as_ref().unwrap().get();
+    let (_, after) = raw.split_once(r#""toolCallId":"#).unwrap();
+    let own = after.split([',', '}']).next().unwrap();
+    text.replacen(&format!("\"{item}\""), own, 1)
+}
+
 /// Returns the part of a permission request that reaches an editor unchanged. The daemon sets the title, the content and
 /// the option names.
 fn of_agents_own(said: Said) -> Said {
@@ -168,7 +179,8 @@ fn play(agent: &str) {
                     }
                     continue;
                 }
-                let got = of_agents_own(said(std::str::from_utf8(frame.text.as_ref().unwrap()).unwrap()));
+                let text = std::str::from_utf8(frame.text.as_ref().unwrap()).unwrap();
+                let got = of_agents_own(said(&with_the_agents_id(event, text)));
                 // The log already contains the replayed history.
                 while wanted
                     .peek()

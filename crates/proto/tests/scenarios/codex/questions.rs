@@ -25,6 +25,7 @@ fn event(seq: u64, kind: EventKind) -> Event {
         kind,
         raw: None,
         raw_params: None,
+        repeats_id: false,
     }
 }
 

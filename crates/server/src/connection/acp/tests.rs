@@ -376,6 +376,7 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
             kind,
             raw: None,
             raw_params: None,
+            repeats_id: false,
         })
         .collect();
     let log = Arc::clone(&service.context.log);
