@@ -10,6 +10,7 @@ use acpd_policy::shell_line;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::item::named;
 use crate::projection::{FileDiff, unified_diff};
 use crate::wire::{member, members};
 
@@ -91,6 +92,9 @@ fn added<'a>(lines: impl Iterator<Item = &'a str>) -> String {
             content.push_str(line);
         } else if line.starts_with(NO_NEWLINE) && content.ends_with('\n') {
             content.pop();
+        } else if line.starts_with('\\') {
+            // The diff has only the size of a large file.
+            content.push_str(line);
         }
     }
     content
@@ -120,7 +124,7 @@ pub(super) struct Call {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Block {
     Content {
-        content: TextBlock,
+        content: Content,
     },
     Diff(FileDiff),
     Terminal {
@@ -130,10 +134,22 @@ enum Block {
     Other,
 }
 
-#[derive(Deserialize)]
-struct TextBlock {
-    #[serde(default)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Content {
+    r#type: String,
     text: String,
+    data: String,
+}
+
+impl Content {
+    /// Returns its text. An image is named; resources are left out.
+    fn into_text(self) -> String {
+        match self.r#type.as_str() {
+            kind @ ("image" | "audio") => named(kind, self.data.len()),
+            _ => self.text,
+        }
+    }
 }
 
 impl Call {
@@ -177,12 +193,13 @@ impl Call {
         let (mut texts, mut changes, mut terminals) = (Vec::new(), Vec::new(), Vec::new());
         for block in blocks.iter().filter_map(|block| block.read().ok()) {
             match block {
-                Block::Content { content } if !content.text.is_empty() => texts.push(content.text),
+                Block::Content { content } => texts.push(content.into_text()),
                 Block::Diff(diff) => changes.push(FileUpdate::of_diff(&diff)),
                 Block::Terminal { terminal_id } => terminals.push(terminal_id),
-                Block::Content { .. } | Block::Other => {}
+                Block::Other => {}
             }
         }
+        texts.retain(|text| !text.is_empty());
         self.text = Some(texts.join("\n").into());
         self.changes = Some(changes).filter(|changes| !changes.is_empty()).map(Arc::from);
         self.terminals = Some(terminals).filter(|ids| !ids.is_empty()).map(Arc::from);

@@ -11,6 +11,7 @@ use acpd_model::{
 use bytes::Bytes;
 use serde_json::json;
 
+use super::bounded;
 use super::call::{Call, FileUpdate};
 use super::frame::{Ask, Frame, FrameKind, ListEntry, Listed, Question, TerminalStart};
 use super::item::{CommandOutput, delta_method, escaped, put_delta, shown_block, shown_text, write_text};
@@ -217,13 +218,14 @@ impl<'a> Writer<'a> {
         let (start, turn) = (self.out.len(), self.turn);
         let mut place = (0, 0);
         let thread = self.thread;
+        let text = bounded::text(text, thread);
         notification(&mut self.out, method, |params| {
             params.plain("threadId", thread);
             put_turn(params, thread, turn);
             item.with_text(|item| {
                 put_delta(params, method, item, |out| {
                     let from = out.len();
-                    write_json(out, text);
+                    write_json(out, &*text);
                     // Without the quotes.
                     place = (from + 1, out.len() - 1);
                 });
@@ -242,9 +244,9 @@ impl<'a> Writer<'a> {
     }
 
     fn item_completed(&mut self, kind: FrameKind, write: impl FnOnce(&mut Vec<u8>)) {
-        let at = self.at;
+        let (at, thread) = (self.at, self.thread);
         self.in_turn("item/completed", kind, |params| {
-            params.with("item", write);
+            params.with("item", |out| bounded::write_item(out, thread, write));
             params.put("completedAtMs", &at);
         });
     }
@@ -470,8 +472,9 @@ impl<'a> Writer<'a> {
     }
 
     fn turn_diff(&mut self, diff: &str) {
+        let diff = bounded::text(diff, self.thread);
         self.in_turn("turn/diff/updated", FrameKind::Message, |params| {
-            params.large("diff", diff);
+            params.large("diff", &diff);
         });
     }
 

@@ -218,7 +218,7 @@ impl Page {
         turn: &Turn,
         cwd: &str,
     ) -> Option<String> {
-        let mut items = items_of(turn, cwd, ItemsView::Full);
+        let mut items = items_of(thread, turn, cwd, ItemsView::Full);
         if self.turn.is_some() {
             items.retain(|(id, _)| match self.before {
                 Some(before) => id.0 < before,

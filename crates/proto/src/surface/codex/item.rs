@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use acpd_model::limits::CODEX_ITEM_BYTES;
 use acpd_model::{ItemId, ItemOutcome, MessageType, RawJson};
 use acpd_policy::shell_line;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::bounded;
 use super::call::{Call, FileUpdate, FileUpdateKind, Shape};
 use crate::wire::{Object, write_json};
 
@@ -139,14 +141,24 @@ pub(super) fn shown_block(block: &RawJson) -> String {
         uri: String,
         name: String,
     }
+    let bytes = block.get().len();
     let block: Block = block.read().unwrap_or_default();
     match block.r#type.as_str() {
         "text" => block.text,
         "resource_link" if block.name.is_empty() => block.uri,
         "resource_link" => format!("[{}]({})", block.name, block.uri),
         "" => String::new(),
-        other => format!("[{other}]"),
+        other => named(other, bytes),
     }
+}
+
+/// Returns words for content of this type that Codex cannot show.
+pub(super) fn named(kind: &str, bytes: usize) -> String {
+    if bytes <= CODEX_ITEM_BYTES {
+        return format!("[{kind}]");
+    }
+    let size = bounded::size(bytes);
+    format!("[{kind} of {size}: see it in acpd’s web UI (acpd open)]")
 }
 
 /// Returns a text as JSON writes it, without the quotes.

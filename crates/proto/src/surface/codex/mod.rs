@@ -12,6 +12,7 @@
 //! * [`settings`]: models, efforts and modes
 //! * [`peer`]: one connection; [`requests`] reads what it asks, [`steps`] answers it
 
+mod bounded;
 mod call;
 mod encode;
 mod form;

@@ -12,6 +12,7 @@ use acpd_model::collections::free_if_empty;
 use acpd_model::{ItemId, ItemOutcome, ItemStart, Millis, Origin, RawJson, ThreadId, TurnId};
 use bytes::Bytes;
 
+use super::bounded;
 use super::call::{Call, FileUpdate, Shape};
 use super::frame::{Frame, FrameKind, TerminalStart};
 use super::item::{
@@ -118,7 +119,7 @@ impl At {
         notification(&mut out, method, |params| {
             params.put("threadId", &self.thread);
             put_turn(params, self.thread, self.turn);
-            params.with("item", write);
+            params.with("item", |out| bounded::write_item(out, self.thread, write));
             params.put(at, &self.time);
         });
         messages.push((method, out.into()));

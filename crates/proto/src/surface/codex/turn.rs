@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use acpd_model::event::TurnStatus;
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemStart, MessageType, Millis, Origin, ThreadId};
 
+use super::bounded;
 use super::call::{Call, FileUpdate, Shape};
 use super::item::{
     CommandOutput, Progress, ShownCall, command_line, escaped, shown_text, write_call, write_files,
@@ -155,7 +156,7 @@ pub(super) fn write_history(out: &mut Vec<u8>, thread: ThreadId, turn: &Turn, cw
     };
     write_turn(out, &turn_id(thread, turn.id), &outcome, view.word(), |out| {
         let mut first = true;
-        for (_, text) in items_of(turn, cwd, view) {
+        for (_, text) in items_of(thread, turn, cwd, view) {
             if !std::mem::take(&mut first) {
                 out.push(b',');
             }
@@ -172,14 +173,14 @@ pub(super) fn is_shown(turn: &Turn) -> bool {
     }
 }
 
-/// Returns the items of a turn that this protocol shows, in order, as JSON.
-pub(super) fn items_of(turn: &Turn, cwd: &str, view: ItemsView) -> Vec<(ItemId, Vec<u8>)> {
+/// Returns the items of a turn of `thread` that this protocol shows, in order, as JSON.
+pub(super) fn items_of(thread: ThreadId, turn: &Turn, cwd: &str, view: ItemsView) -> Vec<(ItemId, Vec<u8>)> {
     let all = || {
         let linked = Linked::of(turn);
         let items = turn.items.iter();
         items.filter_map(move |item| {
             let mut out = Vec::new();
-            linked.write(&mut out, turn, item, cwd);
+            bounded::write_item(&mut out, thread, |out| linked.write(out, turn, item, cwd));
             (!out.is_empty()).then_some((item.id, out))
         })
     };

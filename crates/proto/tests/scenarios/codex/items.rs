@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::{Event, Limits, Role};
+use acpd_model::limits::{CODEX_ITEM_BYTES, DIFF_BYTES};
+use acpd_model::{Event, EventKind, ItemStart, Limits, RawJson, Role};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
 use acpd_proto::thread::{Command, HostReply, TerminalAct, TerminalEvent};
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use super::client::{Client, view};
 use crate::support::recording::Recording;
 use crate::support::replay::{Replay, conversations};
-use crate::support::{Scene, check, check_in, message, tool};
+use crate::support::{Scene, check, check_in, message, thought, tool};
 
 /// Returns the items of a thread by turn, as its history has them, and checks that pages of any size have the same.
 fn history(log: &[Event]) -> BTreeMap<String, Value> {
@@ -394,4 +395,111 @@ fn a_command_that_waits_for_input_is_a_warning_with_how_to_type() {
         let got = format!("{:?}", client.got);
         assert!(!got.contains("hush"), "{got}");
     }
+}
+
+/// Returns an item that is the same live and in the history. No message is larger than an item may be.
+fn large_item(scene: &Scene, id: &str) -> Value {
+    let client = told(&scene.log, 1);
+    let read = history(&scene.log)[id].clone();
+    assert_eq!(shown(&client)[id], read);
+    let longest = client.got.iter().map(|message| message.to_string().len()).max();
+    assert!(longest.unwrap() < CODEX_ITEM_BYTES, "{longest:?}");
+    read
+}
+
+#[test]
+fn what_is_larger_than_a_client_takes_is_named() {
+    let text = "x".repeat(CODEX_ITEM_BYTES + (1 << 20));
+    let scene = check(|scene| {
+        scene.open_turn();
+        let done = |id: &str, kind: &str, content: &str| {
+            let more = format!(r#","title":"t","kind":"{kind}","status":"completed","content":[{content}]"#);
+            tool(id, false, &more)
+        };
+        let block = format!(r#"{{"type":"content","content":{{"type":"text","text":"{text}"}}}}"#);
+        scene.update(&done("run", "execute", &block));
+        scene.update(&done("other", "other", &block));
+        let diff = |path: &str, text: &str| {
+            format!(r#"{{"type":"diff","path":"{path}","oldText":null,"newText":"{text}"}}"#)
+        };
+        let mut diffs = vec![diff("/workspace/a", "a"), diff("/workspace/large", &text)];
+        let file = &text[..DIFF_BYTES];
+        diffs.extend((0..20).map(|number| diff(&format!("/workspace/{number}"), file)));
+        scene.update(&done("edit", "edit", &diffs.join(",")));
+        let image = format!(r#"{{"type":"image","mimeType":"image/png","data":"{text}"}}"#);
+        let small = r#"{"type":"content","content":{"type":"image","mimeType":"image/png","data":"AA=="}}"#;
+        let images = format!(r#"{small},{{"type":"content","content":{image}}}"#);
+        scene.update(&done("draw", "other", &images));
+        scene.update(&format!(
+            r#"{{"sessionUpdate":"agent_message_chunk","content":{image}}}"#
+        ));
+        scene.update(&thought("hm"));
+        scene.update(&message(&text));
+        scene.stops_with("end_turn");
+    });
+    let whole = format!("acpd export {}", scene.id);
+    let is_named = |text: &Value| {
+        let text = text.as_str().unwrap();
+        assert!(
+            text.starts_with("[5.") && text.contains(" MiB") && text.contains(&whole),
+            "{text}"
+        );
+    };
+    let of_tool = |title: &str| {
+        let start = scene.log.iter().find_map(|event| match &event.kind {
+            EventKind::ItemStarted {
+                item,
+                start: ItemStart::ToolCall { tool_call_id, .. },
+                ..
+            } if tool_call_id == title => Some(item.to_string()),
+            _ => None,
+        });
+        start.unwrap()
+    };
+    is_named(&large_item(&scene, &of_tool("run"))["aggregatedOutput"]);
+    is_named(&large_item(&scene, &of_tool("other"))["contentItems"][0]["text"]);
+    let changes = large_item(&scene, &of_tool("edit"))["changes"].take();
+    assert_eq!(changes.as_array().unwrap().len(), 22, "each file is there");
+    assert_eq!(changes[0]["diff"], "a");
+    assert_eq!(
+        changes[1]["diff"],
+        format!("\\ 0 bytes replaced by {} bytes\n", CODEX_ITEM_BYTES + (1 << 20))
+    );
+    is_named(&changes[21]["diff"]);
+    let drawn = large_item(&scene, &of_tool("draw"))["contentItems"][0]["text"].take();
+    assert_eq!(
+        drawn,
+        "[image]\n[image of 5.0 MiB: see it in acpd’s web UI (acpd open)]"
+    );
+    let spoken: Vec<Value> = history(&scene.log)
+        .into_values()
+        .filter(|item| item["type"] == "agentMessage")
+        .collect();
+    assert_eq!(spoken.len(), 2);
+    let text = |at: usize| spoken[at]["text"].as_str().unwrap();
+    let (first, last) = if text(0).starts_with("[image") {
+        (0, 1)
+    } else {
+        (1, 0)
+    };
+    assert!(text(first).starts_with("[image of 5.0 MiB"), "{}", text(first));
+    is_named(&spoken[last]["text"]);
+}
+
+/// The prompt's text stays beside an image that is too large.
+#[test]
+fn the_text_of_a_prompt_stays_beside_a_large_image() {
+    let data = "A".repeat(CODEX_ITEM_BYTES);
+    let scene = check(|scene| {
+        scene.open_session();
+        let image = format!(r#"{{"type":"image","mimeType":"image/png","data":"{data}"}}"#);
+        let blocks = [r#"{"type":"text","text":"look"}"#, image.as_str()];
+        let blocks = blocks.map(|block| RawJson::parse(block).unwrap());
+        scene.start_turn(blocks.to_vec(), None).unwrap();
+        scene.stops_with("end_turn");
+    });
+    let item = large_item(&scene, "item_1");
+    assert_eq!(item["content"][0]["text"], "look");
+    let words = item["content"][1]["text"].as_str().unwrap();
+    assert!(words.contains("4.0 MiB"), "{words}");
 }

@@ -1,0 +1,99 @@
+//! Items that are too large for a Codex client.
+//!
+//! In: the JSON of an item, or a text. Out: the same, or words in place of what is too large: how much it is, and where to read it.
+//! Never: changes what a client can show.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use acpd_model::limits::CODEX_ITEM_BYTES;
+use acpd_model::{RawJson, json};
+use serde_json::{Value, json};
+
+use crate::wire::{Object, members, spliced};
+
+/// Parts of an item that is too large stay as they are up to this size, in bytes.
+const PART_BYTES: usize = 256 << 10;
+
+/// Writes an item of `thread`, with words in place of large parts if the whole is too large.
+pub(super) fn write_item(out: &mut Vec<u8>, thread: impl Display, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    write(out);
+    let bytes = out.len() - start;
+    if bytes <= CODEX_ITEM_BYTES {
+        return;
+    }
+    let item = RawJson::trusted(&String::from_utf8_lossy(&out[start..]));
+    out.truncate(start);
+    let words = words(bytes, thread);
+    let mut bounded = Object::open(out);
+    members(&item, |key, value| {
+        if value.len() <= PART_BYTES {
+            bounded.raw(key, value);
+        } else {
+            bounded.raw(key, &stand_in(key, value, &words));
+        }
+    });
+    bounded.close();
+}
+
+/// Returns a text of `thread`, or words if it is too large.
+pub(super) fn text(text: &str, thread: impl Display) -> Cow<'_, str> {
+    if text.len() <= CODEX_ITEM_BYTES {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(words(text.len(), thread))
+    }
+}
+
+/// Returns a size in words.
+pub(super) fn size(bytes: usize) -> String {
+    let tenths = bytes.saturating_mul(10) >> 20;
+    format!("{}.{} MiB", tenths / 10, tenths % 10)
+}
+
+fn words(bytes: usize, thread: impl Display) -> String {
+    format!(
+        "[{} that Codex cannot show. Read the whole in acpd’s web UI (acpd open), or with: acpd export {thread}]",
+        size(bytes)
+    )
+}
+
+/// Returns what stands for a large member of an item, as JSON.
+fn stand_in(key: &str, value: &str, words: &str) -> String {
+    let quoted = Value::from(words).to_string();
+    match key {
+        "changes" => parts(value, |change| spliced(change, &[("diff", &quoted)])),
+        "content" => {
+            let text = json!({ "type": "text", "text": words, "text_elements": [] });
+            parts(value, |_| RawJson::from(&text))
+        }
+        "contentItems" => {
+            let text = json!({ "type": "inputText", "text": words });
+            parts(value, |_| RawJson::from(&text))
+        }
+        "commandActions" => {
+            let action = json!({ "type": "unknown", "command": words });
+            parts(value, |_| RawJson::from(&action))
+        }
+        "summary" => parts(value, |_| RawJson::trusted(&quoted)),
+        "arguments" => json!({ "omitted": words }).to_string(),
+        _ => quoted,
+    }
+}
+
+/// Returns a list with what `stand_in` returns in place of each large part, and of those for which there is no room.
+fn parts(list: &str, stand_in: impl Fn(&RawJson) -> RawJson) -> String {
+    let all: Vec<RawJson> = json::read(list).unwrap_or_default();
+    let mut room = CODEX_ITEM_BYTES / 4;
+    let bounded = all.into_iter().map(|part| {
+        let bytes = part.get().len();
+        if bytes > room.min(PART_BYTES) {
+            return stand_in(&part);
+        }
+        room -= bytes;
+        part
+    });
+    let bounded: Vec<RawJson> = bounded.collect();
+    RawJson::of(&bounded).map_or_else(|_| "[]".to_owned(), |list| list.get().to_owned())
+}
