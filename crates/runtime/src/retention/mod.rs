@@ -134,9 +134,11 @@ impl Task {
 
     /// Runs the sweep that a client requested, who thereby confirms the time.
     async fn requested(&mut self, by: Origin, dry_run: bool) -> Result<RetentionReport, Failure> {
-        if !dry_run && self.settings.borrow().is_on() {
+        if !dry_run {
             let newest = self.newest().await?;
+            self.context.clock.trust_host();
             let now = self.context.clock.now().wall;
+            self.context.clock.confirm(now);
             self.trust().await.confirm(now, newest);
             self.store_trust().await;
         }
@@ -162,7 +164,11 @@ impl Task {
             return;
         }
         let held = trust.check(now, newest, is_hourly);
-        let removes = is_on && held.is_none() && trust.is_settled();
+        let is_right = held.is_none() && trust.is_settled();
+        if is_right {
+            self.context.clock.confirm(now);
+        }
+        let removes = is_on && is_right;
         self.store_trust().await;
         if removes {
             // The sweep has logged why it failed.
