@@ -11,7 +11,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Client, Daemon, Place, Running, acpd, body, header, outcome, send, upgrade, wait_until};
+use support::{
+    Client, Daemon, Editor, Place, Running, acpd, body, header, outcome, send, upgrade, wait_until,
+};
 
 #[test]
 fn a_password_of_a_proxy_in_front_is_not_ours() {
@@ -208,6 +210,34 @@ fn an_id_in_flight_is_refused_and_a_thread_is_started_once() {
     );
     let listed = client.call("thread/list", &json!({}));
     assert_eq!(listed["data"].as_array().map(Vec::len), Some(1), "{listed}");
+}
+
+#[test]
+fn a_prompt_of_an_editor_with_a_key_is_done_once() {
+    let daemon = Daemon::start();
+    let mut editor = Editor::socket(&daemon.place);
+    editor.greet();
+    let session = editor.open(&daemon);
+    let prompt = json!({
+        "sessionId": session,
+        "prompt": [{ "type": "text", "text": "say once" }],
+        "_meta": { "acpd": { "idempotencyKey": "mine" } },
+    });
+    assert_eq!(editor.call("session/prompt", &prompt)["stopReason"], "end_turn");
+    // The editor did not see the answer, and comes back on another connection; also after a restart of the daemon.
+    let repeat = |daemon: &Daemon| {
+        let mut editor = Editor::socket(&daemon.place);
+        editor.greet();
+        let load = json!({ "sessionId": session, "cwd": daemon.place.work(), "mcpServers": [] });
+        editor.call("session/load", &load);
+        assert_eq!(editor.call("session/prompt", &prompt)["stopReason"], "end_turn");
+        assert_eq!(editor.said(), "once");
+    };
+    repeat(&daemon);
+    let mut daemon = daemon;
+    daemon.stop();
+    daemon.restart();
+    repeat(&daemon);
 }
 
 /// Returns whether a connection got the answer of a daemon without descriptors.

@@ -58,7 +58,7 @@ pub use spec::{Chunks, SessionChange, Spec, server_name};
 pub use steering::{PendingSteering, Steers};
 pub(crate) use tool::FileDiff;
 pub use tool::ToolView;
-pub use transcript::{Item, Transcript, Turn, TurnsPage};
+pub use transcript::{Item, Settled, Transcript, Turn, TurnsPage};
 pub use unified_diff::changed_lines;
 pub(crate) use unified_diff::{is_computed, unified_diff};
 pub(crate) use waiting::listed_title;

@@ -10,6 +10,7 @@ pub mod contract;
 mod elicitation;
 pub mod export;
 pub mod frames;
+mod idempotency;
 pub mod reply;
 pub mod request;
 mod told;

@@ -158,7 +158,8 @@ impl Peer {
             }
             FrameKind::PromptAccepted(Some(name)) => {
                 if let Some(turn) = frame.turn {
-                    self.turn_known(name, turn);
+                    let is_meant = |prompt: &Prompt| prompt.thread == thread && *prompt.name == **name;
+                    self.turn_known(is_meant, turn);
                 }
             }
             FrameKind::PromptAccepted(None) => {}
@@ -263,13 +264,15 @@ impl Peer {
     }
 
     pub(super) fn turn_ended(&mut self, thread: ThreadId, turn: Option<TurnId>, turn_result: &TurnResult) {
-        let own = |prompt: &Prompt| prompt.thread == thread && turn.is_some() && prompt.turn == turn;
-        let Some(at) = self.prompts.iter().position(own) else {
-            return;
-        };
-        let Some(request) = self.prompts.remove(at).request else {
-            return;
-        };
+        let own = |prompt: &mut Prompt| prompt.thread == thread && turn.is_some() && prompt.turn == turn;
+        let ended = self.prompts.extract_if(.., own);
+        let requests: Vec<OpenRequest> = ended.filter_map(|prompt| prompt.request).collect();
+        for request in requests {
+            self.answer_prompt(thread, request, turn_result);
+        }
+    }
+
+    fn answer_prompt(&mut self, thread: ThreadId, request: OpenRequest, turn_result: &TurnResult) {
         match turn_result {
             TurnResult::Stopped(response) => self.answer(request, response),
             TurnResult::Failed(error) => {

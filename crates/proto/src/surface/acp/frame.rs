@@ -5,6 +5,7 @@ use acpd_model::{Event, EventKind, Origin, RawJson, RequestId, Seq, TurnId};
 use bytes::Bytes;
 use serde::Deserialize;
 
+use crate::projection::Settled;
 use crate::wire::{Object, RpcError};
 
 /// A message for editors about one event, or a fact that only the connection needs. An event can have several frames.
@@ -119,20 +120,47 @@ impl TurnResult {
         }
         // Only a client's cancellation is answered as one.
         let by_restart = event.by == Origin::Daemon && error.is_some();
-        let reason = match (stop_reason, status) {
-            (Some(reason), _) => reason.as_str(),
-            (None, TurnStatus::Interrupted) if !by_restart => "cancelled",
-            (None, TurnStatus::Interrupted | TurnStatus::Failed | TurnStatus::Limited) => {
-                let ours = || RpcError::new(INTERNAL, error.as_deref().unwrap_or("the turn failed"));
-                return Self::Failed(raw.and_then(|raw| raw.read().ok()).unwrap_or_else(ours));
-            }
-            (None, TurnStatus::Refused) => "refusal",
-            (None, TurnStatus::Completed) => "end_turn",
-        };
+        let ours = || RpcError::new(INTERNAL, error.as_deref().unwrap_or("the turn failed"));
+        match reason(*status, stop_reason.as_deref(), by_restart) {
+            Some(reason) => Self::stopped(reason, usage.as_ref()),
+            None => Self::Failed(raw.and_then(|raw| raw.read().ok()).unwrap_or_else(ours)),
+        }
+    }
+
+    /// Returns the result of a turn of the history.
+    pub(super) fn of_settled(settled: &Settled) -> Self {
+        let Settled {
+            status,
+            stop_reason,
+            error,
+            usage,
+            ..
+        } = settled;
+        match reason(*status, stop_reason.as_deref(), error.is_some()) {
+            Some(reason) => Self::stopped(reason, usage.as_ref()),
+            None => Self::Failed(RpcError::new(
+                INTERNAL,
+                error.as_deref().unwrap_or("the turn failed"),
+            )),
+        }
+    }
+
+    fn stopped(reason: &str, usage: Option<&RawJson>) -> Self {
         let mut out = Vec::new();
         let mut response = Object::open(&mut out);
-        response.put("stopReason", reason).json("usage", usage.as_ref());
+        response.put("stopReason", reason).json("usage", usage);
         response.close();
         Self::Stopped(RawJson::trusted(&String::from_utf8_lossy(&out)))
+    }
+}
+
+/// Returns ACP's stop reason of a turn; `None` if it failed.
+fn reason(status: TurnStatus, stop_reason: Option<&str>, by_restart: bool) -> Option<&str> {
+    match (stop_reason, status) {
+        (Some(reason), _) => Some(reason),
+        (None, TurnStatus::Interrupted) if !by_restart => Some("cancelled"),
+        (None, TurnStatus::Interrupted | TurnStatus::Failed | TurnStatus::Limited) => None,
+        (None, TurnStatus::Refused) => Some("refusal"),
+        (None, TurnStatus::Completed) => Some("end_turn"),
     }
 }

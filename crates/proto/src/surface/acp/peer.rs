@@ -74,8 +74,10 @@ enum Read {
 #[derive(Debug)]
 pub(super) enum Waiting {
     Request(OpenRequest, ReplyTo),
-    /// A prompt: its request is among the prompts.
-    Prompt(String),
+    /// The turn of the prompt with this number.
+    Prompt(u64),
+    /// The result of its turn, which has ended before.
+    EndedTurn(u64),
     /// An answer to a question, which has no response.
     Answer(Token),
 }
@@ -86,7 +88,9 @@ pub(super) struct Prompt {
     /// The editor's request; `None` once it has a response.
     pub(super) request: Option<OpenRequest>,
     pub(super) thread: ThreadId,
-    /// The daemon's own id for the turn, as `client_turn_id`.
+    /// Identifies the prompt on this connection.
+    pub(super) number: u64,
+    /// The id for the turn, as `client_turn_id`: the editor's key, which it may repeat, or the daemon's own.
     pub(super) name: String,
     /// The turn, once it is known.
     pub(super) turn: Option<TurnId>,
@@ -343,20 +347,25 @@ impl Peer {
         }
     }
 
-    /// Records the turn of a prompt. The daemon may report the same turn twice.
-    pub(super) fn turn_known(&mut self, name: &str, turn: TurnId) {
-        let Some(at) = self.prompts.iter().position(|prompt| prompt.name == name) else {
-            return;
-        };
-        let prompt = &mut self.prompts[at];
-        prompt.turn = Some(turn);
-        let (thread, cancelled) = (prompt.thread, std::mem::take(&mut prompt.cancelled));
-        if prompt.request.is_none() {
-            self.prompts.remove(at);
+    /// Records the turn of the prompts that `is_meant` selects. The daemon may report the same turn twice.
+    pub(super) fn turn_known(&mut self, is_meant: impl Fn(&Prompt) -> bool, turn: TurnId) {
+        let mut cancelled = None;
+        for prompt in self.prompts.iter_mut().filter(|prompt| is_meant(prompt)) {
+            prompt.turn = Some(turn);
+            if std::mem::take(&mut prompt.cancelled) {
+                cancelled = Some(prompt.thread);
+            }
         }
-        if cancelled {
+        self.drop_left();
+        if let Some(thread) = cancelled {
             self.interrupt(thread, Some(turn));
         }
+    }
+
+    /// Drops the prompts that have their responses, and whose turns are known.
+    fn drop_left(&mut self) {
+        self.prompts
+            .retain(|prompt| prompt.request.is_some() || prompt.turn.is_none());
     }
 
     fn interrupt(&mut self, thread: ThreadId, turn: Option<TurnId>) {
@@ -386,8 +395,7 @@ impl Peer {
         for request in requests {
             self.answer(request, &cancelled);
         }
-        self.prompts
-            .retain(|prompt| prompt.request.is_some() || prompt.turn.is_none());
+        self.drop_left();
     }
 
     fn response(&mut self, id: &RawValue, result: Result<&RawValue, RpcError>) {

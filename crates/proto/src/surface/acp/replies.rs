@@ -1,13 +1,15 @@
 //! Responses to an editor, made from the daemon's replies.
 
-use acpd_model::{ErrorCode, Failure, RawJson};
+use acpd_model::{ErrorCode, Failure, RawJson, TurnId, TurnPosition};
 use serde_json::json;
 
+use super::frame::TurnResult;
 use super::handshake;
 use super::peer::{OpenRequest, Peer, Phase, ReplyTo, Waiting};
 use super::session::Opened;
 use crate::surface::export::rfc3339;
-use crate::surface::reply::{ListedThread, Reply};
+use crate::surface::reply::{ListedThread, Reply, ThreadView};
+use crate::surface::request::{Request, Turns};
 use crate::wire::Object;
 
 impl Peer {
@@ -15,17 +17,63 @@ impl Peer {
     pub(super) fn replied(&mut self, waiting: Waiting, reply: Result<Reply, Failure>) {
         match (waiting, reply) {
             (Waiting::Answer(token), reply) => self.answered(token, reply.err().map(|failure| failure.code)),
-            (Waiting::Prompt(name), Ok(Reply::Turn(turn))) => self.turn_known(&name, turn.id),
-            (Waiting::Prompt(name), reply) => {
-                let at = self.prompts.iter().position(|prompt| prompt.name == name);
-                let request = at.and_then(|at| self.prompts.remove(at).request);
-                if let Some(request) = request {
-                    self.refuse(request, &reply.err().unwrap_or_else(misplaced));
+            (Waiting::Prompt(number), Ok(Reply::Turn(turn))) => {
+                self.turn_known(|prompt| prompt.number == number, turn.id);
+                if turn.status.is_some() {
+                    self.read_result(number, turn.id);
                 }
+            }
+            (Waiting::EndedTurn(number), Ok(Reply::Thread(view))) => self.result_read(number, &view),
+            (Waiting::Prompt(number) | Waiting::EndedTurn(number), reply) => {
+                let failure = reply.err().unwrap_or_else(misplaced);
+                self.refuse_prompt(number, &failure);
             }
             (Waiting::Request(request, ReplyTo::Initialize), reply) => self.greeted(request, reply),
             (Waiting::Request(request, _), Err(failure)) => self.refuse(request, &failure),
             (Waiting::Request(request, reply_to), Ok(reply)) => self.result(request, reply_to, reply),
+        }
+    }
+
+    /// Reads the result of a repeated prompt's turn, which has ended before, so that no event reports it.
+    fn read_result(&mut self, number: u64, turn: TurnId) {
+        let Some(prompt) = self.prompts.iter().find(|prompt| prompt.number == number) else {
+            return;
+        };
+        let behind = TurnPosition {
+            turn: turn.0.saturating_add(1),
+            item: None,
+        };
+        let read = Request::ReadThread {
+            thread: prompt.thread,
+            turns: Some(Turns {
+                before: Some(behind),
+                limit: Some(1),
+            }),
+        };
+        self.call(read, Some(Waiting::EndedTurn(number)));
+    }
+
+    /// Answers a repeated prompt with the result of its turn.
+    fn result_read(&mut self, number: u64, view: &ThreadView) {
+        let Some(prompt) = self.prompts.iter().find(|prompt| prompt.number == number) else {
+            return;
+        };
+        let (thread, id) = (prompt.thread, prompt.turn);
+        let mut turns = view.turns.iter().flat_map(|page| &page.turns);
+        let turn = turns.find(|turn| turn.id.is_some() && turn.id == id);
+        match turn.and_then(|turn| turn.settled.as_ref()) {
+            Some(settled) => self.turn_ended(thread, id, &TurnResult::of_settled(settled)),
+            None => {
+                let message = "the turn of this idempotencyKey is no part of the conversation any more";
+                self.refuse_prompt(number, &Failure::new(ErrorCode::Conflict, message));
+            }
+        }
+    }
+
+    fn refuse_prompt(&mut self, number: u64, failure: &Failure) {
+        let at = self.prompts.iter().position(|prompt| prompt.number == number);
+        if let Some(request) = at.and_then(|at| self.prompts.remove(at).request) {
+            self.refuse(request, failure);
         }
     }
 

@@ -8,6 +8,7 @@ use super::methods::{is_extension, unknown};
 use super::params::{self, Authenticate, CancelRequest, ListSessions, SetConfigOption, SetMode, SetModel};
 use super::peer::{OpenRequest, Peer, Phase, Prompt, ReplyTo, Waiting};
 use crate::agent::{AgentRequest, PassthroughMethod};
+use crate::surface::idempotency::idempotency_key;
 use crate::surface::request::{AgentFilter, ListThreads, Request, RequestKind, StartTurn};
 use crate::wire::{has_string, others};
 
@@ -82,12 +83,14 @@ impl Peer {
     pub(super) fn read_prompt(&mut self, params: Option<&RawValue>) -> Result<StartTurn, Failure> {
         let thread = self.open_thread("session/prompt", params)?;
         let params::Prompt { prompt: input, meta } = params::read("session/prompt", params)?;
+        let key = idempotency_key(meta.as_ref())?;
         self.prompts_so_far += 1;
+        let own = || format!("acp:{}:{}", self.connection, self.prompts_so_far);
         Ok(StartTurn {
             thread,
             input,
             meta,
-            client_turn_id: Some(format!("acp:{}:{}", self.connection, self.prompts_so_far)),
+            client_turn_id: Some(key.unwrap_or_else(own)),
         })
     }
 
@@ -95,14 +98,16 @@ impl Peer {
     pub(super) fn prompt(&mut self, request: OpenRequest, turn: StartTurn) {
         let name = turn.client_turn_id.clone().unwrap_or_default();
         self.mark_prompt(&request.id, &name);
+        let number = self.prompts_so_far;
         self.prompts.push(Prompt {
             request: Some(request),
             thread: turn.thread,
-            name: name.clone(),
+            number,
+            name,
             turn: None,
             cancelled: false,
         });
-        self.call(Request::StartTurn(turn), Some(Waiting::Prompt(name)));
+        self.call(Request::StartTurn(turn), Some(Waiting::Prompt(number)));
     }
 
     /// Returns the session that the params name, if it is open here.

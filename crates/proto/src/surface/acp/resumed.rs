@@ -30,13 +30,17 @@ impl Peer {
                 let request = OpenRequest::adopted(id, &mut self.gate);
                 match claim.turn {
                     None => lost.push(request),
-                    turn => self.prompts.push(Prompt {
-                        request: Some(request),
-                        thread,
-                        name: claim.client_turn_id.clone(),
-                        turn,
-                        cancelled: false,
-                    }),
+                    turn => {
+                        self.prompts_so_far += 1;
+                        self.prompts.push(Prompt {
+                            request: Some(request),
+                            thread,
+                            number: self.prompts_so_far,
+                            name: claim.client_turn_id.clone(),
+                            turn,
+                            cancelled: false,
+                        });
+                    }
                 }
             }
         }

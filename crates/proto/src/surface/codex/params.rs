@@ -135,6 +135,8 @@ pub(super) struct TurnInput {
     pub input: Vec<UserInput>,
     #[serde(default)]
     pub client_user_message_id: Option<String>,
+    #[serde(default, rename = "_meta")]
+    pub meta: Option<RawJson>,
     /// Only of a message for the running turn.
     #[serde(default)]
     pub expected_turn_id: Option<NamedTurn>,

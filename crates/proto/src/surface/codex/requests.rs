@@ -9,6 +9,7 @@ use super::params::{self, Cwd};
 use super::peer::Peer;
 use super::steps::{Purpose, Step};
 use super::turn_id::NamedTurn;
+use crate::surface::idempotency::idempotency_key;
 use crate::surface::request::{
     Follow, FollowFrom, ForkThread, ListThreads, ListedStatus, OpenThread, Request, SearchThreads,
     StartThread, StartTurn,
@@ -263,7 +264,7 @@ impl Peer {
         if method == "queue/add" {
             let params: params::TurnInput = params::read(params)?;
             let input = params::blocks(&params.input)?;
-            let start = start_turn(&params, input);
+            let start = start_turn(&params, input)?;
             return Ok((Request::StartTurn(start), Step::Queued(params.thread_id)).into());
         }
         let params: params::Queued = params::read(params)?;
@@ -317,7 +318,7 @@ impl Peer {
             };
             return Ok((steer, Step::Steered(thread)).into());
         }
-        let start = start_turn(&params, input);
+        let start = start_turn(&params, input)?;
         if params.wanted.is_empty() {
             return Ok((Request::StartTurn(start), Step::Turn(thread)).into());
         }
@@ -351,13 +352,15 @@ fn review(params: params::Review) -> Begun {
     (Request::StartTurn(start), Step::Review(params.thread_id)).into()
 }
 
-fn start_turn(params: &params::TurnInput, input: Vec<acpd_model::RawJson>) -> StartTurn {
-    StartTurn {
+/// The client's own id of its message is also a key. It has precedence, because the client finds the message by it.
+fn start_turn(params: &params::TurnInput, input: Vec<acpd_model::RawJson>) -> Result<StartTurn, Failure> {
+    let key = idempotency_key(params.meta.as_ref())?;
+    Ok(StartTurn {
         thread: params.thread_id,
         input,
         meta: None,
-        client_turn_id: params.client_user_message_id.clone(),
-    }
+        client_turn_id: params.client_user_message_id.clone().or(key),
+    })
 }
 
 fn named(turn: Option<NamedTurn>, thread: ThreadId) -> Result<Option<TurnId>, Failure> {

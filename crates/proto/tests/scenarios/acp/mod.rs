@@ -11,6 +11,7 @@ mod load;
 mod lost_editor;
 mod questions;
 mod repeated_ids;
+mod repeated_prompts;
 mod resumed;
 mod schema;
 mod session_params;

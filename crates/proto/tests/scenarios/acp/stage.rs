@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::{ErrorCode, Event, Failure, Origin, RawJson, Role, Summary, ThreadId};
-use acpd_proto::projection::SessionChange;
+use acpd_proto::projection::{SessionChange, Transcript, TurnsPage};
 use acpd_proto::surface::acp::{Frame, Peer, frames};
 use acpd_proto::surface::contract::{Delegated, Delivery, Output, Pending, Surface};
-use acpd_proto::surface::reply::{ListedThread, Opened, Reply};
+use acpd_proto::surface::reply::{ListedThread, Opened, Reply, ThreadView};
 use acpd_proto::surface::request::{FollowFrom, Request, SessionOptions};
 use acpd_proto::thread::{Command, EditorCommand, Input, Reply as Done};
 use acpd_proto::time::Now;
@@ -480,6 +480,20 @@ impl Stage {
                     FollowFrom::After { seq, .. } => seq.min(last),
                 };
                 Ok(self.open(who, cursor))
+            }
+            Request::ReadThread { .. } => {
+                let mut transcript = Transcript::new(self.scene.id);
+                for event in &self.scene.log {
+                    transcript.fold(event);
+                }
+                let page = TurnsPage {
+                    turns: transcript.into_turns(),
+                    older: None,
+                };
+                Ok(Reply::Thread(Box::new(ThreadView {
+                    live: Arc::new(self.scene.thread.live().clone()),
+                    turns: Some(page),
+                })))
             }
             Request::ForkThread(_) => Err(Failure::new(ErrorCode::Unsupported, "no forks here")),
             Request::CloseThread { .. } => {

@@ -296,6 +296,30 @@ fn a_prompt_has_the_clients_own_id() {
 }
 
 #[test]
+fn a_prompt_that_a_client_may_repeat_has_its_key() {
+    let key = json!({ "acpd": { "idempotencyKey": "key" } });
+    for (own, meta, name) in [
+        (json!(null), key.clone(), Some("key")),
+        (json!("own"), key, Some("own")),
+        (json!(null), json!({ "acpd": {} }), None),
+    ] {
+        let mut client = Client::following(&live());
+        let params = json!({
+            "threadId": NEW_THREAD, "input": text("x"), "clientUserMessageId": own, "_meta": meta,
+        });
+        client.request("turn/start", &params);
+        let Request::StartTurn(start) = client.peek() else {
+            panic!("{:?}", client.asked);
+        };
+        assert_eq!(start.client_turn_id.as_deref(), name);
+    }
+    let mut client = Client::following(&live());
+    let wrong = json!({ "acpd": { "idempotencyKey": 7 } });
+    let params = json!({ "threadId": NEW_THREAD, "input": text("x"), "_meta": wrong });
+    assert_eq!(code(&client.ask("turn/start", &params)), -32602);
+}
+
+#[test]
 fn a_review_is_a_turn_that_asks_for_one() {
     for (target, words) in [
         (json!({ "type": "uncommittedChanges" }), "uncommitted changes"),

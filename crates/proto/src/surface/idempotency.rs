@@ -1,0 +1,22 @@
+//! The key by which a client that repeats a prompt, because it did not see the answer, has it done once:
+//! `_meta.acpd.idempotencyKey`. It is the client's own id for the turn.
+
+use acpd_model::limits::IDEMPOTENCY_KEY_BYTES;
+use acpd_model::{Failure, RawJson, json};
+
+use crate::wire::member;
+
+/// Returns the key in the `_meta` of a prompt, if there is one.
+pub(super) fn idempotency_key(meta: Option<&RawJson>) -> Result<Option<String>, Failure> {
+    let own = meta.and_then(|meta| member(meta, "acpd")).map(RawJson::trusted);
+    let key = own.as_ref().and_then(|own| member(own, "idempotencyKey"));
+    let Some(key) = key.filter(|key| *key != "null") else {
+        return Ok(None);
+    };
+    match json::read::<String>(key) {
+        Ok(key) if (1..=IDEMPOTENCY_KEY_BYTES).contains(&key.len()) => Ok(Some(key)),
+        _ => Err(Failure::invalid_params(format!(
+            "_meta.acpd.idempotencyKey must be a text of 1 to {IDEMPOTENCY_KEY_BYTES} bytes"
+        ))),
+    }
+}
