@@ -466,7 +466,8 @@ fn connections_without_a_token_do_not_block_others() {
     };
     let mut known = connect();
     assert_eq!(exchange(&mut known, "GET", "/api/session", &headers, "").0, 200);
-    let mut strangers: Vec<_> = (0..100)
+    // More than all addresses together may have, so that none is waited for.
+    let mut strangers: Vec<_> = (0..300)
         .map(|_| {
             let mut stranger = connect();
             stranger.write_all(HELLO).unwrap();

@@ -1,15 +1,17 @@
 //! Network connections that are not authenticated yet. Their number and duration are limited, and a new connection evicts
-//! the oldest.
+//! the oldest. The limit of one address leaves each connection a moment to authenticate: a team behind a proxy, or local programs,
+//! connect again at once when the daemon has restarted. An address never takes the places of others.
 //!
 //! In: connections and their sources. Out: evictions. Owns: the list of unauthenticated connections; each connection has
 //! its own [`AuthProgress`]. Never: closes a connection itself.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use acpd_model::limits::{NEWCOMERS, NEWCOMERS_OF_ONE};
+use acpd_model::limits::{NEWCOMER_GRACE_MILLIS, NEWCOMERS, NEWCOMERS_OF_ONE};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::Source;
@@ -55,10 +57,18 @@ impl AuthProgress {
     }
 }
 
+/// An unauthenticated connection.
+#[derive(Debug)]
+struct Newcomer {
+    from: Source,
+    since: Instant,
+    progress: Weak<AuthProgress>,
+}
+
 /// Unauthenticated connections, oldest first.
 #[derive(Debug)]
 pub struct UnauthenticatedConnections {
-    waiting: VecDeque<(Source, Weak<AuthProgress>)>,
+    waiting: VecDeque<Newcomer>,
     room: Arc<Semaphore>,
 }
 
@@ -71,31 +81,58 @@ impl UnauthenticatedConnections {
         }
     }
 
-    /// Adds a connection. At the limit of its source or of all sources, the oldest connection is evicted.
+    /// Adds a connection. At the limit of its source, older ones of the source are evicted that had time to authenticate; at the
+    /// limit of all sources, the oldest of the source with the most.
     pub fn add(&mut self, source: Source) -> Arc<AuthProgress> {
-        self.waiting.retain(|(_, progress)| {
-            let progress = progress.upgrade();
+        self.waiting.retain(|newcomer| {
+            let progress = newcomer.progress.upgrade();
             progress.is_some_and(|progress| !progress.is_admitted())
         });
-        let of_place = self.waiting.iter().filter(|(from, _)| *from == source).count();
-        if of_place >= NEWCOMERS_OF_ONE {
-            let oldest = self.waiting.iter().position(|(from, _)| *from == source);
-            self.evict(oldest.unwrap_or_default());
-        } else if self.waiting.len() >= NEWCOMERS {
-            self.evict(0);
+        let now = Instant::now();
+        while let Some(index) = self.excess(source, now) {
+            self.evict(index);
+        }
+        if self.waiting.len() >= NEWCOMERS {
+            self.evict(self.oldest_of_largest());
         }
         let progress = Arc::new(AuthProgress {
             room: Arc::clone(&self.room),
             permit: OnceLock::new(),
             evicted: CancellationToken::new(),
         });
-        self.waiting.push_back((source, Arc::downgrade(&progress)));
+        self.waiting.push_back(Newcomer {
+            from: source,
+            since: now,
+            progress: Arc::downgrade(&progress),
+        });
         progress
+    }
+
+    /// Returns the oldest connection of a source that leaves no room for another one, if it had time to authenticate.
+    fn excess(&self, source: Source, now: Instant) -> Option<usize> {
+        let of_source = self.waiting.iter().filter(|newcomer| newcomer.from == source);
+        if of_source.count() < NEWCOMERS_OF_ONE {
+            return None;
+        }
+        let oldest = self.waiting.iter().position(|newcomer| newcomer.from == source)?;
+        let age = now.saturating_duration_since(self.waiting[oldest].since);
+        (age >= Duration::from_millis(NEWCOMER_GRACE_MILLIS)).then_some(oldest)
+    }
+
+    /// Returns the oldest connection of the sources that have the most.
+    fn oldest_of_largest(&self) -> usize {
+        let mut counts: HashMap<Source, usize> = HashMap::new();
+        for newcomer in &self.waiting {
+            *counts.entry(newcomer.from).or_default() += 1;
+        }
+        let most = counts.values().max().copied();
+        let is_largest = |newcomer: &Newcomer| counts.get(&newcomer.from).copied() == most;
+        self.waiting.iter().position(is_largest).unwrap_or_default()
     }
 
     fn evict(&mut self, index: usize) {
         let evicted = self.waiting.remove(index);
-        if let Some(progress) = evicted.and_then(|(_, progress)| progress.upgrade()) {
+        if let Some(progress) = evicted.and_then(|newcomer| newcomer.progress.upgrade()) {
             progress.evicted.cancel();
         }
     }
@@ -111,6 +148,7 @@ mod tests {
 
     const SOON: Duration = Duration::ZERO;
     const LATE: Duration = Duration::from_hours(1);
+    const GRACE: Duration = Duration::from_millis(NEWCOMER_GRACE_MILLIS);
 
     fn place(number: usize) -> Source {
         let bits = u32::try_from(number).unwrap();
@@ -125,12 +163,13 @@ mod tests {
         progress.over(LATE).now_or_never().is_some()
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn the_oldest_newcomer_of_an_address_makes_room() {
         let mut all = connections(1);
         let other = all.add(place(1));
         let many: Vec<_> = (0..NEWCOMERS_OF_ONE).map(|_| all.add(place(2))).collect();
         assert!(many.iter().all(|one| !is_over(one)));
+        tokio::time::advance(GRACE).await;
         let last = all.add(place(2));
         let over: Vec<_> = many.iter().map(|one| is_over(one)).collect();
         assert!(over[0] && !over[1..].contains(&true), "{over:?}");
@@ -138,6 +177,30 @@ mod tests {
             !is_over(&last) && !is_over(&other),
             "another address has its own bound"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn newcomers_that_come_at_once_all_have_time_to_authenticate() {
+        let mut all = connections(1);
+        let crowd: Vec<_> = (0..200).map(|_| all.add(place(1))).collect();
+        assert!(crowd.iter().all(|one| !is_over(one)));
+        // Those that have not used it make room.
+        tokio::time::advance(GRACE).await;
+        let _next = all.add(place(1));
+        let over = crowd.iter().filter(|one| is_over(one)).count();
+        assert_eq!(over, 200 + 1 - NEWCOMERS_OF_ONE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_crowd_of_one_address_takes_no_place_of_another() {
+        let mut all = connections(1);
+        let other = all.add(place(1));
+        let crowd: Vec<_> = (0..NEWCOMERS).map(|_| all.add(place(2))).collect();
+        assert!(!is_over(&other));
+        let over: Vec<_> = crowd.iter().map(|one| is_over(one)).collect();
+        assert!(over[0] && !over[1..].contains(&true), "{over:?}");
+        let _third = all.add(place(3));
+        assert!(!is_over(&other) && is_over(&crowd[1]));
     }
 
     #[tokio::test]
@@ -153,12 +216,13 @@ mod tests {
         assert!(!is_over(&first));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn an_admitted_connection_takes_no_place_and_has_all_time() {
         let mut all = connections(1);
         let (known, second) = (all.add(place(1)), all.add(place(1)));
         assert!(known.admit() && known.admit());
         assert!(!second.admit(), "there is room for one");
+        tokio::time::advance(GRACE).await;
         let _many: Vec<_> = (0..NEWCOMERS_OF_ONE).map(|_| all.add(place(1))).collect();
         assert!(!is_over(&known) && is_over(&second));
         known.evicted.cancel();
