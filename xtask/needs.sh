@@ -3,20 +3,42 @@
 # and the one command that installs it.
 #
 # needs.sh run       for `make run`: a C compiler, Node, Rust
-# needs.sh test      for `make test`: the same, and the browser
-# needs.sh browser   for CI: Chromium and its fonts, where there is apt-get; anything else is as it is
+# needs.sh test      for `make test` and CI: the same, the browser, and what tests run
 # needs.sh command   prints the command that installs the browser
 set -euo pipefail
 
-# The web UI is tested in Debian's Chromium, with Debian's fonts.
-browser=(chromium fonts-dejavu-core fonts-droid-fallback)
-fonts=/usr/share/fonts/truetype
+# The web UI is tested in Debian's Chromium, with Debian's fonts. FONTS names another directory of fonts.
+fonts=(fonts-dejavu-core fonts-droid-fallback)
+browser=(chromium "${fonts[@]}")
+truetype=${FONTS:-/usr/share/fonts/truetype}
 sudo=$([ "$(id -u)" = 0 ] || echo "sudo ")
 
 has() { command -v "$1" >/dev/null; }
 
-lacks_browser() {
-    ! has chromium || [ ! -e $fonts/dejavu/DejaVuSans.ttf ] || [ ! -e $fonts/droid/DroidSansFallbackFull.ttf ]
+has_fonts() {
+    [ -e "$truetype/dejavu/DejaVuSans.ttf" ] && [ -e "$truetype/droid/DroidSansFallbackFull.ttf" ]
+}
+
+# As the Makefile looks for one.
+has_browser() {
+    local program
+    for program in "${CHROMIUM:-chromium}" chromium-browser google-chrome; do
+        if has "$program"; then
+            return
+        fi
+    done
+    return 1
+}
+
+# The clients' tests have virtual environments, which Debian's Python cannot make by itself.
+has_venv() {
+    local python
+    for python in python3.14 python3.13 python3.12 python3.11 python3.10 python3; do
+        if "$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+            return
+        fi
+    done
+    return 1
 }
 
 # Installs Debian packages. Where their lists cannot be fetched, nothing is installed, and what needs them says so.
@@ -31,12 +53,35 @@ missing() {
     has cc || echo build-essential
     has node || echo nodejs
     has npm || echo npm
-    if [ "$1" = test ] && lacks_browser; then
-        printf '%s\n' "${browser[@]}"
+    if [ "$1" = test ]; then
+        has git || echo git
+        has python3 || echo python3
+        has_venv || echo python3-venv
+        has pgrep || echo procps
+        has curl || echo curl
+        has_browser || echo chromium
+        has_fonts || printf '%s\n' "${fonts[@]}"
     fi
 }
 
-# Fails with the next step where Rust or Node is missing or too old, whatever installed them.
+# Names the command that installs packages. Other fonts fail only tests of layouts, so a run goes on without these; without
+# a program, it would fail after minutes.
+name() {
+    if has apt-get; then
+        echo "missing; install it: sudo apt-get install --no-install-recommends $*" >&2
+    else
+        echo "missing (the names are those of Debian's packages): $*" >&2
+    fi
+    local package
+    for package in "$@"; do
+        case $package in
+        fonts-*) ;;
+        *) exit 1 ;;
+        esac
+    done
+}
+
+# Fails with the next step where Rust, Node or Python is missing or too old, whatever installed them.
 check_toolchains() {
     if ! has cargo; then
         echo "Rust is missing. Install it: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2
@@ -49,14 +94,13 @@ check_toolchains() {
         echo "Node 20.19 or later is needed (found: ${node:-none}). Take one from https://nodejs.org" >&2
         exit 1
     fi
+    if [ "$1" = test ] && ! has_venv; then
+        echo "Python 3.10 or later with venv is needed (found: $(python3 --version 2>/dev/null || echo none))" >&2
+        exit 1
+    fi
 }
 
 case "${1:-}" in
-browser)
-    if lacks_browser && has apt-get; then
-        install "${browser[@]}"
-    fi
-    ;;
 command)
     echo "${sudo}apt-get install --no-install-recommends ${browser[*]}"
     ;;
@@ -66,16 +110,14 @@ run | test)
         if has apt-get && [ -z "$sudo" ]; then
             echo "installing ${packages[*]}" >&2
             install "${packages[@]}"
-        elif has apt-get; then
-            echo "missing; install it: sudo apt-get install --no-install-recommends ${packages[*]}" >&2
         else
-            echo "missing (the names are those of Debian's packages): ${packages[*]}" >&2
+            name "${packages[@]}"
         fi
     fi
-    check_toolchains
+    check_toolchains "$1"
     ;;
 *)
-    echo "usage: needs.sh run|test|browser|command" >&2
+    echo "usage: needs.sh run|test|command" >&2
     exit 2
     ;;
 esac
