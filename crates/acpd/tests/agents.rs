@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use acpd_loopback::{serve, sha256};
 use serde_json::{Value, json};
-use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, outcome, without_terminal};
+use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, needs_sandboxes, outcome, without_terminal};
 
 /// Returns a script that runs the fake agent and ignores its arguments.
 fn agent_script() -> String {
@@ -539,6 +539,7 @@ fn a_silent_agent_times_out() {
 
 #[test]
 fn a_person_signs_in_with_the_agents_own_program() {
+    needs_sandboxes();
     let place = Place::new("");
     let script = place.data().with_file_name("agent.sh");
     let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"},{"id":"tui","name":"TUI","type":"terminal","args":["login"],"env":{"WAY":"tui","PATH":"/evil","LD_PRELOAD":"/evil.so","NODE_OPTIONS":"-r /evil"}}]}}"#;
@@ -556,12 +557,7 @@ fn a_person_signs_in_with_the_agents_own_program() {
     assert_eq!((asked.code, asked.stdout.as_str()), (Some(2), ""));
     let run = acpd(&place, &["agents", "login", "sh", "--yes"]);
     assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
-    let mode = if cfg!(target_os = "linux") {
-        "workspace"
-    } else {
-        ""
-    };
-    assert_eq!(run.stdout, format!("signed in by tui as agent in {mode}\n"));
+    assert_eq!(run.stdout, "signed in by tui as agent in workspace\n");
     for told in [&asked.stderr, &run.stderr] {
         assert!(
             told.contains("  WAY=tui /bin/sh ") && told.contains(" agent login\n"),

@@ -68,7 +68,8 @@ fn a_client_chooses_a_folder_creates_one_and_works_there() {
 #[test]
 fn a_thread_follows_its_folder() {
     let mut daemon = Daemon::start();
-    let (old, new) = (daemon.place.work().join("old"), daemon.place.work().join("new"));
+    let work = daemon.place.work().canonicalize().unwrap();
+    let (old, new) = (work.join("old"), work.join("new"));
     std::fs::create_dir_all(old.join("docs")).unwrap();
     let mut client = Client::new(&daemon);
     let start = json!({ "agentType": "fake", "cwd": old, "additionalDirectories": [old.join("docs")] });

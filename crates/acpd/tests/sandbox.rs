@@ -10,7 +10,7 @@ use std::process::Command;
 
 use acpd_loopback::serve;
 use serde_json::{Value, json};
-use support::{Client, Daemon, Place, acpd, outcome, record_not_tested, scratch};
+use support::{Client, Daemon, Place, acpd, needs_sandboxes, outcome, record_not_tested, scratch};
 
 /// A client and a thread in the workspace of a daemon.
 struct Scene {
@@ -412,6 +412,7 @@ fn a_doctor_says_what_is_granted_and_by_which_setting() {
 
 #[test]
 fn a_data_directory_among_temporary_files_is_said() {
+    needs_sandboxes();
     let place = Place::new("");
     let said = format!(
         "agents cannot make new files directly in {}",
@@ -514,7 +515,7 @@ fn settings_that_an_agent_can_write_grant_nothing() {
         std::os::unix::fs::symlink(work.join(name), home.join(name)).unwrap();
     }
     let line = format!(
-        "printf '[include]\\npath = ~/.ssh/id_ed25519\\n' > .gitconfig && ln -sf {} .bashrc",
+        "printf '[include]\\npath = ~/.ssh/id_ed25519\\n' > .gitconfig && ln -sf '{}' .bashrc",
         notes.display()
     );
     scene.works(&line);

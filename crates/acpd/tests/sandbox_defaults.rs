@@ -74,7 +74,7 @@ fn no_name_of_a_program_leads_to_keys() {
 /// A virtual environment whose Python is elsewhere: its interpreter is a link out of it, and loads files of its installation.
 #[test]
 fn an_interpreter_elsewhere_runs_with_its_library() {
-    let place = Place::away("");
+    let place = Place::away_without_blanks("");
     let home = place.home().to_owned();
     let shell = Path::new("/bin/sh").canonicalize().expect("there is a shell");
     let python = home.join("away/bin/python3.13");
@@ -96,7 +96,7 @@ fn an_interpreter_elsewhere_runs_with_its_library() {
 
 #[test]
 fn an_interpreter_that_is_not_readable_is_named() {
-    let place = Place::away("");
+    let place = Place::away_without_blanks("");
     let home = place.home().to_owned();
     let shell = Path::new("/bin/sh").canonicalize().expect("there is a shell");
     write(&home.join("hidden/sh"), "");
@@ -121,7 +121,7 @@ fn with_server(file: &Path, argument: &Path, daemon: &Daemon) -> String {
     let started = client.call("thread/start", &params);
     let thread = started["thread"]["id"].as_str().expect("it has an id").to_owned();
     client
-        .turn(&thread, &format!("terminal cat {}", file.display()))
+        .turn(&thread, &format!("terminal cat '{}'", file.display()))
         .said()
         .clone()
 }
@@ -209,7 +209,7 @@ fn a_denial_names_the_sandbox_the_path_and_the_setting() {
     std::fs::create_dir(&other).expect("it is created");
     let says = format!("cat: {}: Permission denied", other.display());
     let own_command = format!("tool kind=execute status=failed text='{says}'");
-    let terminal = format!("terminal cat {}", data.display());
+    let terminal = format!("terminal cat '{}'", data.display());
     for (steps, path) in [(terminal, "my-data/x"), (own_command, "other-data")] {
         let turn = client.turn(&thread, &steps);
         // The notice is looked up beside the turn.

@@ -404,7 +404,8 @@ fn the_packaged_units_are_valid() {
     let directory = tempfile::tempdir().expect("it can be made");
     for unit in ["user/acpd.service", "user/acpd.socket", "system/acpd@.service"] {
         let text = std::fs::read_to_string(packaged.join(unit)).expect("it is there");
-        let program = &program();
+        // The path may have blanks.
+        let program = &format!("\"{}\"", program());
         let text = text
             .replace("%h/.cargo/bin/acpd", program)
             .replace("/usr/local/bin/acpd", program);

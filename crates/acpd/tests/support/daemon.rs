@@ -54,7 +54,14 @@ impl Place {
     /// the test as not tested where the user has no such directory, or the kernel no sandbox.
     pub fn away(more: &str) -> Self {
         location::needs_sandboxes();
-        Self::below(location::closed_directory(), more)
+        Self::below(location::closed_directory(|_| true), more)
+    }
+
+    /// Creates the same in a path without blanks: the kernel reads the name of a script's interpreter up to a blank.
+    pub fn away_without_blanks(more: &str) -> Self {
+        location::needs_sandboxes();
+        let has_none = |path: &Path| !path.to_string_lossy().contains(char::is_whitespace);
+        Self::below(location::closed_directory(has_none), more)
     }
 
     /// Creates a place with the agent `fake` outside of any sandbox, and `more` lines of configuration.

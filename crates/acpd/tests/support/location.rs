@@ -1,4 +1,4 @@
-//! Where the tests run: the built programs, directories for tests, and what this host cannot test.
+//! Where the tests run: the built programs, and directories for tests.
 //!
 //! A clone may lie anywhere: below `/tmp`, to which every sandbox grants access, or in a path with blanks. So no test
 //! asks for a path of the clone itself; it asks here.
@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use acpd_host::Kernel;
 use tempfile::TempDir;
 
+use super::not_tested::not_tested;
+
 /// Names a directory that has the layout of a clone, with copies of the built programs. Tests that are built already can
 /// run there, to see whether they depend on the place of the clone.
 const CLONE: &str = "ACPD_TESTS_CLONE";
-
-/// Names the file that collects what this host cannot test. `make test` prints it at the end.
-const NOT_TESTED: &str = "ACPD_NOT_TESTED";
 
 /// Directories that the sandbox opens to every agent.
 const OPEN: [&str; 12] = [
@@ -44,8 +43,9 @@ pub fn scratch() -> PathBuf {
     path
 }
 
-/// Creates a directory to which no sandbox grants access by default. Ends the test as not tested if this host has none.
-pub fn closed_directory() -> TempDir {
+/// Creates a directory to which no sandbox grants access by default, and whose path `fits`. Ends the test as not tested if
+/// this host has none.
+pub fn closed_directory(fits: impl Fn(&Path) -> bool) -> TempDir {
     let user = rustix::process::getuid().as_raw();
     let places = [
         Some(scratch()),
@@ -54,13 +54,17 @@ pub fn closed_directory() -> TempDir {
         Some("/var/lib".into()),
     ];
     let made = places.into_iter().flatten().find_map(|place| {
-        let real = place.canonicalize().ok().filter(|real| !is_open(real))?;
+        let real = place
+            .canonicalize()
+            .ok()
+            .filter(|real| !is_open(real) && fits(real))?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".acpd-test-").tempdir_in(real).ok()
     });
     made.unwrap_or_else(|| {
         not_tested(
-            "no directory of this user is outside of what sandboxes grant: the clone and HOME are below /tmp",
+            "no directory of this user is outside of what sandboxes grant: the clone and HOME are below /tmp, or have a \
+             blank in a path that must have none",
         )
     })
 }
@@ -76,29 +80,4 @@ fn is_open(directory: &Path) -> bool {
     let own = std::env::temp_dir();
     let own = own.canonicalize().unwrap_or(own);
     directory.starts_with(own) || OPEN.iter().any(|open| directory.starts_with(open))
-}
-
-/// Ends this test because the host cannot run it, and records that. It has a process of its own under nextest; other
-/// runners share one between tests, so there the test fails.
-pub fn not_tested(reason: &str) -> ! {
-    assert!(
-        std::env::var_os("NEXTEST").is_some(),
-        "this host cannot run the test: {reason}"
-    );
-    record_not_tested(reason);
-    std::process::exit(0)
-}
-
-/// Records a part of this test that the host cannot run. The rest of the test goes on.
-pub fn record_not_tested(reason: &str) {
-    let test = std::env::var("NEXTEST_TEST_NAME").unwrap_or_default();
-    let line = format!("{test}: {reason}\n");
-    eprint!("not tested: {line}");
-    if let Some(file) = std::env::var_os(NOT_TESTED) {
-        use std::io::Write as _;
-        let mut options = std::fs::OpenOptions::new();
-        let written = options.append(true).create(true).open(&file);
-        let written = written.and_then(|mut file| file.write_all(line.as_bytes()));
-        written.unwrap_or_else(|error| panic!("{}: {error}", Path::new(&file).display()));
-    }
 }

@@ -20,6 +20,8 @@ mod follow;
 mod http;
 mod location;
 mod message;
+#[path = "../../../host/tests/support/not_tested.rs"]
+mod not_tested;
 #[path = "../../../proto/tests/support/official.rs"]
 #[allow(clippy::unwrap_used, reason = "it is of another crate's tests")]
 mod official;
@@ -42,8 +44,9 @@ pub use daemon::{Background, Daemon, Place, fake_agent};
 pub use editor::{Editor, lines_of, picked};
 pub use events::{Door, Events};
 pub use http::{ask, body, exchange, header, send, upgrade};
-pub use location::{built, needs_sandboxes, not_tested, record_not_tested, scratch};
+pub use location::{built, needs_sandboxes, scratch};
 pub use message::{Incoming, Turn};
+pub use not_tested::{not_tested, record_not_tested};
 pub use processes::{
     MARK, children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark,
 };

@@ -4,11 +4,15 @@
 #![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+mod not_tested;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use acpd_host::Program;
+#[allow(unused_imports, reason = "each test binary uses a part of it")]
+pub use not_tested::not_tested;
 
 /// Timeout of all waits. Only failures reach it.
 const PATIENCE: Duration = Duration::from_secs(30);

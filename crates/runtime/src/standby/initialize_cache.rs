@@ -211,7 +211,7 @@ mod tests {
 
     /// Returns an agent that records each of its starts in a file.
     fn agent(starts: &Path, answer: &str) -> AgentConfig {
-        let script = format!("echo start >> {}; read line; echo '{answer}'", starts.display());
+        let script = format!("echo start >> '{}'; read line; echo '{answer}'", starts.display());
         AgentConfig {
             command: "sh".into(),
             args: vec!["-c".into(), script],
