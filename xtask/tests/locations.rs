@@ -194,14 +194,14 @@ fn newest(name: &str, beginning: &str) -> (PathBuf, Vec<String>) {
     let all = fs::read_dir(built().join("deps")).unwrap();
     let mut all: Vec<_> = all.map(|entry| entry.unwrap().path()).filter(is_it).collect();
     all.sort_by_key(changed);
-    all.into_iter()
-        .rev()
-        .map(|binary| (names(&binary, beginning), binary))
-        .find(|(names, _)| !names.is_empty())
-        .map(|(names, binary)| (binary, names))
-        .unwrap_or_else(|| {
-            panic!("{name} {beginning} is not built: build it with cargo nextest run --workspace --no-run")
-        })
+    let mut all = all.into_iter().rev().map(|binary| {
+        let names = names(&binary, beginning);
+        (binary, names)
+    });
+    let Some(found) = all.find(|(_, names)| !names.is_empty()) else {
+        panic!("{name} {beginning} is not built: build it with cargo nextest run --workspace --no-run");
+    };
+    found
 }
 
 /// Returns the names of the tests of a binary that begin with `beginning`. A program that is no test binary has none.
