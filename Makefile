@@ -52,7 +52,7 @@ BOOK_UNUSED := book.toml .nojekyll 404.html css fonts theme/*.hbs theme/book.css
 	highlight-*.css highlight-*.js clipboard-*.js mark-*.js searcher-*.js tomorrow-night-*.css ayu-highlight-*.css
 # Links out of the book lead to files of the sources: their text stays.
 unlink = s!<a href="$(1)[^"]*">(([^<]|<code>|</code>)*)</a>!\1!g
-CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 FUZZ := $(TOOLS)/fuzz
 # Coverage for libFuzzer, by flags of the stable compiler.
 FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)

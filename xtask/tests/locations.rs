@@ -345,8 +345,8 @@ fn without_sandboxes() -> Command {
     command
 }
 
-/// Runs tests in a place, and returns what cannot be tested there. At least one test must be.
-fn passes_in(place: &Place, tests: &[Tests]) -> Vec<String> {
+/// Runs tests in a place. Returns how many could be run, and what cannot be tested there.
+fn passes_in(place: &Place, tests: &[Tests]) -> (usize, Vec<String>) {
     let mut tested = 0;
     let mut reasons = Vec::new();
     let where_it_is = place.clone.display();
@@ -372,13 +372,14 @@ fn passes_in(place: &Place, tests: &[Tests]) -> Vec<String> {
             tested += 1;
         }
     }
-    assert!(tested > 0, "nothing could be tested in {where_it_is}");
-    reasons
+    (tested, reasons)
 }
 
 /// Runs all tests in a place, and records what cannot be tested there.
 fn all_pass_in(place: &Place) {
-    for reason in passes_in(place, &[&OF_PATHS[..], &OF_SANDBOXES[..]].concat()) {
+    let (tested, reasons) = passes_in(place, &[&OF_PATHS[..], &OF_SANDBOXES[..]].concat());
+    assert!(tested > 0, "nothing could be tested in {}", place.clone.display());
+    for reason in reasons {
         record_not_tested(&format!("in {}: {reason}", place.clone.display()));
     }
 }
@@ -444,7 +445,8 @@ fn the_tests_pass_without_landlock_and_user_namespaces() {
         not_tested("the kernel has no filters of system calls");
     }
     let place = Place::new(in_target(), Path::to_owned, Runner::Unsandboxed);
-    let named = passes_in(&place, &OF_SANDBOXES[..]).join("\n");
+    let (_, named) = passes_in(&place, &OF_SANDBOXES[..]);
+    let named = named.join("\n");
     for reason in ["Landlock", "user namespaces"] {
         assert!(named.contains(reason), "{reason}: {named}");
     }

@@ -222,6 +222,29 @@ fn mcp_servers_of_editors_are_mended_or_refused_by_name() {
     );
 }
 
+/// After a restart, all threads of an agent may be continued at once, each by a process that refreshes the same sign-in.
+#[test]
+fn many_threads_of_one_sign_in_start_at_once() {
+    const THREADS: usize = 8;
+    let place = Place::new("");
+    place.configure(&place.agent("fake", &["--refresh", "100", "--pace", "0"], &[]));
+    let mut daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let threads = [(); THREADS].map(|()| client.thread(&daemon));
+    drop(client);
+    daemon.restart();
+    let mut client = Client::new(&daemon);
+    for thread in &threads {
+        let params = json!({ "threadId": thread, "startAgent": false });
+        client.call("thread/resume", &params);
+        client.start(thread, "say hello");
+    }
+    for _ in threads {
+        let end = client.wait_for("turn/completed");
+        assert_eq!(end.params["turn"]["status"], "completed", "{end:?}");
+    }
+}
+
 #[test]
 fn what_an_agent_prints_for_a_sign_in_reaches_the_owner_who_can_cancel_it() {
     let place = Place::without_sandbox("");

@@ -35,6 +35,9 @@ pub struct Flags {
     pub sign_in: bool,
     /// Whether there is also the method `browser`, which prints an address and a code, and never ends.
     pub sign_in_by_browser: bool,
+    /// How long the agent refreshes its sign-in before it opens a session, in milliseconds. Another process with the same
+    /// state is refused meanwhile.
+    pub refresh: Option<u64>,
     /// Whether the agent sends an update before the response to `session/new`.
     pub early: bool,
     /// Whether the process keeps running after its stdin is closed.
@@ -69,6 +72,7 @@ impl Default for Flags {
             delete: false,
             sign_in: false,
             sign_in_by_browser: false,
+            refresh: None,
             early: false,
             linger: false,
             pace: 30,
@@ -96,6 +100,8 @@ Flags:
                    --state DIR keeps for other processes
   --sign-in-by-browser
                    declare the auth method \"browser\" too, which prints an address and a code and never ends
+  --refresh MS     refresh the sign-in of --state DIR for that time before opening a session; other
+                   processes are asked to sign in meanwhile
   --early          send an update before the answer to session/new
   --linger         do not exit when stdin closes
   --pace MS        pause between the chunks of the demo turn (default: 30)
@@ -144,6 +150,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
             "--delete" => flags.delete = true,
             "--sign-in" => flags.sign_in = true,
             "--sign-in-by-browser" => flags.sign_in_by_browser = true,
+            "--refresh" => flags.refresh = Some(number(&flag, &value()?)?),
             "--early" => flags.early = true,
             "--linger" => flags.linger = true,
             "--name" => flags.name = value()?,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -58,6 +59,20 @@ impl Store {
         if let Err(error) = done {
             eprintln!("fake-agent: {}: {error}", file.display());
         }
+    }
+
+    /// Refreshes the sign-in, which takes that long. Returns false if another process with the same directory does so.
+    pub fn refresh(&self, takes: Duration) -> bool {
+        let Some(dir) = &self.dir else { return true };
+        let lock = dir.join("refreshing");
+        if std::fs::create_dir(&lock).is_err() {
+            return false;
+        }
+        std::thread::sleep(takes);
+        if let Err(error) = std::fs::remove_dir(&lock) {
+            eprintln!("fake-agent: {}: {error}", lock.display());
+        }
+        true
     }
 
     /// Returns the path of the file that exists while the user is signed in.

@@ -158,8 +158,8 @@ pub const AGENT_READ_BYTES: usize = 128 << 10;
 pub const AGENT_PIPE_BYTES: usize = 256 << 10;
 /// Batches of lines from an agent that may wait for its thread.
 pub const AGENT_BATCHES: usize = 4;
-/// Delay before an agent that asks for a sign-in is asked once more, if another process of it runs, in milliseconds. Both
-/// may have refreshed the same sign-in.
+/// Delay before an agent that asks for a sign-in is asked once more, if another process of it runs or is starting, in
+/// milliseconds. Both may have refreshed the same sign-in. It then waits until no other one is starting.
 pub const SIGN_IN_RETRY_MILLIS: u64 = 3000;
 /// Delay before an agent that has failed twice is started again, in milliseconds. Each further failure doubles it.
 pub const RESTART_MILLIS: u64 = 1000;

@@ -16,6 +16,12 @@ export interface Patience {
   requestTimeoutMs: number;
 }
 
+/**
+ * Maximum silence after a probe of a connection in doubt, in milliseconds. A user who comes back looks at the screen then,
+ * and a new connection continues where the old one ended.
+ */
+const DOUBT_MS = 2_500;
+
 /** The callbacks for silence. */
 export interface OnSilence {
   /** Returns the number of pending requests. */
@@ -29,7 +35,8 @@ export interface OnSilence {
 /** Watches one connection. */
 export class Liveness {
   #last: number;
-  #probed = false;
+  /** Maximum silence after the probe that was sent, in milliseconds. */
+  #probed: number | undefined;
   #stopped = false;
   #timer: unknown;
   #due = 0;
@@ -46,13 +53,13 @@ export class Liveness {
   /** Records a received frame. */
   heard(): void {
     this.#last = this.clock.now();
-    this.#probed = false;
+    this.#probed = undefined;
   }
 
   /** Records a sent request: from now on, silence counts. */
   asked(): void {
     // Silence from before the first request does not count.
-    if (!this.#probed && this.on.waiting() === 1) {
+    if (this.#probed === undefined && this.on.waiting() === 1) {
       this.#last = this.clock.now();
     }
     this.#arm();
@@ -60,8 +67,15 @@ export class Liveness {
 
   /** Sends a probe immediately: the host was asleep, or the network has changed. */
   doubt(): void {
-    if (!this.#probed && !this.#stopped) {
-      this.#probe();
+    if (this.#stopped) {
+      return;
+    }
+    const limit = Math.min(DOUBT_MS, this.patience.requestTimeoutMs);
+    if (this.#probed === undefined) {
+      this.#probe(limit);
+    } else {
+      this.#probed = Math.min(this.#probed, limit);
+      this.#arm();
     }
   }
 
@@ -72,16 +86,16 @@ export class Liveness {
     this.#stopped = true;
   }
 
-  #probe(): void {
+  #probe(limit: number): void {
     this.#last = this.clock.now();
     this.on.probe();
-    this.#probed = true;
+    this.#probed = limit;
     this.#arm();
   }
 
   #deadline(): number {
-    const soon = this.#probed || this.on.waiting() > 0;
-    return this.#last + (soon ? this.patience.requestTimeoutMs : this.patience.idleMs);
+    const { idleMs, requestTimeoutMs } = this.patience;
+    return this.#last + (this.#probed ?? (this.on.waiting() > 0 ? requestTimeoutMs : idleMs));
   }
 
   /** Uses one timer and never postpones it: otherwise every received frame would have to. */
@@ -99,10 +113,10 @@ export class Liveness {
     this.#timer = undefined;
     if (this.clock.now() < this.#deadline()) {
       this.#arm();
-    } else if (this.#probed) {
+    } else if (this.#probed !== undefined) {
       this.on.dead();
     } else {
-      this.#probe();
+      this.#probe(this.patience.requestTimeoutMs);
     }
   }
 }

@@ -1,6 +1,8 @@
 //! Responses to every method except `session/prompt`. Required params are checked strictly, so that a client's omission
 //! fails.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::Agent;
@@ -159,10 +161,18 @@ impl Agent {
         Ok(json!({}))
     }
 
-    fn new_session(&mut self, params: &Value) -> Answer {
-        if self.flags.sign_in && !self.store.signed_in() {
-            return Err(RpcError::new(wire::AUTH_REQUIRED, "Authentication required"));
+    /// Fails unless the user is signed in.
+    fn check_signed_in(&self) -> Result<(), RpcError> {
+        let refreshes = |ms| self.store.refresh(Duration::from_millis(ms));
+        let signed_in = !self.flags.sign_in || self.store.signed_in();
+        if signed_in && self.flags.refresh.is_none_or(refreshes) {
+            return Ok(());
         }
+        Err(RpcError::new(wire::AUTH_REQUIRED, "Authentication required"))
+    }
+
+    fn new_session(&mut self, params: &Value) -> Answer {
+        self.check_signed_in()?;
         let cwd = cwd(params)?.to_owned();
         servers(params)?;
         let session = self.store.create(cwd);
@@ -176,6 +186,7 @@ impl Agent {
     }
 
     fn reopen(&mut self, params: &Value, replay: bool) -> Answer {
+        self.check_signed_in()?;
         let id = text(params, "sessionId")?;
         let cwd = cwd(params)?.to_owned();
         let session = self.store.find(id).ok_or_else(|| RpcError::no_session(id))?;

@@ -237,7 +237,7 @@ impl Call {
     }
 
     /// Returns whether a user has to answer the request.
-    pub(super) fn asks_user(&self) -> bool {
+    pub fn asks_user(&self) -> bool {
         matches!(self, Self::Permission { .. } | Self::Elicit { .. })
     }
 

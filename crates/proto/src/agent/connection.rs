@@ -421,7 +421,7 @@ impl AgentConnection {
     /// Expires requests that the agent did not answer in time.
     pub fn handle_timeout(&mut self, now: Now) {
         self.end_history(now);
-        self.sign_in_again(now);
+        self.time_sign_in(now);
         while let Some((id, sent)) = self.pending.expired(now.mono) {
             let seconds = self.start.patience.as_secs();
             match sent {

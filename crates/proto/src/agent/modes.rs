@@ -78,6 +78,13 @@ const DECIDING: [&str; 9] = [
 /// Modes in which every agent that has them asks.
 const ASKING: [&str; 2] = ["always-ask", "ask"];
 
+/// Modes in which an agent changes nothing.
+const READING: [&str; 3] = [
+    "plan",
+    "read-only",
+    "https://agentclientprotocol.com/protocol/session-modes#plan",
+];
+
 /// Agents that act without a question, whatever their modes are for.
 const NEVER_ASKING: [&str; 2] = ["pi", "pi-acp"];
 
@@ -99,7 +106,10 @@ pub fn never_asks(agent: &str) -> bool {
 
 /// Returns whether it is known what the mode of an agent means: that the agent asks in it, only reads, or decides by itself.
 pub fn is_known(agent: &str, mode: &str) -> bool {
-    known(agent).is_some() || DECIDING.contains(&mode) || ASKING.contains(&mode)
+    let own = known(agent).is_some_and(|own| own.asking.contains(&mode) || own.deciding.contains(&mode));
+    own || [&DECIDING[..], &ASKING, &READING]
+        .iter()
+        .any(|modes| modes.contains(&mode))
 }
 
 /// Returns whether an agent decides by itself in a mode what it may do.
@@ -140,7 +150,9 @@ mod tests {
         assert!(
             is_known("claude-agent-acp", "plan") && is_known("other", "yolo") && is_known("other", "ask")
         );
-        assert!(!is_known("OpenCode", "build"));
+        assert!(!is_known("OpenCode", "build") && is_known("OpenCode", "plan"));
+        // A later version may have modes of which this table knows nothing.
+        assert!(is_known("claude-agent-acp", "auto") && !is_known("claude-agent-acp", "swift"));
         assert!(never_asks("pi-acp") && never_asks("@scope/Pi-ACP") && !never_asks("pieces"));
     }
 

@@ -260,24 +260,35 @@ pub(super) enum SignInRetry {
     Off,
     /// The first refusal leads to one.
     Possible,
-    /// It begins then.
+    /// It is due then.
     At(Instant),
+    /// It begins when no other process of the agent is starting.
+    Due,
+    /// It has begun. There is no third try.
+    Begun,
 }
 
 impl SignInRetry {
     pub fn deadline(self) -> Option<Instant> {
         match self {
             Self::At(at) => Some(at),
-            Self::Off | Self::Possible => None,
+            Self::Off | Self::Possible | Self::Due | Self::Begun => None,
         }
     }
 }
 
 impl AgentConnection {
-    /// Has a refused sign-in tried once more. Processes that start side by side may refresh the same sign-in, and all but
-    /// one are refused then.
+    /// Has a refused sign-in tried once more, unless it was already. Processes that start side by side may refresh the same
+    /// sign-in, and all but one are refused then.
     pub fn retry_sign_in(&mut self) {
-        self.sign_in_retry = SignInRetry::Possible;
+        if self.sign_in_retry == SignInRetry::Off {
+            self.sign_in_retry = SignInRetry::Possible;
+        }
+    }
+
+    /// Returns whether a refused sign-in is to be tried once more as soon as no other process of the agent is starting.
+    pub fn sign_in_is_due(&self) -> bool {
+        self.sign_in_retry == SignInRetry::Due
     }
 
     /// Returns whether the error is a refused sign-in that is tried once more, later.
@@ -289,12 +300,19 @@ impl AgentConnection {
         tries
     }
 
-    /// Tries a refused sign-in once more, if it is time for that.
-    pub(super) fn sign_in_again(&mut self, now: Now) {
-        if self.sign_in_retry.deadline().is_none_or(|at| at > now.mono) {
+    /// Makes the second try of a refused sign-in due, if it is time for that.
+    pub(super) fn time_sign_in(&mut self, now: Now) {
+        if self.sign_in_retry.deadline().is_some_and(|at| at <= now.mono) {
+            self.sign_in_retry = SignInRetry::Due;
+        }
+    }
+
+    /// Tries a refused sign-in once more, if that [is due](Self::sign_in_is_due).
+    pub fn sign_in_again(&mut self, now: Now) {
+        if !self.sign_in_is_due() {
             return;
         }
-        self.sign_in_retry = SignInRetry::Off;
+        self.sign_in_retry = SignInRetry::Begun;
         if self.agent.is_none() {
             return self.initialize(now.mono);
         }

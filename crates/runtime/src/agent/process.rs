@@ -240,10 +240,7 @@ fn launch(launcher: &Launcher, program: &Program, start: Start, slot: ProcessSlo
         stderr,
         process,
     } = launcher.launch(program, &slot)?;
-    let mut connection = AgentConnection::new(start, launcher.clock.now());
-    if slot.has_company() {
-        connection.retry_sign_in();
-    }
+    let connection = AgentConnection::new(start, launcher.clock.now());
     // Boxed: a future reserves space twice for values that are moved into it.
     let actor = Box::new(Actor {
         connection,
@@ -328,6 +325,9 @@ impl Actor {
                     self.connection.handle_timeout(self.clock.now());
                     self.poll_stderr();
                 }
+                () = self.slot.begin_alone(), if self.connection.sign_in_is_due() => {
+                    self.connection.sign_in_again(self.clock.now());
+                }
                 written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
                     stalled = Some(stall);
                     if stall != Stalled::Closed {
@@ -367,6 +367,9 @@ impl Actor {
     /// Converts the bytes read so far to events.
     fn decode(&mut self) {
         let now = self.clock.now();
+        if self.slot.has_company() {
+            self.connection.retry_sign_in();
+        }
         while let Some(line) = self.lines.next_line() {
             self.connection.handle_line(&line, now);
         }
@@ -485,13 +488,15 @@ impl Actor {
 
 /// Returns whether the process has started, or does not go on starting by itself.
 fn ends_start(event: &AgentEvent) -> bool {
-    matches!(
-        event,
+    match event {
         AgentEvent::Opened(_)
-            | AgentEvent::Initialized(_)
-            | AgentEvent::SignInRequired(_)
-            | AgentEvent::Failed(_)
-    )
+        | AgentEvent::Initialized(_)
+        | AgentEvent::SignInRequired(_)
+        | AgentEvent::Failed(_) => true,
+        // It may take hours until a user answers.
+        AgentEvent::CallbackReceived { request, .. } => request.asks_user(),
+        _ => false,
+    }
 }
 
 pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {

@@ -147,7 +147,8 @@ impl Task {
                 let _ = reply.send(using);
             }
             TableRequest::Starts { agent, reply } => {
-                let _ = reply.send(self.starts(&agent));
+                let (_, starts) = self.starts(&agent);
+                let _ = reply.send(starts);
             }
             TableRequest::List(reply) => {
                 self.measure().await;
@@ -177,15 +178,16 @@ impl Task {
         Ok(ProcessSlot::new(process, starts, has_company))
     }
 
-    /// Returns what limits the starts of an agent. After a change of the limit, starts of before do not count.
-    fn starts(&mut self, agent: &str) -> Arc<Semaphore> {
+    /// Returns how many processes of an agent may start at the same time, and what limits them. After a change of the limit,
+    /// starts of before do not count.
+    fn starts(&mut self, agent: &str) -> (usize, Arc<Semaphore>) {
         let limit = self.launcher.limits.now().agent_starts;
         let fresh = || (limit, Arc::new(Semaphore::new(limit)));
         let known = self.starts.entry(agent.to_owned()).or_insert_with(fresh);
         if known.0 != limit {
             *known = fresh();
         }
-        Arc::clone(&known.1)
+        (known.0, Arc::clone(&known.1))
     }
 
     /// Returns all processes and uses that still exist. A process that was asked to leave but is in use again stays.

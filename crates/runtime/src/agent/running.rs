@@ -1,10 +1,11 @@
 //! Running agent processes, as their users and the [process table](super::process_table) see them.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use acpd_model::{Millis, ThreadId};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::host::budget::Budget;
 
@@ -82,30 +83,44 @@ pub struct ProcessSlot {
 }
 
 /// The turn of a process to start.
-#[derive(Debug)]
 struct StartTurn {
-    /// Limits how many processes of the agent start at the same time.
+    /// Limits how many processes of the agent start at the same time: at most `limit`.
     starts: Arc<Semaphore>,
+    limit: usize,
     /// Held while the process starts.
     permit: Option<OwnedSemaphorePermit>,
+    /// The place among those that wait until they are the only one that starts.
+    waits: Option<Pin<Box<Acquire>>>,
     has_company: bool,
 }
 
+type Acquire = dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send + Sync;
+
 impl ProcessSlot {
-    /// Creates a slot for a process whose agent starts as `starts` permits. `has_company` says whether other processes of
-    /// the agent run.
-    pub(super) fn new(process: Arc<Process>, starts: Arc<Semaphore>, has_company: bool) -> Self {
+    /// Creates a slot for a process of an agent of which `starts` lets `limit` processes start at the same time.
+    /// `has_company` says whether other processes of the agent run.
+    pub(super) fn new(
+        process: Arc<Process>,
+        (limit, starts): (usize, Arc<Semaphore>),
+        has_company: bool,
+    ) -> Self {
         let start = Some(Box::new(StartTurn {
             starts,
+            limit,
             permit: None,
+            waits: None,
             has_company,
         }));
         Self { process, start }
     }
 
-    /// Returns whether other processes of the agent ran when this one was requested, until it has started.
+    /// Returns whether other processes of the agent ran when this one was requested, or are starting, until this one has
+    /// started.
     pub fn has_company(&self) -> bool {
-        self.start.as_ref().is_some_and(|start| start.has_company)
+        self.start.as_ref().is_some_and(|start| {
+            let own = usize::from(start.permit.is_some());
+            start.has_company || start.starts.available_permits() + own < start.limit
+        })
     }
 
     /// Begins the start if few others of the agent are starting.
@@ -121,6 +136,21 @@ impl ProcessSlot {
             // It is never closed.
             start.permit = Arc::clone(&start.starts).acquire_owned().await.ok();
         }
+    }
+
+    /// Lets the other processes of the agent start, then waits until this one is the only one that does. Those that wait begin
+    /// in order.
+    pub(super) async fn begin_alone(&mut self) {
+        let Some(start) = &mut self.start else { return };
+        start.permit = None;
+        let all = u32::try_from(start.limit).unwrap_or(u32::MAX);
+        let waits = start
+            .waits
+            .get_or_insert_with(|| Box::pin(Arc::clone(&start.starts).acquire_many_owned(all)));
+        // It is never closed.
+        let permit = waits.await.ok();
+        start.waits = None;
+        start.permit = permit;
     }
 
     /// Returns whether the process is starting.
@@ -216,5 +246,44 @@ impl ProcessUse {
     /// Returns since when the user has been idle, in milliseconds since the epoch.
     pub(super) fn idle_since(&self) -> Option<Millis> {
         Some(self.idle_since.load(Ordering::Relaxed)).filter(|since| *since > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(starts: &Arc<Semaphore>) -> ProcessSlot {
+        let process = Process::new("fake".into(), 0, Budget::default());
+        ProcessSlot::new(Arc::new(process), (2, Arc::clone(starts)), false)
+    }
+
+    #[tokio::test]
+    async fn a_process_begins_alone_when_those_before_it_have_started() {
+        let starts = Arc::new(Semaphore::new(2));
+        let [mut first, mut second, mut third, mut fourth] = [(); 4].map(|()| slot(&starts));
+        assert!(first.try_begin() && !first.has_company());
+        assert!(second.try_begin() && !third.try_begin());
+        assert!(first.has_company() && second.has_company());
+        let alone = async {
+            // The place among the waiting ones is kept.
+            for _ in 0..3 {
+                let waits = tokio::time::timeout(std::time::Duration::ZERO, first.begin_alone());
+                assert!(waits.await.is_err());
+            }
+            first.begin_alone().await;
+            assert!(!first.has_company() && !fourth.try_begin());
+            first.end_start();
+            fourth.begin().await;
+        };
+        let others = async {
+            third.begin().await;
+            third.end_start();
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            assert!(second.is_starting());
+            second.end_start();
+        };
+        tokio::time::pause();
+        tokio::join!(alone, others);
     }
 }

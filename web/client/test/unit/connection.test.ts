@@ -254,7 +254,7 @@ test("silence alone leads to a probe, and any frame is a sign of life", async ()
 });
 
 test("a page that comes back connects at once, or doubts its connection", async () => {
-  const scene = await Scene.open({ requestTimeoutMs: 1_000 });
+  const scene = await Scene.open({});
   scene.socket.break();
   scene.visible = false;
   scene.page?.();
@@ -266,10 +266,23 @@ test("a page that comes back connects at once, or doubts its connection", async 
   await scene.socket.welcome();
   scene.page?.();
   assert.equal(scene.socket.requests("thread/list").length, 1);
-  await scene.clock.pass(1_000);
-  assert.equal(scene.client.state.name, "waiting");
+  const state = (): string => scene.client.state.name;
+  await scene.clock.pass(2_499);
+  assert.equal(state(), "open");
+  await scene.clock.pass(1);
+  assert.equal(state(), "waiting");
   scene.client.close();
   assert.equal(scene.page, undefined);
+});
+
+test("a page that comes back waits no longer for an answer to an earlier probe", async () => {
+  const { client, clock, page, socket } = await Scene.open({ idleMs: 5_000 });
+  await clock.pass(5_000);
+  page?.();
+  assert.equal(socket.requests("thread/list").length, 1);
+  await clock.pass(2_500);
+  assert.equal(client.state.name, "waiting");
+  client.close();
 });
 
 test("after a sleep of the page, the next attempts follow soon", async () => {
