@@ -703,8 +703,6 @@ pub const RETENTION_UNUSED_MILLIS: i64 = 2 * 24 * 60 * 60 * 1000;
 pub const RETENTION_AWAY_MILLIS: i64 = 30 * 24 * 60 * 60 * 1000;
 /// Hourly looks at which the time must fit, after [`RETENTION_UNUSED_MILLIS`] without one, before retention removes something.
 pub const RETENTION_LOOKS: u32 = 24;
-/// Time, in milliseconds, by which the host's clock may be behind a time that was right, and is followed all the same.
-pub const CLOCK_SLACK_MILLIS: i64 = 5 * 60 * 1000;
 /// Time, in milliseconds, by which the clock may be set back without effect on retention.
 pub const RETENTION_SLACK_MILLIS: i64 = 5 * 60 * 1000;
 /// Size of the file in which retention remembers the time, in bytes.

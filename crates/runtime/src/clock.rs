@@ -2,15 +2,13 @@
 //!
 //! A process that was stopped, or whose host was paused, has not used the time that passed meanwhile: no agent worked, so no limit
 //! of a turn is over. The daemon's clock looks at itself each second, and leaves out longer gaps.
-//!
-//! A host whose clock is set back, or that starts without the right time, does not make the daemon's time earlier than one that is
-//! known to be right. What has expired stays so, and what is used now is listed as the latest.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+#[cfg(any(test, feature = "testing"))]
 use acpd_model::Millis;
-use acpd_model::limits::{CLOCK_LOOK_MILLIS, CLOCK_PAUSE_MILLIS, CLOCK_SLACK_MILLIS};
+use acpd_model::limits::{CLOCK_LOOK_MILLIS, CLOCK_PAUSE_MILLIS};
 use acpd_proto::time::Now;
 use tokio::time::Instant;
 
@@ -33,24 +31,6 @@ struct Pause {
     seen: Duration,
     /// All gaps together.
     skipped: Duration,
-    /// A wall time that was right, and when that was.
-    known: Option<(Millis, Duration)>,
-}
-
-impl Pause {
-    /// Returns the wall time after `elapsed`: the host's, unless it is before what is known.
-    fn wall(&self, host: Millis, elapsed: Duration) -> Millis {
-        let Some((known, since)) = self.known else {
-            return host;
-        };
-        let passed = elapsed.saturating_sub(since).as_millis();
-        let now = known.saturating_add(i64::try_from(passed).unwrap_or(i64::MAX));
-        if host.saturating_add(CLOCK_SLACK_MILLIS) < now {
-            now
-        } else {
-            host
-        }
-    }
 }
 
 /// Pauses concern the whole process.
@@ -61,14 +41,7 @@ impl Pauses {
         Self(Mutex::new(Pause {
             seen: Duration::ZERO,
             skipped: Duration::ZERO,
-            known: None,
         }))
-    }
-
-    /// Sets the wall time that is right after `elapsed`.
-    fn know(&self, known: Option<Millis>, elapsed: Duration) {
-        let mut pause = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pause.known = known.map(|known| (known, elapsed));
     }
 
     /// Looks at the clock after `elapsed`. Returns the latest time that any thread has seen, and all pauses so far.
@@ -119,36 +92,12 @@ impl Clock {
         };
         clock.now();
         tokio::spawn(async move {
-            let mut was_behind = false;
             loop {
                 tokio::time::sleep(Duration::from_millis(CLOCK_LOOK_MILLIS)).await;
-                let behind = clock.now().wall.saturating_sub(clock.host_wall());
-                let is_behind = behind > CLOCK_SLACK_MILLIS;
-                if is_behind && !was_behind {
-                    tracing::warn!(
-                        secs = behind / 1000,
-                        "the clock of this host is behind the time that acpd knows, and goes on from; if the host is right, \
-                         confirm it with \"acpd prune\""
-                    );
-                }
-                was_behind = is_behind;
+                clock.now();
             }
         });
         clock
-    }
-
-    /// Records that `wall` is right now, so that the time is not before it from now on, however the host's clock is set.
-    pub fn confirm(&self, wall: Millis) {
-        if let Some(pauses) = self.pauses {
-            pauses.know(Some(wall), self.start.elapsed());
-        }
-    }
-
-    /// Follows the host's clock, also if it is before the time that was known.
-    pub fn trust_host(&self) {
-        if let Some(pauses) = self.pauses {
-            pauses.know(None, Duration::ZERO);
-        }
     }
 
     /// Starts a clock whose wall time begins at `began` and follows tokio's clock, for tests that move time by hand.
@@ -162,26 +111,22 @@ impl Clock {
     }
 
     /// Returns the current time by both clocks.
-    pub fn now(&self) -> Now {
-        let elapsed = self.start.elapsed();
-        let pause = self.look(elapsed);
-        Now {
-            mono: pause.seen.saturating_sub(pause.skipped) + FIRST,
-            wall: pause.wall(self.host_wall(), elapsed),
-        }
-    }
-
     #[allow(
         clippy::disallowed_methods,
         reason = "the one place that reads the host's clock"
     )]
-    fn host_wall(&self) -> Millis {
+    pub fn now(&self) -> Now {
+        let elapsed = self.start.elapsed();
         let wall = match self.wall {
             WallClock::Host => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
             #[cfg(any(test, feature = "testing"))]
-            WallClock::Manual(began) => Duration::from_millis(began.unsigned_abs()) + self.start.elapsed(),
+            WallClock::Manual(began) => Duration::from_millis(began.unsigned_abs()) + elapsed,
         };
-        i64::try_from(wall.as_millis()).unwrap_or(i64::MAX)
+        let pause = self.look(elapsed);
+        Now {
+            mono: pause.seen.saturating_sub(pause.skipped) + FIRST,
+            wall: i64::try_from(wall.as_millis()).unwrap_or(i64::MAX),
+        }
     }
 
     /// Converts a state machine's deadline to tokio's clock. After a pause, the same deadline is a later time.
@@ -193,7 +138,6 @@ impl Clock {
         let without = Pause {
             seen: elapsed,
             skipped: Duration::ZERO,
-            known: None,
         };
         self.pauses.map_or(without, |pauses| pauses.look(elapsed))
     }
@@ -234,48 +178,6 @@ mod tests {
         pauses.look(later);
         let pause = pauses.look(Duration::from_millis(1));
         assert_eq!((pause.seen, pause.skipped), (later, later));
-    }
-
-    #[test]
-    fn the_time_is_not_before_one_that_was_right() {
-        const DAY: Millis = 24 * 3600 * 1000;
-        const RIGHT: Millis = 20_000 * DAY;
-        let pauses = Pauses::new();
-        let secs = Duration::from_secs;
-        let wall = |host: Millis, after: Duration| pauses.look(after).wall(host, after);
-        assert_eq!(
-            wall(RIGHT - 400 * DAY, secs(1)),
-            RIGHT - 400 * DAY,
-            "nothing is known"
-        );
-        pauses.know(Some(RIGHT), secs(1));
-        assert_eq!(wall(RIGHT - 400 * DAY, secs(1)), RIGHT);
-        assert_eq!(wall(0, secs(61)), RIGHT + 60_000, "it goes on");
-        let later = RIGHT + 60_000;
-        assert_eq!(
-            wall(later - CLOCK_SLACK_MILLIS, secs(61)),
-            later - CLOCK_SLACK_MILLIS,
-            "a small correction is followed"
-        );
-        assert_eq!(
-            wall(RIGHT + 400 * DAY, secs(61)),
-            RIGHT + 400 * DAY,
-            "the host may have slept"
-        );
-        assert_eq!(wall(later, secs(61)), later, "and a leap leaves nothing behind");
-        pauses.know(None, Duration::ZERO);
-        assert_eq!(wall(5, secs(62)), 5);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_is_confirmed_holds_for_a_clock_of_the_daemon() {
-        let clock = clock_with_pauses();
-        let ahead = clock.now().wall + 400 * 24 * 3600 * 1000;
-        clock.confirm(ahead);
-        tokio::time::advance(Duration::from_secs(2)).await;
-        assert_eq!(clock.now().wall, ahead + 2_000);
-        clock.trust_host();
-        assert!(clock.now().wall < ahead);
     }
 
     #[tokio::test(start_paused = true)]

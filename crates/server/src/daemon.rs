@@ -145,7 +145,7 @@ impl Daemon {
         };
         let certificate = tls.map(load).transpose()?;
         let given_out = tokens::load(&data_dir)?;
-        let clock = known_clock(&data_dir);
+        let clock = Clock::start_without_pauses();
         let shares = live_shares(&data_dir, &log).await;
         let sessions = Sessions::load(&data_dir);
         let store = AuthStore::new(&token, given_out, shares, sessions, clock.now());
@@ -316,17 +316,6 @@ impl Daemon {
             tracing::error!(%error, "the log did not close cleanly");
         }
     }
-}
-
-/// Starts the clock, from the time that the last daemon knew.
-fn known_clock(data_dir: &Path) -> Clock {
-    let clock = Clock::start_without_pauses();
-    let trust = acpd_runtime::retention::read(&acpd_runtime::retention::path(data_dir));
-    // Retention logs why its file cannot be read.
-    if let Some(known) = trust.ok().flatten().and_then(|trust| trust.confirmed()) {
-        clock.confirm(known);
-    }
-    clock
 }
 
 /// Loads the links that share threads, without those of threads that were deleted when the last daemon ended.

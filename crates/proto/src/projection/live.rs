@@ -131,8 +131,6 @@ pub struct Live {
     pub thread: ThreadId,
     /// Number of the last folded event.
     pub last_seq: Seq,
-    /// The latest time of a folded event.
-    pub last_at: Millis,
     /// Weight of all folded events, in bytes; see [`Event::weight`].
     pub weight: u64,
     /// The thread's list entry.
@@ -218,7 +216,6 @@ impl Live {
         Self {
             thread,
             last_seq: 0,
-            last_at: Millis::MIN,
             weight: 0,
             summary: Summary::default(),
             names: ThreadNames::default(),
@@ -263,7 +260,6 @@ impl Live {
     pub fn fold(&mut self, event: &Event) -> bool {
         debug_assert_eq!(event.seq, self.last_seq + 1, "events are folded in order");
         self.last_seq = event.seq;
-        self.last_at = self.last_at.max(event.at);
         self.weight += event.weight() as u64;
         self.notes.count(self.note_place(), event);
         self.steers.fold(event);

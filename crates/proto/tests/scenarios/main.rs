@@ -13,7 +13,6 @@ mod callbacks;
 mod care;
 mod carried;
 mod choices;
-mod clock;
 mod codex;
 mod echo;
 mod elicitation;

@@ -134,11 +134,9 @@ impl Task {
 
     /// Runs the sweep that a client requested, who thereby confirms the time.
     async fn requested(&mut self, by: Origin, dry_run: bool) -> Result<RetentionReport, Failure> {
-        if !dry_run {
+        if !dry_run && self.settings.borrow().is_on() {
             let newest = self.newest().await?;
-            self.context.clock.trust_host();
             let now = self.context.clock.now().wall;
-            self.context.clock.confirm(now);
             self.trust().await.confirm(now, newest);
             self.store_trust().await;
         }
@@ -164,11 +162,7 @@ impl Task {
             return;
         }
         let held = trust.check(now, newest, is_hourly);
-        let is_right = held.is_none() && trust.is_settled();
-        if is_right {
-            self.context.clock.confirm(now);
-        }
-        let removes = is_on && is_right;
+        let removes = is_on && held.is_none() && trust.is_settled();
         self.store_trust().await;
         if removes {
             // The sweep has logged why it failed.

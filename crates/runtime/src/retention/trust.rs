@@ -31,13 +31,6 @@ pub struct TrustRecord {
     pub held: Option<Held>,
 }
 
-impl TrustRecord {
-    /// Returns the latest time that is known to have been right.
-    pub fn confirmed(&self) -> Option<Millis> {
-        self.trusted_at.filter(|_| self.looks_left == 0)
-    }
-}
-
 /// A time that does not fit to what is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -282,8 +282,7 @@ impl Journal {
         let repeats_id = self.live.repeats_id(&kind);
         let event = Event {
             seq: self.live.last_seq + 1,
-            // Turns are ordered by time, and a clock may be set back.
-            at: self.now.wall.max(self.live.last_at),
+            at: self.now.wall,
             turn,
             by,
             kind,
