@@ -210,7 +210,17 @@ fn a_denial_names_the_sandbox_the_path_and_the_setting() {
     let says = format!("cat: {}: Permission denied", other.display());
     let own_command = format!("tool kind=execute status=failed text='{says}'");
     let terminal = format!("terminal cat '{}'", data.display());
-    for (steps, path) in [(terminal, "my-data/x"), (own_command, "other-data")] {
+    let keys = daemon.place.home().join(".ssh");
+    std::fs::create_dir(&keys).expect("it is created");
+    // A report may be made up, to have the user open this.
+    let says = format!("cat: {}/id_ed25519: Permission denied", keys.display());
+    let made_up = format!("tool kind=execute status=failed text='{says}'");
+    let setting = "[agents.fake] sandbox = { read = ";
+    for (steps, path, advice) in [
+        (terminal, "my-data/x", setting),
+        (own_command, "other-data", setting),
+        (made_up, ".ssh/id_ed25519", "there are keys or passwords"),
+    ] {
         let turn = client.turn(&thread, &steps);
         // The notice is looked up beside the turn.
         let mut seen = turn.messages.iter();
@@ -219,9 +229,8 @@ fn a_denial_names_the_sandbox_the_path_and_the_setting() {
         assert_eq!(notice["code"], "sandboxDenied", "{notice}");
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         assert!(text(&notice["message"]).contains(path), "{notice}");
-        assert!(
-            text(&notice["detail"]).contains("[agents.fake] sandbox = { read = "),
-            "{notice}"
-        );
+        let detail = text(&notice["detail"]);
+        assert!(detail.contains(advice), "{notice}");
+        assert_eq!(detail.contains("sandbox = "), advice == setting, "{notice}");
     }
 }

@@ -236,11 +236,6 @@ impl Call {
         )
     }
 
-    /// Returns whether a user has to answer the request.
-    pub fn asks_user(&self) -> bool {
-        matches!(self, Self::Permission { .. } | Self::Elicit { .. })
-    }
-
     /// Parses a request. `Err` is the error for the agent.
     ///
     /// The request must belong to our session, if its id is known already. A question may also belong to a subagent of it.

@@ -121,6 +121,8 @@ pub enum AgentCommand {
         /// The params, passed on unchanged.
         params: Option<RawJson>,
     },
+    /// While the session opens, whether a user has to answer something first. That time does not count as the agent's.
+    WaitForUser(bool),
     /// Closes the agent's session, if the agent supports that. This ends the work that the session started; some
     /// agents end it only then.
     Close,
@@ -145,7 +147,7 @@ impl AgentCommand {
             Self::Prompt { prompt, meta, .. } => of(prompt) + of(meta.as_slice()),
             Self::Request { request, .. } => request.bytes(),
             Self::Notify { method, params } => method.len() + of(params.as_slice()),
-            Self::Cancel | Self::Close | Self::Answer { .. } => 0,
+            Self::Cancel | Self::WaitForUser(_) | Self::Close | Self::Answer { .. } => 0,
         }
     }
 }
@@ -284,22 +286,13 @@ pub(super) enum Sent {
     Close,
 }
 
-/// A callback of the agent that is not answered yet.
-#[derive(Debug)]
-pub(super) struct OpenCall {
-    /// The agent's id, as the agent wrote it.
-    pub id: RawJson,
-    /// Whether a user has to answer it.
-    pub asks_user: bool,
-}
-
 /// The client side of ACP for one agent process with one session.
 #[derive(Debug)]
 pub struct AgentConnection {
     pub(super) start: Start,
     pub(super) pending: Pending<Sent>,
-    /// Unanswered callbacks, by our number.
-    pub(super) calls: BTreeMap<u64, OpenCall>,
+    /// Unanswered callbacks: our number → the agent's id, as the agent wrote it.
+    pub(super) calls: BTreeMap<u64, RawJson>,
     pub(super) next_call: u64,
     /// The result of `initialize`.
     pub(super) agent: Option<RawJson>,
@@ -319,6 +312,8 @@ pub struct AgentConnection {
     pub(super) pending_session: Option<Opened>,
     /// Whether the opening waits until a client signs in.
     pub(super) waits_for_sign_in: bool,
+    /// Whether the opening waits until a user has answered a question.
+    pub(super) waits_for_user: bool,
     /// Whether a refused sign-in is tried once more, and when.
     pub(super) sign_in_retry: SignInRetry,
     failed: bool,
@@ -358,6 +353,7 @@ impl AgentConnection {
             replay: SessionReplay::default(),
             pending_session: None,
             waits_for_sign_in: false,
+            waits_for_user: false,
             sign_in_retry: SignInRetry::default(),
             failed: false,
             has_noted_flaw: false,
@@ -380,6 +376,7 @@ impl AgentConnection {
                 self.write(line);
             }
             AgentCommand::Open(start) => self.open(*start, now),
+            AgentCommand::WaitForUser(waits) => self.wait_for_user(waits, now.mono),
             AgentCommand::Close => self.close(),
             AgentCommand::Prompt { turn, prompt, meta } => {
                 let id = self.pending.open(Sent::Prompt(turn), None);
@@ -402,12 +399,9 @@ impl AgentConnection {
                 self.write(line);
             }
             AgentCommand::Answer { call, result } => {
-                let Some(OpenCall { id, asks_user }) = self.calls.remove(&call) else {
+                let Some(id) = self.calls.remove(&call) else {
                     return;
                 };
-                if asks_user {
-                    self.time_start(now.mono);
-                }
                 let mut line = Vec::new();
                 match result {
                     Ok(result) => wire::response(&mut line, id.get(), result.get()),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::call::{Call, KnownSessions};
-use super::connection::{AgentConnection, AgentEvent, OpenCall, Sent};
+use super::connection::{AgentConnection, AgentEvent, Sent};
 use super::opening::method;
 use super::update::{Update, UpdateKind};
 use crate::time::Now;
@@ -113,7 +113,7 @@ impl AgentConnection {
         }
         match Message::parse(text) {
             Ok(Message::Notification { method, params }) => self.handle_notification(&method, params, now),
-            Ok(Message::Request { id, method, params }) => self.handle_request(id, &method, params, now),
+            Ok(Message::Request { id, method, params }) => self.handle_request(id, &method, params),
             Ok(Message::Response { id, result }) => match self.pending.close(id) {
                 Some(sent) => self.handle_response(sent, result, now),
                 None => self.malformed(
@@ -202,22 +202,16 @@ impl AgentConnection {
         }
     }
 
-    fn handle_request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, now: Now) {
+    fn handle_request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) {
         let call = self.next_call;
         self.next_call += 1;
+        self.calls.insert(call, id.into());
         let sessions = KnownSessions {
             ours: self.session.as_deref(),
             given_up: self.given_up.as_deref(),
             others_are_subagents: self.is_alone,
         };
-        let parsed = Call::parse(method, params, sessions);
-        let asks_user = parsed.as_ref().is_ok_and(Call::asks_user);
-        let id = id.into();
-        self.calls.insert(call, OpenCall { id, asks_user });
-        if asks_user {
-            self.time_start(now.mono);
-        }
-        match parsed {
+        match Call::parse(method, params, sessions) {
             Ok(request) => {
                 let params = params.filter(|_| request.is_delegatable()).map(RawJson::from);
                 self.event(AgentEvent::CallbackReceived {
@@ -248,7 +242,7 @@ impl AgentConnection {
         let call = id.and_then(|id| {
             self.calls
                 .iter()
-                .find(|(_, open)| open.id == id.request_id)
+                .find(|(_, ours)| **ours == id.request_id)
                 .map(|(call, _)| *call)
         });
         match call {

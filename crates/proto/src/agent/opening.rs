@@ -25,9 +25,7 @@ pub const CLIENT_CAPABILITIES: &str = concat!(
 
 impl AgentConnection {
     pub(super) fn initialize(&mut self, now: Instant) {
-        let id = self
-            .pending
-            .open(Sent::Initialize, Some(now + self.start.patience));
+        let id = self.pending.open(Sent::Initialize, self.start_deadline(now));
         let mut line = Vec::new();
         wire::request(&mut line, id, "initialize", |params| {
             params
@@ -124,9 +122,7 @@ impl AgentConnection {
             self.event(AgentEvent::ResumeStarted(how));
             self.start.earlier_session.clone()
         };
-        let id = self
-            .pending
-            .open(Sent::Open(how), Some(now + self.start.patience));
+        let id = self.pending.open(Sent::Open(how), self.start_deadline(now));
         let mut line = Vec::new();
         wire::request(&mut line, id, method(how), |params| {
             if let Some(session) = &self.session {
@@ -145,13 +141,17 @@ impl AgentConnection {
         self.write(line);
     }
 
-    /// Sets the time limit of the start anew after a question of the agent came or was answered: while a user has to
-    /// answer it, the agent cannot go on.
-    pub(super) fn time_start(&mut self, now: Instant) {
-        let has_question = self.calls.values().any(|call| call.asks_user);
-        let deadline = (!has_question).then(|| now + self.start.patience);
+    /// Pauses the time limit of the start while a user has to answer something, and sets it anew afterwards. Sessions of a
+    /// shared process open one after another, so that none may keep the others waiting.
+    pub(super) fn wait_for_user(&mut self, waits: bool, now: Instant) {
+        self.waits_for_user = waits && self.is_alone;
         let starts = |sent: &Sent| matches!(sent, Sent::Initialize | Sent::Open(_));
-        self.pending.set_deadline(starts, deadline);
+        self.pending.set_deadline(starts, self.start_deadline(now));
+    }
+
+    /// Returns until when the agent has to answer a request of its start.
+    fn start_deadline(&self, now: Instant) -> Option<Instant> {
+        (!self.waits_for_user).then(|| now + self.start.patience)
     }
 
     /// Returns the additional directories of the workspace, if the agent declared support for them.
@@ -183,6 +183,7 @@ impl AgentConnection {
         let (Some(session_id), Some(agent)) = (self.session.clone(), self.agent.clone()) else {
             return;
         };
+        self.waits_for_user = false;
         self.prefix = usual_prefix(&session_id);
         let opened = Opened {
             session_id,
@@ -207,6 +208,7 @@ impl AgentConnection {
             // After a sign-in, all methods are tried again.
             self.remaining_bindings.clear();
             self.waits_for_sign_in = true;
+            self.waits_for_user = false;
             let methods = self.capabilities.auth_method_ids();
             let failure = Failure::new(
                 ErrorCode::SignInRequired,

@@ -49,20 +49,6 @@ pub struct RunningTurn {
     /// Whether the agent began the turn, without a prompt.
     #[serde(default)]
     pub by_agent: bool,
-    /// Whether the agent asked about a command, or acpd or an editor ran one for it.
-    #[serde(default)]
-    pub asks_commands: bool,
-    /// Whether the agent asked about the change of a file, or acpd or an editor changed one for it.
-    #[serde(default)]
-    pub asks_changes: bool,
-}
-
-impl RunningTurn {
-    /// Records that what the agent does is asked about, or done for it. A command may change files as well.
-    fn asks(&mut self, about: Option<QuestionTopic>) {
-        self.asks_commands |= about != Some(QuestionTopic::FileChange);
-        self.asks_changes |= about != Some(QuestionTopic::CommandExecution);
-    }
 }
 
 /// A turn in the queue.
@@ -149,6 +135,10 @@ pub struct Live {
     pub lease: Option<LeaseHolder>,
     /// Whether the thread ever had an agent session.
     pub bound: bool,
+    /// Whether the agent of this session has asked about a command, or acpd or an editor has run one for it.
+    pub asks_commands: bool,
+    /// Whether the agent of this session has asked about the change of a file, or acpd or an editor has changed one for it.
+    pub asks_changes: bool,
     /// Whether a notice says that the agent decides by itself what it may do.
     pub says_agent_decides: bool,
     /// Whether a notice since the start of the last turn says that the directory of the thread is gone.
@@ -225,6 +215,8 @@ impl Live {
             spec: Spec::default(),
             lease: None,
             bound: false,
+            asks_commands: false,
+            asks_changes: false,
             says_agent_decides: false,
             says_directory_gone: false,
             turn: None,
@@ -409,8 +401,6 @@ impl Live {
                     interrupted: None,
                     permitted: 0,
                     by_agent: event.by == Origin::Agent,
-                    asks_commands: false,
-                    asks_changes: false,
                 });
             }
             EventKind::TurnSettled {
@@ -494,10 +484,8 @@ impl Live {
                 if let ItemStart::TerminalCommand { terminal_id, .. } = start {
                     let number = terminal_id.strip_prefix("term_").and_then(|n| n.parse().ok());
                     self.last_terminal = self.last_terminal.max(number.unwrap_or_default());
-                    if start.requester() == Origin::Agent
-                        && let Some(turn) = &mut self.turn
-                    {
-                        turn.asks(None);
+                    if start.requester() == Origin::Agent {
+                        self.asks(None);
                     }
                 }
                 let view = ItemView::new(start, event.raw.as_ref());
@@ -530,6 +518,12 @@ impl Live {
             }
             _ => {}
         }
+    }
+
+    /// Records that what the agent does is asked about, or done for it. A command may change files as well.
+    fn asks(&mut self, about: Option<QuestionTopic>) {
+        self.asks_commands |= about != Some(QuestionTopic::FileChange);
+        self.asks_changes |= about != Some(QuestionTopic::CommandExecution);
     }
 
     fn note_finished(&mut self, tool: &super::ToolView, item: ItemId, repeats_id: bool) {
@@ -600,9 +594,7 @@ impl Live {
                 self.says_directory_gone |= code == DIRECTORY_GONE;
             }
             EventKind::FileWritten { .. } => {
-                if let Some(turn) = &mut self.turn {
-                    turn.asks(Some(QuestionTopic::FileChange));
-                }
+                self.asks(Some(QuestionTopic::FileChange));
             }
             EventKind::PermissionRequested {
                 request,
@@ -610,9 +602,7 @@ impl Live {
                 about,
                 ..
             } => {
-                if let Some(turn) = &mut self.turn {
-                    turn.asks(Some(*about));
-                }
+                self.asks(Some(*about));
                 self.last_request = self.last_request.max(request.number);
                 let open = OpenRequest {
                     id: *request,
@@ -698,6 +688,7 @@ impl Live {
             // The state of an earlier session no longer applies.
             (self.mode, self.modes, self.config_options) = (None, None, None);
             (self.model, self.models) = (None, None);
+            (self.asks_commands, self.asks_changes) = (false, false);
         }
         let (mode, model) = (opened.mode(), opened.model());
         if let Some(modes) = opened.modes {

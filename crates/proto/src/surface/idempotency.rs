@@ -6,6 +6,9 @@ use acpd_model::{Failure, RawJson, json};
 
 use crate::wire::member;
 
+/// The beginning of the ids that acpd itself gives to prompts of editors.
+pub(super) const OF_EDITORS: &str = "acp:";
+
 /// Returns the key in the `_meta` of a prompt, if there is one.
 pub(super) fn idempotency_key(meta: Option<&RawJson>) -> Result<Option<String>, Failure> {
     let own = meta.and_then(|meta| member(meta, "acpd")).map(RawJson::trusted);
@@ -14,9 +17,11 @@ pub(super) fn idempotency_key(meta: Option<&RawJson>) -> Result<Option<String>, 
         return Ok(None);
     };
     match json::read::<String>(key) {
-        Ok(key) if (1..=IDEMPOTENCY_KEY_BYTES).contains(&key.len()) => Ok(Some(key)),
+        Ok(key) if (1..=IDEMPOTENCY_KEY_BYTES).contains(&key.len()) && !key.starts_with(OF_EDITORS) => {
+            Ok(Some(key))
+        }
         _ => Err(Failure::invalid_params(format!(
-            "_meta.acpd.idempotencyKey must be a text of 1 to {IDEMPOTENCY_KEY_BYTES} bytes"
+            "_meta.acpd.idempotencyKey must be a text of 1 to {IDEMPOTENCY_KEY_BYTES} bytes that does not begin with {OF_EDITORS:?}"
         ))),
     }
 }

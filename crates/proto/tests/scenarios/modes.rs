@@ -272,6 +272,17 @@ fn what_was_asked_about_or_done_by_acpd_shows_no_agent_that_decides() {
         assert_eq!(s.notices(), ["agentDecides"], "only commands were asked about");
         s.stops_with("end_turn");
     });
+    // The agent may remember what the user has always allowed.
+    check(|s| {
+        s.open_turn();
+        s.asks_permission("7", "asked");
+        s.decide(1, Answer::Accept { always: true }).unwrap();
+        s.stops_with("end_turn");
+        s.prompt("once more");
+        does(s, "t1", "execute");
+        s.stops_with("end_turn");
+        assert!(s.notices().is_empty(), "{:?}", s.notices());
+    });
     check(|s| {
         s.open_turn();
         super::terminals::create(s, 5);

@@ -1,8 +1,14 @@
 //! Agents that fail to start.
 
+use std::time::Duration;
+
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, Failure, ThreadStatus};
+use acpd_proto::agent::{AgentConnection, AgentEvent, Start};
+use acpd_proto::projection::Spec;
 use acpd_proto::thread::Answer;
+use acpd_proto::time::Now;
+use acpd_proto::wire::Line;
 
 use crate::support::{FULL, Scene, check};
 
@@ -121,47 +127,97 @@ fn it_takes_too_long() {
     );
 }
 
-/// Asks a question inside `session/new`.
-fn asks_while_it_opens(s: &mut Scene) {
+/// Begins an opening in which the agent asks something.
+fn asks_while_it_opens(s: &mut Scene, tool_call: &str) {
     s.answer("initialize", FULL);
     s.later(50_000);
     s.calls(
         "7",
         "session/request_permission",
-        r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Trust","kind":"allow_once"}]}"#,
+        &format!(
+            r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":"t"{tool_call}}},"options":[{{"optionId":"y","name":"Trust","kind":"allow_once"}}]}}"#
+        ),
     );
 }
 
+/// A question that names no paths, and one whose paths are looked up before it is asked.
+const QUESTIONS: [&str; 2] = [
+    "",
+    r#","kind":"execute","title":"run","rawInput":{"command":"./setup.sh"},"locations":[{"path":"/workspace/setup.sh"}]"#,
+];
+
 #[test]
 fn it_waits_for_an_answer_of_a_user() {
+    for question in QUESTIONS {
+        check(|s| {
+            s.create();
+            asks_while_it_opens(s, question);
+            assert_eq!(s.thread.live().summary.status, ThreadStatus::Waiting);
+            s.later(3_600_000);
+            assert_eq!(s.stops, 0, "the time of users does not count");
+            s.decide(1, Answer::Option("y".into())).unwrap();
+            assert_ne!(s.thread.live().summary.status, ThreadStatus::Waiting);
+            s.later(59_999);
+            s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+            assert_eq!(s.thread.live().summary.session_id.as_deref(), Some("s-1"));
+            s.later(3_600_000);
+            assert_eq!(s.stops, 0);
+        });
+        check(|s| {
+            let call = s.create();
+            let turn = s.prompt("x");
+            asks_while_it_opens(s, question);
+            assert!(s.replies[&call].is_ok(), "the client can see the question");
+            s.decide(1, Answer::Option("y".into())).unwrap();
+            s.later(59_999);
+            assert_eq!(s.stops, 0, "its own time begins again");
+            s.later(1);
+            let (status, _, error) = s.ending(turn);
+            assert_eq!(status, TurnStatus::Failed);
+            assert!(error.unwrap().contains("did not answer session/new"), "{error:?}");
+            s.exits("exit status 0");
+        });
+    }
+}
+
+/// The history of an agent's own session comes first, and until then no other thread may begin with it.
+#[test]
+fn a_question_while_an_agents_own_session_is_loaded_ends_no_wait() {
     check(|s| {
-        s.create();
-        asks_while_it_opens(s);
-        assert_eq!(s.thread.live().summary.status, ThreadStatus::Waiting);
+        let call = s.create_as(Spec {
+            agent: "fake".into(),
+            cwd: "/workspace".into(),
+            session_id: Some("s-1".into()),
+            ..Spec::default()
+        });
+        asks_while_it_opens(s, QUESTIONS[1]);
         s.later(3_600_000);
-        assert_eq!(s.stops, 0, "the time of users does not count");
+        assert!(!s.replies.contains_key(&call));
         s.decide(1, Answer::Option("y".into())).unwrap();
-        assert_ne!(s.thread.live().summary.status, ThreadStatus::Waiting);
-        s.later(59_999);
-        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
-        assert_eq!(s.thread.live().summary.session_id.as_deref(), Some("s-1"));
-        s.later(3_600_000);
-        assert_eq!(s.stops, 0);
+        s.answer("session/load", "{}");
+        s.later(60_000);
+        assert!(s.replies[&call].is_ok());
     });
-    check(|s| {
-        let call = s.create();
-        let turn = s.prompt("x");
-        asks_while_it_opens(s);
-        assert!(s.replies[&call].is_ok(), "the client can see the question");
-        s.decide(1, Answer::Option("y".into())).unwrap();
-        s.later(59_999);
-        assert_eq!(s.stops, 0, "its own time begins again");
-        s.later(1);
-        let (status, _, error) = s.ending(turn);
-        assert_eq!(status, TurnStatus::Failed);
-        assert!(error.unwrap().contains("did not answer session/new"), "{error:?}");
-        s.exits("exit status 0");
-    });
+}
+
+/// Until a session opens, no user can be asked.
+#[test]
+fn a_connection_without_a_thread_does_not_wait_for_users() {
+    let start = Start {
+        pending_session: true,
+        ..Start::new("fake", "/", Duration::from_mins(1))
+    };
+    let at = |secs| Now {
+        mono: Duration::from_secs(secs),
+        wall: 0,
+    };
+    let mut connection = AgentConnection::new(start, at(0));
+    let question = r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}}"#;
+    connection.handle_line(&Line::Whole(question.as_bytes()), at(1));
+    connection.take_events();
+    connection.handle_timeout(at(60));
+    let events = connection.take_events();
+    assert!(matches!(events[..], [AgentEvent::Failed(_)]), "{events:?}");
 }
 
 #[test]

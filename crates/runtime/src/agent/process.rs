@@ -339,6 +339,10 @@ impl Actor {
                     Some(order) => {
                         let Order { command, charge } = *order;
                         self.stdin.charge(charge);
+                        if command == AgentCommand::WaitForUser(true) {
+                            // It may take hours until the user answers.
+                            self.slot.end_start();
+                        }
                         self.connection.handle_command(command, self.clock.now());
                     }
                     None => break,
@@ -488,15 +492,13 @@ impl Actor {
 
 /// Returns whether the process has started, or does not go on starting by itself.
 fn ends_start(event: &AgentEvent) -> bool {
-    match event {
+    matches!(
+        event,
         AgentEvent::Opened(_)
-        | AgentEvent::Initialized(_)
-        | AgentEvent::SignInRequired(_)
-        | AgentEvent::Failed(_) => true,
-        // It may take hours until a user answers.
-        AgentEvent::CallbackReceived { request, .. } => request.asks_user(),
-        _ => false,
-    }
+            | AgentEvent::Initialized(_)
+            | AgentEvent::SignInRequired(_)
+            | AgentEvent::Failed(_)
+    )
 }
 
 pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {

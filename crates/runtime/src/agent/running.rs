@@ -1,5 +1,6 @@
 //! Running agent processes, as their users and the [process table](super::process_table) see them.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -92,6 +93,14 @@ struct StartTurn {
     /// The place among those that wait until they are the only one that starts.
     waits: Option<Pin<Box<Acquire>>>,
     has_company: bool,
+}
+
+impl fmt::Debug for StartTurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StartTurn")
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
 }
 
 type Acquire = dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send + Sync;

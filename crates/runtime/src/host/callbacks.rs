@@ -51,12 +51,12 @@ pub enum HostMessage {
     },
     /// The sandbox has denied a path.
     Denied(Denial),
-    /// The directory of the thread is gone.
-    DirectoryGone {
+    /// The directory of the thread was looked up.
+    DirectoryLooked {
         /// The directory.
         directory: String,
-        /// What to say about it.
-        gone: Failure,
+        /// What to say about it, if it is gone.
+        gone: Option<Failure>,
     },
 }
 
@@ -550,7 +550,7 @@ mod tests {
                 HostMessage::Terminal { .. }
                 | HostMessage::Resolved { .. }
                 | HostMessage::Denied(_)
-                | HostMessage::DirectoryGone { .. } => {}
+                | HostMessage::DirectoryLooked { .. } => {}
             }
         }
     }

@@ -122,6 +122,8 @@ pub struct ThreadActor {
     shared: Weak<Live>,
     snapshots: SnapshotPlan,
     observer: Observer,
+    /// Whether the directory of the thread is being looked up.
+    looks_for_directory: bool,
     /// Paths for which a denial of the sandbox was looked up.
     denials: Option<Box<Denials>>,
     /// The agent whose policies the machine currently uses.
@@ -185,6 +187,7 @@ impl ThreadActor {
             shared: Weak::new(),
             snapshots,
             observer: Observer::default(),
+            looks_for_directory: false,
             denials: None,
             policies_of: None,
             replies: BTreeMap::new(),
@@ -486,7 +489,9 @@ impl ThreadActor {
             }
             HostMessage::Resolved { waiter, real } => Input::Resolved { waiter, real },
             HostMessage::Denied(denial) => return self.denied(&denial),
-            HostMessage::DirectoryGone { directory, gone } => return self.directory_gone(&directory, gone),
+            HostMessage::DirectoryLooked { directory, gone } => {
+                return self.directory_looked(&directory, gone);
+            }
             HostMessage::Terminal { terminal_id, event } => {
                 if let TerminalEvent::Exited { exit, output, .. } = &event {
                     if let Some(host) = &mut self.host {
@@ -619,7 +624,7 @@ mod tests {
     fn an_idle_thread_needs_little_memory() {
         let sizes = [
             ("the task", size_of_future(crate::thread::task::run_thread), 2_016),
-            ("the actor", size_of::<ThreadActor>(), 3_880),
+            ("the actor", size_of::<ThreadActor>(), 3_920),
             ("a message", size_of::<ToThread>(), 24),
             ("a message of the agent", size_of::<AgentMessage>(), 24),
         ];

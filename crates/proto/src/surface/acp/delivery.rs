@@ -37,6 +37,7 @@ impl Peer {
         // Unanswered questions of an earlier opening are still on the editor's screen.
         let session = self.sessions.entry(thread).or_default();
         session.since = opened.until;
+        session.opened_early = false;
         session.shown.earlier = opened.last_terminal;
         if mode == OpenMode::Resume {
             session.received = session.received.max(opened.until);
@@ -117,7 +118,8 @@ impl Peer {
                 }
             }
             FrameKind::Told => {
-                if !replays && !self.client.takes(Feature::Notices) {
+                let is_past = frame.seq <= session.since;
+                if !is_past && !self.client.takes(Feature::Notices) {
                     self.show(thread, frame, None);
                 }
             }

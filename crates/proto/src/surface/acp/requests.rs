@@ -8,7 +8,7 @@ use super::methods::{is_extension, unknown};
 use super::params::{self, Authenticate, CancelRequest, ListSessions, SetConfigOption, SetMode, SetModel};
 use super::peer::{OpenRequest, Peer, Phase, Prompt, ReplyTo, Waiting};
 use crate::agent::{AgentRequest, PassthroughMethod};
-use crate::surface::idempotency::idempotency_key;
+use crate::surface::idempotency::{OF_EDITORS, idempotency_key};
 use crate::surface::request::{AgentFilter, ListThreads, Request, RequestKind, StartTurn};
 use crate::wire::{has_string, others};
 
@@ -85,7 +85,7 @@ impl Peer {
         let params::Prompt { prompt: input, meta } = params::read("session/prompt", params)?;
         let key = idempotency_key(meta.as_ref())?;
         self.prompts_so_far += 1;
-        let own = || format!("acp:{}:{}", self.connection, self.prompts_so_far);
+        let own = || format!("{OF_EDITORS}{}:{}", self.connection, self.prompts_so_far);
         Ok(StartTurn {
             thread,
             input,

@@ -82,18 +82,49 @@ fn stand_in(key: &str, value: &str, words: &str) -> String {
     }
 }
 
-/// Returns a list with what `stand_in` returns in place of each large part, and of those for which there is no room.
+/// Returns a list with what `stand_in` returns in place of large parts. Once the room is used up, one such part stands for all
+/// that follow.
 fn parts(list: &str, stand_in: impl Fn(&RawJson) -> RawJson) -> String {
     let all: Vec<RawJson> = json::read(list).unwrap_or_default();
     let mut room = CODEX_ITEM_BYTES / 4;
-    let bounded = all.into_iter().map(|part| {
+    let mut bounded = Vec::new();
+    for part in all {
+        let part = if part.get().len() <= PART_BYTES.min(room) {
+            part
+        } else {
+            stand_in(&part)
+        };
         let bytes = part.get().len();
-        if bytes > room.min(PART_BYTES) {
-            return stand_in(&part);
+        if bytes <= PART_BYTES {
+            bounded.push(part);
+        }
+        if bytes > room {
+            break;
         }
         room -= bytes;
-        part
-    });
-    let bounded: Vec<RawJson> = bounded.collect();
+    }
     RawJson::of(&bounded).map_or_else(|_| "[]".to_owned(), |list| list.get().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_of_many_small_parts_shrinks_too() {
+        let change = r#"{"path":"/workspace/a","kind":{"type":"add"},"diff":"x"}"#;
+        let changes = vec![change; 100_000].join(",");
+        let item = format!(r#"{{"type":"fileChange","changes":[{changes}],"id":"item_1"}}"#);
+        let mut out = Vec::new();
+        write_item(&mut out, "t", |out| out.extend_from_slice(item.as_bytes()));
+        assert!(out.len() < CODEX_ITEM_BYTES / 2, "{}", out.len());
+        let read: Value = serde_json::from_slice(&out).unwrap();
+        let changes = read["changes"].as_array().unwrap();
+        let last = changes.last().unwrap()["diff"].as_str().unwrap();
+        assert!(changes.len() > 1000 && last.contains("acpd export t"), "{last}");
+        assert_eq!(
+            (&read["id"], &changes[0]["diff"]),
+            (&json!("item_1"), &json!("x"))
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! Events of the agent, and the start and end of its process.
 
 use acpd_model::event::{Level, SessionDeleted, TurnStatus};
-use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, ThreadStatus};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin};
 
 use super::Thread;
 use crate::agent::{AgentEvent, AgentRequest, Opened};
@@ -58,9 +58,6 @@ impl Thread {
             } => {
                 let call = self.callbacks.count(call);
                 self.handle_call(call, request, params);
-                if self.journal.live().summary.status == ThreadStatus::Waiting {
-                    self.session.end_wait(&mut self.journal);
-                }
             }
             AgentEvent::CallbackWithdrawn { call } => self.call_withdrawn(call),
             AgentEvent::CallbackRefused {

@@ -150,6 +150,7 @@ impl Thread {
                 self.settle_commands(TurnResult::completed());
             }
         }
+        self.session.follow_questions(&mut self.journal);
     }
 
     /// Handles all expired deadlines.
@@ -172,6 +173,7 @@ impl Thread {
         if self.session.start_at().is_some_and(|at| at <= now.mono) {
             self.wake();
         }
+        self.session.follow_questions(&mut self.journal);
     }
 
     /// Moves the new events into `taken`: the caller appends them to the log, then sends them to subscribers. `taken`

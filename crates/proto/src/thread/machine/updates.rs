@@ -127,15 +127,15 @@ impl Thread {
         }
     }
 
-    /// Returns what the agent has done in a tool call that this update completes, if it neither asked about such an action in
-    /// this turn, nor had acpd or an editor carry one out. Some agents ask under the id of another call.
+    /// Returns what the agent has done in a tool call that this update completes, if it has neither asked about such an
+    /// action in this session, nor had acpd or an editor carry one out. Some agents ask under the id of another call, and some
+    /// remember what a user has always allowed.
     fn unasked_deed(&self, tool: &ToolUpdate) -> Option<&'static str> {
         if tool.status != Some(ToolStatus::Completed) || !self.session.may_decide(&self.journal) {
             return None;
         }
         let live = self.live();
-        let turn = live
-            .turn
+        live.turn
             .filter(|turn| Some(turn.id) == self.journal.current_turn())?;
         let known = live.tools.get(tool.id.as_str());
         let open = known.and_then(|known| self.journal.item(known.item));
@@ -145,8 +145,8 @@ impl Thread {
             _ => return None,
         };
         match &*kind {
-            "execute" => (!turn.asks_commands).then_some("ran a command"),
-            "edit" | "delete" | "move" => (!turn.asks_changes).then_some("changed a file"),
+            "execute" => (!live.asks_commands).then_some("ran a command"),
+            "edit" | "delete" | "move" => (!live.asks_changes).then_some("changed a file"),
             _ => None,
         }
     }

@@ -78,6 +78,8 @@ pub(super) struct Session {
     reopen_requested: bool,
     /// Whether the process waits for this thread to leave it.
     retiring: bool,
+    /// Whether a user has to answer something before the session opens.
+    asks_user: bool,
     /// Commands that wait until the agent is ready.
     ready_waiters: Vec<u64>,
     /// Requests of clients for the agent, other than turns, by the number of their command.
@@ -155,7 +157,7 @@ impl Session {
 }
 
 impl Session {
-    /// Replies to this command when the agent is ready, asks a user something, or has failed.
+    /// Replies to this command when the agent is ready or has failed, or asks a user something before it opens a new session.
     pub fn wait_until_ready(&mut self, call: u64) {
         self.ready_waiters.push(call);
     }
@@ -258,9 +260,21 @@ impl Session {
         self.end_wait(journal);
     }
 
-    /// Replies to the commands that wait until the agent is ready: it is, or it asks a user something first, whom the
-    /// reply lets see the question.
-    pub fn end_wait(&mut self, journal: &mut Journal) {
+    /// While the session opens, tells the connection whether a user has to answer something first. A client that waits for
+    /// a new session can see the question then. The history of an agent's own session comes before anything else.
+    pub fn follow_questions(&mut self, journal: &mut Journal) {
+        let opens = self.agent == AgentState::Starting;
+        let asks = opens && !journal.live().requests.is_empty();
+        if asks == std::mem::replace(&mut self.asks_user, asks) || !opens {
+            return;
+        }
+        journal.send_to_agent(AgentCommand::WaitForUser(asks));
+        if asks && journal.live().spec.session_id.is_none() {
+            self.end_wait(journal);
+        }
+    }
+
+    fn end_wait(&mut self, journal: &mut Journal) {
         for call in std::mem::take(&mut self.ready_waiters) {
             journal.reply(call, Ok(Reply::Done));
         }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use acpd_host::{Grants, Reserved};
 
 use super::SandboxState;
+use super::places::Places;
 use crate::agent::config::AgentConfig;
 use crate::agent::mcp::ServerCommand;
 
@@ -27,19 +28,24 @@ pub struct Denial {
     pub path: PathBuf,
     /// The setting that allows it: `read` or `write`.
     pub setting: &'static str,
+    /// Whether there are keys or passwords in it, or in a directory below.
+    pub is_secret: bool,
 }
 
 impl Denial {
     /// Returns what happened.
     pub fn message(&self) -> String {
         format!(
-            "acpd's sandbox does not grant {:?}, which was denied",
+            "acpd's sandbox does not grant {:?}, which was reported as denied",
             self.path.display().to_string()
         )
     }
 
-    /// Returns what to do.
+    /// Returns what to do. The report may be made up, to have a user open what an agent must not have.
     pub fn advice(&self, agent: &str) -> String {
+        if self.is_secret {
+            return "there are keys or passwords: no agent should have it".to_owned();
+        }
         let path = self.path.display().to_string();
         let create = if self.path.exists() {
             ""
@@ -110,7 +116,9 @@ impl AgentConfig {
             return None;
         };
         let grants = self.grants(mode, reserved, workspace, servers);
-        paths.iter().find_map(|path| denial(&grants, path))
+        let found = paths.iter().find_map(|path| denial(&grants, path))?;
+        let is_secret = Places(&self.variables()).touches_secrets(&found.path);
+        Some(Denial { is_secret, ..found })
     }
 }
 
@@ -138,6 +146,7 @@ pub(super) fn denial(grants: &Grants, path: &Path) -> Option<Denial> {
     Some(Denial {
         path: path.to_owned(),
         setting,
+        is_secret: false,
     })
 }
 
@@ -221,5 +230,17 @@ mod tests {
             denial(&grants, Path::new("/no/such/place")).is_some(),
             is_usable(Path::new("/"), true)
         );
+    }
+
+    #[test]
+    fn no_setting_is_advised_for_keys() {
+        let mut denial = Denial {
+            path: "/home/u/.ssh/id".into(),
+            setting: "read",
+            is_secret: false,
+        };
+        assert!(denial.advice("a").contains("[agents.a] sandbox = "));
+        denial.is_secret = true;
+        assert!(!denial.advice("a").contains("sandbox"));
     }
 }

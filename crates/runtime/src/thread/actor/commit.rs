@@ -232,12 +232,12 @@ impl ThreadActor {
                 }
             }
             Effect::Agent(command) => {
+                if self.agent.is_some() && matches!(command, AgentCommand::Prompt { .. }) {
+                    self.look_for_directory();
+                }
                 if let Some(agent) = &self.agent {
                     let answers = matches!(command, AgentCommand::Answer { .. });
                     let charge = self.charge.take_if(|_| answers);
-                    if matches!(command, AgentCommand::Prompt { .. }) {
-                        self.look_for_directory();
-                    }
                     agent.send_command(command, charge).await;
                 }
             }

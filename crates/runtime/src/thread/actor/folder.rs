@@ -24,24 +24,33 @@ pub(super) fn if_gone(thread: ThreadId, directory: &str) -> Option<Failure> {
 }
 
 impl ThreadActor {
-    /// Looks whether the directory of the thread is gone while its agent runs.
-    pub(super) fn look_for_directory(&self) {
+    /// Looks whether the directory of the thread is gone while its agent runs, unless such a look is under way, or clients
+    /// know it: a look may hang with a network.
+    pub(super) fn look_for_directory(&mut self) {
+        if self.machine.live().says_directory_gone || std::mem::replace(&mut self.looks_for_directory, true) {
+            return;
+        }
         let (thread, directory) = (self.id, self.machine.live().spec.cwd.clone());
         let host = Arc::clone(&self.context.host);
         let found_tx = self.host_tx.clone();
         tokio::spawn(async move {
-            let look = move || Ok(if_gone(thread, &directory).map(|gone| (directory, gone)));
-            if let Ok(Some((directory, gone))) = blocking(&*host, look).await {
-                let message = HostMessage::DirectoryGone { directory, gone };
-                // A thread that was unloaded meanwhile shows nothing.
-                let _ = found_tx.send(Box::new(message)).await;
-            }
+            let looked = directory.clone();
+            let gone = blocking(&*host, move || Ok(if_gone(thread, &looked))).await;
+            let message = HostMessage::DirectoryLooked {
+                directory,
+                gone: gone.ok().flatten(),
+            };
+            // A thread that was unloaded meanwhile shows nothing.
+            let _ = found_tx.send(Box::new(message)).await;
         });
     }
 
-    /// Tells the thread's clients that its directory is gone, unless it has another one by now.
-    pub(super) fn directory_gone(&mut self, directory: &str, gone: Failure) {
-        if self.machine.live().spec.cwd == directory {
+    /// Tells the thread's clients if its directory is gone, unless it has another one by now.
+    pub(super) fn directory_looked(&mut self, directory: &str, gone: Option<Failure>) {
+        self.looks_for_directory = false;
+        if let Some(gone) = gone
+            && self.machine.live().spec.cwd == directory
+        {
             self.machine.directory_gone(gone, self.context.clock.now());
         }
     }
