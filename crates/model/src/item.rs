@@ -29,6 +29,10 @@ pub enum ItemStart {
         /// ACP's `messageId`, if the agent sends one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message_id: Option<String>,
+        /// The client's own id for input that it added to a running turn. The turn's start has the one for its prompt. Absent
+        /// in logs from before this member existed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client_message_id: Option<String>,
     },
     /// A tool call of the agent. The event's `raw` is the update that opened it.
     ToolCall {

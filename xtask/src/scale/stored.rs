@@ -166,6 +166,7 @@ impl<'l> Writer<'l> {
         let start = ItemStart::Message {
             role,
             message_id: None,
+            client_message_id: None,
         };
         let started = EventKind::ItemStarted {
             item,

@@ -57,7 +57,7 @@ impl ItemView {
     /// Creates the view of an item that has just started; `raw` is the raw JSON of its event.
     pub fn new(start: &ItemStart, raw: Option<&RawJson>) -> Self {
         match start {
-            ItemStart::Message { role, message_id } => Self::Message(MessageView {
+            ItemStart::Message { role, message_id, .. } => Self::Message(MessageView {
                 role: *role,
                 message_id: message_id.clone(),
                 parts: Vec::new(),

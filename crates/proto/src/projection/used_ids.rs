@@ -91,6 +91,7 @@ fn named(start: &ItemStart) -> Option<(&'static str, &str)> {
         ItemStart::Message {
             role,
             message_id: Some(id),
+            ..
         } => Some((
             match role {
                 MessageType::UserMessage => "user",
@@ -120,6 +121,7 @@ mod tests {
         ItemStart::Message {
             role,
             message_id: Some(id.to_owned()),
+            client_message_id: None,
         }
     }
 
@@ -156,6 +158,7 @@ mod tests {
         let unnamed = ItemStart::Message {
             role: MessageType::AgentMessage,
             message_id: None,
+            client_message_id: None,
         };
         assert!(!used.contains(&unnamed));
     }

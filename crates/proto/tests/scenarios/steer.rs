@@ -1,14 +1,15 @@
 //! Additional input for a running turn.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{ErrorCode, ItemEnd, MessageType, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemEnd, ItemStart, MessageType, TurnId};
 use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Command, Reply, SteerDelivery};
 use serde_json::json;
 
 use crate::support::{Scene, check};
 
-const STEERS: &str =
+/// The answer to `initialize` of an agent that accepts input for its running turn.
+pub const STEERS: &str =
     r#"{"protocolVersion":1,"agentCapabilities":{},"_meta":{"steering":{"supported":true}}}"#;
 
 fn running(s: &mut Scene) {
@@ -94,6 +95,35 @@ fn the_agent_takes_them_into_the_turn() {
             "an answer to them is a message of its own"
         );
     });
+}
+
+#[test]
+fn input_for_the_running_turn_keeps_the_clients_own_id() {
+    let scene = check(|s| {
+        running(s);
+        for id in [Some("m-1"), None] {
+            s.send(Command::Steer {
+                input: vec![text_block("more")],
+                turn: None,
+                client_turn_id: id.map(str::to_owned),
+            });
+            s.answer("_session/steering", r#"{"outcome":"injected"}"#);
+        }
+        s.stops_with("end_turn");
+    });
+    let ids = scene.log.iter().filter_map(|event| match &event.kind {
+        EventKind::ItemStarted {
+            start:
+                ItemStart::Message {
+                    role: MessageType::UserMessage,
+                    client_message_id,
+                    ..
+                },
+            ..
+        } => Some(client_message_id.as_deref()),
+        _ => None,
+    });
+    assert_eq!(ids.collect::<Vec<_>>(), [None, Some("m-1"), None]);
 }
 
 #[test]

@@ -274,8 +274,13 @@ impl<'a> Writer<'a> {
             // A message of the user is shown when it is complete.
             ItemStart::Message {
                 role: MessageType::UserMessage,
+                client_message_id,
                 ..
-            } => {}
+            } => {
+                if let Some(id) = client_message_id {
+                    self.fact(FrameKind::Named(Some(Arc::from(id.as_str()))));
+                }
+            }
             ItemStart::Message { role, .. } => {
                 let kind = FrameKind::TextStarted(item, *role);
                 self.item_started(kind, |out| write_text(out, *role, &item.to_string(), ""));
@@ -347,7 +352,7 @@ impl<'a> Writer<'a> {
     fn turn(&mut self, event: &Event) {
         let Some(turn) = event.turn else { return };
         let id = turn_id(self.thread, Some(turn));
-        let named = |id: &Option<String>| FrameKind::Turn(id.as_deref().map(Arc::from));
+        let named = |id: &Option<String>| FrameKind::Named(id.as_deref().map(Arc::from));
         match &event.kind {
             EventKind::TurnQueued { client_turn_id, .. } => {
                 let kind = named(client_turn_id);

@@ -40,8 +40,8 @@ impl Frame {
 pub(super) enum FrameKind {
     /// A message for every client that follows the thread.
     Message,
-    /// A turn was queued or started, with the client's own id for it.
-    Turn(Option<Arc<str>>),
+    /// A turn was queued or started, or a message of the user in it started, with the client's own id for it.
+    Named(Option<Arc<str>>),
     /// A turn ended.
     TurnEnded,
     /// A message or thought of the agent started. Its frame has the text for clients to whom it is one item.

@@ -33,7 +33,7 @@ pub(super) struct Shown {
     terminals: BTreeMap<ItemId, OpenTerminal>,
     /// The calls that unfinished file changes belong to.
     files: BTreeMap<ItemId, ItemId>,
-    /// The client's own ids of turns whose prompt was not shown yet.
+    /// The client's own ids for the next message of the user in each turn, such as its prompt.
     prompts: BTreeMap<TurnId, Arc<str>>,
     /// The open message or thought.
     spoken: Option<Spoken>,
@@ -192,7 +192,7 @@ impl Shown {
             time: frame.at,
         };
         match &frame.kind {
-            FrameKind::Turn(name) => {
+            FrameKind::Named(name) => {
                 if let (Some(turn), Some(name)) = (frame.turn, name) {
                     self.prompts.insert(turn, Arc::clone(name));
                 }

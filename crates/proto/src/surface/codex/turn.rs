@@ -214,6 +214,16 @@ fn role(item: &Item) -> Option<MessageType> {
     }
 }
 
+/// Returns the client's own id for a message that it added to the running turn.
+fn own_name(item: &Item) -> Option<&str> {
+    match &item.start {
+        ItemStart::Message {
+            client_message_id, ..
+        } => client_message_id.as_deref(),
+        _ => None,
+    }
+}
+
 /// Which items of a turn belong to others, and are shown with them.
 struct Linked {
     calls: BTreeMap<ItemId, Call>,
@@ -313,9 +323,9 @@ impl Linked {
         match (item.content(), &item.start) {
             (Some(ItemEnd::Message { role, content }), _) => match role {
                 MessageType::UserMessage => {
-                    let name = turn.client_turn_id.as_deref();
-                    let name = name.filter(|_| self.prompt == Some(item.id));
-                    write_user_message(out, item.id, name, &content);
+                    let of_turn = turn.client_turn_id.as_deref();
+                    let of_turn = of_turn.filter(|_| self.prompt == Some(item.id));
+                    write_user_message(out, item.id, own_name(item).or(of_turn), &content);
                 }
                 role => write_text(out, role, &item.id.to_string(), &escaped(&shown_text(&content))),
             },

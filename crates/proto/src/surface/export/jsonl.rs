@@ -371,8 +371,13 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
 
 fn fill_start(line: &mut Object<'_>, start: &ItemStart, raw: Option<&RawJson>) {
     match start {
-        ItemStart::Message { message_id, .. } => {
+        ItemStart::Message {
+            message_id,
+            client_message_id,
+            ..
+        } => {
             line.maybe("messageId", message_id.as_ref());
+            line.maybe("clientMessageId", client_message_id.as_ref());
         }
         ItemStart::ToolCall {
             tool_call_id,

@@ -187,13 +187,20 @@ impl Journal {
         }
     }
 
-    /// Adds a complete user message.
-    pub fn add_user_message(&mut self, turn: TurnId, by: &Origin, content: &[RawJson]) {
+    /// Adds a complete user message. `client_message_id` is the client's own id for it, unless the turn has it.
+    pub fn add_user_message(
+        &mut self,
+        turn: TurnId,
+        by: &Origin,
+        content: &[RawJson],
+        client_message_id: Option<String>,
+    ) {
         let item = self.next_item();
         let role = MessageType::UserMessage;
         let start = ItemStart::Message {
             role,
             message_id: None,
+            client_message_id,
         };
         let content = content.to_vec();
         let end = ItemEnd::Message {

@@ -68,7 +68,7 @@ impl Thread {
         self.journal.emit_in(Some(turn), Origin::Agent, begun, None);
         self.journal.set_importing(Some(turn));
         if !input.is_empty() {
-            self.journal.add_user_message(turn, &Origin::Agent, &input);
+            self.journal.add_user_message(turn, &Origin::Agent, &input, None);
         }
         self.import_updates(updates);
         let changes = self.journal.record_turn_diff();

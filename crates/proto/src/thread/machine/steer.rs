@@ -10,7 +10,7 @@ use crate::thread::session::Continuation;
 use crate::thread::turn::{UnsentPrompt, check_input};
 
 impl Thread {
-    /// Adds input to the running turn, with the client's own id for the turn that it becomes otherwise.
+    /// Adds input to the running turn, with the client's own id for it: of the message, or of the turn that it becomes.
     pub(super) fn steer(
         &mut self,
         call: u64,
@@ -96,7 +96,7 @@ impl Thread {
                     return self.steer_later(call, by, input, client_turn_id);
                 }
                 self.messages.break_off();
-                self.journal.add_user_message(turn, &by, &input);
+                self.journal.add_user_message(turn, &by, &input, client_turn_id);
                 let delivery = SteerDelivery::Steered;
                 self.journal.reply(call, Ok(Reply::Steered { turn, delivery }));
             }

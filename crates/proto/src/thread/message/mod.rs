@@ -192,6 +192,7 @@ impl Messages {
         let start = ItemStart::Message {
             role,
             message_id: message_id.clone(),
+            client_message_id: None,
         };
         let kind = EventKind::ItemStarted {
             item,

@@ -99,7 +99,7 @@ impl Turns {
         };
         journal.emit_in(Some(turn), by.clone(), kind, None);
         journal.note_status();
-        journal.add_user_message(turn, by, &prompt.blocks);
+        journal.add_user_message(turn, by, &prompt.blocks, None);
         self.prompt = Some(prompt);
     }
 

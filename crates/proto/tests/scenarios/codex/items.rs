@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use acpd_model::limits::{CODEX_ITEM_BYTES, DIFF_BYTES};
 use acpd_model::{Event, EventKind, ItemStart, Limits, RawJson, Role};
-use acpd_proto::projection::{Live, Transcript, TurnsPage};
+use acpd_proto::projection::{Live, Transcript, TurnsPage, text_block};
 use acpd_proto::thread::{Command, HostReply, TerminalAct, TerminalEvent};
 use serde_json::{Value, json};
 
 use super::client::{Client, view};
+use crate::steer::STEERS;
 use crate::support::recording::Recording;
 use crate::support::replay::{Replay, conversations};
 use crate::support::{Scene, check, check_in, message, thought, tool};
@@ -208,6 +209,32 @@ fn text_ends_where_a_call_starts() {
     assert_eq!(ids[1].1, " after");
     assert_ne!(ids[1].0, ids[0].0);
     assert_eq!(shown(&client)[ids[0].0], history(&scene.log)[ids[0].0]);
+}
+
+#[test]
+fn each_message_of_the_user_has_the_clients_own_id() {
+    let scene = check(|scene| {
+        scene.create();
+        scene.answer("initialize", STEERS);
+        scene.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        scene.start_turn(vec![text_block("begin")], Some("m-1")).unwrap();
+        scene.chunk("I will");
+        for id in [Some("m-2"), None] {
+            scene.send(Command::Steer {
+                input: vec![text_block("more")],
+                turn: None,
+                client_turn_id: id.map(str::to_owned),
+            });
+            scene.answer("_session/steering", r#"{"outcome":"injected"}"#);
+        }
+        scene.stops_with("end_turn");
+    });
+    let client = told(&scene.log, 1);
+    for items in [shown(&client), history(&scene.log)] {
+        let by_user = items.values().filter(|item| item["type"] == "userMessage");
+        let ids: Vec<&Value> = by_user.map(|item| &item["clientId"]).collect();
+        assert_eq!(ids, [&json!("m-1"), &json!("m-2"), &json!(null)]);
+    }
 }
 
 #[test]

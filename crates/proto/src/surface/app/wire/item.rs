@@ -61,7 +61,7 @@ impl<'a> ItemContent<'a> {
     /// Describes an item that has just started. `raw` is the agent's update that opened it.
     pub fn started(start: &'a ItemStart, raw: Option<&'a RawJson>) -> Self {
         match start {
-            ItemStart::Message { role, message_id } => {
+            ItemStart::Message { role, message_id, .. } => {
                 Self::Message(Message::new(*role, message_id.as_ref(), None, None))
             }
             ItemStart::ToolCall {
