@@ -94,8 +94,8 @@ const SCRATCH: [&str; 13] = [
     "/var/tmp",
 ];
 
-/// Files that shells, git and editors read when they start.
-const STARTUP: [&str; 18] = [
+/// Files that shells, git, editors and version managers read when they start.
+const STARTUP: [&str; 22] = [
     "$HOME/.profile",
     "$HOME/.bash_profile",
     "$HOME/.bash_login",
@@ -114,10 +114,14 @@ const STARTUP: [&str; 18] = [
     "$XDG_CONFIG_HOME/git/attributes",
     "$HOME/.editorconfig",
     "$HOME/.tool-versions",
+    "$HOME/.asdfrc",
+    "$HOME/.node-version",
+    "$HOME/.nvmrc",
+    "$HOME/.python-version",
 ];
 
 /// Programs of toolchains, in their usual directories.
-const TOOLS: [&str; 49] = [
+const TOOLS: [&str; 51] = [
     "$CARGO_HOME/bin",
     "$CARGO_HOME/env",
     "$CARGO_HOME/config",
@@ -141,6 +145,8 @@ const TOOLS: [&str; 49] = [
     "$HOME/.asdf",
     "$MISE_DATA_DIR",
     "$XDG_CONFIG_HOME/mise",
+    "$XDG_STATE_HOME/mise",
+    "$XDG_CACHE_HOME/mise",
     "$XDG_DATA_HOME/uv",
     "$UV_PYTHON_INSTALL_DIR",
     "$XDG_CONFIG_HOME/uv",

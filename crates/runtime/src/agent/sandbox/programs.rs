@@ -51,6 +51,157 @@ mod tests {
     use super::*;
     use crate::agent::sandbox::places::Places;
 
+    /// A program below the home directory, as a version manager makes it.
+    struct Layout {
+        program: &'static str,
+        /// Links with their targets: below `~`, or relative to the link.
+        links: &'static [(&'static str, &'static str)],
+        /// Files that the program reads or runs.
+        needs: &'static [&'static str],
+    }
+
+    const LAYOUTS: [Layout; 7] = [
+        Layout {
+            program: ".nvm/versions/node/v22.1.0/bin/tool",
+            links: &[(
+                ".nvm/versions/node/v22.1.0/bin/tool",
+                "../lib/node_modules/tool/cli.js",
+            )],
+            needs: &[
+                ".nvm/versions/node/v22.1.0/lib/node_modules/tool/cli.js",
+                ".nvm/versions/node/v22.1.0/bin/node",
+                ".nvm/alias/default",
+                ".nvmrc",
+            ],
+        },
+        Layout {
+            program: ".volta/bin/node",
+            links: &[(".volta/bin/node", "~/.volta/bin/volta-shim")],
+            needs: &[
+                ".volta/bin/volta-shim",
+                ".volta/tools/user/platform.json",
+                ".volta/tools/image/node/22.1.0/bin/node",
+                ".volta/tools/image/node/22.1.0/lib/node_modules/npm/index.js",
+            ],
+        },
+        Layout {
+            program: ".local/share/mise/shims/node",
+            links: &[
+                (".local/share/mise/shims/node", "~/.local/bin/mise"),
+                (".local/share/mise/installs/node/22", "./22.1.0"),
+            ],
+            needs: &[
+                ".local/bin/mise",
+                ".local/share/mise/installs/node/22.1.0/bin/node",
+                ".local/share/mise/installs/node/22.1.0/lib/node_modules/npm/index.js",
+                ".config/mise/config.toml",
+                ".local/state/mise/trusted-configs/project",
+                ".cache/mise/node/22.1.0/bin_paths",
+            ],
+        },
+        Layout {
+            program: ".asdf/shims/node",
+            links: &[],
+            needs: &[
+                ".asdf/bin/asdf",
+                ".asdf/plugins/nodejs/bin/exec-env",
+                ".asdf/installs/nodejs/22.1.0/bin/node",
+                ".asdfrc",
+                ".tool-versions",
+                ".node-version",
+            ],
+        },
+        Layout {
+            program: "project/.venv/bin/python3",
+            links: &[
+                ("project/.venv/bin/python3", "python"),
+                (
+                    "project/.venv/bin/python",
+                    "~/.local/share/uv/python/cpython-3.12-linux-x86_64-gnu/bin/python3.12",
+                ),
+                (
+                    ".local/share/uv/python/cpython-3.12-linux-x86_64-gnu",
+                    "cpython-3.12.4-linux-x86_64-gnu",
+                ),
+            ],
+            needs: &[
+                "project/.venv/pyvenv.cfg",
+                "project/.venv/lib/python3.12/site-packages/tool.py",
+                ".local/share/uv/python/cpython-3.12.4-linux-x86_64-gnu/bin/python3.12",
+                ".local/share/uv/python/cpython-3.12.4-linux-x86_64-gnu/lib/python3.12/os.py",
+            ],
+        },
+        Layout {
+            program: ".pyenv/shims/python3",
+            links: &[
+                (".pyenv/bin/pyenv", "../libexec/pyenv"),
+                (".pyenv/versions/3.12.4/bin/python3", "python3.12"),
+            ],
+            needs: &[
+                ".pyenv/libexec/pyenv",
+                ".pyenv/version",
+                ".pyenv/versions/3.12.4/bin/python3.12",
+                ".pyenv/versions/3.12.4/lib/python3.12/os.py",
+                ".python-version",
+            ],
+        },
+        Layout {
+            program: "miniconda3/envs/work/bin/python3",
+            links: &[("miniconda3/envs/work/bin/python3", "python3.12")],
+            needs: &[
+                "miniconda3/envs/work/bin/python3.12",
+                "miniconda3/envs/work/conda-meta/history",
+                "miniconda3/envs/work/lib/python3.12/os.py",
+                "miniconda3/envs/work/ssl/cacert.pem",
+            ],
+        },
+    ];
+
+    fn make(home: &Path, layout: &Layout) {
+        let place = |path: &str| {
+            let path = home.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            path
+        };
+        for &(link, target) in layout.links {
+            let below = target.strip_prefix("~/");
+            let target = below.map_or_else(|| PathBuf::from(target), |below| home.join(below));
+            std::os::unix::fs::symlink(target, place(link)).unwrap();
+        }
+        for &file in layout.needs {
+            std::fs::write(place(file), "").unwrap();
+        }
+        let program = place(layout.program);
+        if !program.is_symlink() {
+            std::fs::write(program, "#!/usr/bin/env bash\n").unwrap();
+        }
+    }
+
+    #[test]
+    fn programs_of_version_managers_read_what_they_need() {
+        for layout in LAYOUTS {
+            let dir = tempfile::tempdir().unwrap();
+            let home = dir.path().canonicalize().unwrap();
+            make(&home, &layout);
+            let env: BTreeMap<_, _> = [("HOME".to_owned(), home.display().to_string())].into();
+            let finder = Finder {
+                places: Places(&env),
+                search: "",
+                is_trusted: &|_| true,
+            };
+            let program = home.join(layout.program);
+            assert!(program.is_file(), "{}", layout.program);
+            let mut read = files(&finder, &program.display().to_string(), &[]);
+            read.extend(finder.places.read());
+            let granted: Vec<_> = read.iter().filter_map(|path| path.canonicalize().ok()).collect();
+            let can_read = |path: &Path| granted.iter().any(|granted| path.starts_with(granted));
+            for need in layout.needs {
+                assert!(can_read(&home.join(need)), "{}: {need}", layout.program);
+            }
+            assert!(!can_read(&home), "{}", layout.program);
+        }
+    }
+
     #[test]
     fn a_servers_command_line_opens_its_program_and_package_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
