@@ -97,6 +97,44 @@ fn a_newcomer_chooses_an_agent_and_comes_back_without_questions() {
     assert_eq!(std::fs::read_to_string(place.home_config()).unwrap(), file);
 }
 
+/// Types a prompt into the thread that is shown.
+fn prompt(screen: &Screen, text: &str) {
+    screen.press(text);
+    screen.wait_for(text);
+    screen.press("\r");
+}
+
+#[test]
+fn a_newcomer_gets_an_answer_a_file_and_a_command() {
+    let place = home(&["opencode"]);
+    let screen = start(&alone(&place));
+    screen.wait_for("Which one? Its number, or Enter for 1:");
+    screen.press("1\r");
+    screen.wait_for("What next?");
+    let _daemon = background(&place);
+    screen.press("\r");
+    screen.wait_for("Prompt");
+    prompt(&screen, "say here I am");
+    screen.wait_until("the answer", |shown| shown.contains("\nhere I am\n"));
+    prompt(&screen, "write path=note.txt text=kept");
+    screen.wait_for("wrote 4 bytes");
+    let note = std::fs::read_to_string(place.work().join("note.txt")).unwrap();
+    assert_eq!(note, "kept");
+    prompt(&screen, "permission command=\"cat note.txt\"; terminal cat note.txt");
+    screen.wait_for("1) Allow once");
+    screen.press("\t1");
+    screen.wait_for("─ Answer");
+    screen.wait_until("the answer is given", |shown| {
+        // The key counts only after the question was in sight for a moment.
+        screen.press("\r");
+        shown.contains("allowed (allow_once)")
+    });
+    screen.wait_for("exit 0: kept");
+    screen.press("\u{3}");
+    screen.press("\u{3}");
+    assert_eq!(screen.finish().0.code(), Some(0));
+}
+
 #[test]
 fn the_demo_begins_a_thread_in_the_terminal_and_writes_no_configuration() {
     let place = home(&[]);
