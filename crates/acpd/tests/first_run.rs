@@ -107,6 +107,12 @@ fn prompt(screen: &Screen, text: &str) {
 #[test]
 fn a_newcomer_gets_an_answer_a_file_and_a_command() {
     let place = home(&["opencode"]);
+    // As its installer leaves it: the program in a directory of its own.
+    let own = place.home().join(".opencode/bin");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::copy(fake_agent(), own.join("agent")).unwrap();
+    let line = format!("exec '{}' --pace 0", own.join("agent").display());
+    program(&place.home().join("bin"), "opencode", &line);
     let screen = start(&alone(&place));
     screen.wait_for("Which one? Its number, or Enter for 1:");
     screen.press("1\r");
@@ -120,7 +126,10 @@ fn a_newcomer_gets_an_answer_a_file_and_a_command() {
     screen.wait_for("wrote 4 bytes");
     let note = std::fs::read_to_string(place.work().join("note.txt")).unwrap();
     assert_eq!(note, "kept");
-    prompt(&screen, "permission command=\"cat note.txt\"; terminal cat note.txt");
+    prompt(
+        &screen,
+        "permission command=\"cat note.txt\"; terminal cat note.txt",
+    );
     screen.wait_for("1) Allow once");
     screen.press("\t1");
     screen.wait_for("─ Answer");

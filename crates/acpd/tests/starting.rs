@@ -225,13 +225,14 @@ fn mcp_servers_of_editors_are_mended_or_refused_by_name() {
 /// After a restart, all threads of an agent may be continued at once, each by a process that refreshes the same sign-in.
 #[test]
 fn many_threads_of_one_sign_in_start_at_once() {
-    const THREADS: usize = 8;
+    const THREADS: usize = 12;
     let place = Place::new("");
-    place.configure(&place.agent("fake", &["--refresh", "100", "--pace", "0"], &[]));
+    place.configure(&place.agent("fake", &["--refresh", "300", "--pace", "0"], &[]));
     let mut daemon = Daemon::at(place);
     let mut client = Client::new(&daemon);
     let threads = [(); THREADS].map(|()| client.thread(&daemon));
     drop(client);
+    daemon.kill();
     daemon.restart();
     let mut client = Client::new(&daemon);
     for thread in &threads {
