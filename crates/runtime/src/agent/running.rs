@@ -293,6 +293,7 @@ mod tests {
             second.end_start();
         };
         tokio::time::pause();
-        tokio::join!(alone, others);
+        // The third one waits already when the first one begins to.
+        tokio::join!(others, alone);
     }
 }
