@@ -127,7 +127,7 @@ impl ProcessSlot {
     /// started.
     pub fn has_company(&self) -> bool {
         self.start.as_ref().is_some_and(|start| {
-            let own = usize::from(start.permit.is_some());
+            let own = start.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
             start.has_company || start.starts.available_permits() + own < start.limit
         })
     }
