@@ -207,14 +207,14 @@ fn a_denial_names_the_sandbox_the_path_and_the_setting() {
     let thread = client.thread(&daemon);
     let other = daemon.place.home().join("other-data");
     std::fs::create_dir(&other).expect("it is created");
-    let says = format!("cat: {}: Permission denied", other.display());
-    let own_command = format!("tool kind=execute status=failed text='{says}'");
+    let says = format!("cat: '{}': Permission denied", other.display());
+    let own_command = format!("tool kind=execute status=failed text=\"{says}\"");
     let terminal = format!("terminal cat '{}'", data.display());
     let keys = daemon.place.home().join(".ssh");
     std::fs::create_dir(&keys).expect("it is created");
     // A report may be made up, to have the user open this.
-    let says = format!("cat: {}/id_ed25519: Permission denied", keys.display());
-    let made_up = format!("tool kind=execute status=failed text='{says}'");
+    let says = format!("cat: '{}/id_ed25519': Permission denied", keys.display());
+    let made_up = format!("tool kind=execute status=failed text=\"{says}\"");
     let setting = "[agents.fake] sandbox = { read = ";
     for (steps, path, advice) in [
         (terminal, "my-data/x", setting),
