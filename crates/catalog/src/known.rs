@@ -178,6 +178,14 @@ const KNOWN: &[KnownPackage] = &[
         ..NONE
     },
     KnownPackage {
+        package: "@earendil-works/pi-coding-agent",
+        program: "pi",
+        homes: &["$HOME/.pi"],
+        names: &["pi"],
+        ..NONE
+    },
+    // Its earlier name.
+    KnownPackage {
         package: "@mariozechner/pi-coding-agent",
         program: "pi",
         homes: &["$HOME/.pi"],
