@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use acpd_loopback::{serve, sha256};
 use serde_json::{Value, json};
-use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, needs_sandboxes, outcome, without_terminal};
+use support::{
+    Client, Daemon, Outcome, Place, Screen, acpd, fake_agent, needs_sandboxes, outcome, without_terminal,
+};
 
 /// Returns a script that runs the fake agent and ignores its arguments.
 fn agent_script() -> String {
@@ -571,4 +573,102 @@ fn a_person_signs_in_with_the_agents_own_program() {
     assert!(asked.stderr.contains("--yes"), "{}", asked.stderr);
     let wrong = acpd(&place, &["agents", "login", "sh", "key"]);
     assert!(wrong.stderr.contains("available: tui"), "{}", wrong.stderr);
+}
+
+/// The answer to `initialize` of an agent that has one way to sign in, in a terminal.
+const SIGNS_IN: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"authMethods":[{"id":"tui","name":"TUI","type":"terminal","args":["login"]}]}}"#;
+
+#[test]
+fn an_agent_that_a_command_starts_is_not_the_owner() {
+    let place = Place::without_sandbox("");
+    let script = place.work().join("peer.py");
+    std::fs::write(&script, include_str!("support/peer.py")).unwrap();
+    let peer = format!(
+        "python3 '{}' http '{}'",
+        script.display(),
+        place.data().join("acpd.sock").display()
+    );
+    let agent = place.work().join("agent.sh");
+    let text = format!(
+        "#!/bin/sh\nif [ \"$1\" = login ]; then {peer}; exit 0; fi\n{peer} >&2\nread line\necho '{SIGNS_IN}'\nread line\n"
+    );
+    std::fs::write(&agent, text).unwrap();
+    place.configure(&format!(
+        "[agents.spy]\ncommand = \"/bin/sh\"\nargs = [{:?}]\n",
+        agent.display().to_string()
+    ));
+    let daemon = Daemon::at(place);
+    let doctor = acpd(&daemon.place, &["agents", "doctor", "spy", "--json"]);
+    let login = acpd(&daemon.place, &["agents", "login", "spy", "--yes"]);
+    for output in [doctor.stdout + &doctor.stderr, login.stdout + &login.stderr] {
+        assert!(output.contains("not the owner at this socket"), "{output}");
+        assert!(!output.contains("\"owner\""), "{output}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_sign_in_has_a_terminal_of_its_own() {
+    let place = Place::new("");
+    let agent = place.data().with_file_name("agent.py");
+    let text = format!(
+        "import fcntl, os, sys, termios\n\
+         if sys.argv[1:] == ['login']:\n\
+         \x20   print('size', *os.get_terminal_size())\n\
+         \x20   try:\n\
+         \x20       fcntl.ioctl(0, termios.TIOCSTI, b'x')\n\
+         \x20       print('it types')\n\
+         \x20   except OSError as error:\n\
+         \x20       print('refused', error.errno)\n\
+         \x20   print('terminal', os.ttyname(0), os.ctermid(), flush=True)\n\
+         \x20   print('got', input('name? '), flush=True)\n\
+         \x20   sys.exit(3)\n\
+         input()\nprint('{SIGNS_IN}', flush=True)\ninput()\n"
+    );
+    std::fs::write(&agent, text).unwrap();
+    place.configure(&format!(
+        "[agents.py]\ncommand = \"python3\"\nargs = [{:?}]\n",
+        agent.display().to_string()
+    ));
+    let screen = Screen::start(&place.command(&["agents", "login", "py", "--yes"]), 90, 20);
+    screen.wait_for("name? ");
+    let shown = screen.text();
+    assert!(shown.contains("size 90 20"), "{shown}");
+    // Without a sandbox, there is no filter; but then it is acpd's own terminal all the same.
+    assert!(shown.contains("refused 1"), "{shown}");
+    screen.press("Ada\r");
+    screen.wait_for("got Ada");
+    screen.wait_for("ended with exit status: 3");
+}
+
+#[test]
+fn agents_leave_room_at_the_local_socket() {
+    let daemon = Daemon::at(Place::without_sandbox("[limits]\nconnections = 64\n"));
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let script = daemon.place.work().join("crowd.py");
+    let text = "import select, socket, sys, time\n\
+                held = []\n\
+                for _ in range(500):\n\
+                \x20   peer = socket.socket(socket.AF_UNIX)\n\
+                \x20   peer.connect(sys.argv[1])\n\
+                \x20   held.append(peer)\n\
+                while len(held) > 32:\n\
+                \x20   ended, _, _ = select.select(held, [], [], 60)\n\
+                \x20   if not ended: break\n\
+                \x20   held = [peer for peer in held if peer not in ended]\n\
+                print('held', len(held), flush=True)\n\
+                time.sleep(600)\n";
+    std::fs::write(&script, text).unwrap();
+    let socket = daemon.place.data().join("acpd.sock");
+    let line = format!("python3 '{}' '{}'", script.display(), socket.display());
+    client.call(
+        "thread/command/run",
+        &json!({ "threadId": thread, "command": line }),
+    );
+    client.until(|message| {
+        message.method == "item/terminalCommand/output" && message.text("text").contains("held 32")
+    });
+    let listed = acpd(&daemon.place, &["threads"]);
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
 }

@@ -21,6 +21,7 @@ mod origin;
 mod output;
 mod process;
 mod pty;
+mod relay;
 mod sandbox;
 mod script;
 #[cfg(target_os = "linux")]
@@ -46,6 +47,7 @@ pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, ProcessExit, StderrTail, StoppingProcess};
 pub use pty::InputKind;
+pub use relay::run_for_user;
 pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable, cut};
 pub use script::{interpreter_of, interpreter_words};
 pub use service_manager::ServiceManager;

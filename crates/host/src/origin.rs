@@ -1,27 +1,31 @@
-//! The origin of a process: an agent of this daemon, or another program.
+//! The origin of a process: an agent, or another program.
 //!
 //! In: a pid. Out: yes or no. Never: changes anything.
 
 #[cfg(target_os = "linux")]
-use crate::{mark::Run, table};
+use crate::table;
 
 /// Processes that one search examines. This limit also ends a search whose ancestors change all the time.
 #[cfg(target_os = "linux")]
 const ANCESTORS: usize = 256;
 
-/// Returns whether the process is an agent or terminal of this daemon, or a descendant of one. An exited process counts
-/// as one: its identity is unknown, and a child that connects and exits may leave its connection to its parent.
+/// Returns whether the process is an agent or terminal that this daemon, another daemon or a command of acpd has started, or a
+/// descendant of one. An exited process counts as one: its identity is unknown, and a child that connects and exits may leave
+/// its connection to its parent.
+///
+/// An agent may run a daemon of its own. What that agent starts is no agent for that daemon, so the marks that this process
+/// carries itself do not count.
 ///
 /// Orphans of agents become children of the daemon ([`Supervision`](crate::Supervision)). So neither an empty
 /// environment nor a double fork hides the origin of a process.
 #[cfg(target_os = "linux")]
 pub fn is_of_an_agent(pid: i32) -> bool {
     let own = i32::try_from(std::process::id()).unwrap_or(0);
-    if table::look(own).is_none() {
+    let Some(ourselves) = table::look(own) else {
         // Without /proc, no process can be examined.
         return false;
-    }
-    let instance = Run::current().instance;
+    };
+    let ourselves = ourselves.marked();
     let mut next = pid;
     for _ in 0..ANCESTORS {
         // 0 and 1 have no ancestors. A parent outside of our namespace is 0.
@@ -37,7 +41,7 @@ pub fn is_of_an_agent(pid: i32) -> bool {
             continue;
         };
         let entry = entry.marked();
-        if entry.carries(|mark| mark.run.instance == instance) {
+        if entry.carries(|mark| !ourselves.carries(|own| own == mark)) {
             return true;
         }
         next = entry.parent;

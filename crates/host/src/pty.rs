@@ -43,12 +43,9 @@ pub(crate) struct Master {
     is_ended: bool,
 }
 
-/// Opens a terminal of 120 by 30 characters. Returns our end, and the one for the command.
+/// Opens a terminal of 120 by 30 characters for a command that no user may follow. Returns our end, and the one for the command.
 pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
-    let master = openpt(flags())?;
-    grantpt(&master)?;
-    unlockpt(&master)?;
-    let slave = slave_of(&master)?;
+    let (end, slave) = open_plain()?;
     let size = Winsize {
         ws_row: TERMINAL_ROWS,
         ws_col: TERMINAL_COLUMNS,
@@ -57,15 +54,23 @@ pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
     };
     tcsetwinsize(&slave, size)?;
     let modes = tcgetattr(&slave)?;
-    let end_of_input = modes.special_codes[SpecialCodeIndex::VEOF];
-    fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
     let mut master = Master {
-        end: master,
-        end_of_input,
+        end,
+        end_of_input: modes.special_codes[SpecialCodeIndex::VEOF],
         is_ended: false,
     };
     // The queue holds some thousand characters. With fewer, programs would only wait earlier.
     master.end_input()?;
+    Ok((master, slave))
+}
+
+/// Opens a terminal without input. Returns our end, which does not block, and the one for the command.
+pub(crate) fn open_plain() -> io::Result<(OwnedFd, OwnedFd)> {
+    let master = openpt(flags())?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let slave = slave_of(&master)?;
+    fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
     Ok((master, slave))
 }
 

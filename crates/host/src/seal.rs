@@ -1,55 +1,93 @@
-//! Keeps the mark in a process's limits: a system call filter that refuses to change that limit.
+//! A system call filter for agents and terminals: it keeps the mark in a process's limits, and refuses calls by which a process
+//! acts on others without any file.
 //!
-//! In: nothing. Out: a filter to install between fork and exec. Never: denies any other call.
+//! In: nothing. Out: a filter to install between fork and exec. Never: denies a call that concerns only the caller.
 //!
 //! Any process may lower its own hard limit, and root may raise it. Either would remove the mark. The filter survives
 //! fork and exec, as the limit does, and cannot be removed. Without `CAP_SYS_ADMIN`, the system installs it only in
-//! processes that gave up new privileges (`no_new_privs`), which are those in a sandbox.
+//! processes that gave up new privileges (`no_new_privs`), which are those in a sandbox. docs/adr/0047-calls-of-agents.md has the
+//! reason for each call.
 
 use libc::{
-    BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, EPERM, RLIMIT_RTTIME,
+    BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, EPERM, RLIMIT_RTTIME,
     SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, sock_filter, sock_fprog,
 };
 
-/// Numbers of the two system calls that change a limit, for one architecture.
-struct Abi {
-    /// The architecture, `AUDIT_ARCH_*`.
-    arch: u32,
-    setrlimit: u32,
-    prlimit: u32,
+/// A call that may be refused, with its number for each of [`ARCHITECTURES`].
+struct Call {
+    numbers: [u32; 2],
+    /// When it is refused.
+    refused: Refused,
+}
+
+/// When a call is refused. Arguments are compared by their low half: the system takes them as 32-bit numbers.
+enum Refused {
+    Always,
+    /// If this argument is one of these.
+    If(u32, &'static [u32]),
+    /// Unless this argument, which names a process, is 0: the caller.
+    UnlessOwn(u32),
+    /// Unless the first argument is one of these kinds and the second is 0: the caller, or its group.
+    UnlessOwnOf(&'static [u32]),
+    /// If it sets a limit of another process, or the one with the mark.
+    SetsLimit,
 }
 
 #[cfg(target_arch = "x86_64")]
-const ABIS: [Abi; 2] = [
-    Abi {
-        arch: 0xc000_003e,
-        setrlimit: 160,
-        prlimit: 302,
-    },
-    // 32-bit programs.
-    Abi {
-        arch: 0x4000_0003,
-        setrlimit: 75,
-        prlimit: 340,
-    },
-];
-
+const ARCHITECTURES: [u32; 2] = [0xc000_003e, 0x4000_0003];
 #[cfg(target_arch = "aarch64")]
-const ABIS: [Abi; 2] = [
-    Abi {
-        arch: 0xc000_00b7,
-        setrlimit: 164,
-        prlimit: 261,
-    },
-    Abi {
-        arch: 0x4000_0028,
-        setrlimit: 75,
-        prlimit: 369,
-    },
+const ARCHITECTURES: [u32; 2] = [0xc000_00b7, 0x4000_0028];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCHITECTURES: [u32; 0] = [];
+
+#[cfg(target_arch = "x86_64")]
+const fn numbers(x86_64: u32, i386: u32, _: u32, _: u32) -> [u32; 2] {
+    [x86_64, i386]
+}
+#[cfg(not(target_arch = "x86_64"))]
+const fn numbers(_: u32, _: u32, aarch64: u32, arm: u32) -> [u32; 2] {
+    [aarch64, arm]
+}
+
+const TIOCSTI: u32 = 0x5412;
+const TIOCLINUX: u32 = 0x541c;
+const PRIO_PROCESS: u32 = 0;
+const PRIO_PGRP: u32 = 1;
+const IOPRIO_WHO_PROCESS: u32 = 1;
+const IOPRIO_WHO_PGRP: u32 = 2;
+
+/// The numbers are of x86-64, i386, aarch64 and arm.
+const CALLS: [Call; 15] = [
+    call(numbers(160, 75, 164, 75), Refused::If(0, &[RLIMIT_RTTIME])),
+    call(numbers(302, 340, 261, 369), Refused::SetsLimit),
+    call(numbers(16, 54, 29, 54), Refused::If(1, &[TIOCSTI, TIOCLINUX])),
+    // setpriority, ioprio_set
+    call(
+        numbers(141, 97, 140, 97),
+        Refused::UnlessOwnOf(&[PRIO_PROCESS, PRIO_PGRP]),
+    ),
+    call(
+        numbers(251, 289, 30, 314),
+        Refused::UnlessOwnOf(&[IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP]),
+    ),
+    // sched_setaffinity, sched_setparam, sched_setscheduler, sched_setattr
+    call(numbers(203, 241, 122, 241), Refused::UnlessOwn(0)),
+    call(numbers(142, 154, 118, 154), Refused::UnlessOwn(0)),
+    call(numbers(144, 156, 119, 156), Refused::UnlessOwn(0)),
+    call(numbers(314, 351, 274, 380), Refused::UnlessOwn(0)),
+    // migrate_pages, move_pages, process_madvise
+    call(numbers(256, 294, 238, 400), Refused::UnlessOwn(0)),
+    call(numbers(279, 317, 239, 344), Refused::UnlessOwn(0)),
+    call(numbers(440, 440, 440, 440), Refused::Always),
+    // keyctl, request_key, add_key
+    call(numbers(250, 288, 219, 311), Refused::Always),
+    call(numbers(249, 287, 218, 310), Refused::Always),
+    call(numbers(248, 286, 217, 309), Refused::Always),
 ];
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const ABIS: [Abi; 0] = [];
+const fn call(numbers: [u32; 2], refused: Refused) -> Call {
+    Call { numbers, refused }
+}
 
 /// Clears the bit that distinguishes x32 numbers from x86-64 ones. No other architecture has numbers this large.
 const WITHOUT_X32: u32 = !0x4000_0000;
@@ -71,8 +109,14 @@ pub(crate) struct Seal(Vec<sock_filter>);
 impl Seal {
     pub fn new() -> Self {
         let mut program = Vec::new();
-        for abi in &ABIS {
-            program.extend(refuse(abi));
+        for (at, architecture) in ARCHITECTURES.iter().enumerate() {
+            let calls: Vec<sock_filter> = CALLS.iter().flat_map(|call| refuse(call, at)).collect();
+            program.push(load(ARCH));
+            program.push(if_equal(*architecture, 1, 0));
+            // The calls of another architecture, and the decision behind them.
+            program.push(skip(calls.len() + 1));
+            program.extend(calls);
+            program.push(answer(SECCOMP_RET_ALLOW));
         }
         program.push(answer(SECCOMP_RET_ALLOW));
         Self(program)
@@ -99,28 +143,58 @@ impl Seal {
     }
 }
 
-/// Denies both calls of one architecture if they change the limit. Otherwise continues after these instructions.
-fn refuse(abi: &Abi) -> [sock_filter; 15] {
-    let error = SECCOMP_RET_ERRNO | u32::try_from(EPERM).unwrap_or(0);
+/// Denies a call if it is to be refused. Otherwise continues after these instructions.
+fn refuse(call: &Call, architecture: usize) -> Vec<sock_filter> {
+    let error = answer(SECCOMP_RET_ERRNO | u32::try_from(EPERM).unwrap_or(0));
     // `then` and `or` are the numbers of instructions to skip.
-    [
-        load(ARCH),
-        if_equal(abi.arch, 0, 13),
+    let decision = match call.refused {
+        Refused::Always => vec![error],
+        Refused::If(argument, values) => {
+            let mut decision = vec![load(low(argument))];
+            for value in values {
+                decision.extend([if_equal(*value, 0, 1), error]);
+            }
+            decision
+        }
+        Refused::UnlessOwn(argument) => vec![load(low(argument)), if_equal(0, 1, 0), error],
+        Refused::UnlessOwnOf(kinds) => {
+            let mut decision = vec![load(low(0))];
+            for (at, kind) in kinds.iter().enumerate() {
+                // To the check of the second argument, behind the other kinds and the refusal.
+                let left = u8::try_from(kinds.len() - at).unwrap_or(u8::MAX);
+                decision.push(if_equal(*kind, left, 0));
+            }
+            decision.extend([error, load(low(1)), if_equal(0, 1, 0), error]);
+            decision
+        }
+        Refused::SetsLimit => vec![
+            // A call that only queries the limit passes no new limit.
+            load(low(2)),
+            if_equal(0, 0, 2),
+            load(high(2)),
+            if_equal(0, 5, 0),
+            load(low(0)),
+            if_equal(0, 0, 2),
+            load(low(1)),
+            if_equal(RLIMIT_RTTIME, 0, 1),
+            error,
+        ],
+    };
+    let mut program = vec![
         load(NUMBER),
         statement(BPF_ALU | BPF_AND | BPF_K, WITHOUT_X32),
-        if_equal(abi.setrlimit, 7, 0),
-        if_equal(abi.prlimit, 0, 9),
-        load(low(1)),
-        if_equal(RLIMIT_RTTIME, 0, 7),
-        // A call that only queries the limit passes no new limit.
-        load(low(2)),
-        if_equal(0, 0, 4),
-        load(high(2)),
-        if_equal(0, 3, 2),
-        load(low(0)),
-        if_equal(RLIMIT_RTTIME, 0, 1),
-        answer(error),
-    ]
+        if_equal(
+            call.numbers[architecture],
+            0,
+            u8::try_from(decision.len()).unwrap_or(u8::MAX),
+        ),
+    ];
+    program.extend(decision);
+    program
+}
+
+fn skip(instructions: usize) -> sock_filter {
+    statement(BPF_JMP | BPF_JA, u32::try_from(instructions).unwrap_or(0))
 }
 
 fn load(place: u32) -> sock_filter {
@@ -148,8 +222,8 @@ fn branch(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 mod tests {
     use super::*;
 
-    /// Returns the result of the filter for a call, like the kernel's interpreter.
-    fn run(arch: u32, number: u32, arguments: [u64; 3]) -> u32 {
+    /// Returns whether the filter refuses a call, like the kernel's interpreter.
+    fn refuses(arch: u32, number: u32, arguments: [u64; 3]) -> bool {
         let word = |place: u32| match place {
             NUMBER => number,
             ARCH => arch,
@@ -171,40 +245,80 @@ mod tests {
             match u32::from(step.code) {
                 code if code == BPF_LD | BPF_W | BPF_ABS => value = word(step.k),
                 code if code == BPF_ALU | BPF_AND | BPF_K => value &= step.k,
+                code if code == BPF_JMP | BPF_JA => at += step.k as usize,
                 code if code == BPF_JMP | BPF_JEQ | BPF_K => {
                     at += usize::from(if value == step.k { step.jt } else { step.jf });
                 }
-                _ => return step.k,
+                _ => return step.k != SECCOMP_RET_ALLOW,
             }
         }
     }
 
     #[test]
-    fn only_a_change_of_the_mark_is_refused() {
+    fn the_mark_cannot_be_changed_and_other_limits_can() {
         let limit = u64::from(RLIMIT_RTTIME);
-        let others = (0..16).filter(|other| *other != limit);
-        for Abi {
-            arch,
-            setrlimit,
-            prlimit,
-        } in ABIS
-        {
-            let refused = |number, arguments| run(arch, number, arguments) != SECCOMP_RET_ALLOW;
+        for (at, arch) in ARCHITECTURES.into_iter().enumerate() {
+            let [setrlimit, prlimit] = [CALLS[0].numbers[at], CALLS[1].numbers[at]];
             for number in [setrlimit, setrlimit | 0x4000_0000] {
-                assert!(refused(number, [limit, 0x7fff, 0]), "{arch:x}");
+                assert!(refuses(arch, number, [limit, 0x7fff, 0]), "{arch:x}");
             }
             for new in [1, 1 << 32, u64::MAX] {
                 // The system ignores the upper half of a 32-bit number as well.
-                assert!(refused(prlimit, [0, limit, new]) && refused(prlimit, [7, limit | 1 << 40, new]));
+                assert!(
+                    refuses(arch, prlimit, [0, limit, new])
+                        && refuses(arch, prlimit, [0, limit | 1 << 40, new])
+                );
+                assert!(
+                    refuses(arch, prlimit, [7, 1, new]),
+                    "the limits of another process"
+                );
             }
-            assert!(!refused(prlimit, [0, limit, 0]), "it is only asked for");
-            for other in others.clone() {
-                assert!(!refused(setrlimit, [other, 1, 1]) && !refused(prlimit, [limit, other, 1]));
-            }
-            for number in (0..500).filter(|number| ![setrlimit, prlimit].contains(number)) {
-                assert!(!refused(number, [limit, limit, 1]), "{arch:x} {number}");
+            assert!(
+                !refuses(arch, prlimit, [0, limit, 0]) && !refuses(arch, prlimit, [7, 1, 0]),
+                "it only asks"
+            );
+            for other in (0..16).filter(|other| *other != limit) {
+                assert!(!refuses(arch, setrlimit, [other, 1, 1]) && !refuses(arch, prlimit, [0, other, 1]));
             }
         }
-        assert_eq!(run(1, 160, [limit, 1, 1]), SECCOMP_RET_ALLOW);
+        assert!(!refuses(1, 160, [limit, 1, 1]));
+    }
+
+    #[test]
+    fn calls_that_act_on_others_are_refused_and_those_on_the_caller_are_not() {
+        for (at, arch) in ARCHITECTURES.into_iter().enumerate() {
+            for call in &CALLS {
+                let number = call.numbers[at];
+                let is_refused = |arguments| refuses(arch, number, arguments);
+                match call.refused {
+                    Refused::Always => assert!(is_refused([0, 0, 0])),
+                    Refused::If(argument, values) => {
+                        let with = |value: u64| {
+                            let mut arguments = [1 << 40, 1 << 40, 0];
+                            arguments[argument as usize] |= value;
+                            arguments
+                        };
+                        assert!(values.iter().all(|value| is_refused(with(u64::from(*value)))));
+                        assert!(!is_refused(with(0x5413)), "{number}");
+                    }
+                    Refused::UnlessOwn(_) => assert!(is_refused([1, 0, 0]) && !is_refused([0, 1, 1])),
+                    Refused::UnlessOwnOf(kinds) => {
+                        for kind in 0..4 {
+                            let is_own = kinds.contains(&kind);
+                            assert_eq!(is_refused([u64::from(kind), 0, 5]), !is_own, "{number} {kind}");
+                            assert!(is_refused([u64::from(kind), 9, 5]), "{number} {kind}");
+                        }
+                    }
+                    Refused::SetsLimit => {}
+                }
+            }
+            let known: Vec<u32> = CALLS.iter().map(|call| call.numbers[at]).collect();
+            for number in (0..600).filter(|number| !known.contains(number)) {
+                assert!(
+                    !refuses(arch, number, [1, u64::from(TIOCSTI), 1]),
+                    "{arch:x} {number}"
+                );
+            }
+        }
     }
 }

@@ -527,6 +527,8 @@ pub const NEWCOMERS_OF_ONE: usize = 64;
 /// Milliseconds in which a connection can authenticate before others of its address take its place. All clients behind a proxy
 /// connect at once when the daemon has restarted.
 pub const NEWCOMER_GRACE_MILLIS: u64 = 1000;
+/// Connections at the local socket of processes that need a token there, such as agents. Further ones end at once.
+pub const OTHERS_CONNECTIONS: usize = 32;
 /// Seconds until a connection without a valid credential is closed, whether it is in use or not.
 pub const NEWCOMER_SECS: u64 = 30;
 /// Failed logins that one address may make in a burst.

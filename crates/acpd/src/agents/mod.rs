@@ -1,7 +1,5 @@
 //! `acpd agents`: lists, installs and checks agents. On the daemon's host, only `acpd agents running` requires a daemon.
 
-use std::os::unix::process::ExitStatusExt;
-
 use acpd_catalog::{Catalog, CatalogError, Installed, LaunchMethod, Progress as Step};
 use acpd_host::Reserved;
 use acpd_model::text::shorten;
@@ -11,7 +9,6 @@ use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::probe::{Login, probe, terminal_logins};
 use acpd_runtime::agent::registry::{Agents, ListedAgent, Runnable, search_path};
 use anyhow::{Context, bail};
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 mod far;
@@ -272,17 +269,20 @@ async fn login(
     if !args.yes && !confirm("Run it?").await? {
         return Ok(Exit::Failure);
     }
-    let status = login
-        .into_command()
-        .status()
-        .with_context(|| format!("{} cannot be started", found.config.command))?;
-    if status.success() {
-        return Ok(Exit::Success);
+    let ended = login
+        .run()
+        .await
+        .map_err(|failure| anyhow::anyhow!("{failure}"))?;
+    match (ended.code, ended.signal.as_deref()) {
+        (Some(0), _) => Ok(Exit::Success),
+        (None, Some("SIGINT")) => Ok(Exit::Interrupted),
+        (Some(code), _) => bail!("the sign-in of {} ended with exit status: {code}", args.name),
+        (None, signal) => bail!(
+            "the sign-in of {} was ended by {}",
+            args.name,
+            signal.unwrap_or("a signal")
+        ),
     }
-    if status.signal() == Some(Signal::INT.as_raw()) {
-        return Ok(Exit::Interrupted);
-    }
-    bail!("the sign-in of {} ended with {status}", args.name)
 }
 
 /// Returns the error for an agent that cannot be signed in to by acpd, with the ways that remain.

@@ -157,20 +157,6 @@ impl Sandbox {
         *self.0.ruleset.workspace().get(place)?
     }
 
-    /// Makes `command` start in the sandbox.
-    #[expect(
-        unsafe_code,
-        reason = "pre_exec has no safe form; the closure makes system calls and allocates nothing"
-    )]
-    pub fn confine(&self, command: &mut std::process::Command) {
-        let sandbox = self.clone();
-        // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are only system calls; their
-        // data was prepared before the fork.
-        unsafe {
-            command.pre_exec(move || sandbox.enter());
-        }
-    }
-
     /// Enters the sandbox permanently. Only makes system calls.
     pub(crate) fn enter(&self) -> io::Result<()> {
         self.0.ruleset.enter()

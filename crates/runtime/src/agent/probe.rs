@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acpd_host::{AgentProcess, Environment, Reserved, Sandbox};
+use acpd_host::{AgentProcess, Environment, Exit, Program, Reserved, Sandbox, run_for_user};
 use acpd_model::limits::STRAY_LINES;
 use acpd_model::{Failure, Limits, RawJson, json};
 use acpd_proto::agent::{AuthMethod, CLIENT_CAPABILITIES};
@@ -179,6 +179,8 @@ pub struct Login {
     pub dropped: Vec<String>,
     /// The environment of the agent's process.
     own_env: BTreeMap<String, String>,
+    /// Where the program begins.
+    cwd: PathBuf,
     sandbox: Option<Sandbox>,
 }
 
@@ -205,6 +207,7 @@ impl Login {
             env,
             dropped: dropped.into_keys().collect(),
             own_env: config.environment(),
+            cwd: cwd.to_owned(),
             sandbox: sandbox?,
         })
     }
@@ -214,15 +217,19 @@ impl Login {
         self.sandbox.is_some()
     }
 
-    /// Returns the command to run.
-    pub fn into_command(self) -> std::process::Command {
+    /// Runs it as every process of an agent, on a terminal of its own that the user sees in theirs.
+    pub async fn run(self) -> Result<Exit, Failure> {
         let mut words = self.command.into_iter();
-        let mut command = std::process::Command::new(words.next().unwrap_or_default());
-        command.args(words).env_clear().envs(self.own_env).envs(self.env);
-        if let Some(sandbox) = &self.sandbox {
-            sandbox.confine(&mut command);
-        }
-        command
+        let mut env = self.own_env;
+        env.extend(self.env);
+        let program = Program {
+            command: words.next().unwrap_or_default(),
+            args: words.collect(),
+            env,
+            cwd: self.cwd,
+            sandbox: self.sandbox,
+        };
+        run_for_user(&program).await
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS};
+use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS, OTHERS_CONNECTIONS};
 use axum::Router;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -200,11 +200,18 @@ async fn serve_connection(
 /// Accepts connections at the local socket until the daemon stops.
 pub async fn serve_socket(listener: UnixListener, server: ServerState) {
     let room = Room::new(&server);
+    // Agents need a token here. They must not use up the owner's connections.
+    let others = Arc::new(Semaphore::new(OTHERS_CONNECTIONS));
     let router = routes::router(server.clone());
-    while let Some(((stream, _), permit)) = room.next(&listener).await {
-        let peer_address = PeerAddress::Socket {
-            peer: unix_socket::peer(&stream),
-        };
+    while let Some(((stream, _), mut permit)) = room.next(&listener).await {
+        let peer = unix_socket::peer(&stream);
+        if peer != unix_socket::Peer::User {
+            let Ok(place) = Arc::clone(&others).try_acquire_owned() else {
+                continue;
+            };
+            permit = place;
+        }
+        let peer_address = PeerAddress::Socket { peer };
         let (router, stop) = (router.clone(), server.stop.clone());
         server.peers.spawn(async move {
             let _permit = permit;
