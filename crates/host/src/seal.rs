@@ -9,8 +9,8 @@
 //! reason for each call.
 
 use libc::{
-    BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, EPERM, RLIMIT_RTTIME,
-    SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, sock_filter, sock_fprog,
+    BPF_ABS, BPF_ALU, BPF_AND, BPF_JA, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOSYS, EPERM,
+    RLIMIT_RTTIME, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, sock_filter, sock_fprog,
 };
 
 /// A call that may be refused, with its number for each of [`ARCHITECTURES`].
@@ -22,6 +22,7 @@ struct Call {
 
 /// When a call is refused. Arguments are compared by their low half: the system takes them as 32-bit numbers.
 enum Refused {
+    /// Always, as on a system that does not have it: programs are prepared for that.
     Always,
     /// If this argument is one of these.
     If(u32, &'static [u32]),
@@ -41,14 +42,20 @@ const ARCHITECTURES: [u32; 2] = [0xc000_00b7, 0x4000_0028];
 const ARCHITECTURES: [u32; 0] = [];
 
 #[cfg(target_arch = "x86_64")]
-const fn numbers(x86_64: u32, i386: u32, _: u32, _: u32) -> [u32; 2] {
-    [x86_64, i386]
+const fn call(x86_64: u32, i386: u32, _: u32, _: u32, refused: Refused) -> Call {
+    let numbers = [x86_64, i386];
+    Call { numbers, refused }
 }
 #[cfg(not(target_arch = "x86_64"))]
-const fn numbers(_: u32, _: u32, aarch64: u32, arm: u32) -> [u32; 2] {
-    [aarch64, arm]
+const fn call(_: u32, _: u32, aarch64: u32, arm: u32, refused: Refused) -> Call {
+    let numbers = [aarch64, arm];
+    Call { numbers, refused }
 }
 
+/// The number of a call that an architecture does not have. No number is equal to it without the bit of x32.
+const NONE: u32 = u32::MAX;
+
+const F_SETLEASE: u32 = 1024;
 const TIOCSTI: u32 = 0x5412;
 const TIOCLINUX: u32 = 0x541c;
 const PRIO_PROCESS: u32 = 0;
@@ -56,38 +63,43 @@ const PRIO_PGRP: u32 = 1;
 const IOPRIO_WHO_PROCESS: u32 = 1;
 const IOPRIO_WHO_PGRP: u32 = 2;
 
-/// The numbers are of x86-64, i386, aarch64 and arm.
-const CALLS: [Call; 15] = [
-    call(numbers(160, 75, 164, 75), Refused::If(0, &[RLIMIT_RTTIME])),
-    call(numbers(302, 340, 261, 369), Refused::SetsLimit),
-    call(numbers(16, 54, 29, 54), Refused::If(1, &[TIOCSTI, TIOCLINUX])),
+const TYPES: Refused = Refused::If(1, &[TIOCSTI, TIOCLINUX]);
+const LEASES: Refused = Refused::If(1, &[F_SETLEASE]);
+
+/// The numbers are of x86-64, i386, aarch64 and arm. x32 has some numbers of its own, which are among those of x86-64.
+static CALLS: [Call; 19] = [
+    // setrlimit, prlimit64
+    call(160, 75, 164, 75, Refused::If(0, &[RLIMIT_RTTIME])),
+    call(302, 340, 261, 369, Refused::SetsLimit),
+    // ioctl, that of x32; fcntl, fcntl64
+    call(16, 54, 29, 54, TYPES),
+    call(514, NONE, NONE, NONE, TYPES),
+    call(72, 55, 25, 55, LEASES),
+    call(NONE, 221, NONE, 221, LEASES),
     // setpriority, ioprio_set
+    call(141, 97, 140, 97, Refused::UnlessOwnOf(&[PRIO_PROCESS, PRIO_PGRP])),
     call(
-        numbers(141, 97, 140, 97),
-        Refused::UnlessOwnOf(&[PRIO_PROCESS, PRIO_PGRP]),
-    ),
-    call(
-        numbers(251, 289, 30, 314),
+        251,
+        289,
+        30,
+        314,
         Refused::UnlessOwnOf(&[IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP]),
     ),
     // sched_setaffinity, sched_setparam, sched_setscheduler, sched_setattr
-    call(numbers(203, 241, 122, 241), Refused::UnlessOwn(0)),
-    call(numbers(142, 154, 118, 154), Refused::UnlessOwn(0)),
-    call(numbers(144, 156, 119, 156), Refused::UnlessOwn(0)),
-    call(numbers(314, 351, 274, 380), Refused::UnlessOwn(0)),
-    // migrate_pages, move_pages, process_madvise
-    call(numbers(256, 294, 238, 400), Refused::UnlessOwn(0)),
-    call(numbers(279, 317, 239, 344), Refused::UnlessOwn(0)),
-    call(numbers(440, 440, 440, 440), Refused::Always),
+    call(203, 241, 122, 241, Refused::UnlessOwn(0)),
+    call(142, 154, 118, 154, Refused::UnlessOwn(0)),
+    call(144, 156, 119, 156, Refused::UnlessOwn(0)),
+    call(314, 351, 274, 380, Refused::UnlessOwn(0)),
+    // migrate_pages, move_pages, that of x32; process_madvise
+    call(256, 294, 238, 400, Refused::UnlessOwn(0)),
+    call(279, 317, 239, 344, Refused::UnlessOwn(0)),
+    call(533, NONE, NONE, NONE, Refused::UnlessOwn(0)),
+    call(440, 440, 440, 440, Refused::Always),
     // keyctl, request_key, add_key
-    call(numbers(250, 288, 219, 311), Refused::Always),
-    call(numbers(249, 287, 218, 310), Refused::Always),
-    call(numbers(248, 286, 217, 309), Refused::Always),
+    call(250, 288, 219, 311, Refused::Always),
+    call(249, 287, 218, 310, Refused::Always),
+    call(248, 286, 217, 309, Refused::Always),
 ];
-
-const fn call(numbers: [u32; 2], refused: Refused) -> Call {
-    Call { numbers, refused }
-}
 
 /// Clears the bit that distinguishes x32 numbers from x86-64 ones. No other architecture has numbers this large.
 const WITHOUT_X32: u32 = !0x4000_0000;
@@ -145,10 +157,11 @@ impl Seal {
 
 /// Denies a call if it is to be refused. Otherwise continues after these instructions.
 fn refuse(call: &Call, architecture: usize) -> Vec<sock_filter> {
-    let error = answer(SECCOMP_RET_ERRNO | u32::try_from(EPERM).unwrap_or(0));
+    let fail = |errno: i32| answer(SECCOMP_RET_ERRNO | u32::try_from(errno).unwrap_or(0));
+    let error = fail(EPERM);
     // `then` and `or` are the numbers of instructions to skip.
     let decision = match call.refused {
-        Refused::Always => vec![error],
+        Refused::Always => vec![fail(ENOSYS)],
         Refused::If(argument, values) => {
             let mut decision = vec![load(low(argument))];
             for value in values {
@@ -287,7 +300,7 @@ mod tests {
     #[test]
     fn calls_that_act_on_others_are_refused_and_those_on_the_caller_are_not() {
         for (at, arch) in ARCHITECTURES.into_iter().enumerate() {
-            for call in &CALLS {
+            for call in CALLS.iter().filter(|call| call.numbers[at] != NONE) {
                 let number = call.numbers[at];
                 let is_refused = |arguments| refuses(arch, number, arguments);
                 match call.refused {
@@ -301,7 +314,13 @@ mod tests {
                         assert!(values.iter().all(|value| is_refused(with(u64::from(*value)))));
                         assert!(!is_refused(with(0x5413)), "{number}");
                     }
-                    Refused::UnlessOwn(_) => assert!(is_refused([1, 0, 0]) && !is_refused([0, 1, 1])),
+                    Refused::UnlessOwn(_) => {
+                        assert!(
+                            is_refused([1, 0, 0]) && is_refused([1 << 40 | 1, 0, 0]),
+                            "{number}"
+                        );
+                        assert!(!is_refused([0, 1, 1]), "{number}");
+                    }
                     Refused::UnlessOwnOf(kinds) => {
                         for kind in 0..4 {
                             let is_own = kinds.contains(&kind);
@@ -314,11 +333,49 @@ mod tests {
             }
             let known: Vec<u32> = CALLS.iter().map(|call| call.numbers[at]).collect();
             for number in (0..600).filter(|number| !known.contains(number)) {
-                assert!(
-                    !refuses(arch, number, [1, u64::from(TIOCSTI), 1]),
-                    "{arch:x} {number}"
-                );
+                for command in [TIOCSTI, F_SETLEASE] {
+                    let arguments = [1, u64::from(command), 1];
+                    assert!(!refuses(arch, number, arguments), "{arch:x} {number}");
+                }
             }
+        }
+    }
+
+    /// The calls of this architecture by their names, in the order of the table, behind setrlimit, which libc does not number
+    /// everywhere.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    const NAMES: [(&str, libc::c_long); 15] = [
+        ("prlimit64", libc::SYS_prlimit64),
+        ("ioctl", libc::SYS_ioctl),
+        ("fcntl", libc::SYS_fcntl),
+        ("setpriority", libc::SYS_setpriority),
+        ("ioprio_set", libc::SYS_ioprio_set),
+        ("sched_setaffinity", libc::SYS_sched_setaffinity),
+        ("sched_setparam", libc::SYS_sched_setparam),
+        ("sched_setscheduler", libc::SYS_sched_setscheduler),
+        ("sched_setattr", libc::SYS_sched_setattr),
+        ("migrate_pages", libc::SYS_migrate_pages),
+        ("move_pages", libc::SYS_move_pages),
+        ("process_madvise", libc::SYS_process_madvise),
+        ("keyctl", libc::SYS_keyctl),
+        ("request_key", libc::SYS_request_key),
+        ("add_key", libc::SYS_add_key),
+    ];
+
+    #[test]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn the_table_has_the_numbers_of_the_system_and_a_reason_for_each_call() {
+        let reasons = include_str!("../../../docs/adr/0047-calls-of-agents.md");
+        let numbers = CALLS.iter().map(|call| call.numbers[0]);
+        // x32 alone has numbers from 512 on.
+        let numbers: Vec<_> = numbers.filter(|number| *number < 512).collect();
+        let expected: Vec<_> = NAMES
+            .iter()
+            .map(|(_, number)| u32::try_from(*number).unwrap())
+            .collect();
+        assert_eq!(numbers[1..], expected);
+        for (name, _) in NAMES {
+            assert!(reasons.contains(&format!("`{name}`")), "{name}");
         }
     }
 }

@@ -221,6 +221,90 @@ async fn processes_outside_are_not_signalled_and_new_privileges_are_not_had() {
     assert!(status.trim_end().ends_with('1'), "{status}");
 }
 
+/// Acts on the process of the first argument, on its own terminal and on the user's keyring by calls without a file, then on itself.
+const CALLS: &str = r#"
+import ctypes, fcntl, os, resource, sys, termios
+libc = ctypes.CDLL(None, use_errno=True)
+outside = int(sys.argv[1])
+
+def system(call, *arguments):
+    if libc.syscall(call, *arguments) < 0:
+        raise OSError(ctypes.get_errno(), "")
+
+KEYCTL, IOPRIO_SET = (250, 251) if os.uname().machine == "x86_64" else (219, 30)
+lease = os.open("lease", os.O_RDWR | os.O_CREAT)
+limits = (0, 0)
+others = {
+    "prlimit": lambda: resource.prlimit(outside, resource.RLIMIT_FSIZE, limits),
+    "prlimit of the processor": lambda: resource.prlimit(outside, resource.RLIMIT_CPU, (1, 1)),
+    "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, outside, 19),
+    "setpriority of all of the user's": lambda: os.setpriority(os.PRIO_USER, 0, 19),
+    "setpriority of a group": lambda: os.setpriority(os.PRIO_PGRP, os.getpgid(outside), 19),
+    "ioprio_set": lambda: system(IOPRIO_SET, 1, outside, 3 << 13),
+    "ioprio_set of all of the user's": lambda: system(IOPRIO_SET, 3, os.getuid(), 3 << 13),
+    "sched_setaffinity": lambda: os.sched_setaffinity(outside, {0}),
+    "sched_setscheduler": lambda: os.sched_setscheduler(outside, os.SCHED_BATCH, os.sched_param(0)),
+    "sched_setparam": lambda: os.sched_setparam(outside, os.sched_param(0)),
+    "keyctl": lambda: system(KEYCTL, 0, -4, 0),
+    "TIOCSTI": lambda: fcntl.ioctl(0, termios.TIOCSTI, b"x"),
+    "TIOCLINUX": lambda: fcntl.ioctl(0, 0x541c, b"\x02"),
+    "F_SETLEASE": lambda: fcntl.fcntl(lease, 1024, fcntl.F_WRLCK),
+}
+own = {
+    "prlimit": lambda: resource.prlimit(0, resource.RLIMIT_CORE, (0, 0)),
+    "setrlimit": lambda: resource.setrlimit(resource.RLIMIT_CPU, (900, 900)),
+    "a look at a limit": lambda: resource.prlimit(os.getpid(), resource.RLIMIT_NOFILE),
+    "nice": lambda: os.nice(1),
+    "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, 0, 2),
+    "ioprio_set": lambda: system(IOPRIO_SET, 1, 0, 3 << 13),
+    "sched_setaffinity": lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)),
+    "sched_setscheduler": lambda: os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0)),
+    "a lock": lambda: fcntl.lockf(lease, fcntl.LOCK_EX),
+    "the size of the terminal": lambda: os.get_terminal_size(0),
+}
+for calls in own, others:
+    for name, call in calls.items():
+        try:
+            call()
+            done = "done"
+        except OSError as error:
+            done = "refused"
+        print("own" if calls is own else "other", name, done, flush=True)
+"#;
+
+#[tokio::test]
+async fn calls_without_a_file_act_on_the_caller_alone() {
+    let scene = Scene::new();
+    std::fs::write(scene.path("work/calls.py"), CALLS).unwrap();
+    let mut grants = scene.grants();
+    grants.read.push("/".into());
+    let mut outside = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let script = format!("exec python3 -S calls.py {}", outside.id());
+    let (code, output) = scene.run(grants.clone(), &script).await;
+    let mut by_tools = Vec::new();
+    for tool in [
+        "renice -n 19 -p",
+        "prlimit --nofile=0 --pid",
+        "taskset -p 1",
+        "chrt -b -p 0",
+    ] {
+        by_tools.push((
+            tool,
+            scene.can(&grants, &format!("{tool} {}", outside.id())).await,
+        ));
+    }
+    outside.kill().unwrap();
+    outside.wait().unwrap();
+    assert_eq!(code, Some(0), "{output}");
+    let wrong: Vec<_> = output
+        .lines()
+        .filter(|line| line.ends_with("done") != line.starts_with("own "))
+        .collect();
+    assert_eq!(wrong, [""; 0]);
+    assert_eq!(output.lines().count(), 24, "{output}");
+    assert!(by_tools.iter().all(|(_, done)| !done), "{by_tools:?}");
+}
+
 #[test]
 fn a_workspace_that_holds_what_is_withheld_is_refused() {
     let scene = Scene::new();
