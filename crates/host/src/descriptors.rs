@@ -6,11 +6,14 @@
 //! In: nothing. Out: whether something new may open descriptors. Owns: this process's limit. Never: changes that of a child, which
 //! gets the one that the daemon was started with.
 
+use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
 
 use acpd_model::limits::{DESCRIPTORS_MAX, DESCRIPTORS_RESERVED};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// The limits with which this process was started, if it has raised one.
 static INHERITED: OnceLock<(Option<u64>, Option<u64>)> = OnceLock::new();
@@ -58,12 +61,19 @@ pub fn check_descriptors() -> Result<(), NoDescriptors> {
     let reserved = DESCRIPTORS_RESERVED.min(limit / 4);
     let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let next = rustix::fs::open("/", how, Mode::empty());
-    let number =
-        |next: &std::os::fd::OwnedFd| u64::try_from(std::os::fd::AsRawFd::as_raw_fd(next)).unwrap_or(0);
+    let number = |next: &OwnedFd| u64::try_from(std::os::fd::AsRawFd::as_raw_fd(next)).unwrap_or(0);
     match next.as_ref().map(number) {
         Ok(number) if number < limit - reserved => Ok(()),
         Ok(_) | Err(&rustix::io::Errno::MFILE) => Err(NoDescriptors { limit, reserved }),
         // Another reason concerns this probe alone.
         Err(_) => Ok(()),
     }
+}
+
+/// Has the runtime watch a descriptor for readiness.
+#[expect(unsafe_code, reason = "the runtime cannot know that a descriptor stays open")]
+pub(crate) fn watch(descriptor: OwnedFd, interest: Interest) -> std::io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an owned descriptor never changes and is open until it is dropped. The result drops it after it was removed from
+    // the runtime.
+    Ok(unsafe { AsyncFd::register_with_interest(descriptor, interest)? })
 }

@@ -190,16 +190,11 @@ fn pid_of(child: &Child) -> Option<Pid> {
 }
 
 #[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "the runtime cannot know that a descriptor stays open")]
 fn handle_of(pid: Pid) -> std::io::Result<Option<AsyncFd<OwnedFd>>> {
     use rustix::process::{PidfdFlags, pidfd_open};
     use tokio::io::Interest;
     match pidfd_open(pid, PidfdFlags::empty()) {
-        // SAFETY: an owned descriptor never changes and is open until it is dropped. The result drops it after it was
-        // removed from the runtime.
-        Ok(handle) => Ok(Some(unsafe {
-            AsyncFd::register_with_interest(handle, Interest::READABLE)?
-        })),
+        Ok(handle) => descriptors::watch(handle, Interest::READABLE).map(Some),
         Err(rustix::io::Errno::NOSYS) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -264,19 +259,26 @@ fn separate(command: &mut Command, mark: Mark) {
 
 #[cfg(target_os = "linux")]
 fn on_linux(limit: u64) -> std::io::Result<()> {
-    use rustix::process::{Resource, Rlimit, set_parent_process_death_signal, setrlimit};
+    use rustix::process::set_parent_process_death_signal;
     // The signal is bound to the thread that forks: a worker of the runtime, which lives as long as the process. The
     // keeper and the next start of the daemon find the processes that this misses.
     set_parent_process_death_signal(Some(Signal::KILL))?;
+    // Refused if this daemon itself runs under another daemon whose limit is lower. The environment is enough then,
+    // since that daemon will end us and our processes.
+    let _ = carry(limit);
+    close_others();
+    Ok(())
+}
+
+/// Gives this process a mark as its limit, which it can only lower.
+#[cfg(target_os = "linux")]
+pub(crate) fn carry(limit: u64) -> std::io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
     let mark = Rlimit {
         current: Some(limit),
         maximum: Some(limit),
     };
-    // Refused if this daemon itself runs under another daemon whose limit is lower. The environment is enough then,
-    // since that daemon will end us and our processes.
-    let _ = setrlimit(Resource::Rttime, mark);
-    close_others();
-    Ok(())
+    Ok(setrlimit(Resource::Rttime, mark)?)
 }
 
 /// The last steps before exec. Some of the earlier steps are not permitted after them.

@@ -4,17 +4,19 @@
 //! Never: gives the program the user's terminal. A program that has it as its controlling terminal can type into the shell that
 //! reads it next.
 
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, IsTerminal};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use acpd_model::Failure;
 use rustix::fs::{Mode, OFlags};
-use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::command::Program;
+use crate::descriptors::watch;
 use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader};
 use crate::pty;
@@ -22,36 +24,49 @@ use crate::pty;
 /// Size of one read.
 const READ_BYTES: usize = 4096;
 
+/// How long a program that is to end may take before it is killed.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How long the output of a program that has ended is waited for. A process that cannot be killed may hold the terminal open.
+const REST: Duration = Duration::from_millis(500);
+
 /// Runs a program until it ends. On a terminal, it is shown there, and gets every key, also Ctrl-C. Otherwise it has the streams
 /// of this process, and no terminal.
 pub async fn run_for_user(program: &Program) -> Result<Exit, Failure> {
     let failed = |error: io::Error| Failure::invalid_params(cannot_start(program, &error));
-    let streams = [
-        io::stdin().as_fd().try_clone_to_owned(),
-        io::stdout().as_fd().try_clone_to_owned(),
-    ];
-    let is_shown = streams.iter().flatten().all(isatty);
+    let sandbox = program.sandbox.as_ref();
+    let mut command = leader::command(program);
+    let is_shown = io::stdin().is_terminal() && io::stdout().is_terminal();
     let Some(screen) = is_shown.then(Screen::open).and_then(Result::ok) else {
-        let mut command = leader::command(program);
-        let leader = Leader::start(&mut command, program.sandbox.as_ref(), |_| Ok(())).map_err(failed)?;
+        let mut leader = Leader::start(&mut command, sandbox, |_| Ok(())).map_err(failed)?;
+        leader.exited().await;
         return Ok(end(leader).await);
     };
     let (master, slave) = pty::open_plain().map_err(failed)?;
-    let mut command = leader::command(program);
-    let mut leader = Leader::start(&mut command, program.sandbox.as_ref(), |command| {
-        pty::attach(command, slave)
-    })
-    .map_err(failed)?;
+    let master = watch(master, Interest::READABLE | Interest::WRITABLE).map_err(failed)?;
+    screen.resize(&master);
+    let mut leader =
+        Leader::start(&mut command, sandbox, |command| pty::attach(command, slave)).map_err(failed)?;
+    // It holds the program's end of the terminal, which would never be closed.
     drop(command);
-    let shown = screen.show(master, &mut leader).await;
+    let mut output = Flow::default();
+    let shown = screen.show(&master, &mut output, &mut leader).await;
     let exit = end(leader).await;
+    let rest = async { while let Ok(true) = output.pass(&master, &screen.terminal).await {} };
+    let _ = tokio::time::timeout(REST, rest).await;
     shown.map_err(failed)?;
     Ok(exit)
 }
 
+/// Ends a program, if it still runs, and all that it has started.
 async fn end(mut leader: Leader) -> Exit {
-    leader.exited().await;
-    leader.end(false).await.status.map(Exit::from).unwrap_or_default()
+    let is_running = leader.status().is_none();
+    if is_running {
+        leader.terminate();
+        leader.exits_within(GRACE).await;
+    }
+    let ended = leader.end(is_running).await;
+    ended.status.map(Exit::from).unwrap_or_default()
 }
 
 /// The user's terminal, which passes on every key. Dropping it restores its modes.
@@ -62,62 +77,62 @@ struct Screen {
 
 impl Screen {
     fn open() -> io::Result<Self> {
-        // An open file of its own: others share the flags of the inherited ones.
+        // An open file of its own: other processes share the flags of the inherited ones.
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let terminal = rustix::fs::open("/dev/tty", flags, Mode::empty())?;
         let before = tcgetattr(&terminal)?;
         let mut modes = before.clone();
         modes.make_raw();
-        let terminal = AsyncFd::with_interest(terminal, Interest::READABLE | Interest::WRITABLE)?;
+        let terminal = watch(terminal, Interest::READABLE | Interest::WRITABLE)?;
         tcsetattr(&terminal, OptionalActions::Now, &modes)?;
         Ok(Self { terminal, before })
     }
 
-    /// Passes bytes on in both directions until the program has ended and all of its output is shown.
-    async fn show(&self, master: OwnedFd, leader: &mut Leader) -> io::Result<()> {
-        let master = AsyncFd::with_interest(master, Interest::READABLE | Interest::WRITABLE)?;
+    /// Gives the program's terminal the size of the user's.
+    fn resize(&self, master: &AsyncFd<OwnedFd>) {
+        if let Ok(size) = tcgetwinsize(&self.terminal) {
+            // A program on a terminal without a size assumes one.
+            let _ = tcsetwinsize(master, size);
+        }
+    }
+
+    /// Passes bytes on in both directions until the program ends, the user's terminal is gone, or a signal ends this process.
+    async fn show(
+        &self,
+        master: &AsyncFd<OwnedFd>,
+        output: &mut Flow,
+        leader: &mut Leader,
+    ) -> io::Result<()> {
         let mut resized = signal(SignalKind::window_change())?;
-        let resize = || tcsetwinsize(&master, tcgetwinsize(&self.terminal)?);
-        // A terminal without a size has a program that assumes one.
-        let _ = resize();
-        let (mut output, mut keys) = (Flow::default(), Flow::default());
-        let mut ended = false;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        let mut keys = Flow::default();
+        let mut is_open = true;
         loop {
+            // What ends comes first, and output, which may never cease, last.
             tokio::select! {
                 biased;
-                passed = output.pass(&master, &self.terminal) => match passed {
-                    // The program and all that it has started have closed the terminal.
-                    Ok(false) | Err(_) if ended => return Ok(()),
-                    Ok(true) => {}
-                    Ok(false) => {
-                        leader.exited().await;
-                        return Ok(());
-                    }
-                    Err(error) => return Err(error),
-                },
-                passed = keys.pass(&self.terminal, &master), if !ended => {
+                () = leader.exited() => return Ok(()),
+                _ = terminate.recv() => return Ok(()),
+                _ = hangup.recv() => return Ok(()),
+                _ = resized.recv() => self.resize(master),
+                passed = keys.pass(&self.terminal, master) => {
                     if !passed? {
-                        // The user's terminal is gone.
                         return Ok(());
                     }
                 }
-                () = leader.exited(), if !ended => ended = true,
-                _ = resized.recv() => {
-                    let _ = resize();
-                }
-                () = tokio::time::sleep(REST), if ended => return Ok(()),
+                // Once no process has the program's end open, there is only its exit to wait for.
+                passed = output.pass(master, &self.terminal), if is_open => is_open = passed?,
             }
         }
     }
 }
 
-/// How long what an ended program has started may go on writing.
-const REST: std::time::Duration = std::time::Duration::from_millis(200);
-
 impl Drop for Screen {
     fn drop(&mut self) {
+        // Discards what arrived and was not read: an answer of the terminal to the program's last output would be read as typed.
         // There is nothing else to do for a terminal that is gone.
-        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+        let _ = tcsetattr(&self.terminal, OptionalActions::Flush, &self.before);
     }
 }
 
@@ -128,21 +143,21 @@ struct Flow(Vec<u8>);
 impl Flow {
     /// Reads bytes, or writes some of those that were read. Returns `false` at the end. Safe to cancel.
     async fn pass(&mut self, from: &AsyncFd<OwnedFd>, to: &AsyncFd<OwnedFd>) -> io::Result<bool> {
-        if self.0.is_empty() {
-            let mut buffer = [0; READ_BYTES];
-            let read = from
-                .async_io(Interest::READABLE, |from| {
-                    match rustix::io::read(from, &mut buffer) {
-                        // The other end of a pseudo-terminal is closed.
-                        Err(rustix::io::Errno::IO) => Ok(0),
-                        read => Ok(read?),
-                    }
-                })
-                .await?;
-            self.0.extend(&buffer[..read]);
-            return Ok(read > 0);
+        let bytes = &mut self.0;
+        if bytes.is_empty() {
+            let read = |from: &OwnedFd| -> io::Result<bool> {
+                let mut buffer = [0_u8; READ_BYTES];
+                let read = match rustix::io::read(from, &mut buffer) {
+                    // The other end of a pseudo-terminal is closed.
+                    Err(rustix::io::Errno::IO) => 0,
+                    read => read?,
+                };
+                bytes.extend_from_slice(&buffer[..read]);
+                Ok(read > 0)
+            };
+            return from.async_io(Interest::READABLE, read).await;
         }
-        let write = |to: &OwnedFd| Ok(rustix::io::write(to, &self.0)?);
+        let write = |to: &OwnedFd| -> io::Result<usize> { Ok(rustix::io::write(to, bytes)?) };
         let written = to.async_io(Interest::WRITABLE, write).await?;
         self.0.drain(..written);
         Ok(true)

@@ -14,7 +14,6 @@ mod landlock;
 mod writable;
 
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
