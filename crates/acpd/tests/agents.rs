@@ -5,11 +5,13 @@ mod support;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use acpd_loopback::{serve, sha256};
 use serde_json::{Value, json};
 use support::{
-    Client, Daemon, Outcome, Place, Screen, acpd, fake_agent, needs_sandboxes, outcome, without_terminal,
+    Client, Daemon, Outcome, Place, Screen, acpd, copy_surroundings, fake_agent, needs_sandboxes, outcome,
+    without_terminal,
 };
 
 /// Returns a script that runs the fake agent and ignores its arguments.
@@ -580,65 +582,123 @@ const SIGNS_IN: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,
 
 #[test]
 fn an_agent_that_a_command_starts_is_not_the_owner() {
-    let place = Place::without_sandbox("");
-    let script = place.work().join("peer.py");
+    let place = Place::new("");
+    let [script, answers, agent] =
+        ["peer.py", "answers", "agent.sh"].map(|name| place.work().join(name).display().to_string());
     std::fs::write(&script, include_str!("support/peer.py")).unwrap();
-    let peer = format!(
-        "python3 '{}' http '{}'",
-        script.display(),
-        place.data().join("acpd.sock").display()
-    );
-    let agent = place.work().join("agent.sh");
+    let socket = place.data().join("acpd.sock").display().to_string();
     let text = format!(
-        "#!/bin/sh\nif [ \"$1\" = login ]; then {peer}; exit 0; fi\n{peer} >&2\nread line\necho '{SIGNS_IN}'\nread line\n"
+        "#!/bin/sh\nfor way in http hidden; do python3 '{script}' $way '{socket}' >> '{answers}' 2>&1; done\n\
+         if [ \"$1\" = login ]; then exit 0; fi\nread line\necho '{SIGNS_IN}'\nread line\n"
     );
     std::fs::write(&agent, text).unwrap();
-    place.configure(&format!(
-        "[agents.spy]\ncommand = \"/bin/sh\"\nargs = [{:?}]\n",
-        agent.display().to_string()
-    ));
+    let config = |sandbox: &str| format!("command = \"/bin/sh\"\nargs = [{agent:?}]\n{sandbox}");
+    place.configure(&format!("[agents.spy]\n{}", config("")));
     let daemon = Daemon::at(place);
-    let doctor = acpd(&daemon.place, &["agents", "doctor", "spy", "--json"]);
-    let login = acpd(&daemon.place, &["agents", "login", "spy", "--yes"]);
-    for output in [doctor.stdout + &doctor.stderr, login.stdout + &login.stderr] {
-        assert!(output.contains("not the owner at this socket"), "{output}");
-        assert!(!output.contains("\"owner\""), "{output}");
+    for sandbox in ["", "sandbox = \"off\"\n"] {
+        daemon
+            .place
+            .configure(&format!("[agents.spy]\n{}", config(sandbox)));
+        for command in [
+            &["agents", "doctor", "spy"][..],
+            &["doctor", "--agents"],
+            &["agents", "login", "spy", "--yes"],
+        ] {
+            std::fs::write(&answers, "").unwrap();
+            let run = acpd(&daemon.place, command);
+            let answers = std::fs::read_to_string(&answers).unwrap();
+            let shown = format!("{sandbox} {command:?}: {answers}\n{}{}", run.stdout, run.stderr);
+            assert!(answers.contains("not the owner at this socket"), "{shown}");
+            assert!(!answers.contains("\"owner\""), "{shown}");
+        }
     }
+}
+
+/// Returns the configuration of an agent that is a Python program in a file. With `login` as its argument, it is `signs_in`.
+fn python_agent(place: &Place, signs_in: &str) -> String {
+    let file = place.data().with_file_name("agent.py");
+    let text = format!(
+        "import ctypes, fcntl, os, sys, termios, time\n\
+         if sys.argv[1:] == ['login']:\n{signs_in}\n\
+         input()\nprint('{SIGNS_IN}', flush=True)\ninput()\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let file = file.display().to_string();
+    format!("[agents.py]\ncommand = \"python3\"\nargs = [{file:?}]\n")
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_sign_in_has_a_terminal_of_its_own() {
+fn a_sign_in_has_a_terminal_of_its_own_and_types_nothing_into_the_users() {
+    needs_sandboxes();
     let place = Place::new("");
-    let agent = place.data().with_file_name("agent.py");
-    let text = format!(
-        "import fcntl, os, sys, termios\n\
-         if sys.argv[1:] == ['login']:\n\
-         \x20   print('size', *os.get_terminal_size())\n\
-         \x20   try:\n\
-         \x20       fcntl.ioctl(0, termios.TIOCSTI, b'x')\n\
-         \x20       print('it types')\n\
-         \x20   except OSError as error:\n\
-         \x20       print('refused', error.errno)\n\
-         \x20   print('terminal', os.ttyname(0), os.ctermid(), flush=True)\n\
-         \x20   print('got', input('name? '), flush=True)\n\
-         \x20   sys.exit(3)\n\
-         input()\nprint('{SIGNS_IN}', flush=True)\ninput()\n"
-    );
-    std::fs::write(&agent, text).unwrap();
-    place.configure(&format!(
-        "[agents.py]\ncommand = \"python3\"\nargs = [{:?}]\n",
-        agent.display().to_string()
+    place.configure(&python_agent(
+        &place,
+        "    def types(way, number, terminal):
+        try:
+            fcntl.ioctl(os.open(terminal, os.O_RDWR), number, b'x')
+            print(way, 'types')
+        except OSError:
+            print(way, 'is refused')
+    types('one', termios.TIOCSTI, '/dev/tty')
+    types('two', termios.TIOCSTI, os.ttyname(0))
+    # TIOCLINUX, and a number whose upper half the system ignores.
+    types('three', 0x541c, '/dev/tty')
+    wide = ctypes.c_ulong(1 << 32 | termios.TIOCSTI)
+    print('four', 'types' if ctypes.CDLL(None).ioctl(0, wide, b'x') == 0 else 'is refused')
+    print('size', *os.get_terminal_size())
+    print('program', os.ttyname(0), flush=True)
+    print('got', input('name? '), flush=True)
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(1000)
+    sys.exit(3)",
     ));
-    let screen = Screen::start(&place.command(&["agents", "login", "py", "--yes"]), 90, 20);
+    let login = place.command(&["agents", "login", "py", "--yes"]);
+    let mut shell = Command::new("sh");
+    shell
+        .args([
+            "-c",
+            "echo user $(tty); \"$@\"; stty -icanon min 0 time 1; echo \"left [$(head -c 9)]\"; stty sane",
+            "sh",
+        ])
+        .arg(login.get_program())
+        .args(login.get_args());
+    copy_surroundings(&login, &mut shell);
+    let screen = Screen::start(&shell, 90, 24);
     screen.wait_for("name? ");
     let shown = screen.text();
-    assert!(shown.contains("size 90 20"), "{shown}");
-    // Without a sandbox, there is no filter; but then it is acpd's own terminal all the same.
-    assert!(shown.contains("refused 1"), "{shown}");
+    assert_eq!(shown.matches("is refused").count(), 4, "{shown}");
+    assert!(
+        !shown.contains("types") && shown.contains("size 90 24"),
+        "{shown}"
+    );
+    let terminal = |whose: &str| {
+        shown
+            .lines()
+            .find_map(|line| line.strip_prefix(whose))
+            .map(str::to_owned)
+    };
+    assert!(
+        terminal("user ").is_some() && terminal("program ").is_some(),
+        "{shown}"
+    );
+    assert_ne!(terminal("user "), terminal("program "));
     screen.press("Ada\r");
     screen.wait_for("got Ada");
     screen.wait_for("ended with exit status: 3");
+    screen.wait_for("left []");
+    assert!(screen.finish().0.success());
+}
+
+#[test]
+fn a_sign_in_that_writes_without_end_can_be_interrupted() {
+    let place = Place::new("");
+    place.configure(&python_agent(&place, "    os.execvp('yes', ['yes', 'more'])"));
+    let screen = Screen::start(&place.command(&["agents", "login", "py", "--yes"]), 80, 20);
+    screen.wait_for("more\nmore\n");
+    screen.press("\u{3}");
+    assert_eq!(screen.finish().0.code(), Some(130));
 }
 
 #[test]

@@ -250,3 +250,41 @@ fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
         turn.said()
     );
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_agent_is_no_owner_whatever_has_started_it() {
+    let daemon = Daemon::at(Place::without_sandbox(""));
+    let script = daemon.place.work().join("peer.py");
+    std::fs::write(&script, include_str!("support/peer.py")).expect("it can be written");
+    let socket = daemon.place.data().join("acpd.sock");
+    let ask = |before: &str, way: &str| {
+        let line = format!(
+            "{before} python3 '{}' {way} '{}'",
+            script.display(),
+            socket.display()
+        );
+        support::outcome(std::process::Command::new("sh").args(["-c", &line])).stdout
+    };
+    assert!(ask("", "http").contains("\"owner\""));
+    let mark = "ACPD_PROCESS=0000abc-0007-42";
+    let own_parent = format!("env {mark} sh -c 'env -i PATH=\"$PATH\" \"$@\"; true' sh");
+    let mut ways = vec![
+        (format!("env {mark}"), "http"),
+        (own_parent, "http"),
+        (String::new(), "limited"),
+    ];
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    // Where the daemon has no privileges to gain either, this tells nothing about others.
+    if status.contains("NoNewPrivs:\t0") {
+        ways.push((String::new(), "confined"));
+    }
+    for (before, way) in ways {
+        let answer = ask(&before, way);
+        assert!(
+            answer.contains("not the owner at this socket"),
+            "{before} {way}: {answer}"
+        );
+        assert!(!answer.contains("\"owner\""), "{before} {way}: {answer}");
+    }
+}

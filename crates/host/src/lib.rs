@@ -53,7 +53,7 @@ pub use script::{interpreter_of, interpreter_words};
 pub use service_manager::ServiceManager;
 pub use small::{read_beginning, read_small};
 pub use stack_read::read_through_stack;
-pub use supervision::{Supervision, keep};
+pub use supervision::{Supervision, count_as_agent, keep};
 pub use tail::Tail;
 #[cfg(target_os = "linux")]
 pub use tcp_peer::user_of_tcp_peer;

@@ -3,7 +3,10 @@
 //! In: a pid. Out: yes or no. Never: changes anything.
 
 #[cfg(target_os = "linux")]
-use crate::table;
+use std::sync::OnceLock;
+
+#[cfg(target_os = "linux")]
+use crate::table::{self, Entry};
 
 /// Processes that one search examines. This limit also ends a search whose ancestors change all the time.
 #[cfg(target_os = "linux")]
@@ -13,24 +16,28 @@ const ANCESTORS: usize = 256;
 /// descendant of one. An exited process counts as one: its identity is unknown, and a child that connects and exits may leave
 /// its connection to its parent.
 ///
-/// An agent may run a daemon of its own. What that agent starts is no agent for that daemon, so the marks that this process
-/// carries itself do not count.
+/// A process that gave up new privileges counts as one too, since each sandboxed agent has: it is in a sandbox of ours, whose mark
+/// it hides, or in one of another program, which the owner's role would open.
+///
+/// An agent may run a daemon of its own. What that agent starts is no agent for that daemon, so what is true of this process itself
+/// does not count.
 ///
 /// Orphans of agents become children of the daemon ([`Supervision`](crate::Supervision)). So neither an empty
 /// environment nor a double fork hides the origin of a process.
 #[cfg(target_os = "linux")]
 pub fn is_of_an_agent(pid: i32) -> bool {
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
-    let Some(ourselves) = table::look(own) else {
+    let Some((own, is_confined)) = ourselves() else {
         // Without /proc, no process can be examined.
         return false;
     };
-    let ourselves = ourselves.marked();
+    if !is_confined && table::gave_up_privileges(pid) {
+        return true;
+    }
     let mut next = pid;
     for _ in 0..ANCESTORS {
         // 0 and 1 have no ancestors. A parent outside of our namespace is 0.
-        if next == own || next <= 1 {
-            return next == own && pid != own && own != 1;
+        if next == own.pid || next <= 1 {
+            return next == own.pid && pid != own.pid && own.pid != 1;
         }
         let Some(entry) = table::look(next).filter(|entry| !entry.ended) else {
             if next == pid {
@@ -41,12 +48,24 @@ pub fn is_of_an_agent(pid: i32) -> bool {
             continue;
         };
         let entry = entry.marked();
-        if entry.carries(|mark| !ourselves.carries(|own| own == mark)) {
+        if entry.carries(|mark| !own.carries(|ours| ours == mark)) {
             return true;
         }
         next = entry.parent;
     }
     true
+}
+
+/// Returns this process with its marks, and whether it gave up new privileges itself.
+#[cfg(target_os = "linux")]
+fn ourselves() -> Option<&'static (Entry, bool)> {
+    static OURSELVES: OnceLock<(Entry, bool)> = OnceLock::new();
+    if OURSELVES.get().is_none() {
+        let own = i32::try_from(std::process::id()).unwrap_or(0);
+        let entry = table::look(own)?.marked();
+        OURSELVES.get_or_init(|| (entry, table::gave_up_privileges(own)));
+    }
+    OURSELVES.get()
 }
 
 /// Other systems do not allow examining processes.

@@ -17,6 +17,8 @@ use acpd_model::limits::{LEFTOVER_MILLIS, ORPHAN_MILLIS, REAP_MILLIS};
 
 use crate::children;
 use crate::mark::Run;
+#[cfg(target_os = "linux")]
+use crate::mark::{Mark, NUMBERS};
 use crate::sweep::{self, ProcessScope};
 
 /// Supervises this process's agents and terminals.
@@ -98,6 +100,23 @@ impl Supervision {
             }
         }
         left
+    }
+}
+
+/// Prepares a command that starts agents itself. From now on it counts as an agent at the local sockets of daemons, with all that it
+/// starts, and orphans of its agents become its children, which it ends with them. Cannot be undone.
+pub fn count_as_agent() {
+    sweep::spare_children();
+    #[cfg(target_os = "linux")]
+    {
+        let mark = Mark {
+            run: Run::current(),
+            // A limit can only be lowered: the marks of its agents have lower numbers.
+            number: NUMBERS - 1,
+        };
+        // Refused in a process of an agent, which counts as one already.
+        let _ = crate::leader::carry(mark.limit());
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     }
 }
 

@@ -118,6 +118,16 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Entry> {
     })
 }
 
+/// Returns whether a process can gain no privileges (`no_new_privs`), as in every sandbox. No process can undo that.
+pub(crate) fn gave_up_privileges(pid: i32) -> bool {
+    // The name in it is escaped, and can imitate no other line. It is no text if the name is none.
+    let status = fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
+    status
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| line.strip_prefix(b"NoNewPrivs:"))
+        .any(|value| value.trim_ascii() == b"1")
+}
+
 fn mark_in_limits(pid: i32) -> Option<Mark> {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
     let line = limits

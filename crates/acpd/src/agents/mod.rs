@@ -44,7 +44,11 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
         }
         AgentsCommand::Running(args) => return running::running(&settings, args).await,
         AgentsCommand::Uninstall(args) => return uninstall(&settings, args).await,
-        _ => {}
+        // What they start must not be the owner at the daemon's socket.
+        AgentsCommand::Install(_) | AgentsCommand::Login(_) | AgentsCommand::Doctor(_) => {
+            acpd_host::count_as_agent();
+        }
+        AgentsCommand::List(_) | AgentsCommand::Update(_) => {}
     }
     let registry_url = settings.registry_url;
     let reserved = settings.daemon.reserved();

@@ -12,9 +12,11 @@ use acpd_catalog::{
 use acpd_runtime::agent::probe::probe;
 use acpd_runtime::agent::registry::{Agents, ListedAgent, Source, search_path};
 use futures_util::future::join_all;
+use serde_json::json;
 
 use super::Subject;
 use super::report::{Finding, Group};
+use crate::client::Client;
 
 /// The first major version of Node that most agents run on.
 const NODE: u32 = 20;
@@ -109,21 +111,36 @@ fn describe(agent: ListedAgent) -> Agent {
     }
 }
 
-/// Starts an agent that needs no download, and returns what it says about itself.
+/// Starts an agent that needs no download, and returns what it says about itself. The daemon starts it, if one runs.
 async fn answer(all: &Agents, subject: &Subject, agent: &Agent) -> Option<Result<String, String>> {
     let (Ok(LaunchMethod::Path | LaunchMethod::Installed), Ok(found)) = (&agent.runs, all.find(&agent.id))
     else {
         return None;
     };
-    let daemon = &subject.settings.daemon;
-    let cwd = acpd_runtime::agent::probe::anywhere();
-    let report = probe(&found.config, &daemon.reserved(), cwd, &daemon.limits).await;
-    if let Some(error) = report.error {
-        return Some(Err(error));
+    let asked = match Client::reconnect(&subject.settings, false).await {
+        Ok(Some(mut daemon)) => {
+            let params = json!({ "agentType": agent.id });
+            daemon.request("agent/doctor", params).await
+        }
+        Ok(None) => {
+            // A daemon that starts meanwhile must not take it for the owner.
+            acpd_host::count_as_agent();
+            let daemon = &subject.settings.daemon;
+            let cwd = acpd_runtime::agent::probe::anywhere();
+            let report = probe(&found.config, &daemon.reserved(), cwd, &daemon.limits).await;
+            Ok(json!(report))
+        }
+        Err(error) => Err(error),
+    };
+    let report = match asked {
+        Ok(report) => report,
+        Err(error) => return Some(Err(format!("{error:#}"))),
+    };
+    if let Some(error) = report["error"].as_str() {
+        return Some(Err(error.to_owned()));
     }
-    let info = report.hello.and_then(|hello| hello.agent_info);
-    let info: serde_json::Value = info.and_then(|info| info.read().ok()).unwrap_or_default();
-    let parts = ["name", "version"].map(|key| info[key].as_str().unwrap_or_default().to_owned());
+    let info = &report["hello"]["agentInfo"];
+    let parts = ["name", "version"].map(|key| info[key].as_str().unwrap_or_default());
     Some(Ok(parts.join(" ").trim().to_owned()))
 }
 

@@ -53,15 +53,15 @@ pub async fn connect(data_dir: &Path) -> Result<UnixStream> {
 }
 
 /// The error for a process of an agent at a socket that authenticates programs of the user as the owner.
-pub const NOT_FOR_AGENTS: &str = "agents and what they start are not the owner at this socket; to let one in, create a token \
-     (acpd token create) and set ACPD_TOKEN";
+pub const NOT_FOR_AGENTS: &str = "agents, what they start, and other processes in a sandbox (no_new_privs) are not the owner at this \
+     socket; to let one in, create a token (acpd token create) and set ACPD_TOKEN";
 
 /// The user of the process at the other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     /// A process of this user.
     User,
-    /// A process of this user that an agent of this daemon started.
+    /// A process of this user that any agent started, or that is in a sandbox.
     Agent,
     /// A process of another or an unknown user.
     Stranger,
