@@ -194,7 +194,7 @@ test("over plain http from another machine it works as well: prompts are sent, w
   await answer.getByRole("button", { name: "Copy message" }).click();
   await answer.getByRole("button", { name: "Copied" }).waitFor();
   await plain.getByRole("button", { name: "Settings" }).click();
-  await plain.getByText("Notifications require https or localhost").waitFor();
+  await plain.getByText("Notifications require https or 127.0.0.1").waitFor();
 });
 
 test("everything is reached by keyboard alone", async () => {

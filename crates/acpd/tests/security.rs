@@ -3,14 +3,17 @@
 mod support;
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use rustix::process::Signal;
 use serde_json::json;
-use support::{Client, Daemon, PATIENCE, Place, acpd, ask, end, exchange, header, send, upgrade, wait_until};
+use support::{
+    Client, Daemon, PATIENCE, Place, Running, acpd, ask, end, exchange, header, outcome, send, upgrade,
+    wait_until,
+};
 use tokio_tungstenite::tungstenite::Message;
 
 fn mode(path: &Path) -> u32 {
@@ -92,6 +95,74 @@ fn pages_of_other_origins_and_other_names_are_turned_away() {
     ] {
         let (got, answer) = ask(daemon.address(), path, &[("Host", host)]);
         assert_eq!(got, status, "{path} {host}: {answer}");
+    }
+}
+
+#[test]
+fn localhost_leads_to_the_daemon_whichever_address_a_browser_takes() {
+    let daemon = Daemon::start();
+    let port = daemon.address().port();
+    let local = format!("localhost:{port}");
+    for ip in ["127.0.0.1", "::1"] {
+        if TcpListener::bind((ip, 0)).is_err() {
+            // The host has no IPv6.
+            continue;
+        }
+        let address = SocketAddr::new(ip.parse().unwrap(), port);
+        for (host, status) in [
+            (local.clone(), 200),
+            (address.to_string(), 200),
+            (format!("evil.example:{port}"), 403),
+        ] {
+            let (got, answer) = ask(address, "/healthz", &[("Host", &host)]);
+            assert_eq!(got, status, "{ip} {host}: {answer}");
+        }
+        let taken = TcpListener::bind(address).map(drop).unwrap_err();
+        assert_eq!(taken.kind(), ErrorKind::AddrInUse);
+    }
+}
+
+#[test]
+fn localhost_is_refused_while_another_program_has_an_address_of_it() {
+    // In both orders: which of the two is the daemon's.
+    for (ours, theirs) in [("127.0.0.1", "::1"), ("::1", "127.0.0.1")] {
+        let (Ok(other), Ok(_)) = (TcpListener::bind((theirs, 0)), TcpListener::bind((ours, 0))) else {
+            // The host has no IPv6.
+            return;
+        };
+        let port = other.local_addr().unwrap().port();
+        let address = SocketAddr::new(ours.parse().unwrap(), port);
+        // The name is not the daemon's even if it is configured.
+        let place = Place::new("[server]\nhosts = [\"localhost\"]\n");
+        let daemon = Running::start(place.command(&["serve"]).env("ACPD_LISTEN", address.to_string()));
+        daemon.wait_for_output("web UI: ");
+        let other_address = SocketAddr::new(theirs.parse().unwrap(), port);
+        daemon.wait_for_error(&format!("{other_address} is taken by another program"));
+        let local = format!("localhost:{port}");
+        for accept in ["*/*", "text/html"] {
+            for name in [local.clone(), local.to_uppercase()] {
+                let headers = [("Host", &name[..]), ("Accept", accept)];
+                let (status, answer) = ask(address, "/", &headers);
+                assert_eq!(status, 403, "{name}: {answer}");
+                assert!(answer.contains(&format!("use http://{address}")), "{answer}");
+            }
+        }
+        let (status, answer) = ask(address, "/healthz", &[("Host", &address.to_string())]);
+        assert_eq!(status, 200, "{answer}");
+        if ours == "127.0.0.1" {
+            // The token is not sent to the other program.
+            let url = format!("http://{local}");
+            let mut threads = place.command(&["threads", "--connect", &url]);
+            let refused = outcome(threads.env("ACPD_TOKEN", place.token()));
+            assert_ne!(refused.code, Some(0));
+            assert!(
+                refused.stderr.contains(&format!("use http://{address}")),
+                "{}",
+                refused.stderr
+            );
+        }
+        other.set_nonblocking(true).unwrap();
+        assert!(other.accept().is_err(), "nothing was sent to the other program");
     }
 }
 

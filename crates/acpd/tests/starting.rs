@@ -62,7 +62,7 @@ fn an_editor_is_told_that_the_configuration_is_wrong() {
 #[test]
 fn a_daemon_takes_another_port_where_the_default_one_is_taken() {
     // If another program has the port, that is as good.
-    let _taken = TcpListener::bind("127.0.0.1:4127");
+    let taken = TcpListener::bind("127.0.0.1:4127");
     let place = Place::new("");
     let daemon = Running::start(place.command(&["serve"]).env_remove("ACPD_LISTEN"));
     daemon.wait_for_output("web UI: ");
@@ -95,6 +95,14 @@ fn a_daemon_takes_another_port_where_the_default_one_is_taken() {
         "{}",
         refused.stderr
     );
+    drop(taken);
+    if let Ok(_taken) = TcpListener::bind("[::1]:4127") {
+        // `localhost` would lead to the other program.
+        let place = Place::new("");
+        let daemon = Running::start(place.command(&["serve"]).env_remove("ACPD_LISTEN"));
+        daemon.wait_for_output("web UI: ");
+        daemon.wait_for_error(":4127 is taken by another program");
+    }
 }
 
 /// Puts a fresh copy of `acpd` at a path, as package managers do.

@@ -1,4 +1,4 @@
-//! Finds the user at the other end of a TCP connection on this host, from the kernel's table of connections.
+//! Finds the user at the other end of a TCP connection on this host, or of a listener, from the kernel's table of connections.
 //!
 //! In: both addresses of a connection. Out: a user id. Owns: nothing. Never: contacts the other end.
 
@@ -24,6 +24,20 @@ pub fn user_of_tcp_peer(peer: SocketAddr, local: SocketAddr) -> Result<Option<u3
         }
     }
     Ok(None)
+}
+
+/// Returns the user whose process listens on an address, alone or among all addresses of its family. Returns `None` if none does.
+pub fn user_of_tcp_listener(address: SocketAddr) -> Result<Option<u32>> {
+    let all: IpAddr = match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    // A listener has no other end.
+    let none = SocketAddr::new(all, 0);
+    match user_of_tcp_peer(address, none)? {
+        Some(user) => Ok(Some(user)),
+        None => user_of_tcp_peer(SocketAddr::new(all, address.port()), none),
+    }
 }
 
 fn find(table: impl BufRead, peer: SocketAddr, local: SocketAddr) -> Result<Option<u32>> {

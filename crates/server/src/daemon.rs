@@ -15,7 +15,6 @@ use std::time::Duration;
 use acpd_host::Supervision;
 use acpd_log::{EventLog, LogError, Sqlite};
 use acpd_model::limits::SHUTDOWN_SECS;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -32,6 +31,7 @@ use crate::connection::acp::setup::ConnectionSetup;
 use crate::http::ServerState;
 use crate::http::host_check::AllowedHosts;
 use crate::http::listen;
+use crate::net::listener::NetworkListener;
 use crate::net::tls;
 use crate::net::tls::TlsError;
 use crate::net::unix_socket;
@@ -111,22 +111,25 @@ impl Daemon {
         if let (Some(address), None, false) = (exposed, &tls, insecure_listen) {
             return Err(StartError::NotLoopback(address));
         }
-        let names = AllowedHosts::new(&hosts)?;
+        let mut names = AllowedHosts::new(&hosts)?;
         private_file::directory(&data_dir).map_err(|source| StartError::DataDir {
             path: data_dir.clone(),
             source,
         })?;
         let log = Arc::new(Sqlite::open(&data_dir.join("log.db"), durability)?);
         // Before anything starts that would have to be stopped again. Connections wait until the daemon is ready.
-        let (listener, address) = match listener {
-            Some(listener) => adopt(listener, listen)?,
-            None => bind(listen).await?,
-        };
+        let listener = open(listener, listen).await?;
+        let address = listener.address();
         let for_codex = match codex.listen {
-            Some(listen) => Some(bind(listen).await?),
+            Some(listen) => Some(open(None, listen).await?),
             None => None,
         };
-        let codex_address = for_codex.as_ref().map(|(_, address)| *address);
+        let codex_address = for_codex.as_ref().map(NetworkListener::address);
+        for listener in std::iter::once(&listener).chain(&for_codex) {
+            if !listener.has_localhost() {
+                names.refuse_localhost(listener.address().port());
+            }
+        }
         // The log is open, so no other daemon uses the data directory. Processes that its last daemon left can be
         // terminated.
         let supervision = supervise(&data_dir, keeper)
@@ -228,9 +231,8 @@ impl Daemon {
             tokio::spawn(listen::serve_editors(for_editors, server.clone())),
         ];
         servers.extend(
-            for_codex.map(|(listener, _)| {
-                tokio::spawn(listen::serve_codex(listener, server.clone(), certificates))
-            }),
+            for_codex
+                .map(|listener| tokio::spawn(listen::serve_codex(listener, server.clone(), certificates))),
         );
         Ok(Self {
             address,
@@ -331,24 +333,19 @@ async fn live_shares(data_dir: &Path, log: &Sqlite) -> Shares {
     shares
 }
 
-/// Listens on an address; returns the listener and the address with its port.
-async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    let refused = |source| StartError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(refused)?;
-    let bound = listener.local_addr().map_err(refused)?;
-    Ok((listener, bound))
-}
-
-/// Uses a listener that another program has opened; returns it with its address.
-fn adopt(
-    listener: std::net::TcpListener,
+/// Listens on an address, by a socket that another program has opened, if there is one.
+async fn open(
+    given: Option<std::net::TcpListener>,
     address: SocketAddr,
-) -> Result<(TcpListener, SocketAddr), StartError> {
-    let adopted = TcpListener::from_std(listener).and_then(|listener| {
-        let bound = listener.local_addr()?;
-        Ok((listener, bound))
-    });
-    adopted.map_err(|source| StartError::Listen { address, source })
+) -> Result<NetworkListener, StartError> {
+    let opened = match given {
+        Some(given) => match tokio::net::TcpListener::from_std(given) {
+            Ok(given) => NetworkListener::adopt(given).await,
+            Err(error) => Err(error),
+        },
+        None => NetworkListener::bind(address).await,
+    };
+    opened.map_err(|source| StartError::Listen { address, source })
 }
 
 /// Starts the supervision of processes, and terminates those of an earlier run.

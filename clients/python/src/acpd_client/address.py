@@ -47,6 +47,9 @@ class Remote:
         if _is_loopback(self.url):
             # A proxy would receive the token, and could not reach this host's daemon.
             options["proxy"] = None
+        if (urlsplit(self.url).hostname or "") == "localhost":
+            # The name has two addresses, and another user may listen on the other one, which would receive the token.
+            options["host"] = "127.0.0.1"
         if self.ssl is not None:
             options["ssl"] = self.ssl
         with _explained(f"the daemon at {self.url}", "is it running, and is the address right?"):

@@ -63,7 +63,7 @@ impl Remote {
         let origin = Origin::named(url)?;
         if !origin.is_secure && !origin.is_loopback() {
             return Err(Exit::Usage.error(format!(
-                "{url:?} sends the access token in clear text: use https://, or an SSH tunnel to localhost"
+                "{url:?} sends the access token in clear text: use https://, or an SSH tunnel to 127.0.0.1"
             )));
         }
         if !origin.is_secure && pin.is_some() {
@@ -193,7 +193,12 @@ async fn connect_plain(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn
 
 /// Connects to a port. An IPv6 address is in brackets.
 async fn dial(host: &str, port: u16) -> std::io::Result<Box<dyn Wire>> {
-    let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
+    let host = match host.trim_matches(['[', ']']) {
+        // The name has two addresses, and another user may listen on the other one, which would receive the token.
+        name if name.eq_ignore_ascii_case("localhost") => "127.0.0.1",
+        host => host,
+    };
+    let stream = TcpStream::connect((host, port)).await?;
     stream.set_nodelay(true)?;
     Ok(Box::new(stream))
 }

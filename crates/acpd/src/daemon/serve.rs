@@ -12,6 +12,7 @@ use acpd_runtime::agent::registry::DEMO;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::record::{RecordThread, WireRecorder};
 use acpd_server::auth::owner_token::Token;
+use acpd_server::net::listener;
 use acpd_server::{Config, Daemon, StartError};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -63,22 +64,20 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
 /// Ports after the default one that the daemon tries before it takes any free one.
 const NEXT_PORTS: u16 = 10;
 
-/// Returns a listener on another port of the default address if a program listens there already, such as the daemon of
-/// another user. `daemon.json` names the address, so commands and editors find the daemon.
+/// Returns a listener on another port of the default address if a program listens there already, or on the other loopback
+/// address, such as the daemon of another user. `daemon.json` names the address, so commands and editors find the daemon.
 fn another_port(default: SocketAddr) -> Option<TcpListener> {
-    let taken = TcpListener::bind(default).err()?;
-    if taken.kind() != std::io::ErrorKind::AddrInUse {
-        return None;
-    }
+    let taken = listener::taken(listener::taken_by_another(default)?);
     let next = (1..=NEXT_PORTS).map(|after| default.port() + after).chain([0]);
     let listener = next
         .map(|port| SocketAddr::new(default.ip(), port))
+        .filter(|address| listener::taken_by_another(*address).is_none())
         .find_map(|address| TcpListener::bind(address).ok())?;
     // The runtime takes no other socket.
     listener.set_nonblocking(true).ok()?;
     match listener.local_addr() {
-        Ok(address) => tracing::warn!("{default} is taken by another program: listening on {address}"),
-        Err(error) => tracing::warn!(%error, "{default} is taken by another program"),
+        Ok(address) => tracing::warn!("{taken}: listening on {address}"),
+        Err(error) => tracing::warn!(%error, "{taken}"),
     }
     Some(listener)
 }

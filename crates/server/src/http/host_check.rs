@@ -8,9 +8,14 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri, header};
 
-/// The configured host names.
+/// The host names of the daemon.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AllowedHosts(Vec<(String, Option<u16>)>);
+pub struct AllowedHosts {
+    /// The configured names, with their ports.
+    configured: Vec<(String, Option<u16>)>,
+    /// Ports of the daemon at which `localhost` may lead to another program.
+    without_localhost: Vec<u16>,
+}
 
 /// The error for an invalid host name in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +41,14 @@ pub enum HostError {
         /// The value for the configuration.
         setting: String,
     },
+    /// The request names `localhost`, which may lead to another program.
+    #[error(
+        "\"localhost\" may lead to another program at this port, so the daemon does not accept that name: use {url}"
+    )]
+    SharedName {
+        /// The daemon's URL.
+        url: String,
+    },
     /// The request comes from a page of another origin.
     #[error("requests from other origins are refused")]
     OtherOrigin,
@@ -60,12 +73,21 @@ impl AllowedHosts {
             Some((host, port)) if !host.is_empty() => Ok((host, port)),
             _ => Err(BadHost(text.clone())),
         };
-        Ok(Self(hosts.iter().map(read).collect::<Result<_, _>>()?))
+        Ok(Self {
+            configured: hosts.iter().map(read).collect::<Result<_, _>>()?,
+            without_localhost: Vec::new(),
+        })
+    }
+
+    /// Refuses the name `localhost` at a port of the daemon, also if it is configured: another program may have one of the addresses
+    /// of that name, and would receive what browsers send.
+    pub fn refuse_localhost(&mut self, port: u16) {
+        self.without_localhost.push(port);
     }
 
     /// Returns the names without ports, for a certificate.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(host, _)| host.as_str())
+        self.configured.iter().map(|(host, _)| host.as_str())
     }
 
     /// Checks that a request to the address `local` names this daemon. If a page sent it, the page must be the daemon's
@@ -81,7 +103,11 @@ impl AllowedHosts {
             .and_then(split)
             .ok_or(HostError::NoHost)?;
         let (host, port) = &named;
-        if !self.is_ours(host, port.unwrap_or(if secure { 443 } else { 80 }), local) {
+        let at = port.unwrap_or(if secure { 443 } else { 80 });
+        if host == "localhost" && at == local.port() && self.without_localhost.contains(&at) {
+            return Err(shared_name(local, secure));
+        }
+        if !self.is_ours(host, at, local) {
             return Err(other_host(host, *port, local));
         }
         // A request line can contain a host as well. Both must be equal.
@@ -115,7 +141,7 @@ impl AllowedHosts {
                 Err(_) => host == "localhost" && here.is_loopback(),
             };
         by_itself
-            || self.0.iter().any(|(name, at)| {
+            || self.configured.iter().any(|(name, at)| {
                 name == host && at.map_or_else(|| usual_ports(local).contains(&port), |at| at == port)
             })
     }
@@ -132,7 +158,7 @@ impl AllowedHosts {
         };
         let same = host == named.0 && port.unwrap_or(default) == named.1.unwrap_or(default);
         // The page has TLS and the daemon has not. This requires a proxy, whose name is configured.
-        let behind_proxy = encrypted && self.0.iter().any(|(name, _)| *name == host);
+        let behind_proxy = encrypted && self.configured.iter().any(|(name, _)| *name == host);
         same && (encrypted == secure || behind_proxy)
     }
 }
@@ -148,6 +174,15 @@ fn other_host(host: &str, port: Option<u16>, local: SocketAddr) -> HostError {
     HostError::OtherHost {
         named: with(port),
         setting: with(port.filter(|port| !usual_ports(local).contains(port))),
+    }
+}
+
+/// Returns the error for `localhost` where it may lead to another program.
+fn shared_name(local: SocketAddr, secure: bool) -> HostError {
+    let scheme = if secure { "https" } else { "http" };
+    let local = SocketAddr::new(local.ip().to_canonical(), local.port());
+    HostError::SharedName {
+        url: format!("{scheme}://{local}"),
     }
 }
 

@@ -10,7 +10,7 @@ use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS, OTHERS_CONNECTIONS};
 use axum::Router;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,7 @@ use crate::auth::store::Source;
 use crate::http::{ServerState, routes};
 use crate::net::http_version;
 use crate::net::http_version::HttpService;
+use crate::net::listener::NetworkListener;
 use crate::net::peer_address::PeerAddress;
 use crate::net::tls::Certified;
 use crate::net::unauthenticated::UnauthenticatedConnections;
@@ -79,7 +80,7 @@ trait Listener {
     fn poll_accept(&self, context: &mut Context<'_>) -> Poll<std::io::Result<Self::Accepted>>;
 }
 
-impl Listener for TcpListener {
+impl Listener for NetworkListener {
     type Accepted = (TcpStream, SocketAddr);
 
     fn poll_accept(&self, context: &mut Context<'_>) -> Poll<std::io::Result<Self::Accepted>> {
@@ -96,13 +97,13 @@ impl Listener for UnixListener {
 }
 
 /// Accepts network connections until the daemon stops.
-pub async fn serve(listener: TcpListener, server: ServerState, tls: Option<watch::Receiver<Certified>>) {
+pub async fn serve(listener: NetworkListener, server: ServerState, tls: Option<watch::Receiver<Certified>>) {
     serve_network(listener, routes::router(server.clone()), server, tls).await;
 }
 
 /// Accepts network connections of Codex clients until the daemon stops.
 pub async fn serve_codex(
-    listener: TcpListener,
+    listener: NetworkListener,
     server: ServerState,
     tls: Option<watch::Receiver<Certified>>,
 ) {
@@ -111,7 +112,7 @@ pub async fn serve_codex(
 
 /// Accepts network connections. Each uses the certificate of the moment at which it was accepted.
 async fn serve_network(
-    listener: TcpListener,
+    listener: NetworkListener,
     router: Router,
     server: ServerState,
     tls: Option<watch::Receiver<Certified>>,

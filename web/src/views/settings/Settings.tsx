@@ -95,7 +95,7 @@ function Notifications() {
         </p>
       );
     case "insecure":
-      return <p class="hint">Notifications require https or localhost.</p>;
+      return <p class="hint">Notifications require https or 127.0.0.1.</p>;
     case "denied":
       return <p class="hint">Notifications are blocked. Allow them in this site’s browser settings.</p>;
     default:

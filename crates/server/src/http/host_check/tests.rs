@@ -251,3 +251,38 @@ fn a_refused_name_comes_with_the_setting_that_allows_it() {
         );
     }
 }
+
+#[test]
+fn localhost_is_refused_while_another_program_may_have_an_address_of_it() {
+    for configured in [&[][..], &["localhost".to_owned(), "localhost:9960".to_owned()]] {
+        let mut allowed_hosts = AllowedHosts::new(configured).unwrap();
+        allowed_hosts.refuse_localhost(4127);
+        allowed_hosts.refuse_localhost(80);
+        let check = |local: &str, host: &str, secure| {
+            let headers = headers(&[("host", host)]);
+            allowed_hosts.check(&Uri::from_static("/"), &headers, local.parse().unwrap(), secure)
+        };
+        for (local, host, secure, url) in [
+            ("127.0.0.1:4127", "localhost:4127", false, "http://127.0.0.1:4127"),
+            ("127.0.0.1:4127", "LocalHost:4127", true, "https://127.0.0.1:4127"),
+            ("[::1]:4127", "localhost:4127", false, "http://[::1]:4127"),
+            ("[::ffff:127.0.0.1]:80", "localhost", false, "http://127.0.0.1:80"),
+        ] {
+            let refused = check(local, host, secure).unwrap_err().to_string();
+            assert!(
+                refused.ends_with(&format!("use {url}")),
+                "{local} {host}: {refused}"
+            );
+        }
+        for (local, host) in [
+            ("127.0.0.1:4127", "127.0.0.1:4127"),
+            ("[::1]:4127", "[::1]:4127"),
+            ("127.0.0.1:4128", "localhost:4128"),
+        ] {
+            assert_eq!(check(local, host, false), Ok(()), "{local} {host}");
+        }
+        // At another port, as through a tunnel, the name is the user's choice.
+        let through_tunnel = check("127.0.0.1:4127", "localhost:9960", false);
+        assert_eq!(through_tunnel.is_ok(), !configured.is_empty());
+    }
+}
