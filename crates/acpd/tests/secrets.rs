@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use serde_json::json;
-use support::{Client, Daemon, Place, acpd};
+use support::{Client, Daemon, Place, acpd, wait_until};
 
 /// A user that is neither root nor the one that runs the tests.
 const STRANGER: u32 = 65534;
@@ -203,6 +203,48 @@ fn agents_reach_none_of_the_daemons_files_under_any_policy() {
             turn.said()
         );
     }
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn what_an_agent_opens_to_other_users_is_closed_while_the_daemon_runs() {
+    let mut daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let data = daemon.place.data();
+    let [token, socket, log] = ["token", "acpd.sock", "log.db"].map(|name| data.join(name));
+    for (tool, given, path) in [
+        ("chmod", "755", &data),
+        ("chmod", "a+rx", &data),
+        ("chmod", "0", &data),
+        ("chmod", "644", &token),
+        ("chmod", "000", &token),
+        ("chmod", "go+w", &socket),
+        ("python", "0o640", &log),
+    ] {
+        let closed = mode(path);
+        let before = daemon.log().matches("had mode").count();
+        let path_text = path.display();
+        let line = match tool {
+            "python" => format!("python3 -c \"import os; os.chmod('{path_text}', {given})\""),
+            _ => format!("{tool} {given} '{path_text}'"),
+        };
+        let turn = client.turn(&thread, &format!("terminal {line}"));
+        assert!(turn.said().starts_with("exit 0"), "{line}: {}", turn.said());
+        wait_until("it is closed", || {
+            daemon.log().matches("had mode").count() > before && mode(path) == closed
+        });
+    }
+    // An agent that does it again and again does not keep the next daemon from starting.
+    let line = format!("while :; do chmod 755 '{}'; done", data.display());
+    client.start(&thread, &format!("terminal sh -c \"{line}\""));
+    wait_until("it is open", || mode(&data) == 0o755);
+    assert!(daemon.stop().success());
+    assert_eq!(mode(&data), 0o700);
+    daemon.restart();
 }
 
 #[test]

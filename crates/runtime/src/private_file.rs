@@ -1,8 +1,8 @@
 //! The daemon's own directory and small secret files: private to its user, read as a whole and replaced as a whole.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{Error, ErrorKind, Read, Result, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use acpd_policy::shell_line;
@@ -28,6 +28,29 @@ pub fn directory(path: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Takes access to a directory, a file or a socket of this user back from other users, and gives it to the user. Returns its mode if
+/// that had to be changed. Does nothing with a link.
+pub fn close(path: &Path) -> Result<Option<u32>> {
+    let found = match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    let (needed, private) = match found.file_type() {
+        kind if kind.is_dir() => (0o500, 0o700),
+        // Clients need to write to it.
+        kind if kind.is_socket() => (0o600, 0o600),
+        kind if kind.is_file() => (0o400, 0o600),
+        _ => return Ok(None),
+    };
+    let now = found.mode() & 0o777;
+    let is_private = now & 0o077 == 0 && now & needed == needed;
+    if is_private || found.uid() != rustix::process::geteuid().as_raw() {
+        return Ok(None);
+    }
+    std::fs::set_permissions(path, Permissions::from_mode(private))?;
+    Ok(Some(now))
 }
 
 /// Reads a file of at most `most` bytes; returns `None` if there is no file. Fails for a file that belongs to another
@@ -133,6 +156,37 @@ mod tests {
         ] {
             assert_eq!(is_trusted(owner, user), trusted, "{owner} {user}");
         }
+    }
+
+    #[test]
+    fn what_others_can_use_or_the_user_cannot_is_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let [folder, file, socket, link] =
+            ["folder", "file", "socket", "link"].map(|name| dir.path().join(name));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(&file, "").unwrap();
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        for (path, before, after) in [
+            (&folder, 0o755, 0o700),
+            (&folder, 0o701, 0o700),
+            (&folder, 0o000, 0o700),
+            (&folder, 0o500, 0o500),
+            (&file, 0o644, 0o600),
+            (&file, 0o620, 0o600),
+            (&file, 0o000, 0o600),
+            (&file, 0o400, 0o400),
+            (&socket, 0o666, 0o600),
+            (&socket, 0o400, 0o600),
+            (&link, 0o644, 0o644),
+        ] {
+            std::fs::set_permissions(path, Permissions::from_mode(before)).unwrap();
+            let changed = close(path).unwrap();
+            let mode = path.metadata().unwrap().mode() & 0o777;
+            assert_eq!(mode, after, "{} {before:o}", path.display());
+            assert_eq!(changed, (before != after).then_some(before));
+        }
+        assert_eq!(close(&dir.path().join("none")).unwrap(), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod hindrance;
 pub mod lifetime;
 mod logging;
 pub mod logs;
+mod modes;
 pub mod notifications;
 pub mod open;
 pub mod policy;

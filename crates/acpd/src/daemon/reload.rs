@@ -10,6 +10,8 @@ use std::time::{Duration, SystemTime};
 use acpd_server::auth::tokens;
 use acpd_server::{Config, Daemon};
 
+use crate::daemon::modes;
+
 /// Interval at which the daemon checks its files for changes.
 pub const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 
@@ -44,6 +46,7 @@ pub struct Files {
     config: Watched,
     tokens: Watched,
     certificate: Vec<Watched>,
+    data_dir: PathBuf,
 }
 
 impl Files {
@@ -63,6 +66,7 @@ impl Files {
             },
             tokens: Watched::new(tokens::path(&config.data_dir)),
             certificate,
+            data_dir: config.data_dir.clone(),
         })
     }
 
@@ -73,10 +77,22 @@ impl Files {
                 file.seen = stamp(&file.path);
             }
         }
+        // It may be a link, whose mode means nothing.
+        if let Ok(real) = self.data_dir.canonicalize() {
+            self.data_dir = real;
+        }
+        // Files of an earlier version may have other modes.
+        modes::close(&self.data_dir);
+    }
+
+    /// Closes what agents opened last, so that the next daemon can start. Called when they have ended.
+    pub fn finish(&self) {
+        modes::watch(&self.data_dir);
     }
 
     /// Applies what has changed, or everything if `all`. `load` reads the configuration.
     pub async fn apply(&mut self, daemon: &Daemon, all: bool, load: impl Fn() -> anyhow::Result<Config>) {
+        modes::watch(&self.data_dir);
         if self.config.has_changed() || all {
             reload_config(daemon, load());
         }

@@ -232,6 +232,7 @@ async fn serve_until_stopped(
     manager.stopping();
     drop(running);
     daemon.stop().await;
+    files.finish();
     traces.stop().await;
     if let Some(recording) = recording {
         finish(recording).await;

@@ -1,0 +1,41 @@
+//! The modes of the daemon's directory and files while it runs. Agents cannot open these, but the sandbox cannot keep them from changing
+//! modes, and so from opening them to other users.
+//!
+//! In: the data directory. Out: which files were open. Owns: nothing. Never: opens a file to others.
+
+use std::path::{Path, PathBuf};
+
+use acpd_runtime::private_file;
+
+use crate::data_files::DATA_FILES;
+
+/// What is as private as the private ones of [`DATA_FILES`].
+const OTHERS: [&str; 5] = ["log.db", "log.db-wal", "daemon.log", "acpd.sock", "acp.sock"];
+
+/// Closes what other users can use, or this user cannot. Returns each path that had to be closed, with the mode that it had.
+pub fn close(data_dir: &Path) -> Vec<(PathBuf, u32)> {
+    let private = DATA_FILES.iter().filter(|file| file.is_private);
+    let names = private.map(|file| file.name).chain(OTHERS);
+    // The directory first, which closes everything in it.
+    let paths = std::iter::once(data_dir.to_owned()).chain(names.map(|name| data_dir.join(name)));
+    let closed = paths.filter_map(|path| match private_file::close(&path) {
+        Ok(mode) => Some((path, mode?)),
+        Err(error) => {
+            // It is tried again each second.
+            tracing::debug!(path = %path.display(), %error, "its mode cannot be restored");
+            None
+        }
+    });
+    closed.collect()
+}
+
+/// Closes what was opened since the last time, and reports it.
+pub fn watch(data_dir: &Path) {
+    for (path, mode) in close(data_dir) {
+        tracing::error!(
+            "{} had mode {mode:04o}, so a process of this user has opened it to other users, or closed it to acpd; acpd has restored \
+             its mode. If other people use this host, renew the tokens",
+            path.display()
+        );
+    }
+}
