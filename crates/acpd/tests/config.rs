@@ -19,7 +19,9 @@ fn the_file_is_checked_named_and_shown() {
 
     place.configure(
         "default_agent = \"nope\"\ndata_dir = \"other\"\n[limits]\nqueued_turns = 3\n\
-         [agents.mine]\ncommand = \"x\"\nenv = { KEY = \"secret-value\" }\n[agents.unheard-of]\nshare = true\n",
+         [agents.mine]\ncommand = \"x\"\nenv = { KEY = \"secret-value\" }\n[agents.unheard-of]\nshare = true\n\
+         [[agents.mine.mcp_servers]]\nname = \"files\"\ncommand = \"/bin/mcp\"\nargs = [\"--key\", \"secret-value\"]\n\
+         [notifications.targets.mine]\ntype = \"command\"\ncommand = \"notify\"\nargs = [\"secret-value\"]\n",
     );
     let file = place.config().display().to_string();
     let checked = acpd(&place, &["config", "check"]);
@@ -48,6 +50,7 @@ fn the_file_is_checked_named_and_shown() {
         "queued_turns = 3",
         "agent_idle_secs = 600",
         "KEY = \"(hidden)\"",
+        "command = \"/bin/mcp\"",
         "durability = \"process\"",
         &format!("data_dir = {data:?}"),
         "# data_dir: --data-dir, or ACPD_DATA_DIR of the environment",

@@ -143,7 +143,8 @@ fn overrides(common: &Common) -> BTreeMap<&'static str, String> {
         .collect()
 }
 
-/// Replaces the values of variables, headers and keys, which often are secrets. The URL of a webhook or a topic is one too.
+/// Replaces the values of variables, headers and keys, and the arguments of MCP servers and notification programs, which often are
+/// secrets. The URL of a webhook or a topic is one too.
 fn hide_secrets(table: &mut Table) {
     for (key, value) in table.iter_mut() {
         match value {
@@ -160,6 +161,9 @@ fn hide_secrets(table: &mut Table) {
             Value::Table(below) => hide_secrets(below),
             Value::Array(list) => {
                 for below in list.iter_mut().filter_map(Value::as_table_mut) {
+                    if key == "mcp_servers" {
+                        hide_args(below);
+                    }
                     hide_secrets(below);
                 }
             }
@@ -178,7 +182,20 @@ fn hide_in_target(target: &mut Value) {
             *value = "(hidden)".into();
         }
     }
+    hide_args(target);
     hide_secrets(target);
+}
+
+/// Hides the arguments of a program, but not their number.
+fn hide_args(program: &mut Table) {
+    for arg in program
+        .get_mut("args")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        *arg = "(hidden)".into();
+    }
 }
 
 fn text(settings: &Settings) -> anyhow::Result<Option<String>> {

@@ -1,7 +1,8 @@
 //! Secrets in recorded messages.
 //!
 //! A member counts as a secret if its name says so, wherever it is; so does the value of an environment variable or header of
-//! an MCP server, and what a person types into a terminal. A secret that a person types into a prompt is not recognized.
+//! an MCP server, its arguments, and what a person types into a terminal. A secret that a person types into a prompt is not
+//! recognized.
 
 use std::borrow::Cow;
 
@@ -25,6 +26,9 @@ const SECRETS: [&str; 9] = [
 
 /// The method whose `text` is typed into a terminal, where it may be a password.
 const TYPED: &str = "thread/terminal/write";
+
+/// The member with MCP servers, whose arguments often are keys.
+const MCP_SERVERS: &str = "mcpServers";
 
 /// Returns the message without secrets: the text itself if it has none.
 pub(super) fn redacted(text: &str) -> Cow<'_, str> {
@@ -51,6 +55,7 @@ fn may_have_secrets(text: &str) -> bool {
         "pass-phrase",
         "pass_phrase",
         "\"env\"",
+        "\"mcpservers\"",
         "\"headers\"",
         "\\u",
         // Escaped slashes in the name of a method.
@@ -76,6 +81,8 @@ fn redact(value: &mut Value) -> bool {
                     hide(value)
                 } else if matches!(name.as_str(), "env" | "headers") {
                     hide_variables(value)
+                } else if name == MCP_SERVERS {
+                    hide_args(value) | redact(value)
                 } else {
                     redact(value)
                 };
@@ -111,6 +118,14 @@ fn hide(value: &mut Value) -> bool {
         Value::Array(values) => values.iter_mut().fold(false, |found, value| hide(value) | found),
         _ => false,
     }
+}
+
+/// Hides the arguments of MCP servers.
+fn hide_args(servers: &mut Value) -> bool {
+    let servers = servers.as_array_mut().into_iter().flatten();
+    servers.fold(false, |found, server| {
+        server.get_mut("args").is_some_and(hide) | found
+    })
 }
 
 /// Hides the values of ACP's `[{"name", "value"}]`, or of an object of variables.
@@ -151,6 +166,10 @@ mod tests {
                 r#"{"mcpServers":[{"env":[{"name":"KEY","value":"[redacted]"}]},{"headers":[{"name":"X","value":"[redacted]"}]}]}"#,
             ),
             (
+                r#"{"mcpServers":[{"args":["--key","s"],"command":"x"},{"args":[],"env":[{"name":"KEY","value":"s"}]}]}"#,
+                r#"{"mcpServers":[{"args":["[redacted]","[redacted]"],"command":"x"},{"args":[],"env":[{"name":"KEY","value":"[redacted]"}]}]}"#,
+            ),
+            (
                 r#"{"method":"thread\/terminal\/write","params":{"text":"s"}}"#,
                 r#"{"method":"thread/terminal/write","params":{"text":"[redacted]"}}"#,
             ),
@@ -172,6 +191,8 @@ mod tests {
             r#"{"token":"#,
             "no JSON with a token",
             r#"{"token":null,"env":[]}"#,
+            r#"{"method":"terminal/create","params":{"command":"ls","args":["-l"]}}"#,
+            r#"{"mcpServers":[],"args":["-l"]}"#,
         ] {
             assert!(
                 matches!(redacted(text), Cow::Borrowed(same) if same == text),
