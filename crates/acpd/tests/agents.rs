@@ -628,7 +628,6 @@ fn python_agent(place: &Place, signs_in: &str) -> String {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn a_sign_in_has_a_terminal_of_its_own_and_types_nothing_into_the_users() {
     needs_sandboxes();
     let place = Place::new("");
