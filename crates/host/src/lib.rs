@@ -37,6 +37,7 @@ mod tail;
 #[cfg(target_os = "linux")]
 mod tcp_peer;
 mod terminal;
+mod walk;
 mod wsl;
 
 pub use allocator::{give_back_free_memory, give_back_large_buffers};
@@ -58,4 +59,5 @@ pub use tail::Tail;
 #[cfg(target_os = "linux")]
 pub use tcp_peer::{user_of_tcp_listener, user_of_tcp_peer};
 pub use terminal::{Terminal, TerminalSpec, TerminalUpdate};
+pub use walk::{Walk, Walks};
 pub use wsl::windows_drives;

@@ -7,20 +7,19 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_model::limits::{PATH_BYTES, PATH_LINKS, PATH_STEPS};
 use acpd_model::{ErrorCode, Failure};
-use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::failure::{invalid, moved, of_errno, of_io, outside, reserved};
 use super::reserved::FileId;
 use super::{Reserved, Workspace};
+use crate::walk;
 
 /// A directory of the workspace.
 #[derive(Debug)]
@@ -42,10 +41,7 @@ struct OpenedRoot {
 
 impl Root {
     pub(super) fn open(given: PathBuf) -> Self {
-        let opened = given.canonicalize().and_then(|real| {
-            let dir = open_directory(&real)?;
-            Ok(OpenedRoot { real, dir })
-        });
+        let opened = open_directory(&given).map(|(real, dir)| OpenedRoot { real, dir });
         Self { given, opened }
     }
 
@@ -64,22 +60,18 @@ impl Root {
     }
 }
 
-/// Opens a directory by its real path, step by step. A link that was put there since is not followed.
+/// Opens a directory. Returns its real path of the same walk.
 #[cfg(target_os = "linux")]
-fn open_directory(real: &Path) -> io::Result<Dir> {
-    let mut dir = Dir::open_ambient_dir("/", ambient_authority())?;
-    for part in real.components() {
-        if let Component::Normal(name) = part {
-            dir = directory(&dir, name)?;
-        }
-    }
-    Ok(dir)
+fn open_directory(given: &Path) -> io::Result<(PathBuf, Dir)> {
+    walk::Walk::along(given)?.into_directory()
 }
 
 /// Opens a directory. Other systems cannot open a parent directory without the right to list it.
 #[cfg(not(target_os = "linux"))]
-fn open_directory(real: &Path) -> io::Result<Dir> {
-    Dir::open_ambient_dir(real, ambient_authority())
+fn open_directory(given: &Path) -> io::Result<(PathBuf, Dir)> {
+    let real = given.canonicalize()?;
+    let dir = Dir::open_ambient_dir(&real, cap_std::ambient_authority())?;
+    Ok((real, dir))
 }
 
 /// How to handle missing directories on the way.
@@ -375,19 +367,11 @@ fn descend(dir: &Dir, name: &OsStr, make: bool) -> Result<Step, Errno> {
 }
 
 fn link(dir: &Dir, name: &OsStr) -> Result<Step, Errno> {
-    let target = rustix::fs::readlinkat(dir, name, Vec::new())?;
-    Ok(Step::Link(OsString::from_vec(target.into_bytes()).into()))
+    walk::link(dir, name).map(Step::Link)
 }
 
-/// Opens a directory for looking up names in it, which needs no permission to list it.
 fn directory(dir: &Dir, name: &OsStr) -> Result<Dir, Errno> {
-    #[cfg(target_os = "linux")]
-    const LOOKUP: OFlags = OFlags::PATH;
-    #[cfg(not(target_os = "linux"))]
-    const LOOKUP: OFlags = OFlags::empty();
-    let flags = LOOKUP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = rustix::fs::openat(dir, name, flags, Mode::empty())?;
-    Ok(Dir::from_std_file(opened.into()))
+    walk::directory(dir, name).map(|opened| Dir::from_std_file(opened.into()))
 }
 
 /// Returns whether `path` has only plain names. The `..` of a missing directory is undefined, so nothing is created

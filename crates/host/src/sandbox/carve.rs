@@ -7,76 +7,78 @@
 //! one by one, as they exist now. Entries that appear later, and the listing of the directory, stay out of reach.
 //!
 //! An agent may have created a link in a directory that sandboxes may write. The target of such a link is granted only
-//! if it is below the same directory.
+//! if it is below the same directory. Agents of other threads may exchange directories and links meanwhile, so what is
+//! granted is the descriptor of the walk that was checked.
 
 use std::path::{Path, PathBuf};
 
 use acpd_model::limits::SANDBOX_ENTRIES;
 
-use super::writable::{Writable, real_name};
+use super::writable::Writable;
 use super::{SandboxError, overlap};
+use crate::walk::{Walk, Walks};
+
+/// Grants what a walk has found. Called with one part after the other, so that few descriptors are open.
+type Grant<'a> = dyn FnMut(&Walk) -> Result<(), SandboxError> + 'a;
 
 /// Withheld paths, and paths that agents may have changed.
-pub(super) struct Reach {
-    /// The withheld paths, without links.
+pub(super) struct Reach<'a> {
+    walks: &'a Walks,
+    /// The withheld paths, with and without links, and the links: an agent that replaces one changes what is read there.
     withheld: Vec<PathBuf>,
-    writable: Writable,
+    writable: Writable<'a>,
 }
 
-impl Reach {
-    pub fn new(withheld: &[PathBuf]) -> Self {
+impl<'a> Reach<'a> {
+    pub fn new(walks: &'a Walks, withheld: &[PathBuf]) -> Self {
         Self {
-            withheld: withheld.iter().map(|path| real_name(path)).collect(),
-            writable: Writable::default(),
+            walks,
+            withheld: withheld.iter().flat_map(|path| passed(walks, path)).collect(),
+            writable: Writable::new(walks, std::iter::empty()),
         }
     }
 
     /// Adds the directories that agents may write.
-    pub fn writable(self, writable: Writable) -> Self {
+    pub fn writable(self, writable: Writable<'a>) -> Self {
         Self { writable, ..self }
     }
 
-    /// Returns the paths to grant for `path`: itself, parts of it, or none.
-    pub fn carve(&self, path: &Path) -> Vec<PathBuf> {
-        let mut parts = Vec::new();
-        if let Ok(real) = path.canonicalize()
-            && !self.writable.leads_out(path)
-        {
-            self.add(real, &mut parts);
+    /// Grants `path`: itself, parts of it, or nothing.
+    pub fn carve(&self, path: &Path, grant: &mut Grant<'_>) -> Result<(), SandboxError> {
+        match self.walks.along(path) {
+            Some(walk) if !self.writable.leads_out(&walk) => self.cut(&walk, grant),
+            _ => Ok(()),
         }
-        parts
     }
 
-    fn add(&self, real: PathBuf, parts: &mut Vec<PathBuf>) {
+    /// Grants what a walk has found, without the withheld paths.
+    pub fn cut(&self, walk: &Walk, grant: &mut Grant<'_>) -> Result<(), SandboxError> {
+        let real = walk.real();
         if self.withheld.iter().any(|withheld| real.starts_with(withheld)) {
-            return;
+            return Ok(());
         }
-        if !self.withheld.iter().any(|withheld| withheld.starts_with(&real)) {
-            parts.push(real);
-            return;
+        if !self.withheld.iter().any(|withheld| withheld.starts_with(real)) {
+            return grant(walk);
         }
-        let entries: Vec<_> = real
-            .read_dir()
-            .into_iter()
-            .flatten()
-            .flatten()
-            .take(SANDBOX_ENTRIES + 1)
-            .collect();
-        if entries.len() > SANDBOX_ENTRIES {
-            return;
+        let names = walk.names(SANDBOX_ENTRIES + 1).unwrap_or_default();
+        if names.len() > SANDBOX_ENTRIES {
+            return Ok(());
         }
-        for entry in entries {
+        for name in names {
             // The target of a link is granted by its own path, or not at all.
-            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
-                self.add(entry.path(), parts);
+            if let Ok(entry) = walk.child(&name) {
+                self.cut(&entry, grant)?;
             }
         }
+        Ok(())
     }
 
     /// Returns the real path of a workspace directory.
     pub fn workspace(&self, path: &Path) -> Result<PathBuf, SandboxError> {
-        let real = real_name(path);
-        if self.writable.leads_out(path) {
+        let real = self.walks.real(path);
+        // Of a directory that does not exist, the nearest one above it counts.
+        let nearest = path.ancestors().find_map(|path| self.walks.along(path));
+        if nearest.is_none_or(|walk| self.writable.leads_out(&walk)) {
             return Err(SandboxError::Elsewhere {
                 workspace: path.to_owned(),
                 real,
@@ -96,11 +98,36 @@ impl Reach {
     }
 }
 
+/// Returns a path, its real path, and the links on the way.
+fn passed(walks: &Walks, path: &Path) -> Vec<PathBuf> {
+    let mut passed = vec![walks.real(path), path.to_owned()];
+    let nearest = path.ancestors().find_map(|path| walks.along(path));
+    passed.extend(nearest.iter().flat_map(|walk| walk.links().to_vec()));
+    passed
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::fs::{CWD, RenameFlags};
 
     use super::*;
+    use crate::files::FileId;
+
+    /// Returns what is granted for a path: the real paths, and the files.
+    fn granted(reach: &Reach<'_>, path: &Path) -> (Vec<PathBuf>, Vec<FileId>) {
+        let mut all = Vec::new();
+        reach
+            .carve(path, &mut |walk| {
+                all.push((walk.real().to_owned(), walk.id().unwrap()));
+                Ok(())
+            })
+            .unwrap();
+        all.sort_by(|one, other| one.0.cmp(&other.0));
+        all.into_iter().unzip()
+    }
 
     #[test]
     fn what_is_withheld_is_cut_out_of_what_contains_it() {
@@ -110,10 +137,10 @@ mod tests {
             std::fs::create_dir_all(root.join(made)).unwrap();
         }
         symlink(root.join("home/state/acpd"), root.join("home/link")).unwrap();
-        let withheld = Reach::new(&[root.join("home/link"), root.join("home/later/config.toml")]);
+        let withheld = [root.join("home/link"), root.join("home/later/config.toml")];
         let carved = |path: &str| {
-            let mut parts = withheld.carve(&root.join(path));
-            parts.sort();
+            let walks = Walks::default();
+            let (parts, _) = granted(&Reach::new(&walks, &withheld), &root.join(path));
             let parts = parts
                 .iter()
                 .map(|part| part.strip_prefix(&root).unwrap().display().to_string());
@@ -131,6 +158,8 @@ mod tests {
         std::fs::write(root.join("home/later/config.toml"), "").unwrap();
         std::fs::write(root.join("home/later/beside"), "").unwrap();
         assert_eq!(carved("home/later"), ["home/later/beside"]);
+        let walks = Walks::default();
+        let withheld = Reach::new(&walks, &withheld);
         assert!(withheld.workspace(&root.join("home/docs")).is_ok());
         assert!(withheld.workspace(&root.join("home/docs/new")).is_ok());
         assert!(matches!(
@@ -154,8 +183,9 @@ mod tests {
         symlink(root.join("work/sub"), root.join("work/inner")).unwrap();
         symlink(root.join("keys"), root.join("users")).unwrap();
         let writable = [root.join("work")];
-        let reach = Reach::new(&[]).writable(Writable::new(writable.iter()));
-        let granted = |path: &str| reach.carve(&root.join(path)).len();
+        let walks = Walks::default();
+        let reach = Reach::new(&walks, &[]).writable(Writable::new(&walks, writable.iter()));
+        let granted = |path: &str| granted(&reach, &root.join(path)).0.len();
         assert_eq!(
             [granted("work"), granted("work/real"), granted("work/inner")],
             [1; 3]
@@ -168,6 +198,27 @@ mod tests {
     }
 
     #[test]
+    fn a_link_to_what_is_withheld_is_withheld_as_well() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        for made in ["config", "dots", "keys"] {
+            std::fs::create_dir(root.join(made)).unwrap();
+        }
+        std::fs::write(root.join("keys/config"), "").unwrap();
+        symlink(root.join("dots/config"), root.join("config/config")).unwrap();
+        symlink(root.join("keys/config"), root.join("dots/config")).unwrap();
+        let walks = Walks::default();
+        let reach = Reach::new(&walks, &[root.join("config/config")]);
+        for workspace in ["config", "dots", "keys"] {
+            let refused = reach.workspace(&root.join(workspace));
+            assert!(
+                matches!(refused, Err(SandboxError::Contains { .. })),
+                "{workspace}"
+            );
+        }
+    }
+
+    #[test]
     fn a_directory_with_too_many_entries_is_not_cut() {
         let dir = tempfile::tempdir().unwrap();
         let secret = dir.path().join("secret");
@@ -175,9 +226,87 @@ mod tests {
         for number in 0..SANDBOX_ENTRIES - 1 {
             std::fs::write(dir.path().join(number.to_string()), "").unwrap();
         }
-        let withheld = Reach::new(&[secret]);
-        assert_eq!(withheld.carve(dir.path()).len(), SANDBOX_ENTRIES - 1);
+        let walks = Walks::default();
+        let withheld = Reach::new(&walks, &[secret]);
+        assert_eq!(granted(&withheld, dir.path()).0.len(), SANDBOX_ENTRIES - 1);
         std::fs::write(dir.path().join("more"), "").unwrap();
-        assert!(withheld.carve(dir.path()).is_empty());
+        assert!(granted(&withheld, dir.path()).0.is_empty());
+    }
+
+    fn exchange(one: &Path, other: &Path) {
+        rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
+    }
+
+    /// Exchanges two names, again and again until `work` is done.
+    fn while_exchanging(one: &Path, other: &Path, work: impl FnOnce()) {
+        struct Done<'a>(&'a AtomicBool);
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    exchange(one, other);
+                }
+            });
+            // Also ends the thread if `work` panics.
+            let _done = Done(&done);
+            work();
+        });
+    }
+
+    #[test]
+    fn what_is_exchanged_while_it_is_carved_is_not_granted() {
+        const ROUNDS: usize = 10_000;
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for made in [
+            "home/.ssh/sub",
+            "work/g/sub",
+            "work/g/other",
+            "work/own",
+            "work/up",
+        ] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        symlink(root.join("home/.ssh"), root.join("work/absolute")).unwrap();
+        symlink("../home/.ssh", root.join("work/relative")).unwrap();
+        symlink("up/../../home/.ssh", root.join("work/around")).unwrap();
+        let ids = |paths: &[&str]| -> Vec<_> {
+            let found = paths.iter().map(|path| root.join(path).metadata().unwrap());
+            found.map(|found| FileId::of(&found)).collect()
+        };
+        let home = ids(&["home", "home/.ssh", "home/.ssh/sub"]);
+        let cut = ids(&["work/g", "work/g/sub"]);
+        let places = [root.join("work")];
+        let [none, key] = [Vec::new(), vec![root.join("work/g/sub/key")]];
+        for (link, carved, withheld) in [
+            ("work/absolute", "work/g", &none),
+            ("work/relative", "work/g/sub", &none),
+            ("work/around", "work/own/../g/sub", &none),
+            ("work/relative", "work/g", &key),
+        ] {
+            let (exchanged, link) = (root.join("work/g"), root.join(link));
+            while_exchanging(&exchanged, &link, || {
+                let mut found = 0;
+                for round in 0..ROUNDS {
+                    let walks = Walks::default();
+                    let reach = Reach::new(&walks, withheld);
+                    let reach = reach.writable(Writable::new(&walks, places.iter()));
+                    let (_, ids) = granted(&reach, &root.join(carved));
+                    let is_out = |id: &FileId| home.contains(id) || !withheld.is_empty() && cut.contains(id);
+                    assert!(!ids.iter().any(is_out), "{carved} in round {round}");
+                    found += ids.len();
+                }
+                assert!(found > 0, "{carved} was never found");
+            });
+            // The names may be the wrong way round now.
+            if exchanged.is_symlink() {
+                exchange(&exchanged, &link);
+            }
+        }
     }
 }

@@ -20,6 +20,7 @@ impl Fingerprint {
             withheld,
             spared,
             network,
+            walks: _,
         } = grants;
         let mut sha = Sha256::new();
         for paths in [workspace, read, write, withheld, spared] {

@@ -1,16 +1,17 @@
 //! Landlock rulesets on Linux.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, Scope,
 };
 
 use super::carve::Reach;
 use super::{FileId, Grants, Network, SandboxError};
+use crate::walk::Walk;
 
 /// The newest version whose rights were reviewed. An older kernel enforces less.
 const KNOWN: ABI = ABI::V7;
@@ -45,39 +46,36 @@ impl Ruleset {
         if version() == 0 {
             return Err(SandboxError::Unavailable);
         }
-        let reach = Reach::new(&grants.withheld).writable(grants.writable());
+        let walks = &grants.walks;
+        let reach = Reach::new(walks, &grants.withheld).writable(grants.writable());
         let workspace: Vec<_> = grants
             .workspace
             .iter()
             .map(|directory| reach.workspace(directory))
             .collect::<Result<_, _>>()?;
-        let mut write: Vec<_> = grants.write.iter().flat_map(|path| reach.carve(path)).collect();
-        let mut read: Vec<_> = grants.read.iter().flat_map(|path| reach.carve(path)).collect();
-        read.extend(grants.spared.iter().filter_map(|path| path.canonicalize().ok()));
-        if grants.readonly {
-            // Applies even if the workspace is inside of a directory that may be written.
-            let inside = Reach::new(&workspace);
-            write = write.iter().flat_map(|path| inside.carve(path)).collect();
-        }
-        let workspace: Vec<_> = workspace.iter().map(|directory| open(directory)).collect();
-        let identities = workspace
-            .iter()
-            .map(|open| open.as_ref().and_then(identity))
-            .collect();
-        let on_workspace = if grants.readonly {
-            AccessFs::from_read(KNOWN)
-        } else {
-            writes()
-        };
-        let created = create(&grants.network)?;
-        let created = allow(created, &write, writes())?;
-        let created = allow(created, &read, AccessFs::from_read(KNOWN))?;
-        let created = workspace
-            .into_iter()
-            .flatten()
-            .try_fold(created, |created, open| {
-                created.add_rule(PathBeneath::new(open, on_workspace))
+        // Applies even if the workspace is inside of a directory that may be written.
+        let readonly: &[PathBuf] = if grants.readonly { &workspace } else { &[] };
+        let inside = Reach::new(walks, readonly);
+        let reads = AccessFs::from_read(KNOWN);
+        let mut created = create(&grants.network)?;
+        for path in &grants.write {
+            reach.carve(path, &mut |walk| {
+                inside.cut(walk, &mut |part| allow(&mut created, part, writes()))
             })?;
+        }
+        for path in &grants.read {
+            reach.carve(path, &mut |walk| allow(&mut created, walk, reads))?;
+        }
+        for walk in grants.spared.iter().filter_map(|path| walks.along(path)) {
+            allow(&mut created, &walk, reads)?;
+        }
+        let on_workspace = if grants.readonly { reads } else { writes() };
+        let directories = grants.workspace.iter().map(|directory| walks.along(directory));
+        let directories: Vec<_> = directories.collect();
+        for walk in directories.iter().flatten() {
+            allow(&mut created, walk, on_workspace)?;
+        }
+        let identities = directories.into_iter().map(|walk| walk?.id()).collect();
         let rules: Option<OwnedFd> = created.into();
         Ok(Self {
             rules: rules.ok_or(SandboxError::Unavailable)?,
@@ -136,28 +134,8 @@ fn create(network: &Network) -> Result<RulesetCreated, landlock::RulesetError> {
     Ok(created)
 }
 
-fn allow(
-    mut created: RulesetCreated,
-    paths: &[PathBuf],
-    access: BitFlags<AccessFs>,
-) -> Result<RulesetCreated, landlock::RulesetError> {
-    for path in paths {
-        if let Some(open) = open(path) {
-            created = created.add_rule(PathBeneath::new(open, access))?;
-        }
-    }
-    Ok(created)
-}
-
-fn identity(open: &PathFd) -> Option<FileId> {
-    let file = std::fs::File::from(open.as_fd().try_clone_to_owned().ok()?);
-    file.metadata().ok().map(|found| FileId::of(&found))
-}
-
-/// Opens a path to grant. A path that is gone, or has become a link, is not granted.
-fn open(path: &Path) -> Option<PathFd> {
-    let open = PathFd::new(path).ok()?;
-    let descriptor = open.as_fd().as_raw_fd();
-    let found = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
-    (found == path).then_some(open)
+/// Grants exactly what a walk has found.
+fn allow(created: &mut RulesetCreated, walk: &Walk, access: BitFlags<AccessFs>) -> Result<(), SandboxError> {
+    created.add_rule(PathBeneath::new(walk, access))?;
+    Ok(())
 }

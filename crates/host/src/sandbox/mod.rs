@@ -24,9 +24,10 @@ use fingerprint::Fingerprint;
 use landlock::Ruleset;
 
 use crate::files::{FileId, Reserved};
+use crate::walk::Walks;
 
 /// The access that processes in a sandbox have; everything else is denied. Missing files are ignored.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Grants {
     /// The directories to work in. Unlike the others, each is granted as a whole or not at all.
     pub workspace: Vec<PathBuf>,
@@ -42,14 +43,17 @@ pub struct Grants {
     pub spared: Vec<PathBuf>,
     /// Access to TCP.
     pub network: Network,
+    /// The walks by which these paths were checked. What each has found is granted, whatever is there now.
+    pub walks: Walks,
 }
 
 /// Returns those of `paths` that contain a withheld path and are only granted in part. No new file can be created
 /// there.
 pub fn cut<'a>(paths: &'a [PathBuf], withheld: &Reserved) -> impl Iterator<Item = &'a PathBuf> {
-    let withheld: Vec<_> = withheld.paths().map(writable::real_name).collect();
+    let walks = Walks::default();
+    let withheld: Vec<_> = withheld.paths().map(|path| walks.real(path)).collect();
     paths.iter().filter(move |path| {
-        let real = writable::real_name(path);
+        let real = walks.real(path);
         withheld.iter().any(|withheld| withheld.starts_with(&real))
     })
 }
@@ -57,8 +61,8 @@ pub fn cut<'a>(paths: &'a [PathBuf], withheld: &Reserved) -> impl Iterator<Item 
 impl Grants {
     /// Returns the directories that agents may write. This includes a read-only workspace, since other sessions may
     /// write it.
-    pub fn writable(&self) -> Writable {
-        Writable::new(self.write.iter().chain(&self.workspace))
+    pub fn writable(&self) -> Writable<'_> {
+        Writable::new(&self.walks, self.write.iter().chain(&self.workspace))
     }
 }
 
@@ -135,7 +139,7 @@ impl PartialEq for Sandbox {
 impl Eq for Sandbox {}
 
 impl Sandbox {
-    /// Creates a sandbox. Resolves the paths as they exist now.
+    /// Creates a sandbox. Walks now along the paths that were not checked before.
     pub fn new(grants: &Grants) -> Result<Self, SandboxError> {
         Ok(Self(Arc::new(Inner {
             workspace: grants.workspace.clone(),

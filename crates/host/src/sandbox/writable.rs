@@ -3,109 +3,44 @@
 //! In: paths. Out: whether an agent may have chosen their target or content. Never: relies on the name alone, since
 //! links of the user may lead a path through such a directory.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use acpd_model::limits::PATH_LINKS;
+use crate::walk::{Walk, Walks};
 
 /// Directories and files that agents may write.
-#[derive(Debug, Clone, Default)]
-pub struct Writable {
+#[derive(Debug, Clone)]
+pub struct Writable<'a> {
+    walks: &'a Walks,
     /// The paths, without links.
     places: Vec<PathBuf>,
 }
 
-impl Writable {
+impl<'a> Writable<'a> {
     /// Resolves the paths. They need not exist yet.
-    pub fn new<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Self {
+    pub fn new<'p>(walks: &'a Walks, paths: impl Iterator<Item = &'p PathBuf>) -> Self {
         Self {
-            places: paths.map(|path| real_name(path)).collect(),
+            walks,
+            places: paths.map(|path| walks.real(path)).collect(),
         }
     }
 
     /// Returns whether an agent can choose the content at `path`: it is in such a directory, or a link in one leads
     /// there.
     pub fn decides(&self, path: &Path) -> bool {
-        let Some(way) = Way::of(path) else {
+        let Some(walk) = self.walks.along(path) else {
             return true;
         };
-        let mut passed = way.links.iter().chain([&way.real]);
+        let mut passed = walk.links().iter().map(PathBuf::as_path).chain([walk.real()]);
         passed.any(|passed| self.places.iter().any(|place| passed.starts_with(place)))
     }
 
-    /// Returns whether a link in such a directory leads out of it on the way to `path`. An agent may have created such
-    /// a link. If `path` does not exist, its nearest existing ancestor counts.
-    pub(super) fn leads_out(&self, path: &Path) -> bool {
-        let Some(way) = path.ancestors().find_map(Way::of) else {
-            return true;
-        };
+    /// Returns whether a link in such a directory led the walk out of it. An agent may have created such a link.
+    pub(super) fn leads_out(&self, walk: &Walk) -> bool {
         let out = |link: &PathBuf| {
             let mut around = self.places.iter().filter(|place| link.starts_with(place));
-            around.any(|place| !way.real.starts_with(place))
+            around.any(|place| !walk.real().starts_with(place))
         };
-        way.links.iter().any(out)
-    }
-}
-
-/// How a path is resolved.
-struct Way {
-    /// The links on the way, each with the real path of its directory.
-    links: Vec<PathBuf>,
-    real: PathBuf,
-}
-
-impl Way {
-    /// Resolves an absolute path. Returns `None` if the file does not exist.
-    fn of(path: &Path) -> Option<Self> {
-        let mut way = Self {
-            links: Vec::new(),
-            real: PathBuf::from("/"),
-        };
-        let mut left = parts(path);
-        while let Some(part) = left.pop_front() {
-            if part == ".." {
-                way.real.pop();
-                continue;
-            }
-            let here = way.real.join(&part);
-            if !here.symlink_metadata().ok()?.is_symlink() {
-                way.real = here;
-                continue;
-            }
-            let target = here.read_link().ok()?;
-            if way.links.len() >= PATH_LINKS {
-                return None;
-            }
-            way.links.push(here);
-            if target.is_absolute() {
-                way.real = PathBuf::from("/");
-            }
-            let mut next = parts(&target);
-            next.append(&mut left);
-            left = next;
-        }
-        Some(way)
-    }
-}
-
-fn parts(path: &Path) -> VecDeque<OsString> {
-    let parts = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        _ => None,
-    });
-    parts.collect()
-}
-
-/// Returns the real path of `path`, whose last parts need not exist yet.
-pub(super) fn real_name(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => real_name(parent).join(name),
-        _ => path.to_owned(),
+        walk.links().iter().any(out)
     }
 }
 
@@ -141,7 +76,8 @@ mod tests {
             symlink(target, root.join(link)).unwrap();
         }
         let places = [root.join("home/dots")];
-        let writable = Writable::new(places.iter());
+        let walks = Walks::default();
+        let writable = Writable::new(&walks, places.iter());
         for (path, decides, leads_out) in [
             ("home/plain", false, false),
             ("home/key", false, false),
@@ -155,8 +91,9 @@ mod tests {
             ("work/loop", true, false),
         ] {
             let full = root.join(path);
+            let nearest = full.ancestors().find_map(|path| walks.along(path)).unwrap();
             assert_eq!(
-                (writable.decides(&full), writable.leads_out(&full)),
+                (writable.decides(&full), writable.leads_out(&nearest)),
                 (decides, leads_out),
                 "{path}"
             );

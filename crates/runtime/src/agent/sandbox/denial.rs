@@ -126,13 +126,13 @@ impl AgentConfig {
 pub(super) fn denial(grants: &Grants, path: &Path) -> Option<Denial> {
     let real = real(path)?;
     let is_in = |list: &[PathBuf]| {
-        let mut granted = list.iter().filter_map(|granted| granted.canonicalize().ok());
-        granted.any(|granted| real.starts_with(granted))
+        let mut granted = list.iter().filter_map(|granted| grants.walks.along(granted));
+        granted.any(|granted| real.starts_with(granted.real()))
     };
     let is_own = grants
         .withheld
         .iter()
-        .any(|own| real.starts_with(own.canonicalize().unwrap_or_else(|_| own.clone())));
+        .any(|own| real.starts_with(grants.walks.real(own)));
     let may_write = is_in(&grants.write) || !grants.readonly && is_in(&grants.workspace);
     let may_read = is_in(&grants.read) || is_in(&grants.spared) || is_in(&grants.workspace);
     if is_own || may_write || grants.readonly && is_in(&grants.workspace) || !is_usable(path, may_read) {

@@ -1,13 +1,18 @@
 //! Finds the repository of a directory: the worktree root, which tools search for, and the directory that commits write to.
 //!
 //! In: a directory. Out: the worktree around it, and the repository's own directory. Never: trusts a `.git` file alone,
-//! because agents can write one: the repository must refer back to the worktree, as a linked one or a submodule.
+//! because agents can write one: the repository must refer back to the worktree, as a linked one or a submodule. Never: names a
+//! path that may lead elsewhere by the time it is granted: the walk by which a path was checked is kept.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use acpd_host::read_small;
+use acpd_host::{Walk, Walks};
 
 use crate::agent::sandbox::git_config;
+
+/// The file or directory at the root of a worktree.
+const GIT: &str = ".git";
 
 /// The prefix of a `.git` file's content.
 const PREFIX: &str = "gitdir:";
@@ -16,62 +21,74 @@ const PREFIX: &str = "gitdir:";
 const FILE_BYTES: u64 = 8192;
 
 /// Returns the root of the worktree that contains `directory`, unless `directory` is the root itself.
-pub fn root(directory: &Path) -> Option<&Path> {
-    let root = directory.ancestors().find(|above| above.join(".git").exists())?;
-    (root != directory).then_some(root)
+pub fn root(walks: &Walks, directory: &Path) -> Option<PathBuf> {
+    let trail = walks.trail(directory);
+    let root = trail.iter().position(|around| around.has(GIT))?;
+    if root == 0 { None } else { walks.keep(&trail[root]) }
 }
 
 /// Returns the repository of the worktree that contains `directory`, if it is outside of `directory`.
-pub fn repository(directory: &Path) -> Option<PathBuf> {
-    let file = directory
-        .ancestors()
-        .map(|above| above.join(".git"))
-        .find(|git| git.exists())?;
-    let kind = file.symlink_metadata().ok()?;
-    if kind.is_symlink() {
+pub fn repository(walks: &Walks, directory: &Path) -> Option<PathBuf> {
+    let trail = walks.trail(directory);
+    let root = trail.iter().position(|around| around.has(GIT))?;
+    let worktree = &trail[root];
+    let git = worktree.child(GIT.as_ref()).ok()?;
+    if git.is_directory() {
+        return if root == 0 {
+            None
+        } else {
+            walks.keep(&Arc::new(git))
+        };
+    }
+    let named = worktree.read_small(GIT, FILE_BYTES).ok()?;
+    let trail = walks.trail(&worktree.real().join(named.strip_prefix(PREFIX)?.trim()));
+    let repository = of_worktree(&trail, &git).or_else(|| of_submodule(&trail, worktree))?;
+    let parts = ["objects", "refs", "HEAD"];
+    if !parts.iter().all(|part| repository.has(part)) {
         return None;
     }
-    if kind.is_dir() {
-        return (!file.starts_with(directory)).then_some(file);
+    walks.keep(repository)
+}
+
+/// Returns the repository of the linked worktree whose `.git` file is `git`: the trail is that of REPOSITORY/worktrees/NAME.
+fn of_worktree<'a>(trail: &'a [Arc<Walk>], git: &Walk) -> Option<&'a Arc<Walk>> {
+    let [own, worktrees, repository, ..] = trail else {
+        return None;
+    };
+    if !worktrees.real().ends_with("worktrees") {
+        return None;
     }
-    let worktree = file.parent()?;
-    let named = read(&file)?;
-    let named = worktree.join(named.strip_prefix(PREFIX)?.trim());
-    let own = named.canonicalize().ok()?;
-    let repository = of_worktree(&own, &file).or_else(|| of_submodule(&own, worktree))?;
-    let parts = ["objects", "refs", "HEAD"];
-    parts
-        .iter()
-        .all(|part| repository.join(part).exists())
-        .then(|| repository.to_owned())
+    let back = own.real().join(own.read_small("gitdir", FILE_BYTES).ok()?.trim());
+    let is_back = Walk::along(&back).is_ok_and(|back| back.is_same(git));
+    is_back.then_some(repository)
 }
 
-/// Returns the repository of the linked worktree whose `.git` file is `file`: `own` is REPOSITORY/worktrees/NAME.
-fn of_worktree<'a>(own: &'a Path, file: &Path) -> Option<&'a Path> {
-    let worktrees = own.parent()?;
-    let repository = worktrees.parent().filter(|_| worktrees.ends_with("worktrees"))?;
-    let back = own.join(read(&own.join("gitdir"))?.trim());
-    (back.canonicalize().ok()? == file.canonicalize().ok()?).then_some(repository)
-}
-
-/// Returns the repository of a submodule, which is `own` itself, if its settings refer back to the worktree.
-fn of_submodule<'a>(own: &'a Path, worktree: &Path) -> Option<&'a Path> {
-    let worktree = worktree.canonicalize().ok()?;
+/// Returns the repository of a submodule, at which the trail begins, if its settings refer back to the worktree.
+fn of_submodule<'a>(trail: &'a [Arc<Walk>], worktree: &Walk) -> Option<&'a Arc<Walk>> {
+    let own = trail.first()?;
     let configs = ["config", "config.worktree"];
-    let settings = configs
-        .iter()
-        .flat_map(|config| git_config::settings(&own.join(config)));
+    let settings = configs.iter().flat_map(|config| {
+        let text = own.read_small(config, git_config::FILE_BYTES);
+        git_config::settings(&text.unwrap_or_default())
+    });
     let back = settings.rev().find(|setting| setting.is("core", "worktree"))?;
-    (own.join(back.value()).canonicalize().ok()? == worktree).then_some(own)
-}
-
-fn read(file: &Path) -> Option<String> {
-    read_small(file, FILE_BYTES).ok()
+    let is_back = Walk::along(&own.real().join(back.value())).is_ok_and(|back| back.is_same(worktree));
+    is_back.then_some(own)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::fs::{AtFlags, CWD, RenameFlags};
+
     use super::*;
+
+    fn repository(directory: &Path) -> Option<PathBuf> {
+        super::repository(&Walks::default(), directory)
+    }
 
     #[test]
     fn a_worktree_leads_to_a_repository_that_knows_it() {
@@ -84,6 +101,7 @@ mod tests {
             &main.join("objects"),
             &main.join("refs"),
             &root.join("w/sub"),
+            &root.join("main/sub"),
         ] {
             std::fs::create_dir_all(made).unwrap();
         }
@@ -94,8 +112,9 @@ mod tests {
         assert_eq!(repository(&root.join("w")), Some(main.clone()));
         assert_eq!(repository(&root.join("w/sub")), Some(main.clone()));
         assert_eq!(repository(&root.join("main")), None, "it is in the workspace");
-        assert_eq!(super::root(&root.join("w/sub")), Some(&*root.join("w")));
-        assert_eq!(super::root(&root.join("w")), None);
+        let root_of = |path: &str| super::root(&Walks::default(), &root.join(path));
+        assert_eq!(root_of("w/sub"), Some(root.join("w")));
+        assert_eq!(root_of("w"), None);
         assert_eq!(repository(&root.join("main/sub")), Some(main.clone()));
         // An agent points to a directory of its choice and creates the files that it can create.
         let fake = root.join("w/worktrees/fake");
@@ -134,5 +153,96 @@ mod tests {
         std::fs::create_dir(&other).unwrap();
         std::fs::write(other.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         assert_eq!(repository(&other), None);
+    }
+
+    /// Exchanges two names while `work` runs, again and again.
+    fn while_exchanging(one: &Path, other: &Path, work: impl FnOnce()) {
+        struct Done<'a>(&'a AtomicBool);
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let exchange = || rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
+                // An even number restores the original state.
+                while !done.load(Ordering::Relaxed) {
+                    exchange().unwrap();
+                    exchange().unwrap();
+                }
+            });
+            // Also ends the thread if `work` panics.
+            let _done = Done(&done);
+            work();
+        });
+    }
+
+    const ROUNDS: usize = 10_000;
+
+    fn inode(walk: &Walk) -> u64 {
+        let file = std::fs::File::from(walk.as_fd().try_clone_to_owned().unwrap());
+        file.metadata().unwrap().ino()
+    }
+
+    #[test]
+    fn a_repository_that_is_exchanged_for_a_link_is_granted_as_it_was_checked() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for made in ["home/.ssh", "work/g/worktrees/x", "work/g/objects", "work/g/refs"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        let text = |path: &str| root.join(path).display().to_string();
+        for (file, text) in [
+            ("work/g/HEAD", String::new()),
+            ("work/g/worktrees/x/gitdir", text("work/.git")),
+            ("work/.git", format!("gitdir: {}", text("work/g/worktrees/x"))),
+        ] {
+            std::fs::write(root.join(file), text).unwrap();
+        }
+        let own = root.join("work/g").metadata().unwrap().ino();
+        for target in ["../home", "../home/.ssh", "/"] {
+            let link = root.join("work/link");
+            symlink(target, &link).unwrap();
+            while_exchanging(&root.join("work/g"), &link, || {
+                let mut found = 0;
+                for round in 0..ROUNDS {
+                    let walks = Walks::default();
+                    if let Some(path) = super::repository(&walks, &root.join("work")) {
+                        let granted = walks.along(&path).unwrap();
+                        assert_eq!(inode(&granted), own, "{target} in round {round}");
+                        found += 1;
+                    }
+                }
+                assert!(found > 0, "it was never found");
+            });
+            std::fs::remove_file(link).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_root_of_a_worktree_is_around_the_workspace_that_is_granted() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for made in ["home/sub", "home/.git", "work/p/sub", "work/p/.git"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        let link = root.join("work/link");
+        symlink("../home", &link).unwrap();
+        while_exchanging(&root.join("work/p"), &link, || {
+            let directory = root.join("work/p/sub");
+            let mut found = 0;
+            for round in 0..ROUNDS {
+                let walks = Walks::default();
+                if let Some(path) = super::root(&walks, &directory) {
+                    let (around, inside) = (walks.along(&path).unwrap(), walks.along(&directory).unwrap());
+                    let parent = rustix::fs::statat(&*inside, "..", AtFlags::empty()).unwrap();
+                    assert_eq!(inode(&around), parent.st_ino, "in round {round}");
+                    found += 1;
+                }
+            }
+            assert!(found > 0, "it was never found");
+        });
     }
 }

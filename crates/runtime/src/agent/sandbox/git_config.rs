@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use acpd_host::read_small;
 
 /// Limits on the size of one configuration file and on the number of files.
-const FILE_BYTES: u64 = 256 << 10;
+pub const FILE_BYTES: u64 = 256 << 10;
 const FILES: usize = 64;
 
 /// Settings whose value is the path of a file that is not git configuration.
@@ -40,9 +40,8 @@ impl Setting {
     }
 }
 
-/// Returns the settings of a file; empty if the file cannot be read.
-pub fn settings(file: &Path) -> Vec<Setting> {
-    let text = read_small(file, FILE_BYTES).unwrap_or_default();
+/// Returns the settings of a configuration.
+pub fn settings(text: &str) -> Vec<Setting> {
     let (mut section, mut has_subsection) = (String::new(), false);
     let mut settings = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -97,7 +96,8 @@ pub fn named_files(config: &Path, home: &Path, is_trusted: impl Fn(&Path) -> boo
 
 /// Returns the files that one file refers to, and whether each is git configuration as well.
 fn named_in(file: &Path, home: &Path) -> Vec<(bool, PathBuf)> {
-    let named = settings(file).into_iter().filter_map(|setting| {
+    let text = read_small(file, FILE_BYTES).unwrap_or_default();
+    let named = settings(&text).into_iter().filter_map(|setting| {
         let is_config = match &*setting.section {
             "include" | "includeif" if setting.key == "path" => true,
             _ if NAMING.iter().any(|(section, key)| setting.is(section, key)) => false,
@@ -168,10 +168,8 @@ mod tests {
 
     #[test]
     fn a_setting_is_identified_by_its_section() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("config");
-        std::fs::write(&file, "[core \"x\"]\nworktree = no\n[Core]\n\tWorkTree = ../w\n").unwrap();
-        let found: Vec<_> = settings(&file)
+        let text = "[core \"x\"]\nworktree = no\n[Core]\n\tWorkTree = ../w\n";
+        let found: Vec<_> = settings(text)
             .into_iter()
             .filter(|setting| setting.is("core", "worktree"))
             .collect();

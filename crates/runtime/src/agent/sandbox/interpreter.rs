@@ -55,20 +55,21 @@ impl Finder<'_> {
         }
         let is_trusted = (self.is_trusted)(file);
         needed.files.push(file.to_owned());
-        let Ok(real) = file.canonicalize() else {
+        let Some(walk) = self.places.along(file) else {
             return;
         };
-        self.add_installation(&real, is_trusted, needed);
+        let real = walk.real();
+        self.add_installation(real, is_trusted, needed);
         if is_trusted && real != file {
-            needed.files.push(real.clone());
+            needed.files.push(real.to_owned());
         }
-        for named in [file, &real] {
+        for named in [file, real] {
             self.add_shims(named, is_trusted, needed);
             if let Some(python) = base_python(named) {
                 self.follow(&python, is_trusted, depth, needed);
             }
         }
-        if let Some(interpreter) = interpreter(&real, self.search) {
+        if let Some(interpreter) = interpreter(real, self.search) {
             self.follow(&interpreter, is_trusted, depth, needed);
         }
     }
@@ -77,8 +78,8 @@ impl Finder<'_> {
     fn follow(&self, program: &Path, is_trusted: bool, depth: usize, needed: &mut Needed) {
         if is_trusted {
             self.add(program, depth - 1, needed);
-        } else if let Ok(real) = program.canonicalize() {
-            self.add_installation(&real, false, needed);
+        } else if let Some(walk) = self.places.along(program) {
+            self.add_installation(walk.real(), false, needed);
         }
     }
 
@@ -169,6 +170,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    use acpd_host::Walks;
+
     use super::*;
 
     struct Host {
@@ -203,8 +206,9 @@ mod tests {
             let search = self.root.join("path").display().to_string();
             let env = BTreeMap::from([("HOME".to_owned(), home), ("PATH".to_owned(), search.clone())]);
             let work = self.root.join("work");
+            let walks = Walks::default();
             let finder = Finder {
-                places: Places(&env),
+                places: Places(&env, &walks),
                 search: &search,
                 is_trusted: &|file| !file.starts_with(&work),
             };

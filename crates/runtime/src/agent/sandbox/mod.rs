@@ -16,9 +16,10 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use acpd_catalog::{self as catalog, OwnNames, find_program};
-use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox, SandboxError, Writable};
+use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox, SandboxError, Walk, Walks, Writable};
 use acpd_model::Failure;
 
 pub use denial::{Denial, denied_paths};
@@ -98,7 +99,10 @@ impl AgentConfig {
         // The agent's environment has no variables of other agents, so it cannot be used here.
         let env = Environment::here(&["*".to_owned()], &BTreeMap::new());
         let others = catalog::homes_of_others(&self.own_homes()).into_iter();
-        others.filter_map(|place| Places(&env).path(place)).collect()
+        let walks = Walks::default();
+        others
+            .filter_map(|place| Places(&env, &walks).path(place))
+            .collect()
     }
 
     /// Returns the words of the agent's command line.
@@ -165,9 +169,10 @@ impl AgentConfig {
 
     /// Returns configured paths that do not exist, so that nothing is granted for them.
     fn missing(&self) -> Vec<String> {
-        let env = self.variables();
+        let (env, walks) = (self.variables(), Walks::default());
+        let places = Places(&env, &walks);
         let lists = self.sandbox.read.iter().chain(&self.sandbox.write);
-        let missing = lists.filter(|path| !listed(Places(&env), path).is_some_and(|path| path.exists()));
+        let missing = lists.filter(|path| !listed(places, path).is_some_and(|path| path.exists()));
         missing.cloned().collect()
     }
 
@@ -177,7 +182,8 @@ impl AgentConfig {
         let homes = self
             .own_homes()
             .into_iter()
-            .filter_map(|place| places.path(place));
+            .filter_map(|place| places.path(place))
+            .filter(|home| !places.is_led_astray(home));
         listed.chain(homes).chain(places.write()).collect()
     }
 
@@ -189,28 +195,16 @@ impl AgentConfig {
         workspace: &[PathBuf],
         servers: &[ServerCommand],
     ) -> Grants {
-        let env = self.variables();
-        let places = Places(&env);
+        let (env, walks) = (self.variables(), Walks::default());
+        let places = Places(&env, &walks);
         let mut write = self.write_and_make(places, reserved);
-        let repositories: Vec<_> = workspace
-            .iter()
-            .filter_map(|directory| git::repository(directory))
-            .filter(|repository| {
-                !repository.ends_with(".git")
-                    || !repository.parent().is_some_and(|root| places.holds_home(root))
-            })
-            .collect();
-        let roots = workspace
-            .iter()
-            .filter_map(|directory| git::root(directory))
-            .filter(|root| !places.holds_home(root));
-        let mut read: Vec<_> = roots.map(Path::to_owned).collect();
+        let (mut read, repositories) = worktrees(places, workspace);
         match mode {
             Mode::Readonly => read.extend(repositories),
             _ => write.extend(repositories),
         }
         // References from a file that an agent may have written are ignored.
-        let writable = Writable::new(write.iter().chain(workspace));
+        let writable = Writable::new(&walks, write.iter().chain(workspace));
         let is_trusted = |file: &Path| !writable.decides(file);
         let finder = Finder {
             places,
@@ -218,28 +212,30 @@ impl AgentConfig {
             is_trusted: &is_trusted,
         };
         read.extend(self.program_files(&finder));
-        read.extend(self.sandbox.read.iter().filter_map(|path| listed(places, path)));
-        read.extend(places.read());
         if let Some(home) = places.path("$HOME") {
             for config in ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"] {
                 let config = places.path(config).into_iter();
                 read.extend(config.flat_map(|config| git_config::named_files(&config, &home, is_trusted)));
             }
         }
+        read.retain(|path| !places.is_led_astray(path));
+        read.extend(self.sandbox.read.iter().filter_map(|path| listed(places, path)));
+        read.extend(places.read());
         let of_servers = servers
             .iter()
             .flat_map(|server| programs::files_of_session(&finder, &server.command, &server.args));
         let of_servers: Vec<_> = of_servers.collect();
         let granted = [&read[..], &write, workspace].concat();
-        read.extend(additional(of_servers, &granted));
+        read.extend(additional(&walks, of_servers, &granted));
         Grants {
             workspace: workspace.to_vec(),
             readonly: mode == Mode::Readonly,
             read,
-            write,
             withheld: reserved.paths().map(Path::to_owned).collect(),
-            spared: self.installed(finder.search, reserved),
+            spared: self.installed(places, reserved),
             network: self.sandbox.network.clone().unwrap_or_default(),
+            write,
+            walks,
         }
     }
 
@@ -262,7 +258,7 @@ impl AgentConfig {
             programs: find_program(&self.command, search).into_iter().collect(),
         };
         let mut write = self.write(places);
-        write.extend(own.open());
+        write.extend(own.open().into_iter().filter(|own| !places.is_led_astray(own)));
         write
     }
 
@@ -276,13 +272,17 @@ impl AgentConfig {
     }
 
     /// Returns the directory in which the agent is installed, which is inside the data directory.
-    fn installed(&self, search: &str, reserved: &Reserved) -> Vec<PathBuf> {
+    fn installed(&self, places: Places<'_>, reserved: &Reserved) -> Vec<PathBuf> {
+        let search = places.0.get("PATH").map(String::as_str).unwrap_or_default();
         let named = find_program(&self.command, search).unwrap_or_else(|| PathBuf::from(&self.command));
-        let real = named.canonicalize().unwrap_or_else(|_| named.clone());
-        let own = [named, real];
+        let real = places.along(&named).map(|walk| walk.real().to_owned());
+        let own = [Some(named), real];
         reserved
             .directories()
-            .flat_map(|data| own.iter().filter_map(|program| catalog::folder_of(data, program)))
+            .flat_map(|data| {
+                let own = own.iter().flatten();
+                own.filter_map(|program| catalog::folder_of(data, program))
+            })
             .collect()
     }
 
@@ -296,6 +296,23 @@ impl AgentConfig {
     }
 }
 
+/// Returns the roots of the worktrees around a workspace, and their repositories, which commits write to.
+fn worktrees(places: Places<'_>, workspace: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let is_of_home = |repository: &Path| {
+        let root = repository.parent().filter(|_| repository.ends_with(".git"));
+        root.is_some_and(|root| places.holds_home(root))
+    };
+    let roots = workspace
+        .iter()
+        .filter_map(|directory| git::root(places.1, directory))
+        .filter(|root| !places.holds_home(root) && !places.is_led_astray(root));
+    let repositories = workspace
+        .iter()
+        .filter_map(|directory| git::repository(places.1, directory))
+        .filter(|repository| !is_of_home(repository) && !places.is_led_astray(repository));
+    (roots.collect(), repositories.collect())
+}
+
 /// Resolves a path from the configuration.
 fn listed(places: Places<'_>, path: &str) -> Option<PathBuf> {
     match path.strip_prefix('~') {
@@ -306,11 +323,15 @@ fn listed(places: Places<'_>, path: &str) -> Option<PathBuf> {
 
 /// Returns those of `paths` that are not inside of a granted path already. So a session whose servers need nothing more has the
 /// same sandbox as one without servers, and can use the same process.
-fn additional(paths: Vec<PathBuf>, granted: &[PathBuf]) -> Vec<PathBuf> {
-    let real = |path: &PathBuf| path.canonicalize().ok();
-    let granted: Vec<_> = granted.iter().filter_map(real).collect();
+fn additional(walks: &Walks, paths: Vec<PathBuf>, granted: &[PathBuf]) -> Vec<PathBuf> {
+    let granted: Vec<_> = granted.iter().filter_map(|path| walks.along(path)).collect();
     let is_granted = |path: &PathBuf| {
-        real(path).is_none_or(|real| granted.iter().any(|granted| real.starts_with(granted)))
+        let is_in = |walk: Arc<Walk>| {
+            granted
+                .iter()
+                .any(|granted| walk.real().starts_with(granted.real()))
+        };
+        walks.along(path).is_none_or(is_in)
     };
     paths.into_iter().filter(|path| !is_granted(path)).collect()
 }

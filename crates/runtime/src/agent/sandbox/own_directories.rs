@@ -53,10 +53,12 @@ impl OwnDirectories<'_> {
 
     /// Returns whether the path is a directory that may be granted. Makes it if nothing is there.
     fn is_there(&self, path: &Path) -> bool {
-        match path.symlink_metadata() {
-            Ok(found) => found.is_dir() && (!self.names.only_new || self.was_made(path)),
+        let may_be = match path.symlink_metadata() {
+            Ok(_) => !self.names.only_new || self.was_made(path),
             Err(_) => self.make(path),
-        }
+        };
+        let walk = self.places.along(path).filter(|_| may_be);
+        walk.is_some_and(|walk| walk.is_directory() && !walk.is_link())
     }
 
     fn make(&self, path: &Path) -> bool {
@@ -95,11 +97,14 @@ impl OwnDirectories<'_> {
     /// Returns whether a program is below the directory that users run: on `PATH`, or behind a link there. An agent that can
     /// replace it leaves its sandbox.
     fn holds_programs(&self, directory: &Path) -> bool {
-        let Ok(real) = directory.canonicalize() else {
+        let Some(walk) = self.places.along(directory) else {
             return true;
         };
         let is_below = |path: &Path| {
-            path.starts_with(directory) || path.canonicalize().is_ok_and(|path| path.starts_with(&real))
+            path.starts_with(directory)
+                || path
+                    .canonicalize()
+                    .is_ok_and(|path| path.starts_with(walk.real()))
         };
         let search: Vec<_> = self.places.search().collect();
         self.programs.iter().any(|program| is_below(program))
@@ -124,6 +129,8 @@ fn links_of(directory: &Path) -> Vec<PathBuf> {
 mod tests {
     use std::collections::BTreeMap;
     use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use acpd_host::Walks;
 
     use super::*;
 
@@ -153,8 +160,9 @@ mod tests {
         }
 
         fn open(&self, name: &str, only_new: bool) -> Vec<String> {
+            let walks = Walks::default();
             let own = OwnDirectories {
-                places: Places(&self.env),
+                places: Places(&self.env, &walks),
                 names: &OwnNames {
                     names: vec![name.to_owned()],
                     only_new,

@@ -6,8 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use acpd_catalog::find_program;
+use acpd_host::{Walk, Walks};
 
 /// Defaults of variables; each may refer to an earlier one.
 const DEFAULTS: [(&str, &str); 30] = [
@@ -272,9 +274,9 @@ const LOCKS: [(&str, &[&str]); 2] = [
     ("uv", &["$UV_TOOL_DIR/.lock", "$UV_TOOL_DIR/.gitignore"]),
 ];
 
-/// Resolves paths with the variables of an agent.
+/// Resolves paths with the variables of an agent, and with the walks by which all of its paths are checked.
 #[derive(Debug, Clone, Copy)]
-pub struct Places<'a>(pub &'a BTreeMap<String, String>);
+pub struct Places<'a>(pub &'a BTreeMap<String, String>, pub &'a Walks);
 
 impl Places<'_> {
     /// Expands the variables in a path; returns `None` if the result is not absolute.
@@ -299,10 +301,15 @@ impl Places<'_> {
         Some(path).filter(|path| path.is_absolute())
     }
 
+    /// Returns the walk along a path.
+    pub fn along(self, path: &Path) -> Option<Arc<Walk>> {
+        self.1.along(path)
+    }
+
     /// Returns whether `directory` is the home directory or contains it, by its name or its real path. A program or a
     /// repository there does not grant access to it.
     pub fn holds_home(self, directory: &Path) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let real = |path: &Path| self.1.real(path);
         self.path("$HOME")
             .is_some_and(|home| home.starts_with(directory) || real(&home).starts_with(real(directory)))
     }
@@ -310,7 +317,7 @@ impl Places<'_> {
     /// Returns whether a program may open a directory for its agent: it is the directory of a program or a package, without
     /// the home directory, the common directories in it, or secrets.
     pub fn is_of_a_program(self, directory: &Path) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let real = |path: &Path| self.1.real(path);
         let own = real(directory);
         let is_common = COMMON
             .iter()
@@ -321,11 +328,19 @@ impl Places<'_> {
 
     /// Returns whether a path is a secret, or in a directory of secrets, or contains one.
     pub fn touches_secrets(self, path: &Path) -> bool {
-        let own = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let own = self.1.real(path);
         let overlap = |one: &Path, other: &Path| one.starts_with(other) || other.starts_with(one);
-        SECRETS.iter().filter_map(|place| self.path(place)).any(|secret| {
-            let real = secret.canonicalize().unwrap_or_else(|_| secret.clone());
-            overlap(path, &secret) || overlap(&own, &real)
+        SECRETS
+            .iter()
+            .filter_map(|place| self.path(place))
+            .any(|secret| overlap(path, &secret) || overlap(&own, &self.1.real(&secret)))
+    }
+
+    /// Returns whether links lead from a path to the home directory, to one around it, or to secrets. The agent of any thread
+    /// may have made such a link.
+    pub fn is_led_astray(self, path: &Path) -> bool {
+        self.along(path).is_some_and(|walk| {
+            !walk.links().is_empty() && (self.holds_home(walk.real()) || self.touches_secrets(walk.real()))
         })
     }
 
@@ -357,15 +372,16 @@ impl Places<'_> {
             }
             paths.push(directory);
         }
+        paths.retain(|path| !self.is_led_astray(path));
         paths
     }
 
     /// Returns all paths that every agent may write.
     pub fn write(self) -> Vec<PathBuf> {
         let scratch = SCRATCH.iter().filter_map(|place| self.path(place));
+        let used = self.used(&CACHES).into_iter().chain(self.used(&LOCKS));
         scratch
-            .chain(self.used(&CACHES))
-            .chain(self.used(&LOCKS))
+            .chain(used.filter(|path| !self.is_led_astray(path)))
             .collect()
     }
 
@@ -423,13 +439,20 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let path = |place| Places(&env).path(place).map(|path| path.display().to_string());
+        let path = |place| {
+            Places(&env, &Walks::default())
+                .path(place)
+                .map(|path| path.display().to_string())
+        };
         assert_eq!(path("$CARGO_HOME/bin").as_deref(), Some("/data/cargo/bin"));
         assert_eq!(path("$GOMODCACHE").as_deref(), Some("/home/u/go/pkg"));
         assert_eq!(path("$XDG_CACHE_HOME").as_deref(), Some("/home/u/.cache"));
         assert_eq!(path("$TMPDIR").as_deref(), Some("/tmp"));
         assert_eq!(path("$UNKNOWN/x"), None);
-        assert_eq!(Places(&BTreeMap::new()).path("$RUSTUP_HOME"), None);
+        assert_eq!(
+            Places(&BTreeMap::new(), &Walks::default()).path("$RUSTUP_HOME"),
+            None
+        );
     }
 
     #[test]
@@ -451,13 +474,41 @@ mod tests {
             ("u/bin", false),
             ("x", false),
         ] {
-            assert_eq!(Places(&env).holds_home(&root.join(path)), holds, "{path}");
+            assert_eq!(
+                Places(&env, &Walks::default()).holds_home(&root.join(path)),
+                holds,
+                "{path}"
+            );
         }
-        let read = Places(&env).read();
+        let read = Places(&env, &Walks::default()).read();
         assert!(read.contains(&root.join("x")));
         for home in ["u", "home"] {
             assert!(!read.contains(&root.join(home)), "{home}");
         }
+    }
+
+    #[test]
+    fn links_that_another_thread_may_have_made_open_no_secrets() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for made in [".ssh", "dots", "bin", ".config/git", ".nvm-real"] {
+            std::fs::create_dir_all(root.join("home").join(made)).unwrap();
+        }
+        for (link, target) in [
+            (".bashrc", "dots/bashrc"),
+            ("dots/bashrc", "../.ssh"),
+            (".rustup", ".."),
+            (".profile", "dots"),
+            (".nvm", ".nvm-real"),
+        ] {
+            std::os::unix::fs::symlink(target, root.join("home").join(link)).unwrap();
+        }
+        let home = root.join("home").display().to_string();
+        let env = [("HOME".to_owned(), home)].into();
+        let read = Places(&env, &Walks::default()).read();
+        let has = |name: &str| read.contains(&root.join("home").join(name));
+        assert_eq!([".bashrc", ".rustup"].map(has), [false; 2]);
+        assert_eq!([".profile", ".nvm", "bin", ".zshrc"].map(has), [true; 4]);
     }
 
     #[test]
@@ -466,7 +517,11 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let all = [Places(&env).read(), Places(&env).write()].concat();
+        let all = [
+            Places(&env, &Walks::default()).read(),
+            Places(&env, &Walks::default()).write(),
+        ]
+        .concat();
         for secret in [
             ".ssh/id_ed25519",
             ".aws/credentials",

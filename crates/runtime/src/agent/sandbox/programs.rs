@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use acpd_host::Walk;
+
 use super::interpreter::Finder;
 use super::package;
 
@@ -17,11 +19,12 @@ pub fn files(finder: &Finder<'_>, command: &str, args: &[String]) -> Vec<PathBuf
     let projects = others.into_iter().filter(|path| package::is_root(path));
     // The program under the name that was given, and its real path.
     let program = needed.files.first();
-    let real = program.and_then(|program| program.canonicalize().ok());
+    let walk = program.and_then(|program| finder.places.along(program));
+    let real = walk.as_deref().map(Walk::real);
     let own = needed
         .files
         .iter()
-        .filter(|file| Some(*file) == program || Some(*file) == real.as_ref());
+        .filter(|file| Some(*file) == program || Some(file.as_path()) == real);
     let parents = own.filter_map(|program| program.parent());
     let packages = needed
         .files
@@ -47,6 +50,8 @@ pub fn files_of_session(finder: &Finder<'_>, command: &str, args: &[String]) -> 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+
+    use acpd_host::Walks;
 
     use super::*;
     use crate::agent::sandbox::places::Places;
@@ -226,8 +231,9 @@ mod tests {
         }
         std::os::unix::fs::symlink(home.join(".ssh/key"), home.join("tools/key")).unwrap();
         let env: BTreeMap<_, _> = [("HOME".to_owned(), home.display().to_string())].into();
+        let walks = Walks::default();
         let finder = Finder {
-            places: Places(&env),
+            places: Places(&env, &walks),
             search: "",
             is_trusted: &|_| true,
         };

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use acpd_host::{Grants, Kernel, Network, Reserved, cut};
+use acpd_host::{Grants, Kernel, Network, Reserved, Walks, cut};
 use serde::Serialize;
 
 use super::places::Places;
@@ -45,7 +45,8 @@ pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings, r
                 for gap in kernel.gaps(&network) {
                     tracing::warn!(agent, gap, "this kernel does not enforce all of the sandbox");
                 }
-                for directory in closed_of(&config.write(Places(&config.variables())), reserved) {
+                let (env, walks) = (config.variables(), Walks::default());
+                for directory in closed_of(&config.write(Places(&env, &walks)), reserved) {
                     tracing::warn!(agent, "{}", closed(&directory));
                 }
             }
