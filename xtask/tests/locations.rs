@@ -44,6 +44,7 @@ const OF_PATHS: [Tests; 15] = [
             "sandbox::fingerprint::",
             "sandbox::writable::",
             "script::",
+            "walk::",
         ],
     ),
     (

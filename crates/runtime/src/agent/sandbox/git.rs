@@ -179,7 +179,7 @@ mod tests {
         });
     }
 
-    const ROUNDS: usize = 10_000;
+    const ROUNDS: usize = 4_000;
 
     fn inode(walk: &Walk) -> u64 {
         let file = std::fs::File::from(walk.as_fd().try_clone_to_owned().unwrap());
