@@ -13,30 +13,45 @@ pub fn shorten(text: &str, chars: usize) -> String {
 /// Makes visible the characters of prose that a terminal or a page would interpret. Lines of terminal output end in
 /// `\r\n`, and a piece of output may end between the two, so such a carriage return is dropped.
 pub fn plain(text: &str) -> String {
-    without(text, misleads)
+    without(text, |_, c, _| misleads(c))
 }
 
-/// Like [`plain`], for names that a user decides on: also makes invisible characters visible.
+/// Like [`plain`], for commands, paths and addresses, which a user decides on: also makes invisible characters visible, and
+/// all blanks but the space.
 pub fn visible(text: &str) -> String {
-    without(text, is_unseen)
+    without(text, |_, c, _| is_unseen(c))
 }
 
 /// Like [`visible`], for text on a line of its own: it cannot start another line.
-pub fn plain_line(text: &str) -> String {
-    visible(text).replace(['\n', '\t'], "\u{fffd}")
+pub fn visible_line(text: &str) -> String {
+    one_line(&visible(text))
 }
 
-/// Replaces the marked characters of `text` with U+FFFD. Line ends and tabs stay.
-fn without(text: &str, is_marked: fn(char) -> bool) -> String {
+/// Like [`visible_line`], for names and sentences in words: keeps blanks, and the selectors that are part of an emoji.
+pub fn plain_line(text: &str) -> String {
+    one_line(&without(text, |before, c, after| {
+        is_unseen(c) && !is_blank(c) && !is_of_emoji(before, c, after)
+    }))
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\t'], "\u{fffd}")
+}
+
+/// Replaces the marked characters of `text` with U+FFFD. Line ends and tabs stay. `is_marked` also receives the characters
+/// before and after.
+fn without(text: &str, is_marked: impl Fn(Option<char>, char, Option<char>) -> bool) -> String {
     let mut plain = String::with_capacity(text.len());
+    let mut before = None;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             '\r' if matches!(chars.peek(), None | Some('\n')) => {}
             '\n' | '\t' => plain.push(c),
-            c if is_marked(c) => plain.push('\u{fffd}'),
+            c if is_marked(before, c, chars.peek().copied()) => plain.push('\u{fffd}'),
             c => plain.push(c),
         }
+        before = Some(c);
     }
     plain
 }
@@ -50,8 +65,10 @@ pub fn misleads(c: char) -> bool {
     reorders || c.is_control()
 }
 
-/// Returns whether `c` is misleading or invisible. With invisible characters, a name can look like another one.
-fn is_unseen(c: char) -> bool {
+/// Returns whether `c` is misleading or invisible, or a blank other than the space. With such characters, a command or a name
+/// can look like another one. These are Unicode's `Default_Ignorable_Code_Point` and `White_Space`, and a few that most fonts
+/// leave out.
+pub fn is_unseen(c: char) -> bool {
     let is_invisible = matches!(
         c,
         '\u{ad}'
@@ -62,12 +79,37 @@ fn is_unseen(c: char) -> bool {
             | '\u{200b}'..='\u{200d}'
             | '\u{2060}'..='\u{206f}'
             | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
             | '\u{ffa0}'
             | '\u{fff0}'..='\u{fffb}'
+            | '\u{13430}'..='\u{1343f}'
+            | '\u{16fe4}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d159}'
+            | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}'
     );
-    is_invisible || misleads(c)
+    is_invisible || is_blank(c) || misleads(c)
+}
+
+/// Returns whether `c` is a blank other than the space.
+fn is_blank(c: char) -> bool {
+    matches!(
+        c,
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}' | '\u{3000}'
+    )
+}
+
+/// Returns whether `c` selects the form of the symbol before it, as in ⚠️ and 1️⃣.
+fn is_of_emoji(before: Option<char>, c: char, after: Option<char>) -> bool {
+    let is_symbol = |c: char| {
+        let is_sign = matches!(c, '©' | '®' | '‼' | '⁉' | '™' | 'ℹ' | '〰' | '〽' | '㊗' | '㊙');
+        is_sign || matches!(c, '\u{2190}'..='\u{27bf}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
+    };
+    let is_key = |c: char| c.is_ascii_digit() || matches!(c, '#' | '*');
+    matches!(c, '\u{fe0e}' | '\u{fe0f}')
+        && before.is_some_and(|before| is_symbol(before) || is_key(before) && after == Some('\u{20e3}'))
 }
 
 #[cfg(test)]
@@ -75,7 +117,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::ops::RangeInclusive;
 
-    use super::{is_unseen, misleads, plain, plain_line, shorten, visible};
+    use super::{is_unseen, misleads, plain, plain_line, shorten, visible, visible_line};
 
     #[test]
     fn what_is_cut_ends_with_an_ellipsis() {
@@ -101,6 +143,31 @@ mod tests {
             assert_eq!(plain_line(text), line);
         }
         assert_eq!(visible("a\n\tb\u{200d}\u{2028}c"), "a\n\tb\u{fffd}\u{fffd}c");
+        for unseen in [
+            "\u{fe00}",
+            "\u{fe0f}",
+            "\u{1d173}",
+            "\u{1bca0}",
+            "\u{13430}",
+            "\u{2800}",
+            "\u{a0}",
+            "\u{3000}",
+        ] {
+            assert_eq!(visible_line(&format!("rm{unseen}x")), "rm\u{fffd}x", "{unseen:?}");
+        }
+        assert_eq!(visible_line("a\n\tb c"), "a\u{fffd}\u{fffd}b c");
+        // Words keep blanks and emoji.
+        for words in [
+            "Voilà\u{a0}: «\u{202f}x\u{202f}»",
+            "完了\u{3000}です",
+            "⚠\u{fe0f} 1\u{fe0f}\u{20e3}",
+        ] {
+            assert_eq!(plain_line(words), words);
+        }
+        assert_eq!(
+            plain_line("a\u{fe0f}1\u{fe0f}2\u{fe00}"),
+            "a\u{fffd}1\u{fffd}2\u{fffd}"
+        );
         // Prose keeps the character that joins an emoji.
         assert_eq!(plain("👩\u{200d}💻\u{2028}x"), "👩\u{200d}💻\u{fffd}x");
     }
@@ -123,7 +190,9 @@ mod tests {
         for c in '\0'..=char::MAX {
             let moves = has("controls", c) || has("reorders", c);
             assert_eq!(misleads(c), moves, "{c:?}");
-            assert_eq!(is_unseen(c), moves || has("invisible", c), "{c:?}");
+            let unseen = moves || has("invisible", c) || has("blanks", c);
+            assert_eq!(is_unseen(c), unseen, "{c:?}");
+            assert!(!c.is_whitespace() || unseen || c == ' ', "{c:?}");
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use acpd_model::line_ends::shown_diff;
 use acpd_model::subject::{CallSubject, Variable};
-use acpd_model::text::{plain, plain_line, shorten, visible};
+use acpd_model::text::{plain, shorten, visible, visible_line};
 
 use super::shell::{quoted, shell_line};
 
@@ -102,7 +102,7 @@ pub fn in_lines(parts: &[CallSubject]) -> String {
 pub fn in_one_line(parts: &[CallSubject], chars: usize) -> Option<String> {
     let (first, more) = parts.split_first()?;
     let PartInWords { verb, what, .. } = part_in_words(first);
-    let what = shorten(&plain_line(&what), chars);
+    let what = shorten(&visible_line(&what), chars);
     Some(match more.len() {
         0 => format!("{verb} {what}"),
         1 => format!("{verb} {what}, and one more part"),

@@ -95,9 +95,7 @@ function isPlain(subject: CallSubject, cwd: string): boolean {
 
 /** Letters of scripts that are written from right to left: beside others, they change the order on the screen. */
 const RIGHT_TO_LEFT = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFE\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
-/** Space that looks like a common space, or like none. */
-const ODD_SPACE = /[^\S ]|\u2800/u;
 
 function isOneReading(text: string): boolean {
-  return visibleLine(text) === text && !RIGHT_TO_LEFT.test(text) && !ODD_SPACE.test(text);
+  return visibleLine(text) === text && !RIGHT_TO_LEFT.test(text);
 }

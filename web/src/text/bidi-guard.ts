@@ -4,12 +4,12 @@
 // ⟨U+202E⟩. Never used for prose, where right-to-left marks are legitimate.
 
 /**
- * Controls except tab and newline, soft hyphen, zero-width and filler characters, bidi marks and overrides, the byte
- * order mark, line separators, variation selectors' supplement and tags. Each of them can make a name look like another
- * one.
+ * Controls except tab and newline, blanks except the space, and what Unicode lets fonts leave out: soft hyphens, zero-width and
+ * filler characters, bidi marks and overrides, the byte order mark, variation selectors and tags. Then a few more that most
+ * fonts leave out. Each of them can make a name look like another one. The daemon has the same set (`acpd_model::text`).
  */
 const UNSEEN =
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB]|[\u{E0000}-\u{E0FFF}]/gu;
+  /(?![\t\n ])[\p{Cc}\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800\uFFF9-\uFFFB\u{13430}-\u{1343F}\u{16FE4}\u{1D159}]/gu;
 
 /** Characters that change the direction of following text, or start another line. */
 const REORDERS = /[\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
@@ -26,16 +26,28 @@ export function visible(text: string): string {
 
 /** Like `visible`, for a single line: also escapes newlines and tabs. */
 export function visibleLine(text: string): string {
-  return visible(text).replace(/\n/g, "⏎").replace(/\t/g, "⇥");
+  return oneLine(visible(text));
 }
 
-/** A joiner that is seen: between two pictures it makes one emoji of them, between Arabic letters it changes their shape. */
-const SEEN_JOINER =
-  /(\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}]?\u200D(?=\p{Extended_Pictographic})|\p{Script=Arabic}\u200C(?=\p{Script=Arabic}))/u;
+/**
+ * Characters of words that are seen. A joiner between two pictures makes one emoji of them, one between Arabic letters changes their
+ * shape, a selector makes a picture of a sign or a digit, and a blank between two signs separates them.
+ */
+const SEEN =
+  /(\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}]?\u200D(?=\p{Extended_Pictographic})|\p{Extended_Pictographic}[\uFE0E\uFE0F]|[0-9#*]\uFE0F\u20E3|\p{Script=Arabic}\u200C(?=\p{Script=Arabic})|(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}][\u00A0\u2009\u202F\u3000](?=[\p{L}\p{N}\p{P}\p{S}]))/u;
 
-/** Like `visibleLine`, for names and titles in words: keeps joiners that are seen. */
+/** Like `visible`, for words: keeps the characters of these that are seen. */
+export function visibleWords(text: string): string {
+  return text.split(SEEN).map((piece, at) => (at % 2 > 0 ? piece : visible(piece))).join("");
+}
+
+/** Like `visibleWords`, for names and titles on a single line. */
 export function visibleName(text: string): string {
-  return text.split(SEEN_JOINER).map((piece, at) => (at % 2 > 0 ? piece : visibleLine(piece))).join("");
+  return oneLine(visibleWords(text));
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\n/g, "⏎").replace(/\t/g, "⇥");
 }
 
 function codePoint(character: string): string {

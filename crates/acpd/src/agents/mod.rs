@@ -24,7 +24,7 @@ use crate::daemon::background;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
-use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::plain::{plain, plain_line, visible_line};
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
 use crate::terminal::table::table;
@@ -314,11 +314,11 @@ fn show_login(name: &str, login: &Login) {
     print::err(&format!(
         "acpd: the agent {} signs in by this command, {place}:\n  {}{}\n",
         plain(name),
-        plain_line(&variables.concat()),
-        plain_line(&line)
+        visible_line(&variables.concat()),
+        visible_line(&line)
     ));
     if !login.dropped.is_empty() {
-        let dropped = plain_line(&login.dropped.join(", "));
+        let dropped = visible_line(&login.dropped.join(", "));
         print::err(&format!(
             "acpd: variables are left out: {dropped} (an agent sets those that begin as a PREFIX* of its pass_env)\n"
         ));

@@ -6,13 +6,13 @@ use acpd_policy::shell_line;
 use acpd_runtime::agent::sandbox::closed;
 use serde_json::Value;
 
-use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::plain::{plain, plain_line, visible};
 
 /// Returns the findings about an agent as text. `report` has the members of the result of `agent/doctor`.
 pub fn text(name: &str, report: &Value) -> String {
     let mut words = texts(&report["command"]);
     let mut out = match words.next() {
-        Some(program) => format!("{}: {}\n", plain(name), plain(&shell_line(program, words))),
+        Some(program) => format!("{}: {}\n", plain(name), visible(&shell_line(program, words))),
         None => format!("{}\n", plain(name)),
     };
     let millis = report["millis"].as_u64().unwrap_or_default();

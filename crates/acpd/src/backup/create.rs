@@ -18,7 +18,7 @@ use crate::cli::BackupArgs;
 use crate::data_files::{Backup, DATA_FILES, DataFile};
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::visible_line;
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
 
@@ -28,7 +28,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Makes a backup of the data directory, whether a daemon runs or not.
 pub async fn backup(settings: &Settings, args: &BackupArgs) -> anyhow::Result<Exit> {
     let file = std::path::absolute(&args.file)?;
-    let shown = plain_line(&file.display().to_string());
+    let shown = visible_line(&file.display().to_string());
     check_target(&file, args.force)?;
     let data_dir = settings.daemon.data_dir.clone();
     let log = data_dir.join(LOG);

@@ -19,7 +19,7 @@ use super::{LOG, size, threads};
 use crate::cli::RestoreArgs;
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::visible_line;
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
 use crate::terminal::time::when;
@@ -52,7 +52,7 @@ pub async fn restore(settings: &Settings, args: &RestoreArgs) -> anyhow::Result<
         "restored {} of {} to {}\n",
         threads(restored.threads),
         when(&json!(restored.created_at)),
-        plain_line(&data_dir.display().to_string())
+        visible_line(&data_dir.display().to_string())
     ));
     if let Some(kept) = kept {
         print::hint(&format!(

@@ -9,7 +9,7 @@ use crate::daemon::background::{self, Notice};
 use crate::daemon::elsewhere;
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
 use crate::terminal::time::span;
 
@@ -81,7 +81,7 @@ fn not_running(settings: &Settings, args: &StatusArgs) -> Exit {
     } else {
         print::out(&format!(
             "not running\ndata directory: {}\n",
-            plain_line(&data_dir.display().to_string())
+            visible_line(&data_dir.display().to_string())
         ));
         print::hint("\"acpd serve\" starts the daemon; commands that need one start it in the background");
     }

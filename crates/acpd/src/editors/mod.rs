@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::replace_file::replace;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
-use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::plain::{plain, plain_line, visible_line};
 use crate::terminal::print;
 use crate::terminal::table::table;
 
@@ -147,7 +147,7 @@ fn row(editor: &Found) -> [String; 4] {
 /// Returns a command line as a shell reads it.
 pub fn line(command: &[String]) -> String {
     let program = command.first().map(String::as_str).unwrap_or_default();
-    plain_line(&shell_line(program, command.iter().skip(1).map(String::as_str)))
+    visible_line(&shell_line(program, command.iter().skip(1).map(String::as_str)))
 }
 
 async fn install(settings: &Settings, args: &EditorsInstallArgs) -> anyhow::Result<Exit> {
@@ -168,11 +168,11 @@ async fn install(settings: &Settings, args: &EditorsInstallArgs) -> anyhow::Resu
         print::out(&plain(&edit::alone(path, &entry)));
         print::hint(&format!(
             "it belongs into {}",
-            plain_line(&file.display().to_string())
+            visible_line(&file.display().to_string())
         ));
         return Ok(Exit::Success);
     }
-    let shown = plain_line(&file.display().to_string());
+    let shown = visible_line(&file.display().to_string());
     let before = read(&file).with_context(|| format!("{shown} cannot be read; nothing was changed"))?;
     let text = before.as_deref().unwrap_or_default();
     let after = edit::set(text, path, &entry).map_err(|error| {
@@ -208,7 +208,7 @@ fn done(editor: &Editor, file: &Path, copy: Option<&Path>, is_changed: bool, as_
         );
         return;
     }
-    let shown = plain_line(&file.display().to_string());
+    let shown = visible_line(&file.display().to_string());
     if is_changed {
         print::out(&format!("wrote {shown}\n"));
     } else {
@@ -217,7 +217,7 @@ fn done(editor: &Editor, file: &Path, copy: Option<&Path>, is_changed: bool, as_
     if let Some(copy) = copy {
         print::hint(&format!(
             "the file before is kept as {}",
-            plain_line(&copy.display().to_string())
+            visible_line(&copy.display().to_string())
         ));
     }
     print::hint(editor.next);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use acpd_model::text::shorten;
 
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::{plain_line, visible_line};
 
 /// Longest name of a thread in the menu, in characters.
 const NAME_CHARS: usize = 48;
@@ -55,7 +55,7 @@ impl Menu {
         } else {
             "Print a link for a browser"
         };
-        let cwd = plain_line(&self.cwd.display().to_string());
+        let cwd = visible_line(&self.cwd.display().to_string());
         let mut entries = vec![
             (Entry::Open, open.to_owned()),
             (

@@ -24,7 +24,7 @@ use crate::settings::Settings;
 use crate::setup::{self, Chosen};
 use crate::terminal::ask::{ask, repeat_until};
 use crate::terminal::confirm::confirm;
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
 use crate::threads::run;
 
@@ -152,7 +152,7 @@ async fn choose_agent(settings: &Settings) -> anyhow::Result<String> {
         if is_new {
             agents.truncate(found);
             let written = setup::write_new(&settings.config_path, &agents, Some(&id))?;
-            let path = plain_line(&written.path.display().to_string());
+            let path = visible_line(&written.path.display().to_string());
             print::hint(&format!(
                 "wrote {path} with {id} as the default; edit it, or see \"acpd help setup\""
             ));

@@ -16,7 +16,7 @@ use crate::daemon::background;
 use crate::exit::Exit;
 use crate::own_program::own_program;
 use crate::settings::Settings;
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
 
 /// The name of the job.
@@ -140,7 +140,7 @@ pub async fn install(settings: &Settings, args: &ServiceInstallArgs) -> anyhow::
         print::json(&json!({ "unit": path, "restartNeeded": needs_restart }).to_string());
         return Ok(Exit::Success);
     }
-    let shown = plain_line(&path.display().to_string());
+    let shown = visible_line(&path.display().to_string());
     print::out(&format!("acpd runs as a service of this user ({shown})\n"));
     if needs_restart {
         print::hint(

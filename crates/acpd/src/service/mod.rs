@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::cli::{Manager, ServiceCommand};
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::visible_line;
 use crate::terminal::print;
 
 /// Runs an `acpd service` command.
@@ -68,7 +68,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Describes the file of a service.
 fn describe(path: &Path, exists: bool, is_changed: bool) -> String {
-    let shown = plain_line(&path.display().to_string());
+    let shown = visible_line(&path.display().to_string());
     match (exists, is_changed) {
         (false, _) => format!("not installed ({shown} does not exist)"),
         (true, false) => shown,

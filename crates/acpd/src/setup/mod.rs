@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::replace_file::replace;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
 
 /// Mode of a new configuration file: it may get keys of agents.
@@ -199,7 +199,7 @@ async fn wants_adapter(agent: &Chosen, args: &SetupArgs, asks: bool) -> anyhow::
         }
         Ok(_) if args.install => Ok(true),
         Ok(method) if asks => {
-            let program = plain_line(&program.display().to_string());
+            let program = visible_line(&program.display().to_string());
             let question = format!(
                 "{title} ({program}) needs {} to speak ACP. Install it with {}?",
                 agent.id,
@@ -237,7 +237,7 @@ fn report(written: &Written, agents: &[Chosen], default: Option<&str>, installed
     };
     print::out(&format!(
         "wrote {}\nagents: {}\n",
-        plain_line(&written.path.display().to_string()),
+        visible_line(&written.path.display().to_string()),
         plain_line(&list)
     ));
     if let Some(default) = default {
@@ -246,7 +246,7 @@ fn report(written: &Written, agents: &[Chosen], default: Option<&str>, installed
     if let Some(copy) = &written.copy {
         print::hint(&format!(
             "the file before is kept as {}",
-            plain_line(&copy.display().to_string())
+            visible_line(&copy.display().to_string())
         ));
     }
     for id in waiting {

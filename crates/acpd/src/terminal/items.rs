@@ -11,7 +11,7 @@ use acpd_policy::shell_line;
 use serde_json::Value;
 
 use self::changes::changed_lines;
-use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::plain::{plain, plain_line, visible, visible_line};
 
 /// Number of characters of a short id. They are the last ones: ids begin with their time of creation, so that ids of one
 /// day begin alike.
@@ -163,7 +163,7 @@ impl Item {
             }
             Kind::FileChange { path, diff } => {
                 if let Some(known) = known["path"].as_str() {
-                    *path = shorten(&plain_line(known), TITLE_CHARS);
+                    *path = shorten(&visible_line(known), TITLE_CHARS);
                 }
                 if let Some(known) = known["diff"].as_str() {
                     *diff = Text::of(known);
@@ -383,7 +383,7 @@ pub fn waits_for_input(params: &Value) -> String {
 pub fn command_line(item: &Value) -> String {
     let args = item["args"].as_array().into_iter().flatten();
     let command = item["command"].as_str().unwrap_or_default();
-    plain(&shell_line(command, args.filter_map(Value::as_str)))
+    visible(&shell_line(command, args.filter_map(Value::as_str)))
 }
 
 /// Describes how a command ended.

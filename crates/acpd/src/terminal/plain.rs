@@ -1,7 +1,7 @@
 //! Untrusted text, made safe for a terminal: no cursor movement, no commands, no hidden or reordered words.
 
 use acpd_model::text::misleads;
-pub use acpd_model::text::{plain, plain_line};
+pub use acpd_model::text::{plain, plain_line, visible, visible_line};
 
 /// Escapes characters in JSON that a terminal would interpret. The values stay the same.
 pub fn json(text: &str) -> String {

@@ -12,7 +12,7 @@ use self::tool_calls::ToolCalls;
 use crate::terminal::items::{
     command_line, end_of_command, is_about_protocol, notice_detail, plan_line, waits_for_input,
 };
-use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::plain::{plain, visible_line};
 use crate::terminal::print;
 
 /// Maximum number of shown changes that are remembered.
@@ -82,7 +82,7 @@ impl Renderer {
                     .position(|(shown, lines)| shown == path && *lines == changed_lines(diff));
                 if let Some(at) = shown {
                     self.shown_changes.remove(at);
-                    self.line(&format!("✓ changed {}", plain_line(path)));
+                    self.line(&format!("✓ changed {}", visible_line(path)));
                 } else if !diff.is_empty() {
                     self.line(plain(&shown_diff(diff)).trim_end());
                 }

@@ -12,7 +12,7 @@ use crate::client::{Client, Incoming, Received};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::input::input;
-use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::plain::{plain, plain_line, visible_line};
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
 use crate::terminal::questions::Questions;
@@ -300,7 +300,7 @@ pub fn directory(settings: &Settings, given: Option<&Path>, how: &str) -> anyhow
                 // An agent with write access to a parent directory may have replaced it by a link.
                 print::err(&format!(
                     "acpd: the agent works in {}\n",
-                    plain_line(&real.display().to_string())
+                    visible_line(&real.display().to_string())
                 ));
             }
             Ok(real)

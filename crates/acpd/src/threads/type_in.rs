@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::terminal::ask::{ask, ask_hidden};
 use crate::terminal::input::input;
 use crate::terminal::items::short_id;
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
 use crate::threads::find::find;
 
@@ -29,7 +29,7 @@ pub async fn type_in(settings: &Settings, args: &TypeArgs) -> anyhow::Result<Exi
         None => running(&mut client, &id).await?,
     };
     let terminal = command["terminalId"].clone();
-    let line = plain_line(command["command"].as_str().unwrap_or("the command"));
+    let line = visible_line(command["command"].as_str().unwrap_or("the command"));
     let done = if args.kill {
         let params = json!({ "threadId": id, "terminalId": terminal });
         client.request("thread/terminal/kill", params).await?;

@@ -5,6 +5,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::NOTIFICATION_BYTES;
+use acpd_model::text::{plain_line, visible_line};
 use acpd_model::{EventKind, Millis, RequestId, Summary};
 use acpd_proto::notify::Subject;
 use acpd_runtime::notify::{Message, ThreadMessage};
@@ -135,9 +136,9 @@ fn about_thread(message: &ThreadMessage, content: Content, base: &str) -> Notifi
     let is_detailed = content == Content::Detailed;
     if is_detailed {
         data.title = summary.name.as_deref().map(short);
-        data.cwd = Some(short(&summary.cwd));
+        data.cwd = Some(short(&visible_line(&summary.cwd)));
         lines.extend(data.title.clone());
-        lines.push(format!("in {}", short(&summary.cwd)));
+        lines.push(format!("in {}", short(&visible_line(&summary.cwd))));
     }
     let title = match notice.subject {
         Subject::Turn(turn) => {
@@ -212,28 +213,12 @@ fn is_word(text: &str) -> bool {
 /// Returns the beginning of a text in one line, with a visible mark in place of characters that hide or reorder others.
 pub(super) fn short(text: &str) -> String {
     let mut characters = text.chars();
-    let mut line: String = characters
-        .by_ref()
-        .take(TEXT_CHARS)
-        .map(|character| match character {
-            '\n' | '\r' | '\t' => ' ',
-            character if character.is_control() || is_hidden(character) => '\u{fffd}',
-            character => character,
-        })
-        .collect();
+    let line: String = characters.by_ref().take(TEXT_CHARS).collect();
+    let mut line = plain_line(&line.replace(['\n', '\r', '\t'], " "));
     if characters.next().is_some() {
         line.push('…');
     }
     line
-}
-
-/// Returns whether a character has no width, or changes the direction of others.
-fn is_hidden(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 #[cfg(test)]

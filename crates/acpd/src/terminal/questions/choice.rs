@@ -6,7 +6,7 @@
 use acpd_model::event::{Always, PermissionOption};
 use serde_json::{Value, json};
 
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::visible_line;
 
 /// An option, as shown to the user.
 #[derive(Clone)]
@@ -57,7 +57,7 @@ impl Choice {
         } else {
             ""
         };
-        format!("{}{note}", plain_line(&self.option.label(self.always.as_ref())))
+        format!("{}{note}", visible_line(&self.option.label(self.always.as_ref())))
     }
 
     /// Returns the response that chooses the option. It contains the kind that the user saw, so that the daemon rejects

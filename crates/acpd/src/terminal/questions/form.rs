@@ -12,7 +12,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::field::Field;
-use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::plain::{plain, plain_line, visible_line};
 
 /// A form, or a URL to open, and the user's progress in it.
 pub struct Form {
@@ -146,7 +146,10 @@ impl Form {
     fn subject(&self) -> String {
         let mut text = format!("The agent wants to know: {}\n", plain(&self.title));
         if let Some(url) = &self.url {
-            text.push_str(&format!("It sends you to this address:\n  {}\n", plain_line(url)));
+            text.push_str(&format!(
+                "It sends you to this address:\n  {}\n",
+                visible_line(url)
+            ));
         }
         text
     }

@@ -7,7 +7,7 @@ use acpd_model::subject::CallSubject;
 use acpd_policy::in_lines;
 use serde_json::Value;
 
-use crate::terminal::plain::plain_line;
+use crate::terminal::plain::{plain_line, visible_line};
 
 /// Returns the text of a request, without its options.
 pub fn wording(params: &Value) -> String {
@@ -20,7 +20,7 @@ pub fn wording(params: &Value) -> String {
     if let Some(why) = params["always"]["notRemembered"].as_str() {
         text.push_str(&format!(
             "acpd does not remember an answer: {}\n",
-            plain_line(why)
+            visible_line(why)
         ));
     }
     // Requests that acpd itself created have acpd's own title, which repeats the subjects.

@@ -7,7 +7,7 @@
 
 use acpd_model::event::{Always, PermissionOption};
 use acpd_model::subject::CallSubject;
-use acpd_model::text::{plain_line, shorten};
+use acpd_model::text::{plain_line, shorten, visible_line};
 use acpd_model::{Event, EventKind, RawJson, RequestId, json};
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ fn tool_call(
 fn in_title(subjects: &[CallSubject]) -> Option<String> {
     let parts = subjects.iter().map(part_in_words).map(|part| {
         let words = std::iter::once(format!("{} {}", part.verb, part.what)).chain(part.details);
-        plain_line(&words.collect::<Vec<_>>().join(", "))
+        visible_line(&words.collect::<Vec<_>>().join(", "))
     });
     let line = parts.collect::<Vec<_>>().join("; ");
     (!line.is_empty() && line.chars().count() <= FULL_TITLE_CHARS).then_some(line)
@@ -137,7 +137,7 @@ fn offered(asked: &RawJson, options: &[PermissionOption], always: Option<&Always
         .unwrap_or_default();
     let ours = options.iter().enumerate().map(|(at, option)| {
         let id = Value::from(id_of(at)).to_string();
-        let name = Value::from(plain_line(&option.label(always))).to_string();
+        let name = Value::from(visible_line(&option.label(always))).to_string();
         let kind = Value::from(option.kind.as_str()).to_string();
         let empty = RawJson::trusted("{}");
         let written = theirs.get(at).unwrap_or(&empty);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use acpd_model::event::{Level, PermissionOption, PlanEntry};
-use acpd_model::text::plain_line;
+use acpd_model::text::visible_line;
 use acpd_model::{
     Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, RequestId, Seq,
     Summary, ThreadId, ThreadStatus, TurnId,
@@ -405,7 +405,7 @@ impl<'a> Writer<'a> {
             } => {
                 let asked = event.raw.as_ref().and_then(|raw| member(raw, "toolCall"));
                 let call = whole.as_deref().cloned().or_else(|| asked.map(RawJson::trusted));
-                let label = |option: &PermissionOption| plain_line(&option.label(always.as_deref()));
+                let label = |option: &PermissionOption| visible_line(&option.label(always.as_deref()));
                 let labels = options.iter().map(label);
                 let ask = Ask::Permission {
                     item: *item,

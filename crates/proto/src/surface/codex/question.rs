@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use acpd_model::event::{Always, OptionKind, PermissionOption};
 use acpd_model::subject::CallSubject;
-use acpd_model::text::{plain, plain_line, shorten, visible};
+use acpd_model::text::{plain, plain_line, shorten, visible, visible_line};
 use acpd_model::{Millis, RawJson, ThreadId, TurnId, json};
 use acpd_policy::{in_lines, part_in_words};
 use bytes::Bytes;
@@ -269,7 +269,7 @@ fn targets(subjects: &[CallSubject]) -> Option<String> {
         .iter()
         .map(part_in_words)
         .filter(|part| !part.details.is_empty())
-        .map(|part| plain_line(&format!("{}, {}", part.what, part.details.join(", "))))
+        .map(|part| visible_line(&format!("{}, {}", part.what, part.details.join(", "))))
         .collect();
     (!details.is_empty()).then(|| details.join("\n"))
 }
@@ -284,8 +284,8 @@ fn quoted(title: &str, command: &str) -> Option<String> {
 /// Returns what an answer holds for that is not only for this question. Codex says less in its own words.
 fn holds(always: Option<&Always>) -> Option<String> {
     Some(match always? {
-        Always::Holds(what) => format!("“Don’t ask again” means: always allow {}", plain_line(what)),
-        Always::NotRemembered(why) => format!("“Don’t ask again” is not remembered: {}", plain_line(why)),
+        Always::Holds(what) => format!("“Don’t ask again” means: always allow {}", visible_line(what)),
+        Always::NotRemembered(why) => format!("“Don’t ask again” is not remembered: {}", visible_line(why)),
     })
 }
 

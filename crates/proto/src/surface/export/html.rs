@@ -1,6 +1,8 @@
 //! The HTML page: one file without scripts, links or external resources. All text is escaped. A content security policy
 //! in the page blocks the effects of an escaping error.
 
+use acpd_model::text::visible;
+
 use super::block::{Block, Page, Part, Span};
 use super::text::{moment, readable};
 
@@ -128,7 +130,7 @@ fn line(out: &mut String, spans: &[Span]) {
             Span::Word(text) => escape(out, text),
             Span::Code(text) => {
                 out.push_str("<code>");
-                escape(out, text);
+                escape(out, &visible(&readable(text)));
                 out.push_str("</code>");
             }
         }

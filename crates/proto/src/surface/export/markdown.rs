@@ -5,6 +5,8 @@
 //! quote. Code in them gets new fences. The `<` of tags and comments is escaped, so that none can swallow the following
 //! text. Links and images become inactive and keep their text.
 
+use acpd_model::text::visible;
+
 use super::block::{Block, Page, Part, Span};
 use super::text::{moment, readable};
 
@@ -96,7 +98,7 @@ fn line(out: &mut String, spans: &[Span]) {
     for span in spans {
         match span {
             Span::Word(text) => escape(out, &one_line(text)),
-            Span::Code(text) => code_span(out, &one_line(text)),
+            Span::Code(text) => code_span(out, &visible(&one_line(text))),
         }
     }
 }
@@ -270,6 +272,7 @@ mod tests {
         assert_eq!(span("`x`"), "`` `x` ``");
         assert_eq!(span("a\n\n# b"), "`a  # b`");
         assert_eq!(span(" \n"), "(none)");
+        assert_eq!(span("rm\u{a0}x\u{200b}"), "`rm\u{fffd}x\u{fffd}`");
     }
 
     #[test]

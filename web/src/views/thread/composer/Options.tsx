@@ -2,7 +2,7 @@
 
 import type { ConfigValue } from "@acpd/client";
 
-import { visible } from "../../../text/bidi-guard.ts";
+import { visibleWords } from "../../../text/bidi-guard.ts";
 import { type AcpObject, type Choice, configOption } from "../../../state/acp.ts";
 import { Picker } from "./Picker.tsx";
 
@@ -43,7 +43,7 @@ export function ConfigOptions({ options, onSet, disabled = false }: ConfigOption
             class="th-toggle"
             role="switch"
             aria-checked={option.value}
-            title={visible(option.description ?? option.name)}
+            title={visibleWords(option.description ?? option.name)}
             disabled={disabled}
             data-category={option.category}
             onClick={() => onSet(option.id, option.value !== true)}

@@ -3,7 +3,7 @@
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
-import { visible, visibleLine } from "../../../text/bidi-guard.ts";
+import { visibleLine, visibleWords } from "../../../text/bidi-guard.ts";
 import type { Choice } from "../../../state/acp.ts";
 import { usePopoverPosition } from "./popover-position.ts";
 import { Icon } from "../content/Icon.tsx";
@@ -93,7 +93,7 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
         aria-expanded={open}
         aria-controls={open ? `${id}-list` : undefined}
         aria-label={`${label}: ${visibleLine(current?.name ?? value)}`}
-        title={description === undefined ? label : `${label}: ${visible(description)}`}
+        title={description === undefined ? label : `${label}: ${visibleWords(description)}`}
         disabled={disabled}
         onClick={() => (open ? hide() : show())}
         onKeyDown={(event) => {
@@ -139,7 +139,7 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
                 <span>
                   <span class="th-picker-name">{choice.name}</span>
                   {choice.description !== undefined && choice.description !== "" && (
-                    <span class="th-picker-about">{visible(choice.description)}</span>
+                    <span class="th-picker-about">{visibleWords(choice.description)}</span>
                   )}
                 </span>
               </li>

@@ -2,7 +2,7 @@
 
 import type { Notice, Turn } from "@acpd/client";
 
-import { visible, visibleLine } from "../../../text/bidi-guard.ts";
+import { visible, visibleLine, visibleWords } from "../../../text/bidi-guard.ts";
 import { isObject, number, text } from "../../../state/acp.ts";
 import { Fold } from "./Fold.tsx";
 import { count, duration, money, short, words } from "../../../text/format.ts";
@@ -19,7 +19,7 @@ export function NoticeView({ notice, details = [] }: { notice: Notice; details?:
     <>
       <Icon name={ICONS[level] ?? "info"} />
       <span class="th-notice-text">
-        {visible(message)}
+        {visibleWords(message)}
         {by != null && <span class="th-quiet"> ({who(by)})</span>}
       </span>
     </>
@@ -32,7 +32,7 @@ export function NoticeView({ notice, details = [] }: { notice: Notice; details?:
             <>
               {details.map((one) => (
                 <div key={one.seq} class="th-notice-detail">
-                  <p class="th-quiet">{visible(one.message)}</p>
+                  <p class="th-quiet">{visibleWords(one.message)}</p>
                   {one.detail != null && one.detail !== "" && <Json value={one.detail} what="detail" />}
                 </div>
               ))}

@@ -10,7 +10,7 @@ import { contentText, objects } from "../../../state/acp.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { isUserCommand } from "../../../state/tool-calls.ts";
-import { visible } from "../../../text/bidi-guard.ts";
+import { visibleWords } from "../../../text/bidi-guard.ts";
 import { attachAgain } from "../composer/use-attachments.ts";
 import { Waiting } from "../content/context.ts";
 
@@ -81,7 +81,7 @@ export function Unsent({ turn }: { turn: FoldedTurn }) {
   return (
     <div class="th-user th-steering" role="group" aria-label="Message that was not sent">
       <div class="th-user-text" dir="auto">
-        {visible(text)}
+        {visibleWords(text)}
       </div>
     </div>
   );

@@ -4,7 +4,7 @@ import type { InputWanted, Resolved } from "@acpd/client";
 import { useMemo, useRef, useState } from "preact/hooks";
 
 import { destination } from "../../../text/safe-url.ts";
-import { visible, visibleLine } from "../../../text/bidi-guard.ts";
+import { visible, visibleLine, visibleWords } from "../../../text/bidi-guard.ts";
 import { isObject, text } from "../../../state/acp.ts";
 import { Settled } from "./Approval.tsx";
 import { CopyButton } from "../content/CopyButton.tsx";
@@ -96,7 +96,7 @@ function Fields(props: ElicitationProps) {
       }
     >
       <div class="th-fields" ref={place}>
-        {description !== "" && <p class="th-quiet">{visible(description)}</p>}
+        {description !== "" && <p class="th-quiet">{visibleWords(description)}</p>}
         {fields.map((field) => (
           <FieldView
             key={field.key}

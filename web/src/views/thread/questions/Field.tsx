@@ -2,7 +2,7 @@
 
 import { useId } from "preact/hooks";
 
-import { visible, visibleLine } from "../../../text/bidi-guard.ts";
+import { visibleLine, visibleWords } from "../../../text/bidi-guard.ts";
 import type { Field, Filled } from "./form.ts";
 
 export interface FieldProps {
@@ -38,7 +38,7 @@ export function FieldView(props: FieldProps) {
   const describedBy = `${id}-about ${id}-wrong`;
   const about = field.description !== "" && (
     <p class="hint" id={`${id}-about`}>
-      {visible(field.description)}
+      {visibleWords(field.description)}
     </p>
   );
   const complaint = (
@@ -127,7 +127,7 @@ function Control({ field, filled, wrong, off, onFill, onLeave, bound }: FieldPro
             </option>
           ))}
         </select>
-        {about !== undefined && <p class="hint">{visible(about)}</p>}
+        {about !== undefined && <p class="hint">{visibleWords(about)}</p>}
       </>
     );
   }
@@ -158,7 +158,7 @@ function Choices({ field, filled, off, onFill }: FieldProps) {
           />
           <span>
             {visibleLine(choice.title)}
-            {choice.description !== undefined && <span class="hint"> {visible(choice.description)}</span>}
+            {choice.description !== undefined && <span class="hint"> {visibleWords(choice.description)}</span>}
           </span>
         </label>
       ))}

@@ -8,7 +8,7 @@ import { contentText, objects, steers } from "../../../state/acp.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import { queueOf } from "../../../state/fold-turns.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
-import { visible } from "../../../text/bidi-guard.ts";
+import { visibleWords } from "../../../text/bidi-guard.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
 
 import "./queue.css";
@@ -103,7 +103,7 @@ function Entry({ turn, may, actions, attempt, steerable, up, down }: EntryProps)
   return (
     <li>
       <p class="th-queue-text" dir="auto">
-        {visible(said)}
+        {visibleWords(said)}
         {others.length > 0 && <span class="th-quiet"> + {attachments(others)}</span>}
       </p>
       {may && (
