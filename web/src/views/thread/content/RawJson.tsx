@@ -1,6 +1,6 @@
 // Unknown data as received: folded, but never omitted.
 
-import { visibleOrder } from "../../../text/bidi-guard.ts";
+import { visible, visibleWords } from "../../../text/bidi-guard.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { Fold } from "./Fold.tsx";
 
@@ -13,24 +13,27 @@ export interface RawProps {
   label: string;
   value: unknown;
   open?: boolean;
+  /** Whether a user decides on it. */
+  decided?: boolean;
 }
 
-export function RawJson({ id, label, value, open = false }: RawProps) {
+export function RawJson({ id, label, value, open = false, decided = false }: RawProps) {
   return (
     <Fold id={id} summary={<span class="th-label">{label}</span>} open={open} class="th-raw">
-      {() => <Json value={value} what={label} />}
+      {() => <Json value={value} what={label} decided={decided} />}
     </Fold>
   );
 }
 
 /** A formatted value. A string is shown as text. */
-export function Json({ value, what }: { value: unknown; what: string }) {
+export function Json({ value, what, decided = false }: { value: unknown; what: string; decided?: boolean }) {
   const written = write(value);
+  const shown = written.slice(0, SHOWN);
   const left = written.length - SHOWN;
   return (
     <div class="th-framed">
       <pre class="th-pre" tabIndex={0} role="group" aria-label={what}>
-        {visibleOrder(written.slice(0, SHOWN))}
+        {decided ? visible(shown) : visibleWords(shown)}
         {left > 0 && `\n… ${left} more characters`}
       </pre>
       <CopyButton text={written} what={what} class="th-copy-corner" />

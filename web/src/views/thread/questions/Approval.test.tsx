@@ -96,6 +96,12 @@ test("a command is there in full, however long, and what is hidden in it is seen
   expect(view.one("pre").textContent).toBe(`echo ${"x".repeat(50_000)}⟨U+202E⟩; rm -rf /⟨U+000D⟩ls`);
 });
 
+test("nothing is hidden in the parameters of a call", () => {
+  const subjects = [{ type: "mcp", server: "gh", tool: "api", arguments: '{"path":"a\u00A0b\uFE0F\u{1D173}"}' }] as const;
+  const view = drawn(<Approval question={{ ...question, subjects: [...subjects] }} onAnswer={nothing} />);
+  expect(view.one("pre").textContent).toBe('{"path":"a⟨U+00A0⟩b⟨U+FE0F⟩⟨U+1D173⟩"}');
+});
+
 test("parts of a command are told apart", () => {
   const view = drawn(<Approval question={{ ...question, subjects: [{ type: "command", argv: ["sh", "-c", "a; b", ""], cwd: "/w" }] }} onAnswer={nothing} />);
   expect(view.one("pre").textContent).toBe("sh -c 'a; b' ''");

@@ -94,5 +94,5 @@ function Subject({ id, subject }: { id: string; subject: CallSubject }) {
 
 /** The input of a call, if nothing else describes its effect. */
 function Input({ id, json }: { id: string; json: string | null | undefined }) {
-  return json == null ? null : <RawJson id={id} label="Parameters" value={json} open />;
+  return json == null ? null : <RawJson id={id} label="Parameters" value={json} open decided />;
 }
