@@ -56,6 +56,7 @@ mod claims;
 mod command_line;
 mod command_words;
 mod decide;
+mod globs;
 mod matching;
 mod member_names;
 mod members;

@@ -62,6 +62,12 @@ pub const PATHS: [&str; 24] = [
 /// Members that contain the directory to list or search.
 pub const SEARCHED: [&str; 1] = ["dir_path"];
 
+/// Members that contain a pattern of file names, or in other tools a text to look for.
+pub const PATTERNS: [&str; 2] = ["pattern", "query"];
+
+/// Members that contain patterns of file names, which some tools split at commas and blanks.
+pub const GLOBS: [&str; 5] = ["glob", "include", "include_pattern", "file_glob", "file_pattern"];
+
 /// Members that contain a path in a move.
 pub const MOVES: [&str; 9] = [
     "source",

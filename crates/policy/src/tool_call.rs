@@ -14,7 +14,10 @@ use serde_json::{Map, Value};
 
 use super::bounds::call_id;
 use super::claims;
-use super::member_names::{COMMANDS, DIRECTORIES, MCP_SERVERS, MCP_TOOLS, MOVES, PATHS, SEARCHED, URLS};
+use super::globs;
+use super::member_names::{
+    COMMANDS, DIRECTORIES, GLOBS, MCP_SERVERS, MCP_TOOLS, MOVES, PATHS, PATTERNS, SEARCHED, URLS,
+};
 use super::members;
 use super::path::normalise;
 use super::request::{Access, Form, Kind, Request, Subject};
@@ -254,21 +257,16 @@ impl<'a> Reading<'a> {
         let mut paths = self.input_paths(kind == Kind::Move);
         if matches!(kind, Kind::Read | Kind::Search) {
             paths.extend(claims::named(&self.input, &SEARCHED).map(Value::as_str));
+            let is_ambiguous = paths.iter().flatten().any(|path| globs::is_ambiguous_path(path));
+            if is_ambiguous || !self.patterns_stay_inside() {
+                paths.push(None);
+            }
         }
         // A command's locations are where it runs.
         if self.kind != Some(Kind::Execute) {
             paths.extend(locations_of(self.call).map(Value::as_str));
         }
         paths.extend(self.diffs());
-        let wanders = |key| self.given(key).and_then(Value::as_str);
-        let wanders = ["pattern", "glob"].into_iter().filter_map(wanders);
-        if kind == Kind::Search
-            && wanders
-                .into_iter()
-                .any(|glob| glob.starts_with(['/', '~']) || glob.contains("../"))
-        {
-            paths.push(None);
-        }
         if paths.iter().any(Option::is_none) {
             request.subjects.push(Subject::File { access, path: None });
         }
@@ -276,6 +274,18 @@ impl<'a> Reading<'a> {
         if !known.is_empty() || paths.is_empty() {
             request.add_paths(access, known);
         }
+    }
+
+    /// Returns whether the patterns of a search match only files in the directory that it names.
+    fn patterns_stay_inside(&self) -> bool {
+        let stay = |name: &&str| match self.given(name) {
+            None | Some(Value::Bool(false)) => true,
+            Some(Value::String(text)) if PATTERNS.contains(name) => globs::stays_inside(text),
+            Some(Value::String(text)) => globs::list_stays_inside(text),
+            // A list, or what no tool takes.
+            Some(_) => false,
+        };
+        PATTERNS.iter().chain(&GLOBS).all(stay)
     }
 
     /// Returns a member of the input that is present and not null.

@@ -203,6 +203,8 @@ fn policy_presets_allow_honest_reads() {
         r#"{"kind":"search","_meta":{"claudeCode":{"toolName":"Grep"}},"rawInput":{"pattern":"x","path":"src","glob":"*.rs","-A":1,"-B":1,"-C":1,"-i":true,"head_limit":9}}"#,
         r#"{"kind":"search","rawInput":{"dir_path":"src","pattern":"x","include":"*.rs","fixed_strings":true}}"#,
         r#"{"kind":"search","_meta":{"toolName":"search_files"},"rawInput":{"path":".","pattern":"x","target":"files","file_glob":"*.rs"}}"#,
+        r#"{"kind":"search","rawInput":{"path":"src","pattern":"https?://|GET /api","glob":"*.{ts,tsx}","include":"src/**/*.rs, tests/**"}}"#,
+        r#"{"kind":"read","rawInput":{"file_path":"/w/app/(group)/[...all]/page.tsx"}}"#,
         r#"{"kind":"read","rawInput":{"Path":"x"}}"#,
         r#"{"kind":"read","rawInput":{"path":"x","content":null,"overwrite":false,"summary":null,"kind":"FileEditorAction","security_risk":"LOW"}}"#,
         r#"{"kind":"think","_meta":{"claudeCode":{"toolName":"TodoWrite"}},"rawInput":{"todos":[{"content":"c","status":"pending","activeForm":"a"}]}}"#,
@@ -215,6 +217,57 @@ fn policy_presets_allow_honest_reads() {
         assert_eq!(under(Preset::Standard, &call), Effect::Allow, "{call}");
         assert_eq!(under(Preset::Readonly, &call), Effect::Allow, "{call}");
     }
+}
+
+/// Each member with patterns of file names, with each way to lead a search out of the thread's directory.
+#[test]
+fn policy_presets_allow_no_search_elsewhere() {
+    let members = [
+        "pattern",
+        "query",
+        "glob",
+        "include",
+        "include_pattern",
+        "file_glob",
+        "file_pattern",
+    ];
+    let patterns = [
+        r#""/etc/*""#,
+        r#""~/*""#,
+        r#""../**""#,
+        r#""a/../../x""#,
+        r#""{/etc/passwd,x}""#,
+        r#""{x,{y,/etc/*}}""#,
+        r#""{..,.}/**""#,
+        r#""@(..|x)/*""#,
+        r#""[.][.]/*""#,
+        r#""!!/etc/*""#,
+        r#""\\../x""#,
+        r#"["/etc/*"]"#,
+        r#"["../x","y"]"#,
+        r#"{"x":1}"#,
+    ];
+    let mut taken = String::new();
+    for (member, pattern) in members
+        .iter()
+        .flat_map(|member| patterns.map(|pattern| (member, pattern)))
+    {
+        let calls = [
+            format!(r#"call {{"kind":"search","rawInput":{{"path":"src","{member}":{pattern}}}}}"#),
+            format!(r#"call {{"kind":"read","rawInput":{{"path":"src","{member}":{pattern}}}}}"#),
+            format!(
+                r#"call {{"kind":"search","_meta":{{"toolName":"grep"}},"rawInput":{{"{member}":{pattern}}}}}"#
+            ),
+        ];
+        for call in calls {
+            for preset in [Preset::Standard, Preset::Readonly] {
+                if under(preset, &call) == Effect::Allow {
+                    taken += &format!("{call}\n");
+                }
+            }
+        }
+    }
+    assert!(taken.is_empty(), "\n{taken}");
 }
 
 fn under(preset: Preset, asked: &str) -> Effect {

@@ -78,6 +78,9 @@ fn policy_reads_the_inputs_of_real_agents() {
         allow Move(*) :: call {"kind":"move","rawInput":{"source":"a","destination":"/b"}} => ask
         allow Search(**) :: call {"kind":"search","rawInput":{"path":".","pattern":"/etc/*"}} => ask
         allow Search(**) :: call {"kind":"search","rawInput":{"path":".","pattern":"x"}} => allow
+        allow Search(**) :: call {"kind":"search","rawInput":{"path":".","pattern":"{..,.}/**"}} => ask
+        allow Search(**) :: call {"kind":"search","rawInput":{"path":"{/etc/passwd,x}","pattern":"x"}} => ask
+        allow Search(**) :: call {"kind":"search","rawInput":{"path":"app/(group)/[id]","pattern":"x"}} => allow
         allow mcp__s__t :: call {"rawInput":{"server":"s","tool":"t"}} => allow
         allow mcp__s__t :: call {"kind":"execute","_meta":{"is_mcp_tool_call":true},"rawInput":{"server":"s","tool":"t"}} => allow
         allow mcp__s__t :: call {"kind":"other","_meta":{"claudeCode":{"toolName":"mcp__s__t"}}} => allow
