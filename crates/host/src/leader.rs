@@ -6,6 +6,7 @@
 
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::limits::{LEFTOVER_MILLIS, SWEEP_MILLIS};
@@ -22,6 +23,7 @@ use crate::sandbox::Sandbox;
 #[cfg(target_os = "linux")]
 use crate::seal::Seal;
 use crate::sweep::{self, ProcessScope};
+use crate::walk::Walk;
 
 /// A running child. Dropping it kills the child and its descendants.
 #[derive(Debug)]
@@ -279,6 +281,18 @@ pub(crate) fn carry(limit: u64) -> std::io::Result<()> {
         maximum: Some(limit),
     };
     Ok(setrlimit(Resource::Rttime, mark)?)
+}
+
+/// Lets the command start in an open directory.
+#[expect(
+    unsafe_code,
+    reason = "pre_exec has no safe form; the closure makes a system call and allocates nothing"
+)]
+pub(crate) fn start_in(command: &mut Command, directory: Arc<Walk>) {
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. This is a system call.
+    unsafe {
+        command.pre_exec(move || rustix::process::fchdir(&*directory).map_err(std::io::Error::from));
+    }
 }
 
 /// The last steps before exec. Some of the earlier steps are not permitted after them.

@@ -25,12 +25,15 @@ use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader};
 use crate::output::{InputChange, Output, OutputBuffer, Typed};
 use crate::pty::{self, InputKind};
+use crate::walk::Walk;
 
 /// The command of a terminal, and how much of its output to keep.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct TerminalSpec {
     /// The command to run.
     pub program: Program,
+    /// The directory in which it starts, if that was checked: whatever the program's `cwd` leads to by then.
+    pub directory: Option<Arc<Walk>>,
     /// Bytes of output kept, from the end; at most [`TERMINAL_BYTES_MAX`].
     pub output_bytes: usize,
 }
@@ -112,7 +115,11 @@ impl Terminal {
         let output = Output::read(master, spec.output_bytes.min(TERMINAL_BYTES_MAX)).map_err(no_terminal)?;
         let mut command = leader::command(&spec.program);
         let leader = Leader::start(&mut command, spec.program.sandbox.as_ref(), |command| {
-            pty::attach(command, slave)
+            pty::attach(command, slave)?;
+            if let Some(directory) = spec.directory.clone() {
+                leader::start_in(command, directory);
+            }
+            Ok(())
         })
         .map_err(failed)?;
         // The command has our copies of its terminal end. While they are open, the output does not end.

@@ -166,9 +166,14 @@ impl Walk {
 
     /// Returns the names of this directory's entries, at most `limit`.
     pub(crate) fn names(&self, limit: usize) -> io::Result<Vec<OsString>> {
-        let entries = Dir::from_std_file(self.file.try_clone()?).entries()?;
+        let entries = self.directory()?.entries()?;
         let entries = entries.take(limit).flatten();
         Ok(entries.map(|entry| entry.file_name()).collect())
+    }
+
+    /// Returns another handle of this directory.
+    pub(crate) fn directory(&self) -> io::Result<Dir> {
+        self.file.try_clone().map(Dir::from_std_file)
     }
 
     pub(crate) fn id(&self) -> Option<FileId> {

@@ -72,6 +72,7 @@ async fn run(program: Program) -> (Option<i32>, String) {
     let terminal = Terminal::spawn(
         &TerminalSpec {
             program,
+            directory: None,
             output_bytes,
         },
         updates,

@@ -5,9 +5,10 @@
 
 mod support;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{Exit, InputKind, Program, Terminal, TerminalSpec, TerminalUpdate};
+use acpd_host::{Exit, InputKind, Program, Terminal, TerminalSpec, TerminalUpdate, Walk};
 use support::{descriptors, shell, token, until, with_token};
 use tokio::sync::mpsc;
 
@@ -17,6 +18,7 @@ fn run(program: Program, output_bytes: usize) -> (Terminal, Updates) {
     let (updates, updated) = mpsc::channel(4);
     let spec = TerminalSpec {
         program,
+        directory: None,
         output_bytes,
     };
     (Terminal::spawn(&spec, updates).unwrap(), updated)
@@ -96,6 +98,7 @@ async fn arguments_are_never_a_shell_line() {
     let (updates, _updated) = mpsc::channel(1);
     let spec = TerminalSpec {
         program,
+        directory: None,
         output_bytes: 1000,
     };
     let refused = Terminal::spawn(&spec, updates).unwrap_err();
@@ -105,6 +108,28 @@ async fn arguments_are_never_a_shell_line() {
         "the command failed to start: the program \"sh -c 'touch made'\" was not found"
     );
     assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_command_starts_in_the_directory_that_was_checked() {
+    let here = tempfile::tempdir().unwrap();
+    let root = here.path().canonicalize().unwrap();
+    let [work, moved, outside] = ["work", "moved", "outside"].map(|name| root.join(name));
+    for made in [&work, &outside] {
+        std::fs::create_dir(made).unwrap();
+    }
+    let directory = Some(Arc::new(Walk::along(&work).unwrap()));
+    std::fs::rename(&work, &moved).unwrap();
+    std::os::unix::fs::symlink(&outside, &work).unwrap();
+    let (updates, _updated) = mpsc::channel(4);
+    let spec = TerminalSpec {
+        program: shell("pwd -P", &token(), &work),
+        directory,
+        output_bytes: 1000,
+    };
+    let terminal = Terminal::spawn(&spec, updates).unwrap();
+    assert_eq!(terminal.wait().await, code(0));
+    assert_eq!(terminal.output().0.trim_end(), moved.display().to_string());
 }
 
 #[tokio::test]
@@ -493,6 +518,7 @@ async fn terminals_leave_no_descriptor_no_thread_and_no_process() {
         let (updates, _updated) = mpsc::channel(1);
         let spec = TerminalSpec {
             program: program.clone(),
+            directory: None,
             output_bytes: 1,
         };
         Terminal::spawn(&spec, updates).unwrap_err();

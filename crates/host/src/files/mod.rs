@@ -17,6 +17,7 @@ use std::sync::Arc;
 use acpd_model::{Failure, PreviousContent};
 
 use crate::sandbox::Sandbox;
+use crate::walk::Walk;
 
 pub(crate) use reserved::FileId;
 pub use reserved::Reserved;
@@ -154,6 +155,12 @@ impl Workspace {
     /// Returns whether `path` leads to a reserved file, in the workspace or anywhere else.
     pub fn reserves(&self, path: &str) -> bool {
         self.reserved.holds(path)
+    }
+
+    /// Returns whether an open directory is reserved, or below a reserved one.
+    pub fn reserves_directory(&self, walk: &Walk) -> bool {
+        let known = self.reserved.look();
+        walk.directory().map_or(true, |dir| known.is_inside(&dir))
     }
 
     /// Returns whether a path without `..` is one of the directories or below one, by name.

@@ -10,9 +10,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, MetadataExt as _};
-use rustix::fs::{Mode, OFlags};
 
 use super::walk::real_name;
+use crate::walk::directory;
 
 /// Directories with everything below them, and files, which agents must not access.
 #[derive(Debug, Clone, Default)]
@@ -179,8 +179,7 @@ impl Known {
             if self.has_directory(id) {
                 return true;
             }
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let Ok(above) = rustix::fs::openat(&dir, "..", flags, Mode::empty()) else {
+            let Ok(above) = directory(&dir, OsStr::new("..")) else {
                 return false;
             };
             dir = Dir::from_std_file(above.into());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_host::{
-    Fit, InputKind, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, TerminalUpdate, Workspace,
+    Fit, InputKind, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, TerminalUpdate, Walk, Workspace,
 };
 use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
@@ -180,6 +180,7 @@ impl Callbacks {
                 };
                 let spec = TerminalSpec {
                     program,
+                    directory: None,
                     output_bytes,
                 };
                 return self.create(call, terminal_id, cwd, spec);
@@ -295,9 +296,11 @@ impl Callbacks {
         tokio::spawn(async move {
             let (updates, mut updated) = mpsc::channel(16);
             let checked = blocking(&*host, move || inside(&workspace, &cwd)).await;
-            let begun = checked.and_then(|()| {
+            let begun = checked.and_then(|directory| {
                 let gone = || Failure::agent("the agent is gone");
                 let terminals = terminals.upgrade().ok_or_else(gone)?;
+                let directory = Some(Arc::new(directory));
+                let spec = TerminalSpec { directory, ..spec };
                 let terminal = host.start_terminal(&spec, updates)?;
                 lock(&terminals).insert(terminal_id.clone(), terminal);
                 Ok(())
@@ -398,22 +401,23 @@ fn lock(terminals: &Mutex<Terminals>) -> MutexGuard<'_, Terminals> {
     terminals.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Rejects a start directory outside of the workspace. The command may change to another directory later. Blocks on the disk.
-fn inside(workspace: &Workspace, cwd: &str) -> Result<(), Failure> {
+/// Opens a start directory. Rejects one outside of the workspace; the command may change to another directory later. Blocks on the
+/// disk.
+fn inside(workspace: &Workspace, cwd: &str) -> Result<Walk, Failure> {
     let named = Path::new(cwd);
     if !named.is_absolute() {
         return Err(Failure::invalid_params(format!(
             "the terminal's cwd {cwd:?} is not absolute"
         )));
     }
-    let real = named.canonicalize().map_err(|error| {
+    let walk = Walk::along(named).map_err(|error| {
         Failure::invalid_params(format!("the terminal's cwd {cwd:?} cannot be used: {error}"))
     })?;
     let mut roots = workspace.real_directories();
-    if !roots.any(|root| real.starts_with(root)) {
+    if !roots.any(|root| walk.real().starts_with(root)) {
         return Err(Failure::invalid_params(format!("path outside workspace: {cwd}")));
     }
-    if workspace.reserves(cwd) {
+    if workspace.reserves_directory(&walk) {
         return Err(Failure::new(
             ErrorCode::Forbidden,
             format!(
@@ -421,7 +425,7 @@ fn inside(workspace: &Workspace, cwd: &str) -> Result<(), Failure> {
             ),
         ));
     }
-    Ok(())
+    Ok(walk)
 }
 
 /// Budget for data that callbacks load into memory, while the agent exists.

@@ -114,6 +114,7 @@ mod tests {
         };
         let spec = TerminalSpec {
             program,
+            directory: None,
             output_bytes: 1,
         };
         LocalHost.start_terminal(&spec, mpsc::channel(16).0).unwrap()
