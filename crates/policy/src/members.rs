@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::claims;
 use super::member_names::{
-    ARGUMENTS, CODE, COMMANDS, DESTINATIONS, DIRECTORIES, INSTRUCTIONS, MCP_SERVERS, MCP_TOOLS, MOVES, NAMES,
-    OPERATIONS, PATHS, REPLACED, SEARCHED, TEXTS, THOUGHTS, URLS,
+    ARGUMENTS, CODE, COMMANDS, DESTINATIONS, DIRECTORIES, GLOBS, INSTRUCTIONS, MCP_SERVERS, MCP_TOOLS, MOVES,
+    NAMES, OPERATIONS, PATHS, PATTERNS, REPLACED, SEARCHED, TEXTS, THOUGHTS, URLS,
 };
 use super::request::Kind;
 use super::tool_names::kind_of_name;
@@ -85,8 +85,8 @@ const READ: [&str; 28] = [
     "useDefaultExcludes",
     "view_range",
 ];
-/// Members of a search in addition to [`READ`]: the query, and how much to return.
-const SEARCH: [&str; 32] = [
+/// Members of a search in addition to [`READ`], [`PATTERNS`] and [`GLOBS`]: how to search, and how much to return.
+const SEARCH: [&str; 26] = [
     "-A",
     "-B",
     "-C",
@@ -97,12 +97,9 @@ const SEARCH: [&str; 32] = [
     "case_sensitive",
     "context",
     "exclude_pattern",
-    "file_glob",
     "fixed_strings",
-    "glob",
     "head_limit",
     "ignore_case",
-    "include_pattern",
     "instruction",
     "max_matches",
     "max_matches_per_file",
@@ -111,14 +108,11 @@ const SEARCH: [&str; 32] = [
     "no_ignore",
     "numResults",
     "output_mode",
-    "pattern",
-    "query",
     "regex",
     "total_max_matches",
     "type",
     "use_default_ignore",
     "context_lines",
-    "file_pattern",
 ];
 /// Members of a replacement in addition to [`REPLACED`]: where, and how often.
 const EDIT: [&str; 18] = [
@@ -227,7 +221,8 @@ fn says_no_more(kind: Kind, name: &str, value: &Value) -> bool {
         Kind::Read => READ.contains(&name) || is_operation(),
         Kind::Search => {
             let is_target = name == "target" && matches!(text, Some("content" | "files"));
-            READ.contains(&name) || SEARCH.contains(&name) || is_target || is_operation()
+            let is_pattern = PATTERNS.contains(&name) || GLOBS.contains(&name);
+            READ.contains(&name) || SEARCH.contains(&name) || is_pattern || is_target || is_operation()
         }
         Kind::Edit => EDIT.contains(&name) || REPLACED.contains(&name) || is_operation(),
         Kind::Delete | Kind::Move => is_operation(),
