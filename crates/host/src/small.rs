@@ -2,38 +2,16 @@
 //!
 //! In: a path, a limit. Out: the text. Never: waits for a FIFO or a device, or reads more than the limit.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Read, Result};
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-
-/// These flags avoid waiting for a FIFO's writer, and acquiring a controlling terminal.
-const READ: OFlags = OFlags::RDONLY
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
+use rustix::fs::{Mode, OFlags};
 
 /// Reads a regular file of at most `limit` bytes.
 pub fn read_small(path: &Path, limit: u64) -> Result<String> {
-    text_of(open_regular(path)?, limit)
-}
-
-/// Reads a regular file of at most `limit` bytes in an open directory. Follows no link.
-pub(crate) fn read_small_in(dir: BorrowedFd<'_>, name: &str, limit: u64) -> Result<String> {
-    // Opening a device can already have an effect, so this is checked before and after.
-    let found = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err(not_regular());
-    }
-    let file = rustix::fs::openat(dir, name, READ | OFlags::NOFOLLOW, Mode::empty())?;
-    text_of(regular(file.into())?, limit)
-}
-
-fn text_of(file: File, limit: u64) -> Result<String> {
     let mut text = String::new();
-    let read = file.take(limit + 1).read_to_string(&mut text)?;
+    let read = open_regular(path)?.take(limit + 1).read_to_string(&mut text)?;
     if read as u64 > limit {
         let message = format!("it is larger than {limit} bytes");
         return Err(Error::new(ErrorKind::FileTooLarge, message));
@@ -49,22 +27,15 @@ pub fn read_beginning(path: &Path, limit: u64) -> Result<Vec<u8>> {
 }
 
 fn open_regular(path: &Path) -> Result<File> {
+    let refused = || Error::new(ErrorKind::InvalidInput, "it is not a regular file");
+    let regular = |found: Metadata| found.is_file().then_some(()).ok_or_else(refused);
     // Opening a device can already have an effect, so this is checked before and after.
-    if !path.metadata()?.is_file() {
-        return Err(not_regular());
-    }
-    regular(rustix::fs::open(path, READ, Mode::empty())?.into())
-}
-
-fn regular(file: File) -> Result<File> {
-    if !file.metadata()?.is_file() {
-        return Err(not_regular());
-    }
+    regular(path.metadata()?)?;
+    // These flags avoid waiting for a FIFO's writer, and acquiring a controlling terminal.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    regular(file.metadata()?)?;
     Ok(file)
-}
-
-fn not_regular() -> Error {
-    Error::new(ErrorKind::InvalidInput, "it is not a regular file")
 }
 
 #[cfg(test)]

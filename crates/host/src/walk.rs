@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::files::FileId;
-use crate::small::read_small_in;
+use crate::small::read_small;
 
 /// For looking up names in a directory, which needs no permission to list it.
 #[cfg(target_os = "linux")]
@@ -30,6 +30,12 @@ const LOOKUP: OFlags = OFlags::PATH;
 /// Other systems have no such descriptors. The flags avoid waiting for a FIFO, and acquiring a controlling terminal.
 #[cfg(not(target_os = "linux"))]
 const LOOKUP: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+
+/// The directory with the names of this process's descriptors.
+#[cfg(target_os = "linux")]
+const DESCRIPTORS: &str = "/proc/self/fd";
+#[cfg(not(target_os = "linux"))]
+const DESCRIPTORS: &str = "/dev/fd";
 
 /// A file or directory that one walk along a path has found and opened.
 #[derive(Debug)]
@@ -159,9 +165,11 @@ impl Walk {
         rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Reads a regular file of at most `limit` bytes in this directory. Follows no link.
-    pub fn read_small(&self, name: &str, limit: u64) -> io::Result<String> {
-        read_small_in(self.as_fd(), name, limit)
+    /// Reads a regular file of at most `limit` bytes.
+    pub fn read_small(&self, limit: u64) -> io::Result<String> {
+        // A descriptor for lookups cannot be read from. This name opens the same file again.
+        let name = format!("{DESCRIPTORS}/{}", self.file.as_raw_fd());
+        read_small(Path::new(&name), limit)
     }
 
     /// Returns the names of this directory's entries, at most `limit`.
@@ -402,7 +410,11 @@ mod tests {
         }
         let walk = Walk::along(&scene.path("a")).unwrap();
         assert!(walk.child(OsStr::new("up")).is_err() && walk.child(OsStr::new("b")).is_ok());
-        assert_eq!(walk.read_small("file", 9).unwrap(), "text");
+        let file = walk.child(OsStr::new("file")).unwrap();
+        std::fs::rename(scene.path("a/file"), scene.path("moved")).unwrap();
+        std::fs::write(scene.path("a/file"), "other").unwrap();
+        assert_eq!(file.read_small(9).unwrap(), "text");
+        assert!(file.read_small(3).is_err() && walk.read_small(9).is_err());
         assert!(walk.has("up") && !walk.has("none"));
     }
 

@@ -40,7 +40,7 @@ pub fn repository(walks: &Walks, directory: &Path) -> Option<PathBuf> {
             walks.keep(&Arc::new(git))
         };
     }
-    let named = worktree.read_small(GIT, FILE_BYTES).ok()?;
+    let named = git.read_small(FILE_BYTES).ok()?;
     let trail = walks.trail(&worktree.real().join(named.strip_prefix(PREFIX)?.trim()));
     let repository = of_worktree(&trail, &git).or_else(|| of_submodule(&trail, worktree))?;
     let parts = ["objects", "refs", "HEAD"];
@@ -58,7 +58,8 @@ fn of_worktree<'a>(trail: &'a [Arc<Walk>], git: &Walk) -> Option<&'a Arc<Walk>> 
     if !worktrees.real().ends_with("worktrees") {
         return None;
     }
-    let back = own.real().join(own.read_small("gitdir", FILE_BYTES).ok()?.trim());
+    let back = own.child("gitdir".as_ref()).ok()?.read_small(FILE_BYTES);
+    let back = own.real().join(back.ok()?.trim());
     let is_back = Walk::along(&back).is_ok_and(|back| back.is_same(git));
     is_back.then_some(repository)
 }
@@ -68,8 +69,8 @@ fn of_submodule<'a>(trail: &'a [Arc<Walk>], worktree: &Walk) -> Option<&'a Arc<W
     let own = trail.first()?;
     let configs = ["config", "config.worktree"];
     let settings = configs.iter().flat_map(|config| {
-        let text = own.read_small(config, git_config::FILE_BYTES);
-        git_config::settings(&text.unwrap_or_default())
+        let config = own.child(config.as_ref());
+        git_config::settings(config.ok().as_ref())
     });
     let back = settings.rev().find(|setting| setting.is("core", "worktree"))?;
     let is_back = Walk::along(&own.real().join(back.value())).is_ok_and(|back| back.is_same(worktree));

@@ -5,10 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use acpd_host::read_small;
+use acpd_host::{Walk, Walks};
 
 /// Limits on the size of one configuration file and on the number of files.
-pub const FILE_BYTES: u64 = 256 << 10;
+const FILE_BYTES: u64 = 256 << 10;
 const FILES: usize = 64;
 
 /// Settings whose value is the path of a file that is not git configuration.
@@ -40,8 +40,10 @@ impl Setting {
     }
 }
 
-/// Returns the settings of a configuration.
-pub fn settings(text: &str) -> Vec<Setting> {
+/// Returns the settings of a file; empty if there is none, or it cannot be read.
+pub fn settings(file: Option<&Walk>) -> Vec<Setting> {
+    let text = file.and_then(|file| file.read_small(FILE_BYTES).ok());
+    let text = text.unwrap_or_default();
     let (mut section, mut has_subsection) = (String::new(), false);
     let mut settings = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -75,14 +77,19 @@ fn unquoted(value: &str) -> &str {
 }
 
 /// Returns the files that `config` and its includes refer to, in any directory. Reads only trusted files.
-pub fn named_files(config: &Path, home: &Path, is_trusted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+pub fn named_files(
+    walks: &Walks,
+    config: &Path,
+    home: &Path,
+    is_trusted: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![config.to_owned()];
     while let Some(file) = left.pop() {
         if !is_trusted(&file) {
             continue;
         }
-        for (is_config, path) in named_in(&file, home) {
+        for (is_config, path) in named_in(walks, &file, home) {
             if found.len() < FILES && !found.contains(&path) {
                 if is_config {
                     left.push(path.clone());
@@ -95,9 +102,9 @@ pub fn named_files(config: &Path, home: &Path, is_trusted: impl Fn(&Path) -> boo
 }
 
 /// Returns the files that one file refers to, and whether each is git configuration as well.
-fn named_in(file: &Path, home: &Path) -> Vec<(bool, PathBuf)> {
-    let text = read_small(file, FILE_BYTES).unwrap_or_default();
-    let named = settings(&text).into_iter().filter_map(|setting| {
+fn named_in(walks: &Walks, file: &Path, home: &Path) -> Vec<(bool, PathBuf)> {
+    let settings = settings(walks.along(file).as_deref());
+    let named = settings.into_iter().filter_map(|setting| {
         let is_config = match &*setting.section {
             "include" | "includeif" if setting.key == "path" => true,
             _ if NAMING.iter().any(|(section, key)| setting.is(section, key)) => false,
@@ -108,7 +115,8 @@ fn named_in(file: &Path, home: &Path) -> Vec<(bool, PathBuf)> {
             None => file.parent().unwrap_or(home).join(setting.value()),
         };
         // An empty value resolves to a directory, and nothing may grant the files in it.
-        path.is_file().then_some((is_config, path))
+        let is_file = walks.along(&path).is_some_and(|found| found.is_file());
+        is_file.then_some((is_config, path))
     });
     named.collect()
 }
@@ -139,16 +147,16 @@ mod tests {
             "[include] path=work.conf\npath=none\n[commit]\ntemplate=t\n",
         )
         .unwrap();
-        let mut found = named_files(&home.join(".gitconfig"), home, |_| true);
+        let mut found = named_files(&Walks::default(), &home.join(".gitconfig"), home, |_| true);
         found.sort();
         assert_eq!(
             found,
             ["ignore", "t", "work.conf", "x y"].map(|name| home.join(name))
         );
-        assert!(named_files(&home.join("none"), home, |_| true).is_empty());
+        assert!(named_files(&Walks::default(), &home.join("none"), home, |_| true).is_empty());
         // References from a file that an agent may have written are ignored.
         let is_trusted = |file: &Path| !file.ends_with("work.conf");
-        let mut found = named_files(&home.join(".gitconfig"), home, is_trusted);
+        let mut found = named_files(&Walks::default(), &home.join(".gitconfig"), home, is_trusted);
         found.sort();
         assert_eq!(found, ["ignore", "work.conf", "x y"].map(|name| home.join(name)));
     }
@@ -161,15 +169,17 @@ mod tests {
         let empty = "[core]\nexcludesfile =\nattributesfile = ~/\n[commit]\ntemplate = \"\"\n[include]\npath = ~/keys\npath = /\n";
         std::fs::write(home.join(".gitconfig"), empty).unwrap();
         assert_eq!(
-            named_files(&home.join(".gitconfig"), home, |_| true),
+            named_files(&Walks::default(), &home.join(".gitconfig"), home, |_| true),
             [""; 0].map(PathBuf::from)
         );
     }
 
     #[test]
     fn a_setting_is_identified_by_its_section() {
-        let text = "[core \"x\"]\nworktree = no\n[Core]\n\tWorkTree = ../w\n";
-        let found: Vec<_> = settings(text)
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config");
+        std::fs::write(&file, "[core \"x\"]\nworktree = no\n[Core]\n\tWorkTree = ../w\n").unwrap();
+        let found: Vec<_> = settings(Some(&Walk::along(&file).unwrap()))
             .into_iter()
             .filter(|setting| setting.is("core", "worktree"))
             .collect();

@@ -215,7 +215,9 @@ impl AgentConfig {
         if let Some(home) = places.path("$HOME") {
             for config in ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"] {
                 let config = places.path(config).into_iter();
-                read.extend(config.flat_map(|config| git_config::named_files(&config, &home, is_trusted)));
+                read.extend(
+                    config.flat_map(|config| git_config::named_files(&walks, &config, &home, is_trusted)),
+                );
             }
         }
         read.retain(|path| !places.is_led_astray(path));
