@@ -281,7 +281,7 @@ fn a_thread_is_deleted_only_if_the_user_says_so() {
 /// An agent that starts once the file `go` is in its directory.
 fn waiting_agent() -> String {
     format!(
-        "[agents.slow]\ncommand = \"sh\"\nargs = [\"-c\", \"echo > waits; until [ -e go ]; do sleep 0.02; done; exec {0}\"]\n[sandbox]\nread = [\"{0}\"]\n",
+        "[agents.slow]\ncommand = \"sh\"\nargs = [\"-c\", \"echo > waits; until [ -e go ]; do sleep 0.02; done; exec {0}\"]\nstart_in = \"workspace\"\n[sandbox]\nread = [\"{0}\"]\n",
         fake_agent().display()
     )
 }

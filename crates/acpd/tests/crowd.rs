@@ -332,7 +332,7 @@ sys.stdin.read()
 fn requests_beyond_those_in_flight_are_refused_as_overload_and_the_others_are_answered() {
     const IN_FLIGHT: usize = 3;
     let daemon = Daemon::with(&format!(
-        "[agents.late]\ncommand = \"python3\"\nargs = [\"-c\", '''{LATE}''']\n[limits]\nrequests_in_flight = {IN_FLIGHT}\n"
+        "[agents.late]\ncommand = \"python3\"\nargs = [\"-c\", '''{LATE}''']\nstart_in = \"workspace\"\n[limits]\nrequests_in_flight = {IN_FLIGHT}\n"
     ));
     let mut client = Client::new(&daemon);
     // Each request gets its response once its agent is ready.

@@ -43,7 +43,8 @@ fn the_answer_is_on_standard_output_and_all_else_beside_it() {
     let id = thread_of(&run.stderr);
     let again = acpd(&daemon.place, &["run", "--thread", &id, "cwd"]);
     let work = daemon.place.work().display().to_string();
-    assert_eq!(again.stdout, format!("session {work}, process {work}\n"));
+    let start = daemon.place.data().join("start").display().to_string();
+    assert_eq!(again.stdout, format!("session {work}, process {start}\n"));
     assert_eq!(thread_of(&again.stderr), id);
 }
 

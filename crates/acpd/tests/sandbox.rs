@@ -226,7 +226,9 @@ echo '{{"jsonrpc":"2.0","id":2,"result":{{"stopReason":"end_turn"}}}}'
 cat >/dev/null
 "#
     );
-    format!("[agents.probe]\ncommand = \"sh\"\nargs = [\"-c\", '''{script}''']\n{sandbox}\n")
+    format!(
+        "[agents.probe]\ncommand = \"sh\"\nargs = [\"-c\", '''{script}''']\nstart_in = \"workspace\"\n{sandbox}\n"
+    )
 }
 
 /// Returns the outcome of a line in the agent's own process.

@@ -76,17 +76,18 @@ fn two_threads_work_at_once_in_one_process() {
     client.respond(&asked_a, &json!({ "decision": "decline" }));
     client.finish(&a, &turn_a);
     let here = daemon.place.work().display().to_string();
+    let start = daemon.place.data().join("start").display().to_string();
     let words: String = (1..=50).map(|k| format!(" word {k}")).collect();
     assert_eq!(
         said(&client, &b, &turn_b),
         format!(
-            "allowed (allow_once)session {}, process {here}{words}",
+            "allowed (allow_once)session {}, process {start}{words}",
             there.display()
         )
     );
     assert_eq!(
         said(&client, &a, &turn_a),
-        format!("rejected (reject_once)session {here}, process {here}")
+        format!("rejected (reject_once)session {here}, process {start}")
     );
     assert_eq!(daemon.place.agents().len(), 1);
     // Both threads contain the update from before the response to session/new.

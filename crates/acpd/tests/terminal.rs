@@ -102,7 +102,7 @@ fn a_thread_is_shown_in_the_users_pager() {
 fn the_start_of_an_agent_and_of_the_daemon_is_shown() {
     let agent = fake_agent().display().to_string();
     let place = Place::new(&format!(
-        "[agents.slow]\ncommand = \"sh\"\nargs = [\"-c\", \"until [ -e go ]; do sleep 0.02; done; exec {agent}\"]\n[sandbox]\nread = [\"{agent}\"]\n"
+        "[agents.slow]\ncommand = \"sh\"\nargs = [\"-c\", \"until [ -e go ]; do sleep 0.02; done; exec {agent}\"]\nstart_in = \"workspace\"\n[sandbox]\nread = [\"{agent}\"]\n"
     ));
     let run = |options: &[&str]| {
         let run = ["run", "--agent", "slow", "say hi"];

@@ -25,9 +25,10 @@ fn a_thread_starts_with_its_first_turn() {
     assert_eq!(started["turn"]["id"], "turn_1");
     let turn = client.finish(thread["id"].as_str().unwrap(), "turn_1");
     let work = daemon.place.work().display().to_string();
+    let start = daemon.place.data().join("start").display().to_string();
     assert_eq!(
         turn.said(),
-        format!(" word 1 word 2session {work}, process {work}")
+        format!(" word 1 word 2session {work}, process {start}")
     );
     assert_eq!(turn.methods()[0], "thread/started");
     let user = turn.one("item/userMessage");

@@ -83,7 +83,8 @@ impl Environment {
         !Self::is_built_in(name) && prefixes.any(|prefix| !prefix.is_empty() && name.starts_with(prefix))
     }
 
-    /// Returns the variables of `from` that the built-in list or `pass` includes, plus those in `set`.
+    /// Returns the variables of `from` that the built-in list or `pass` includes, plus those in `set`. Leaves out the relative
+    /// parts of `PATH`, which name programs of the directory in which a program works.
     pub fn build(
         from: impl Iterator<Item = (String, String)>,
         pass: &[String],
@@ -93,8 +94,17 @@ impl Environment {
             |name: &str| Self::is_built_in(name) || pass.iter().any(|pattern| matches(pattern, name));
         let mut env: BTreeMap<_, _> = from.filter(|(name, _)| passes(name)).collect();
         env.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
+        if let Some(path) = env.remove("PATH").as_deref().and_then(absolute_parts) {
+            env.insert("PATH".to_owned(), path);
+        }
         env
     }
+}
+
+/// Returns the absolute parts of a search path, if there are any. An empty part is the working directory as well.
+fn absolute_parts(path: &str) -> Option<String> {
+    let parts: Vec<_> = path.split(':').filter(|part| part.starts_with('/')).collect();
+    (!parts.is_empty()).then(|| parts.join(":"))
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
@@ -122,5 +132,27 @@ mod tests {
         let env = Environment::build(ours, &["MY_*".to_owned()], &set);
         let names: Vec<_> = env.iter().map(|(n, v)| format!("{n}={v}")).collect();
         assert_eq!(names, ["LC_ALL=de", "MY_KEY=k", "PATH=/bin"]);
+    }
+
+    #[test]
+    fn a_search_path_has_no_relative_parts() {
+        let none = BTreeMap::new();
+        for (path, expected) in [
+            ("/bin:/usr/bin", Some("/bin:/usr/bin")),
+            (".:/bin", Some("/bin")),
+            (":/bin", Some("/bin")),
+            ("/bin:", Some("/bin")),
+            ("/a::/b", Some("/a:/b")),
+            ("node_modules/.bin:/a b:./x:../y:~/z", Some("/a b")),
+            (".", None),
+            ("", None),
+        ] {
+            let ours = [("PATH".to_owned(), path.to_owned())];
+            let passed = Environment::build(ours.clone().into_iter(), &[], &none);
+            let set = Environment::build(std::iter::empty(), &[], &ours.into());
+            for env in [passed, set] {
+                assert_eq!(env.get("PATH").map(String::as_str), expected, "{path:?}");
+            }
+        }
     }
 }

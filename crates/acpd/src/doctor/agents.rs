@@ -159,7 +159,12 @@ fn is_node_script(program: &Path) -> bool {
 /// Returns the major version of the Node on `PATH`.
 fn node() -> Option<u32> {
     let program = find_program("node", &search_path())?;
-    let output = Command::new(program).arg("--version").output().ok()?;
+    // In a workspace, the shims of version managers would run the version that its files name.
+    let output = Command::new(program)
+        .arg("--version")
+        .current_dir("/")
+        .output()
+        .ok()?;
     major(&String::from_utf8_lossy(&output.stdout))
 }
 

@@ -33,6 +33,9 @@ pub struct AgentConfig {
     /// The name that clients display.
     #[serde(default)]
     pub title: Option<String>,
+    /// Where the agent's process starts.
+    #[serde(default)]
+    pub start_in: StartIn,
     /// Whether one process serves many threads. Otherwise each thread has its own process.
     #[serde(default)]
     pub share: bool,
@@ -65,6 +68,22 @@ pub struct AgentConfig {
     /// Whether the agent confines its own commands, if a registry document says how it is run or where its program is.
     #[serde(skip)]
     pub confines_itself: Option<bool>,
+    /// The directory in which the process starts, if that is not the workspace.
+    #[serde(skip)]
+    pub start_directory: Option<PathBuf>,
+}
+
+/// Where an agent's process starts. Its session works in the thread's directory in any case: the agent receives it with
+/// `session/new`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StartIn {
+    /// In an empty directory. What starts the agent, such as npx, a version manager or an interpreter, reads settings and
+    /// programs of its working directory, and would run those of a workspace before the user asks for anything.
+    #[default]
+    Empty,
+    /// In the workspace, for an agent that works in the directory of its process alone.
+    Workspace,
 }
 
 impl AgentConfig {
@@ -85,14 +104,28 @@ impl AgentConfig {
         }
     }
 
-    /// Returns the program to run in a directory.
-    pub fn program(&self, cwd: PathBuf, sandbox: Option<Sandbox>) -> Program {
+    /// Returns the program to run for a workspace.
+    pub fn program(&self, workspace: PathBuf, sandbox: Option<Sandbox>) -> Program {
         Program {
             command: self.command.clone(),
             args: self.args.clone(),
             env: self.environment(),
-            cwd,
+            cwd: self.start_directory.clone().unwrap_or(workspace),
             sandbox,
         }
+    }
+
+    /// Makes the directory in which the process starts. Nothing can be put there later. If that fails, the process cannot be
+    /// started.
+    pub fn make_start_directory(&self) {
+        use std::os::unix::fs::DirBuilderExt;
+        let Some(directory) = &self.start_directory else {
+            return;
+        };
+        let mut builder = std::fs::DirBuilder::new();
+        if let Some(data_dir) = directory.parent() {
+            let _ = builder.recursive(true).mode(0o700).create(data_dir);
+        }
+        let _ = builder.recursive(false).mode(0o500).create(directory);
     }
 }

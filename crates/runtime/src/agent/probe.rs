@@ -66,7 +66,7 @@ pub struct InitializeResult {
 /// The version of ACP that acpd supports.
 const PROTOCOL_VERSION: i64 = 1;
 
-/// Starts the agent in `cwd` and sends `initialize`. The agent has [`Limits::agent_start_secs`] to answer. Its process
+/// Starts the agent as for a session in `cwd` and sends `initialize`. The agent has [`Limits::agent_start_secs`] to answer. Its process
 /// has ended on return.
 pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limits: &Limits) -> ProbeReport {
     let (own, all, place) = (config.clone(), reserved.clone(), cwd.clone());
@@ -185,7 +185,7 @@ pub struct Login {
 }
 
 impl Login {
-    /// Prepares a sign-in by `method` from the directory `cwd`.
+    /// Prepares a sign-in by `method`, with access to the directory `cwd`.
     pub fn new(
         config: &AgentConfig,
         reserved: &Reserved,
@@ -207,7 +207,7 @@ impl Login {
             env,
             dropped: dropped.into_keys().collect(),
             own_env: config.environment(),
-            cwd: cwd.to_owned(),
+            cwd: config.start_directory.clone().unwrap_or_else(|| cwd.to_owned()),
             sandbox: sandbox?,
         })
     }

@@ -4,7 +4,7 @@
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_catalog::{
@@ -15,7 +15,7 @@ use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::agent::config::AgentConfig;
+use crate::agent::config::{AgentConfig, StartIn};
 use crate::agent::installs::Installs;
 use crate::agent::sandbox::SandboxSettings;
 
@@ -50,6 +50,8 @@ pub struct Agents {
     /// A reload of the configuration sends new ones.
     book: watch::Receiver<Arc<AgentBook>>,
     catalog: Catalog,
+    /// The empty directory in which agents start.
+    start_directory: PathBuf,
     /// The agents that are being installed.
     pub(crate) installs: Installs,
 }
@@ -123,6 +125,7 @@ impl Agents {
         Self {
             book,
             catalog: Catalog::new(data_dir),
+            start_directory: data_dir.join("start"),
             installs: Installs::default(),
         }
     }
@@ -150,6 +153,10 @@ impl Agents {
         let book = self.book();
         let mut found = self.find_program_of(&book, name)?;
         found.config.sandbox = std::mem::take(&mut found.config.sandbox).over(&book.sandbox);
+        found.config.start_directory = match found.config.start_in {
+            StartIn::Empty => Some(self.start_directory.clone()),
+            StartIn::Workspace => None,
+        };
         Ok(found)
     }
 
@@ -349,6 +356,7 @@ fn find_configured<S: Borrow<Snapshot>>(
                 }
                 error => error.to_string(),
             })?;
+        check_runner(config, found.how)?;
         return Ok(Runnable {
             config: config.clone().run_by(found.config),
             how: found.how,
@@ -367,6 +375,7 @@ fn find_configured<S: Borrow<Snapshot>>(
         None => Err(missing),
         Some(Err(error)) => Err(format!("{missing}; {error}")),
         Some(Ok(launch)) => {
+            check_runner(&config, launch.how)?;
             config.command = launch.command.to_string_lossy().into_owned();
             config.args = [launch.before, config.args].concat();
             config.confines_itself = Some(launch.confines_itself);
@@ -375,6 +384,17 @@ fn find_configured<S: Borrow<Snapshot>>(
                 how: launch.how,
             })
         }
+    }
+}
+
+/// Returns an error if a runner would start in the workspace, whose packages and settings it uses.
+fn check_runner(config: &AgentConfig, how: LaunchMethod) -> Result<(), String> {
+    match (config.start_in, how) {
+        (StartIn::Workspace, LaunchMethod::Npx | LaunchMethod::Uvx) => Err(
+            "it is not installed, and npx and uvx run what a workspace contains: run \"acpd agents install\", or remove start_in"
+                .to_owned(),
+        ),
+        _ => Ok(()),
     }
 }
 

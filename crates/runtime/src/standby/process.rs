@@ -73,7 +73,7 @@ pub enum State {
 }
 
 impl Standby {
-    /// Starts the agent in `cwd` and sends `initialize`.
+    /// Starts the agent for a session in `cwd` and sends `initialize`.
     pub async fn start(context: &Context, name: &str, config: &AgentConfig, cwd: &Path) -> StandbyResult {
         let patience = Duration::from_secs(context.limits.now().agent_start_secs);
         let cwd = cwd.to_string_lossy().into_owned();

@@ -69,7 +69,7 @@ impl AgentConfig {
         self.sandbox.mode.is_none() && !self.share && self.confines_itself()
     }
 
-    /// Returns the agent's sandbox for a workspace; `None` if it runs without one. `servers` are the MCP servers of its session.
+    /// Returns the agent's sandbox for a workspace; `None` if it runs without one. Makes the directories that the agent needs. `servers` are the MCP servers of its session.
     pub fn confine(
         &self,
         reserved: &Reserved,
@@ -86,6 +86,7 @@ impl AgentConfig {
         workspace: &[PathBuf],
         servers: &[ServerCommand],
     ) -> Result<Option<(Sandbox, Grants)>, Failure> {
+        self.make_start_directory();
         let SandboxState::Confined(mode) = self.sandbox_state() else {
             return Ok(None);
         };
@@ -234,7 +235,7 @@ impl AgentConfig {
             readonly: mode == Mode::Readonly,
             read,
             withheld: reserved.paths().map(Path::to_owned).collect(),
-            spared: self.installed(places, reserved),
+            spared: self.spared(places, reserved),
             network: self.sandbox.network.clone().unwrap_or_default(),
             write,
             walks,
@@ -273,8 +274,8 @@ impl AgentConfig {
         own.into_iter().chain(servers).collect()
     }
 
-    /// Returns the directory in which the agent is installed, which is inside the data directory.
-    fn installed(&self, places: Places<'_>, reserved: &Reserved) -> Vec<PathBuf> {
+    /// Returns the directories inside the data directory that the agent may read: where it is installed, and where it starts.
+    fn spared(&self, places: Places<'_>, reserved: &Reserved) -> Vec<PathBuf> {
         let search = places.0.get("PATH").map(String::as_str).unwrap_or_default();
         let named = find_program(&self.command, search).unwrap_or_else(|| PathBuf::from(&self.command));
         let real = places.along(&named).map(|walk| walk.real().to_owned());
@@ -285,6 +286,7 @@ impl AgentConfig {
                 let own = own.iter().flatten();
                 own.filter_map(|program| catalog::folder_of(data, program))
             })
+            .chain(self.start_directory.clone())
             .collect()
     }
 
