@@ -40,7 +40,7 @@ while True:
 
 fn greedy(more: &str) -> Daemon {
     Daemon::with(&format!(
-        "{more}[agents.greedy]\ncommand = \"python3\"\nargs = [\"-c\", '''{GREEDY}''']\n"
+        "{more}[agents.greedy]\ncommand = \"python3\"\nargs = [\"-c\", '''{GREEDY}''']\nstart_in = \"workspace\"\n"
     ))
 }
 
