@@ -2,19 +2,19 @@
 //! `installed.json`, which names the one in use. Writing that file completes an installation. The steps before it touch
 //! nothing that is in use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use acpd_model::limits::{ARCHIVE_BYTES, PACKAGE_FILE_BYTES};
+use acpd_model::limits::{ARCHIVE_BYTES, PACKAGE_FILE_BYTES, PACKAGE_LOCK_BYTES};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
-use super::installer::Installer;
+use super::installer::{Installer, Phase, cache};
 use super::progress::Progress;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
 use super::resolve::{Launch, LaunchMethod, confines_itself, find_program, npm_program};
@@ -31,6 +31,8 @@ pub struct Installed {
     pub version: String,
     /// Path of the agent's program.
     pub command: PathBuf,
+    /// Packages whose install scripts were not run.
+    pub scripts_left: Vec<String>,
     args: Vec<String>,
     env: BTreeMap<String, String>,
     package: String,
@@ -77,6 +79,26 @@ struct Record {
     /// be in it, under any name.
     #[serde(default)]
     from_archive: bool,
+    /// Packages whose install scripts were not run.
+    #[serde(default)]
+    scripts_left: Vec<String>,
+}
+
+/// Files that were installed.
+struct Fetched {
+    /// Path of the program in the folder of the installation.
+    command: String,
+    /// Packages whose install scripts were not run.
+    scripts_left: Vec<String>,
+}
+
+impl From<String> for Fetched {
+    fn from(command: String) -> Self {
+        Self {
+            command,
+            scripts_left: Vec::new(),
+        }
+    }
 }
 
 const RECORD: &str = "installed.json";
@@ -116,6 +138,7 @@ pub fn one(agents: &Path, id: &str) -> Option<Installed> {
         name: record.name,
         version: record.version,
         command,
+        scripts_left: record.scripts_left,
         args: record.args,
         env: record.env,
         package: record.package,
@@ -172,13 +195,8 @@ enum Chosen<'a> {
 }
 
 /// Installs `entry` below `agents`.
-pub fn install(
-    entry: &Entry,
-    unverified: bool,
-    agents: &Path,
-    host: Installer<'_>,
-) -> Result<Installed, CatalogError> {
-    let method = choose(entry, unverified, host.path)?;
+pub fn install(entry: &Entry, agents: &Path, host: Installer<'_>) -> Result<Installed, CatalogError> {
+    let method = choose(entry, host.unverified, host.path)?;
     let home = agents.join(&entry.id);
     make_private(&home)?;
     let _lock = lock(&entry.id, &home)?;
@@ -186,7 +204,7 @@ pub fn install(
     let folder = folder_name(&entry.version);
     let into = home.join(&folder);
     make_private(&into)?;
-    let done = fetch(&method, &into, host).and_then(|command| {
+    let done = fetch(&method, &into, host).and_then(|fetched| {
         let (args, env, package) = match method {
             Chosen::Npm(npm, _) => (&npm.args, &npm.env, npm_name(&npm.package)),
             Chosen::Uv(pypi, _) | Chosen::Pip(pypi, _) => (&pypi.args, &pypi.env, pypi_name(&pypi.package)),
@@ -194,12 +212,15 @@ pub fn install(
         };
         let package = package.unwrap_or_default();
         let from_archive = matches!(method, Chosen::Binary(_));
+        // What cannot be removed is removed with the version.
+        let _ = std::fs::remove_dir_all(cache(&into));
         let record = Record {
             from_archive,
+            scripts_left: fetched.scripts_left,
             name: entry.name.clone(),
             version: entry.version.clone(),
             folder: folder.clone(),
-            command,
+            command: fetched.command,
             args: args.clone(),
             env: env.clone(),
             package: package.to_owned(),
@@ -281,41 +302,57 @@ fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<Chosen<'
     }))
 }
 
-/// Installs everything into `into`. Returns the program's path in that directory.
-fn fetch(method: &Chosen<'_>, into: &Path, host: Installer<'_>) -> Result<String, CatalogError> {
+/// Installs everything into `into`.
+fn fetch(method: &Chosen<'_>, into: &Path, host: Installer<'_>) -> Result<Fetched, CatalogError> {
     match method {
         Chosen::Npm(package, npm) => npm_install(package, npm, into, host),
         Chosen::Uv(package, uv) => {
             let python = into.join("venv/bin/python");
-            let run = |args: &[&str]| host.run(uv, args, &package.package, into);
-            run(&["venv", "venv"])?;
+            let python: &str = &python.to_string_lossy();
             let requirement = requirement(&package.package);
-            run(&[
-                "pip",
-                "install",
-                "--python",
-                &python.to_string_lossy(),
-                "--",
-                &requirement,
-            ])?;
-            python_program(package, into)
+            host.run(uv, &["venv", "venv"], &package.package, into, Phase::Fetch)?;
+            let mut args = vec!["pip", "install", "--python", python];
+            if !host.scripts {
+                args.push("--no-build");
+            }
+            args.extend(["--", requirement.as_str()]);
+            host.run(uv, &args, &package.package, into, host.phase())
+                .map_err(|error| unbuilt(error, host))?;
+            python_program(package, into).map(Fetched::from)
         }
         Chosen::Pip(package, python) => {
-            host.run(python, &["-m", "venv", "venv"], &package.package, into)?;
+            let venv = ["-m", "venv", "venv"];
+            host.run(python, &venv, &package.package, into, Phase::Fetch)?;
             let pip = into.join("venv/bin/python");
             let requirement = requirement(&package.package);
-            let args = [
-                "-m",
-                "pip",
-                "install",
-                "--disable-pip-version-check",
-                "--",
-                &requirement,
-            ];
-            host.run(&pip, &args, &package.package, into)?;
-            python_program(package, into)
+            let mut args = vec!["-m", "pip", "install", "--disable-pip-version-check"];
+            if !host.scripts {
+                args.extend(["--only-binary", ":all:"]);
+            }
+            args.extend(["--", requirement.as_str()]);
+            host.run(&pip, &args, &package.package, into, host.phase())
+                .map_err(|error| unbuilt(error, host))?;
+            python_program(package, into).map(Fetched::from)
         }
-        Chosen::Binary(binary) => unpack_binary(binary, into, host),
+        Chosen::Binary(binary) => unpack_binary(binary, into, host).map(Fetched::from),
+    }
+}
+
+/// Adds to the error of an installer that may not build packages how to permit it. Its output names the package.
+fn unbuilt(error: CatalogError, host: Installer<'_>) -> CatalogError {
+    match error {
+        CatalogError::Installer {
+            program,
+            package,
+            reason,
+        } if !host.scripts => CatalogError::Installer {
+            program,
+            package,
+            reason: format!(
+                "{reason}\na package without a wheel must be built, which runs its code: --run-scripts permits that"
+            ),
+        },
+        error => error,
     }
 }
 
@@ -324,19 +361,28 @@ fn npm_install(
     npm: &Path,
     into: &Path,
     host: Installer<'_>,
-) -> Result<String, CatalogError> {
-    let folder = into.to_string_lossy();
+) -> Result<Fetched, CatalogError> {
+    let (folder, cache) = (into.to_string_lossy(), cache(into));
+    let (folder, cache): (&str, &str) = (&folder, &cache.to_string_lossy());
+    let places = ["--prefix", folder, "--cache", cache];
+    let run = |verb: &str, args: &[&str], phase: Phase| {
+        let args = [&[verb][..], &places[..], args].concat();
+        host.run(npm, &args, &package.package, into, phase)
+    };
     let args = [
-        "install",
-        "--prefix",
-        &folder,
+        "--ignore-scripts",
         "--global=false",
         "--no-audit",
         "--no-fund",
         "--",
-        &package.package,
+        package.package.as_str(),
     ];
-    host.run(npm, &args, &package.package, into)?;
+    run("install", &args, Phase::Fetch)?;
+    let mut scripts_left = packages_with_scripts(into);
+    if host.scripts && !scripts_left.is_empty() {
+        run("rebuild", &["--ignore-scripts=false"], Phase::Scripts)?;
+        scripts_left.clear();
+    }
     let no_program = || CatalogError::NoProgram {
         package: package.package.clone(),
     };
@@ -344,7 +390,39 @@ fn npm_install(
     let manifest = into.join("node_modules").join(name).join("package.json");
     let text = read_small(&manifest, PACKAGE_FILE_BYTES).map_err(CatalogError::disk(&manifest))?;
     let program = npm_bin(&text, name, npm_program(package)).ok_or_else(no_program)?;
-    Ok(format!("node_modules/.bin/{program}"))
+    Ok(Fetched {
+        command: format!("node_modules/.bin/{program}"),
+        scripts_left,
+    })
+}
+
+/// Returns the packages that want to run a script while they are installed, by npm's list of what it has installed.
+fn packages_with_scripts(into: &Path) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Lock {
+        packages: BTreeMap<String, Locked>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Locked {
+        #[serde(default)]
+        version: String,
+        #[serde(default)]
+        has_install_script: bool,
+    }
+    let lock = read_small(&into.join("node_modules/.package-lock.json"), PACKAGE_LOCK_BYTES);
+    let lock = lock
+        .ok()
+        .and_then(|text| serde_json::from_str::<Lock>(&text).ok());
+    let packages = lock.map(|lock| lock.packages).unwrap_or_default();
+    let named = packages
+        .into_iter()
+        .filter(|(_, package)| package.has_install_script)
+        .map(|(place, Locked { version, .. })| {
+            let name = place.rsplit("node_modules/").next().unwrap_or_default();
+            format!("{name}@{version}")
+        });
+    named.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Returns the program from an npm package's manifest. As in npx, this is the only program, else the one with the

@@ -1,15 +1,19 @@
 //! Runs npm, uv and pip.
+//!
+//! In: their arguments, and the directory of the installation. Out: their exit, and the lines that they write. Never: has them
+//! use caches that agents may write, or start outside of that directory.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, BufRead, BufReader, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use acpd_host::{Environment, Tail};
+use acpd_host::{Environment, Sandbox, Tail, confine};
 use acpd_model::limits::{INSTALL_SECS, STDERR_TAIL_BYTES};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
@@ -23,16 +27,57 @@ const SETTINGS: [&str; 5] = ["NPM_*", "npm_*", "UV_*", "PIP_*", "NODE_OPTIONS"];
 /// Longest line of an installer that is read as one.
 const LINE_BYTES: u64 = 4 << 10;
 
-/// What installers run with.
+/// The directory for caches and temporary files of installers, in that of the installation. Agents may write the usual caches, and
+/// would choose what is installed.
+const CACHE: &str = "cache";
+
+/// What an installer does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// It fetches and unpacks packages, and runs no code of theirs.
+    Fetch,
+    /// It runs code of packages: their install scripts, or their builds.
+    Scripts,
+}
+
+/// Returns the sandbox in which an installer may write a directory; `None` on a system without sandboxes.
+pub type Confine<'a> = &'a (dyn Fn(&Path, Phase) -> Result<Option<Sandbox>, String> + Sync);
+
+/// How an agent is installed.
 #[derive(Clone, Copy)]
 pub struct Installer<'a> {
     /// The search path for programs.
     pub path: &'a str,
-    /// Receives the progress. Without it, installers write to stderr.
+    /// Receives the progress. Without it, installers write to stderr and have no time limit.
     pub watch: Option<Watch<'a>>,
+    /// Whether a download without a checksum is accepted.
+    pub unverified: bool,
+    /// Whether packages may run code while they are installed.
+    pub scripts: bool,
+    /// Confines installers.
+    pub confine: Confine<'a>,
+}
+
+impl fmt::Debug for Installer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Installer")
+            .field("path", &self.path)
+            .field("unverified", &self.unverified)
+            .field("scripts", &self.scripts)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Installer<'_> {
+    /// Returns what a program does that installs packages and would build them as well.
+    pub fn phase(self) -> Phase {
+        if self.scripts {
+            Phase::Scripts
+        } else {
+            Phase::Fetch
+        }
+    }
+
     /// Reports progress.
     pub fn report(self, progress: Progress<'_>) {
         if let Some(watch) = self.watch {
@@ -40,24 +85,31 @@ impl Installer<'_> {
         }
     }
 
-    /// Runs an installer until it exits.
-    pub fn run(self, program: &Path, args: &[&str], package: &str, cwd: &Path) -> Result<(), CatalogError> {
+    /// Runs an installer in the directory of an installation until it exits.
+    pub fn run(
+        self,
+        program: &Path,
+        args: &[&str],
+        package: &str,
+        into: &Path,
+        phase: Phase,
+    ) -> Result<(), CatalogError> {
         let failed = |reason: String| CatalogError::Installer {
             program: program.display().to_string(),
             package: package.to_owned(),
             reason,
         };
-        let environment = Environment::here(
-            &SETTINGS.map(str::to_owned),
-            &BTreeMap::from([("PATH".to_owned(), self.path.to_owned())]),
-        );
+        let sandbox = (self.confine)(into, phase).map_err(failed)?;
         let mut command = Command::new(program);
         command
             .args(args)
-            .current_dir(cwd)
+            .current_dir(into)
             .env_clear()
-            .envs(environment)
+            .envs(self.environment(into)?)
             .stdin(Stdio::null());
+        if sandbox.is_some() {
+            confine(&mut command, sandbox);
+        }
         let (status, said) = match self.watch {
             None => (run_visibly(&mut command), String::new()),
             Some(watch) => run_watched(&mut command, watch),
@@ -68,6 +120,27 @@ impl Installer<'_> {
             Err(error) => Err(failed(error.to_string())),
         }
     }
+
+    /// Returns the environment of installers. Makes the directory for their temporary files.
+    fn environment(self, into: &Path) -> Result<BTreeMap<String, String>, CatalogError> {
+        let cache = cache(into);
+        let temporary = cache.join("tmp");
+        std::fs::create_dir_all(&temporary).map_err(CatalogError::disk(&temporary))?;
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        let set = [
+            ("PATH", self.path.to_owned()),
+            ("TMPDIR", text(temporary)),
+            ("UV_CACHE_DIR", text(cache.join("uv"))),
+            ("PIP_CACHE_DIR", text(cache.join("pip"))),
+        ];
+        let set = set.map(|(name, value)| (name.to_owned(), value));
+        Ok(Environment::here(&SETTINGS.map(str::to_owned), &set.into()))
+    }
+}
+
+/// Returns the directory for caches of an installation.
+pub fn cache(into: &Path) -> PathBuf {
+    into.join(CACHE)
 }
 
 /// Runs a command whose output goes to stderr, since another program may read acpd's stdout.

@@ -31,6 +31,7 @@ use acpd_host::read_small;
 
 pub use error::CatalogError;
 pub use install::{InstallMethod, Installed, folder_of};
+pub use installer::{Confine, Installer, Phase};
 pub use known::{confines_itself, homes, homes_of_others, own_names};
 pub use names::{OwnNames, places as places_named};
 pub use on_host::{OnHost, Presence, package_version, usual_places};
@@ -159,32 +160,16 @@ impl Catalog {
         }
     }
 
-    /// Installs the agent `id` into the data directory. Searches `path` for npm, uv and python3, whose output goes to
-    /// stderr. A download without a checksum is refused unless `unverified` is set.
-    pub fn install(&self, id: &str, unverified: bool, path: &str) -> Result<Installed, CatalogError> {
-        self.install_entry(id, unverified, path, None)
-    }
-
-    /// Installs the agent `id` like [`install`](Self::install), with progress. An installer is stopped after
-    /// [`INSTALL_SECS`](acpd_model::limits::INSTALL_SECS), and the end of its output is part of the error if it fails.
-    pub fn install_watched(&self, id: &str, path: &str, watch: Watch<'_>) -> Result<Installed, CatalogError> {
-        self.install_entry(id, false, path, Some(watch))
-    }
-
-    fn install_entry(
-        &self,
-        id: &str,
-        unverified: bool,
-        path: &str,
-        watch: Option<Watch<'_>>,
-    ) -> Result<Installed, CatalogError> {
+    /// Installs the agent `id` into the data directory. With progress, an installer is stopped after
+    /// [`INSTALL_SECS`](acpd_model::limits::INSTALL_SECS), and the end of its output is part of the error if it fails;
+    /// otherwise its output goes to stderr.
+    pub fn install(&self, id: &str, installer: Installer<'_>) -> Result<Installed, CatalogError> {
         let (registry, _) = self.registry();
         let entry = registry
             .get(id)
             .ok_or_else(|| CatalogError::Unknown(id.to_owned()))?;
         make_private(&self.data_dir)?;
-        let host = installer::Installer { path, watch };
-        install::install(entry, unverified, &self.agents(), host)
+        install::install(entry, &self.agents(), installer)
     }
 
     /// Removes the agent `id` from the data directory. Returns its version, or `None` if acpd has not installed it.

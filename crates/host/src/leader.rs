@@ -71,7 +71,7 @@ impl Leader {
             command.env(VARIABLE, mark.text());
             separate(command, mark);
             attach(command)?;
-            finish(command, sandbox.cloned());
+            confine(command.as_std_mut(), sandbox.cloned());
             command.spawn()
         };
         let (child, mark) = children::start(spawn, pid_of)?;
@@ -295,13 +295,15 @@ pub(crate) fn start_in(command: &mut Command, directory: Arc<Walk>) {
     }
 }
 
-/// The last steps before exec. Some of the earlier steps are not permitted after them.
+/// Has a command enter a sandbox before it runs its program, with the filter of system calls. Other steps between fork and exec
+/// come first: some of them are not permitted afterwards.
 #[cfg(target_os = "linux")]
 #[expect(
     unsafe_code,
     reason = "pre_exec has no safe form; the closure makes system calls and allocates nothing"
 )]
-fn finish(command: &mut Command, sandbox: Option<Sandbox>) {
+pub fn confine(command: &mut std::process::Command, sandbox: Option<Sandbox>) {
+    use std::os::unix::process::CommandExt;
     let seal = Seal::new();
     // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are only system calls; their data
     // was prepared before the fork.
@@ -316,8 +318,9 @@ fn finish(command: &mut Command, sandbox: Option<Sandbox>) {
     }
 }
 
+/// Does nothing: there are no sandboxes on this system.
 #[cfg(not(target_os = "linux"))]
-fn finish(_: &mut Command, _: Option<Sandbox>) {}
+pub fn confine(_: &mut std::process::Command, _: Option<Sandbox>) {}
 
 /// Closes on exec all descriptors above 2. The child must not inherit descriptors that were open before the daemon
 /// started and lack the close-on-exec flag.

@@ -45,6 +45,7 @@ pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use descriptors::{NoDescriptors, check_descriptors, raise_descriptor_limit};
 pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace};
+pub use leader::confine;
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, ProcessExit, StderrTail, StoppingProcess};
 pub use pty::InputKind;

@@ -186,6 +186,24 @@ async fn what_is_installed_can_be_run_inside_of_what_is_withheld() {
 }
 
 #[tokio::test]
+async fn what_is_being_installed_can_be_written_inside_of_what_is_withheld() {
+    let scene = Scene::new();
+    let grants = Grants {
+        target: Some(scene.path("state/agents/a")),
+        ..scene.grants()
+    };
+    let made = shown(&scene.path("state/agents/a/made"));
+    assert!(
+        scene
+            .can(&grants, &format!("echo x > {made} && cat {made}"))
+            .await
+    );
+    for refused in ["cat ../state/token", "echo x > ../state/agents/b"] {
+        assert!(!scene.can(&grants, refused).await, "{refused}");
+    }
+}
+
+#[tokio::test]
 async fn connections_go_to_listed_ports_only() {
     let scene = Scene::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

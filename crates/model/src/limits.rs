@@ -649,6 +649,8 @@ pub const CONNECT_SECS: u64 = 15;
 pub const DOWNLOAD_SECS: u64 = 900;
 /// Seconds that npm, uv or pip may take to install an agent for the daemon.
 pub const INSTALL_SECS: u64 = 900;
+/// Largest list of the packages that npm has installed for an agent, in bytes.
+pub const PACKAGE_LOCK_BYTES: u64 = 16 << 20;
 /// Agents that the daemon installs at the same time.
 pub const INSTALLS: usize = 4;
 /// Entries of a directory that are read to list its folders.

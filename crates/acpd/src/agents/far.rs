@@ -39,8 +39,13 @@ fn row(agent: &Value) -> [String; 4] {
 
 /// Installs an agent on the daemon's host.
 pub async fn install(settings: &Settings, args: &AgentsInstallArgs) -> anyhow::Result<Exit> {
-    if args.unverified {
-        return Err(Exit::Usage.error("--unverified works only on the daemon's host"));
+    for (option, is_given) in [
+        ("--unverified", args.unverified),
+        ("--run-scripts", args.run_scripts),
+    ] {
+        if is_given {
+            return Err(Exit::Usage.error(format!("{option} works only on the daemon's host")));
+        }
     }
     let mut client = Client::connect(settings, false).await?;
     let mut progress = Progress::begin(&format!("installing {}", plain_line(&args.name)));

@@ -1,13 +1,16 @@
 //! `acpd agents`: lists, installs and checks agents. On the daemon's host, only `acpd agents running` requires a daemon.
 
-use acpd_catalog::{Catalog, CatalogError, Installed, LaunchMethod, Progress as Step};
-use acpd_host::Reserved;
+use std::io::IsTerminal;
+
+use acpd_catalog::{Catalog, CatalogError, Installed, Installer, LaunchMethod, Progress as Step, Watch};
+use acpd_host::{Kernel, Reserved};
 use acpd_model::text::shorten;
 use acpd_model::{Failure, Limits};
 use acpd_policy::shell_line;
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::probe::{Login, probe, terminal_logins};
 use acpd_runtime::agent::registry::{Agents, ListedAgent, Runnable, search_path};
+use acpd_runtime::agent::sandbox::for_installer;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
@@ -57,7 +60,7 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
     match command {
         AgentsCommand::List(args) => list(&agents, args.json),
         AgentsCommand::Running(_) | AgentsCommand::Uninstall(_) => {}
-        AgentsCommand::Install(args) => install(agents, args).await?,
+        AgentsCommand::Install(args) => install(agents, reserved, args).await?,
         AgentsCommand::Update(args) => update(agents, &registry_url, args).await?,
         AgentsCommand::Login(args) => return login(&agents, &reserved, &limits, args).await,
         AgentsCommand::Doctor(args) => return doctor(&agents, &reserved, &limits, args).await,
@@ -126,26 +129,51 @@ fn not_installed(agents: &Agents, error: CatalogError) -> anyhow::Error {
     }
 }
 
-/// Installs an agent of the registry, with its progress on a terminal.
+/// What the user permits an installation.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted {
+    /// A download without a checksum.
+    pub unverified: bool,
+    /// Code of packages while they are installed.
+    pub scripts: bool,
+}
+
+/// Installs an agent of the registry, with its progress on a terminal. Names the packages whose install scripts were not run.
 pub async fn install_agent(
     agents: Agents,
+    reserved: Reserved,
     name: &str,
-    unverified: bool,
+    wanted: Wanted,
 ) -> anyhow::Result<(Agents, Installed)> {
     let name = name.to_owned();
     let (agents, installed) = tokio::task::spawn_blocking(move || {
-        let installed = install_with_progress(agents.catalog(), &name, unverified);
+        let installed = install_with_progress(agents.catalog(), &reserved, &name, wanted);
         (agents, installed)
     })
     .await?;
-    match installed {
-        Ok(installed) => Ok((agents, installed)),
-        Err(error) => Err(not_installed(&agents, error)),
+    let installed = installed.map_err(|error| not_installed(&agents, error))?;
+    if !installed.scripts_left.is_empty() {
+        print::err(&format!(
+            "acpd: install scripts of these packages were not run, and most agents work without them: {}\n",
+            plain_line(&installed.scripts_left.join(", "))
+        ));
     }
+    Ok((agents, installed))
 }
 
-async fn install(agents: Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
-    let (agents, installed) = install_agent(agents, &args.name, args.unverified).await?;
+async fn install(agents: Agents, reserved: Reserved, args: &AgentsInstallArgs) -> anyhow::Result<()> {
+    let wanted = Wanted {
+        unverified: args.unverified,
+        scripts: args.run_scripts,
+    };
+    let (mut agents, mut installed) = install_agent(agents, reserved.clone(), &args.name, wanted).await?;
+    if !installed.scripts_left.is_empty() && may_run_scripts(args).await? {
+        let scripts = Wanted {
+            scripts: true,
+            ..wanted
+        };
+        (agents, installed) = install_agent(agents, reserved, &args.name, scripts).await?;
+    }
     if args.json {
         let (version, command) = (&installed.version, &installed.command);
         let done = json!({ "id": args.name, "version": version, "command": command });
@@ -171,13 +199,46 @@ async fn install(agents: Agents, args: &AgentsInstallArgs) -> anyhow::Result<()>
     Ok(())
 }
 
+/// Asks whether packages may run their install scripts, if there is a terminal.
+async fn may_run_scripts(args: &AgentsInstallArgs) -> anyhow::Result<bool> {
+    let place = if Kernel::here().has_sandboxes() {
+        "in a sandbox"
+    } else {
+        "without a sandbox, which this system does not have"
+    };
+    if args.json || !std::io::stdin().is_terminal() {
+        let name = plain_line(&args.name);
+        print::hint(&format!(
+            "\"acpd agents install {name} --run-scripts\" runs them, {place}"
+        ));
+        return Ok(false);
+    }
+    confirm(&format!("Run them, {place}?")).await
+}
+
 /// Installs an agent, with its progress on a terminal; elsewhere, its installer writes to standard error.
-fn install_with_progress(catalog: &Catalog, name: &str, unverified: bool) -> Result<Installed, CatalogError> {
+fn install_with_progress(
+    catalog: &Catalog,
+    reserved: &Reserved,
+    name: &str,
+    Wanted { unverified, scripts }: Wanted,
+) -> Result<Installed, CatalogError> {
+    let path = search_path();
+    let install = |watch: Option<Watch<'_>>| {
+        let installer = Installer {
+            path: &path,
+            watch,
+            unverified,
+            scripts,
+            confine: &|target, phase| for_installer(reserved, target, phase),
+        };
+        catalog.install(name, installer)
+    };
     if unverified || !Progress::is_shown() {
-        return catalog.install(name, unverified, &search_path());
+        return install(None);
     }
     let progress = Progress::begin(&format!("installing {}", plain_line(name)));
-    catalog.install_watched(name, &search_path(), &|step| {
+    let watch = |step: Step<'_>| {
         let step = match step {
             Step::Received { bytes, of: Some(of) } => format!("{} of {}", mebibytes(bytes), mebibytes(of)),
             Step::Received { bytes, of: None } => mebibytes(bytes),
@@ -185,7 +246,8 @@ fn install_with_progress(catalog: &Catalog, name: &str, unverified: bool) -> Res
             Step::Wrote(line) => shorten(&plain_line(line), STEP_CHARS),
         };
         progress.set(&format!("installing {}: {step}", plain_line(name)));
-    })
+    };
+    install(Some(&watch))
 }
 
 /// Removes an installed agent. A running process may load a part of its files late, so it must end first.

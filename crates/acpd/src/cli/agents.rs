@@ -42,6 +42,9 @@ pub struct AgentsInstallArgs {
     /// Install a download that has no checksum in the registry
     #[arg(long)]
     pub unverified: bool,
+    /// Run install scripts and builds of packages without asking, in a sandbox where there is one
+    #[arg(long)]
+    pub run_scripts: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

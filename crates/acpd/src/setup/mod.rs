@@ -16,7 +16,7 @@ use anyhow::Context;
 use serde_json::json;
 
 pub use self::choose::{list, one};
-use crate::agents::install_agent;
+use crate::agents::{Wanted, install_agent};
 use crate::cli::SetupArgs;
 use crate::config::File;
 use crate::exit::Exit;
@@ -107,7 +107,7 @@ pub async fn find(settings: &Settings) -> anyhow::Result<Vec<OnHost>> {
 /// Installs what an agent needs to be started.
 pub async fn make_ready(settings: &Settings, agent: &mut Chosen) -> anyhow::Result<()> {
     let agents = Agents::fixed(settings.daemon.agent_book(), &settings.daemon.data_dir);
-    install_agent(agents, &agent.id, false).await?;
+    install_agent(agents, settings.daemon.reserved(), &agent.id, Wanted::default()).await?;
     agent.presence = Presence::Runs(LaunchMethod::Installed);
     agent.is_ready = true;
     Ok(())

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use acpd_loopback::{serve, sha256};
 
-use super::super::{CatalogError, LaunchMethod};
-use super::{Item, Machine, binary, bz2, gz, tar, zip};
+use super::super::{CatalogError, Installer, LaunchMethod, Phase};
+use super::{Item, Machine, binary, bz2, gz, plainly, tar, zip};
 
 /// An npm that records its arguments and creates the files that the real one would.
 pub const NPM: &str = r#"
@@ -46,7 +46,7 @@ fn a_binary_is_checked_unpacked_and_run() {
         ));
         let installed = machine
             .catalog()
-            .install("agent", false, &machine.path())
+            .install("agent", plainly(&machine.path()))
             .unwrap();
         assert_eq!(installed.version, "1.0.0");
         let launch = machine.catalog().look().launch("agent", &machine.path()).unwrap();
@@ -82,7 +82,7 @@ fn a_bare_program_is_put_where_the_registry_says() {
         "./bin/agent",
         Some(&sum),
     ));
-    let installed = machine.catalog().install("agent", false, "").unwrap();
+    let installed = machine.catalog().install("agent", plainly("")).unwrap();
     let said = std::process::Command::new(&installed.command)
         .output()
         .unwrap()
@@ -103,7 +103,7 @@ fn an_uninstalled_agent_leaves_nothing_behind() {
     ));
     let catalog = machine.catalog();
     assert_eq!(catalog.uninstall("agent").unwrap(), None);
-    catalog.install("agent", false, "").unwrap();
+    catalog.install("agent", plainly("")).unwrap();
     std::fs::write(machine.data().join("outside"), "").unwrap();
     for id in ["..", "agent/..", "", "/etc"] {
         assert_eq!(catalog.uninstall(id).unwrap(), None, "{id}");
@@ -112,7 +112,7 @@ fn an_uninstalled_agent_leaves_nothing_behind() {
     assert_eq!(machine.left("agent"), Vec::<String>::new());
     assert!(catalog.look().launch("agent", "").is_err());
     assert_eq!(catalog.uninstall("agent").unwrap(), None);
-    catalog.install("agent", false, "").unwrap();
+    catalog.install("agent", plainly("")).unwrap();
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_wrong_checksum_installs_nothing_and_keeps_what_was_there() {
         )
     };
     machine.registry(&entry("/evil.tgz"));
-    let refused = machine.catalog().install("agent", false, "");
+    let refused = machine.catalog().install("agent", plainly(""));
     assert!(
         matches!(&refused, Err(CatalogError::Checksum { wanted, .. }) if *wanted == sum),
         "{refused:?}"
@@ -141,11 +141,11 @@ fn a_wrong_checksum_installs_nothing_and_keeps_what_was_there() {
     assert!(machine.catalog().look().launch("agent", "").is_err());
 
     machine.registry(&entry("/good.tgz"));
-    let installed = machine.catalog().install("agent", false, "").unwrap();
+    let installed = machine.catalog().install("agent", plainly("")).unwrap();
     let before = machine.left("agent");
     for path in ["/evil.tgz", "/missing.tgz"] {
         machine.registry(&entry(path));
-        assert!(machine.catalog().install("agent", false, "").is_err());
+        assert!(machine.catalog().install("agent", plainly("")).is_err());
         assert_eq!(machine.left("agent"), before);
     }
     assert_eq!(
@@ -166,7 +166,7 @@ fn the_version_before_stays_until_the_next_one() {
         "./dist/agent",
         Some(&sum),
     ));
-    let install = || machine.catalog().install("agent", false, "").unwrap().command;
+    let install = || machine.catalog().install("agent", plainly("")).unwrap().command;
     let (first, second, third) = (install(), install(), install());
     assert!(first != second && second != third);
     assert_eq!(
@@ -189,12 +189,21 @@ fn what_has_no_checksum_is_taken_only_if_wanted() {
         "./dist/agent",
         None,
     ));
-    let refused = machine.catalog().install("agent", false, "");
+    let refused = machine.catalog().install("agent", plainly(""));
     assert!(
         matches!(refused, Err(CatalogError::NoChecksum { .. })),
         "{refused:?}"
     );
-    machine.catalog().install("agent", true, "").unwrap();
+    machine
+        .catalog()
+        .install(
+            "agent",
+            Installer {
+                unverified: true,
+                ..plainly("")
+            },
+        )
+        .unwrap();
 }
 
 #[test]
@@ -215,7 +224,7 @@ fn an_archive_without_the_program_is_refused() {
         ));
         let error = machine
             .catalog()
-            .install("agent", false, "")
+            .install("agent", plainly(""))
             .unwrap_err()
             .to_string();
         assert!(error.contains("it has no program"), "{error}");
@@ -229,7 +238,7 @@ fn an_npm_package_is_installed_without_a_shell() {
     machine.registry(
         r#"{ "id": "gemini", "name": "G", "version": "1.0.0", "distribution": { "npx": { "package": "@google/gemini-cli@1.0.0" } } }"#,
     );
-    let install = || machine.catalog().install("gemini", false, &machine.path());
+    let install = || machine.catalog().install("gemini", plainly(&machine.path()));
     assert!(matches!(
         install(),
         Err(CatalogError::NeedsNode { program: "npm", .. })
@@ -253,6 +262,9 @@ fn an_npm_package_is_installed_without_a_shell() {
             "install",
             "--prefix",
             &folder,
+            "--cache",
+            &format!("{folder}/cache"),
+            "--ignore-scripts",
             "--global=false",
             "--no-audit",
             "--no-fund",
@@ -268,7 +280,7 @@ fn a_python_package_gets_an_environment_of_its_own() {
     machine.registry(
         r#"{ "id": "py", "name": "P", "version": "1.0.0", "distribution": { "uvx": { "package": "py-agent@1.0.0", "args": ["acp"] } } }"#,
     );
-    let install = || machine.catalog().install("py", false, &machine.path());
+    let install = || machine.catalog().install("py", plainly(&machine.path()));
     assert!(matches!(install(), Err(CatalogError::NeedsPython { .. })));
 
     // Creates a venv whose python records the packages that it should install.
@@ -283,19 +295,87 @@ printf '#!/bin/sh\necho "$@" > pip-args\n: > venv/bin/py-agent\n' > "$3/bin/pyth
     let folder = installed.command.ancestors().nth(3).unwrap();
     assert_eq!(
         std::fs::read_to_string(folder.join("pip-args")).unwrap(),
-        "-m pip install --disable-pip-version-check -- py-agent==1.0.0\n"
+        "-m pip install --disable-pip-version-check --only-binary :all: -- py-agent==1.0.0\n"
     );
 
     // uv is preferred if it is available.
     machine.program(
         "uv",
-        r#"echo "$1 $2" >> uv-args; /bin/mkdir -p venv/bin; : > venv/bin/py-agent"#,
+        r#"echo "$*" >> uv-args; /bin/mkdir -p venv/bin; : > venv/bin/py-agent"#,
     );
     let installed = install().unwrap();
     let folder = installed.command.ancestors().nth(3).unwrap();
     assert_eq!(
         std::fs::read_to_string(folder.join("uv-args")).unwrap(),
-        "venv venv\npip install\n"
+        format!(
+            "venv venv\npip install --python {}/venv/bin/python --no-build -- py-agent==1.0.0\n",
+            folder.display()
+        )
+    );
+    let path = machine.path();
+    let builds = Installer {
+        scripts: true,
+        ..plainly(&path)
+    };
+    let built = machine.catalog().install("py", builds).unwrap();
+    let folder = built.command.ancestors().nth(3).unwrap();
+    let args = std::fs::read_to_string(folder.join("uv-args")).unwrap();
+    assert!(!args.contains("--no-build"), "{args}");
+}
+
+/// An npm that records what it runs and where its caches are, and lists a package with an install script.
+const SCRIPTED: &str = r#"
+echo "$1 $6 $TMPDIR" >> "$3/runs"
+/bin/mkdir -p "$3/node_modules/@google/gemini-cli" "$3/node_modules/.bin" "$5"
+: > "$5/packument"
+echo '{ "bin": "x.js" }' > "$3/node_modules/@google/gemini-cli/package.json"
+: > "$3/node_modules/.bin/gemini-cli"
+echo '{ "packages": { "": {}, "node_modules/a": { "version": "1.0.0" },
+    "node_modules/a/node_modules/@s/b": { "version": "2.0.0", "hasInstallScript": true } } }' \
+    > "$3/node_modules/.package-lock.json""#;
+
+#[test]
+fn install_scripts_run_only_if_wanted_and_are_named() {
+    let machine = Machine::new();
+    machine.registry(
+        r#"{ "id": "gemini", "name": "G", "version": "1.0.0", "distribution": { "npx": { "package": "@google/gemini-cli@1.0.0" } } }"#,
+    );
+    machine.program("npm", SCRIPTED);
+    let path = machine.path();
+    let phases = std::sync::Mutex::new(Vec::new());
+    let confine = |into: &std::path::Path, phase: Phase| {
+        assert!(into.starts_with(machine.data()));
+        phases.lock().unwrap().push(phase);
+        Ok(None)
+    };
+    for (scripts, left, ran) in [
+        (false, &["@s/b@2.0.0"][..], &["install --ignore-scripts"][..]),
+        (
+            true,
+            &[],
+            &["install --ignore-scripts", "rebuild --ignore-scripts=false"],
+        ),
+    ] {
+        let installer = Installer {
+            scripts,
+            confine: &confine,
+            ..plainly(&path)
+        };
+        let installed = machine.catalog().install("gemini", installer).unwrap();
+        assert_eq!(installed.scripts_left, left);
+        assert_eq!(machine.catalog().look().installed["gemini"].scripts_left, left);
+        let folder = installed.command.ancestors().nth(3).unwrap();
+        let ran: Vec<_> = ran
+            .iter()
+            .map(|ran| format!("{ran} {}/cache/tmp", folder.display()))
+            .collect();
+        let runs = std::fs::read_to_string(folder.join("runs")).unwrap();
+        assert_eq!(runs.lines().collect::<Vec<_>>(), ran);
+        assert!(!folder.join("cache").exists(), "no later installation uses it");
+    }
+    assert_eq!(
+        *phases.lock().unwrap(),
+        [Phase::Fetch, Phase::Fetch, Phase::Scripts]
     );
 }
 
@@ -312,7 +392,7 @@ fn two_at_once_do_not_meet() {
     std::fs::create_dir_all(&home).unwrap();
     let lock = std::fs::File::create(home.join("lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let refused = machine.catalog().install("agent", false, "");
+    let refused = machine.catalog().install("agent", plainly(""));
     assert!(matches!(refused, Err(CatalogError::Busy(_))), "{refused:?}");
 }
 

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::Catalog;
 use super::registry::platform;
+use super::{Catalog, Installer};
 
 struct Machine {
     root: TempDir,
@@ -74,6 +74,17 @@ impl Machine {
             .collect();
         names.sort();
         names
+    }
+}
+
+/// Installs without a sandbox, and without code of packages.
+fn plainly(path: &str) -> Installer<'_> {
+    Installer {
+        path,
+        watch: None,
+        unverified: false,
+        scripts: false,
+        confine: &|_, _| Ok(None),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of the search order for an agent's program.
 
 use super::super::{CatalogError, LaunchMethod};
-use super::{Machine, binary};
+use super::{Machine, binary, plainly};
 
 /// An entry named `gemini` whose package provides a program that acpd knows.
 const GEMINI: &str = r#"{ "id": "gemini", "name": "Gemini", "version": "2.0.0",
@@ -38,7 +38,7 @@ fn path_then_installed_then_the_runner() {
     );
 
     machine.program("npm", super::install::NPM);
-    catalog.install("gemini", false, &machine.path()).unwrap();
+    catalog.install("gemini", plainly(&machine.path())).unwrap();
     let installed = launch().unwrap();
     assert_eq!(installed.how, LaunchMethod::Installed);
     assert!(
@@ -181,7 +181,7 @@ fn only_the_package_that_runs_opens_its_files() {
     machine.program("npm", super::install::NPM);
     machine
         .catalog()
-        .install("goose", false, &machine.path())
+        .install("goose", plainly(&machine.path()))
         .unwrap();
     std::fs::remove_file(machine.bin().join("npx")).unwrap();
     assert_eq!(homes(), ["$HOME/.gemini"], "it is installed");

@@ -19,6 +19,7 @@ impl Fingerprint {
             write,
             withheld,
             spared,
+            target,
             network,
             walks: _,
         } = grants;
@@ -26,6 +27,7 @@ impl Fingerprint {
         for paths in [workspace, read, write, withheld, spared] {
             add_paths(&mut sha, paths);
         }
+        add_paths(&mut sha, target.as_slice());
         sha.update([u8::from(*readonly)]);
         match network {
             Network::On => sha.update([0]),
@@ -73,6 +75,7 @@ mod tests {
             with(&|grants| grants.write = paths(&["/a"])),
             with(&|grants| grants.withheld = paths(&["/a"])),
             with(&|grants| grants.spared = paths(&["/a"])),
+            with(&|grants| grants.target = Some("/a".into())),
             with(&|grants| grants.network = Network::Off),
             with(&|grants| grants.network = Network::Ports(vec![])),
             with(&|grants| grants.network = Network::Ports(vec![1])),

@@ -69,6 +69,9 @@ impl Ruleset {
         for walk in grants.spared.iter().filter_map(|path| walks.along(path)) {
             allow(&mut created, &walk, reads)?;
         }
+        for walk in grants.target.iter().filter_map(|path| walks.along(path)) {
+            allow(&mut created, &walk, writes())?;
+        }
         let on_workspace = if grants.readonly { reads } else { writes() };
         let directories = grants.workspace.iter().map(|directory| walks.along(directory));
         let directories: Vec<_> = directories.collect();

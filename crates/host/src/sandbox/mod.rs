@@ -41,6 +41,8 @@ pub struct Grants {
     pub withheld: Vec<PathBuf>,
     /// Directories that may be read although they are inside of a withheld one: where an agent is installed.
     pub spared: Vec<PathBuf>,
+    /// A directory that may be written although it is inside of a withheld one: where an agent is being installed.
+    pub target: Option<PathBuf>,
     /// Access to TCP.
     pub network: Network,
     /// The walks by which these paths were checked. What each has found is granted, whatever is there now.

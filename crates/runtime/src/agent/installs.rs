@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_catalog::Progress;
+use acpd_host::Reserved;
 use acpd_model::limits::INSTALLS;
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::surface::reply::{InstallProgress, InstallStep};
@@ -35,8 +36,13 @@ impl Installs {
     }
 
     /// Installs an agent, or waits for the installation of it that runs already.
-    pub async fn install(&self, agents: &Arc<Agents>, agent: &str) -> Result<(), Failure> {
-        let mut state = self.begin(agents, agent)?;
+    pub async fn install(
+        &self,
+        agents: &Arc<Agents>,
+        reserved: &Arc<Reserved>,
+        agent: &str,
+    ) -> Result<(), Failure> {
+        let mut state = self.begin(agents, reserved, agent)?;
         let ended = state.wait_for(|state| matches!(state, State::Done(_))).await;
         match ended.as_deref() {
             Ok(State::Done(result)) => result.clone(),
@@ -52,7 +58,12 @@ impl Installs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, agents: &Arc<Agents>, agent: &str) -> Result<watch::Receiver<State>, Failure> {
+    fn begin(
+        &self,
+        agents: &Arc<Agents>,
+        reserved: &Arc<Reserved>,
+        agent: &str,
+    ) -> Result<watch::Receiver<State>, Failure> {
         let mut running = self.running();
         running.retain(|_, state| runs(state));
         if let Some(state) = running.get(agent) {
@@ -64,14 +75,14 @@ impl Installs {
         }
         let id = agents.catalog_id(agent)?;
         let (sender, state) = watch::channel(State::Running(InstallProgress::new(InstallStep::Installing)));
-        let agents = Arc::clone(agents);
+        let (agents, reserved) = (Arc::clone(agents), Arc::clone(reserved));
         std::thread::Builder::new()
             .name("install".to_owned())
             .spawn(move || {
                 let report = |progress: Progress<'_>| {
                     sender.send_replace(State::Running(shown(progress)));
                 };
-                let result = agents.install(&id, &report);
+                let result = agents.install(&id, &reserved, &report);
                 sender.send_replace(State::Done(result));
             })
             .map_err(|error| {

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_catalog::{
-    Catalog, CatalogError, InstallMethod, Launch, LaunchMethod, Snapshot, Watch, find_program,
+    Catalog, CatalogError, InstallMethod, Installer, Launch, LaunchMethod, Snapshot, Watch, find_program,
 };
+use acpd_host::Reserved;
 use acpd_model::similar::nearest;
 use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
@@ -17,7 +18,7 @@ use tokio::sync::watch;
 
 use crate::agent::config::{AgentConfig, StartIn};
 use crate::agent::installs::Installs;
-use crate::agent::sandbox::SandboxSettings;
+use crate::agent::sandbox::{SandboxSettings, for_installer};
 
 /// The name of the demo agent, unless the configuration or the registry has an agent of that name.
 pub const DEMO: &str = "demo";
@@ -304,10 +305,27 @@ impl Agents {
         }
     }
 
-    /// Installs an agent of the catalog. Blocks until it is installed.
-    pub fn install(&self, id: &str, watch: Watch<'_>) -> Result<(), Failure> {
-        let installed = self.catalog.install_watched(id, &search_path(), watch);
-        installed.map(drop).map_err(|error| self.failure(id, &error))
+    /// Installs an agent of the catalog, without code of its packages. Blocks until it is installed.
+    pub fn install(&self, id: &str, reserved: &Reserved, watch: Watch<'_>) -> Result<(), Failure> {
+        let path = search_path();
+        let installer = Installer {
+            path: &path,
+            watch: Some(watch),
+            unverified: false,
+            scripts: false,
+            confine: &|target, phase| for_installer(reserved, target, phase),
+        };
+        let installed = self.catalog.install(id, installer);
+        let installed = installed.map_err(|error| self.failure(id, &error))?;
+        if !installed.scripts_left.is_empty() {
+            let packages = installed.scripts_left.join(", ");
+            tracing::warn!(
+                agent = id,
+                packages,
+                "install scripts of packages were not run; if the agent needs them: acpd agents install NAME --run-scripts"
+            );
+        }
+        Ok(())
     }
 
     /// Returns the catalog of agents.

@@ -42,7 +42,8 @@ impl Service {
     /// Installs an agent.
     pub(super) async fn install_agent(&self, agent: String) -> Result<Reply, Failure> {
         let agents = &self.context.agents;
-        agents.installs.install(agents, &agent).await?;
+        let reserved = &self.context.reserved;
+        agents.installs.install(agents, reserved, &agent).await?;
         let found = agents.list().into_iter().find(|listed| listed.id == agent);
         let found = found.ok_or_else(|| Failure::not_found(format!("agent {agent:?}")))?;
         Ok(Reply::AgentInstalled(Box::new(self.agent_info(found))))

@@ -6,6 +6,7 @@
 mod denial;
 mod git;
 mod git_config;
+mod installer;
 mod interpreter;
 mod own_directories;
 mod package;
@@ -23,6 +24,7 @@ use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox, SandboxError, Wa
 use acpd_model::Failure;
 
 pub use denial::{Denial, denied_paths};
+pub use installer::for_installer;
 pub use report::{Confinement, announce, closed};
 pub use settings::{Mode, SandboxSettings};
 
@@ -236,6 +238,7 @@ impl AgentConfig {
             read,
             withheld: reserved.paths().map(Path::to_owned).collect(),
             spared: self.spared(places, reserved),
+            target: None,
             network: self.sandbox.network.clone().unwrap_or_default(),
             write,
             walks,

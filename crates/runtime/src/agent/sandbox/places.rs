@@ -274,6 +274,12 @@ const LOCKS: [(&str, &[&str]); 2] = [
     ("uv", &["$UV_TOOL_DIR/.lock", "$UV_TOOL_DIR/.gitignore"]),
 ];
 
+/// Returns the devices that every program may write.
+pub fn devices() -> Vec<PathBuf> {
+    let devices = SCRATCH.iter().filter(|place| place.starts_with("/dev/"));
+    devices.map(PathBuf::from).collect()
+}
+
 /// Resolves paths with the variables of an agent, and with the walks by which all of its paths are checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a>(pub &'a BTreeMap<String, String>, pub &'a Walks);
