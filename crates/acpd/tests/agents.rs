@@ -353,6 +353,59 @@ fn a_client_installs_an_agent_and_others_see_the_progress() {
     }
 }
 
+/// An npm that lists a package with an install script, and reads and writes whatever it can.
+const CURIOUS_NPM: &str = r#"#!/bin/sh
+bin="${0%/*}"
+if [ "$1" = install ]; then
+    /bin/mkdir -p "$3/node_modules/@google/gemini-cli" "$3/node_modules/.bin"
+    echo '{ "bin": { "gemini": "x.js" } }' > "$3/node_modules/@google/gemini-cli/package.json"
+    echo '{ "packages": { "node_modules/@s/b": { "version": "2.0.0", "hasInstallScript": true } } }' \
+        > "$3/node_modules/.package-lock.json"
+    /bin/cp "$bin/agent" "$3/node_modules/.bin/gemini"
+fi
+for file in "$HOME/.npmrc" "$HOME/.ssh/id" "$HOME/data/token" "$HOME/acpd.toml" "$HOME/.codex/auth.json"; do
+    /bin/cat "$file" >> "$3/read-by-$1" 2>/dev/null
+done
+for file in "$HOME/.bashrc" "$HOME/.npm/x" "$HOME/data/x" "$HOME/work/x" "/tmp/.acpd-test-$$"; do
+    { echo x > "$file"; } 2>/dev/null && echo "$file" >> "$3/written"
+done
+exit 0
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_installer_reaches_its_own_directory_and_runs_scripts_if_wanted() {
+    let place = Place::away("");
+    for (file, text) in [
+        (".npmrc", "registry"),
+        (".ssh/id", "key"),
+        (".codex/auth.json", "key"),
+        (".npm/y", ""),
+    ] {
+        let file = place.home().join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    place.make_data();
+    std::fs::write(place.data().join("token"), "token").unwrap();
+    let programs = [("npm", CURIOUS_NPM), ("agent", &*agent_script())];
+    let without: &[&str] = &[];
+    for (option, read_by_scripts) in [(without, None), (&["--run-scripts"], Some(""))] {
+        let args = [&["agents", "install", "gemini", "--json"][..], option].concat();
+        let installed = with_programs(&place, &programs, &args);
+        assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+        let is_named = installed.stderr.contains("@s/b@2.0.0") && installed.stderr.contains("--run-scripts");
+        assert_eq!(is_named, option.is_empty(), "{}", installed.stderr);
+        let report: Value = serde_json::from_str(&installed.stdout).unwrap();
+        let command = PathBuf::from(report["command"].as_str().unwrap());
+        let folder = command.ancestors().nth(3).unwrap();
+        let text = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+        assert_eq!(text("read-by-install").as_deref(), Some("registry"));
+        assert_eq!(text("read-by-rebuild").as_deref(), read_by_scripts);
+        assert_eq!(text("written"), None);
+    }
+}
+
 #[test]
 fn a_client_installs_a_download() {
     let address = serve_registry();
