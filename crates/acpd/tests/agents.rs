@@ -388,7 +388,8 @@ fn an_installer_reaches_its_own_directory_and_runs_scripts_if_wanted() {
     }
     place.make_data();
     std::fs::write(place.data().join("token"), "token").unwrap();
-    let programs = [("npm", CURIOUS_NPM), ("agent", &*agent_script())];
+    let agent = agent_script();
+    let programs = [("npm", CURIOUS_NPM), ("agent", agent.as_str())];
     let without: &[&str] = &[];
     for (option, read_by_scripts) in [(without, None), (&["--run-scripts"], Some(""))] {
         let args = [&["agents", "install", "gemini", "--json"][..], option].concat();

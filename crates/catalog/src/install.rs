@@ -363,8 +363,8 @@ fn npm_install(
     host: Installer<'_>,
 ) -> Result<Fetched, CatalogError> {
     let (folder, cache) = (into.to_string_lossy(), cache(into));
-    let (folder, cache): (&str, &str) = (&folder, &cache.to_string_lossy());
-    let places = ["--prefix", folder, "--cache", cache];
+    let cache = cache.to_string_lossy();
+    let places: [&str; 4] = ["--prefix", &folder, "--cache", &cache];
     let run = |verb: &str, args: &[&str], phase: Phase| {
         let args = [&[verb][..], &places[..], args].concat();
         host.run(npm, &args, &package.package, into, phase)

@@ -105,7 +105,7 @@ impl Installer<'_> {
             .args(args)
             .current_dir(into)
             .env_clear()
-            .envs(self.environment(into)?)
+            .envs(self.environment(into, phase)?)
             .stdin(Stdio::null());
         if sandbox.is_some() {
             confine(&mut command, sandbox);
@@ -121,8 +121,9 @@ impl Installer<'_> {
         }
     }
 
-    /// Returns the environment of installers. Makes the directory for their temporary files.
-    fn environment(self, into: &Path) -> Result<BTreeMap<String, String>, CatalogError> {
+    /// Returns the environment of installers. Makes the directory for their temporary files. Code of packages gets none of the
+    /// settings, which may have passwords for registries, and nothing that is installed gets the user's SSH agent.
+    fn environment(self, into: &Path, phase: Phase) -> Result<BTreeMap<String, String>, CatalogError> {
         let cache = cache(into);
         let temporary = cache.join("tmp");
         std::fs::create_dir_all(&temporary).map_err(CatalogError::disk(&temporary))?;
@@ -133,8 +134,14 @@ impl Installer<'_> {
             ("UV_CACHE_DIR", text(cache.join("uv"))),
             ("PIP_CACHE_DIR", text(cache.join("pip"))),
         ];
-        let set = set.map(|(name, value)| (name.to_owned(), value));
-        Ok(Environment::here(&SETTINGS.map(str::to_owned), &set.into()))
+        let set = set.map(|(name, value)| (name.to_owned(), value)).into();
+        let settings = match phase {
+            Phase::Fetch => SETTINGS.map(str::to_owned).to_vec(),
+            Phase::Scripts => Vec::new(),
+        };
+        let mut environment = Environment::here(&settings, &set);
+        environment.remove("SSH_AUTH_SOCK");
+        Ok(environment)
     }
 }
 

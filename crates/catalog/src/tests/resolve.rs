@@ -157,6 +157,21 @@ fn a_configured_command_that_is_missing_has_a_stand_in() {
     );
 }
 
+/// Nothing confines such an agent, and every agent may write the caches of runners.
+#[test]
+fn an_agent_that_confines_itself_has_no_runner() {
+    let machine = Machine::new();
+    machine.registry(
+        r#"{ "id": "codex-acp", "name": "C", "version": "1.0.0", "distribution": {
+            "npx": { "package": "@agentclientprotocol/codex-acp@1.0.0" } } }"#,
+    );
+    machine.program("npx", "");
+    let launch = || machine.catalog().look().launch("codex-acp", &machine.path());
+    assert!(matches!(launch(), Err(CatalogError::NotInstalled { .. })));
+    machine.program("codex-acp", "");
+    assert!(launch().unwrap().confines_itself);
+}
+
 /// A document may name packages of several other agents. Only the one that runs opens its files.
 #[test]
 fn only_the_package_that_runs_opens_its_files() {

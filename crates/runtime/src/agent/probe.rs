@@ -66,8 +66,8 @@ pub struct InitializeResult {
 /// The version of ACP that acpd supports.
 const PROTOCOL_VERSION: i64 = 1;
 
-/// Starts the agent as for a session in `cwd` and sends `initialize`. The agent has [`Limits::agent_start_secs`] to answer. Its process
-/// has ended on return.
+/// Starts the agent as for a session in `cwd` and sends `initialize`. The agent has [`Limits::agent_start_secs`] to answer.
+/// Its process has ended on return.
 pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limits: &Limits) -> ProbeReport {
     let (own, all, place) = (config.clone(), reserved.clone(), cwd.clone());
     let looked = blocking(&LocalHost, move || Ok(own.confine_to_look(&all, &place))).await;

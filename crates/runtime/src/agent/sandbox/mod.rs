@@ -71,7 +71,8 @@ impl AgentConfig {
         self.sandbox.mode.is_none() && !self.share && self.confines_itself()
     }
 
-    /// Returns the agent's sandbox for a workspace; `None` if it runs without one. Makes the directories that the agent needs. `servers` are the MCP servers of its session.
+    /// Returns the agent's sandbox for a workspace; `None` if it runs without one. `servers` are the MCP servers of its session.
+    /// Makes the directories that the agent needs.
     pub fn confine(
         &self,
         reserved: &Reserved,

@@ -38,8 +38,7 @@ struct SeatOutbox {
     left: bool,
 }
 
-/// Starts a process for the first thread. Other threads join through the returned channel
-/// until it is closed.
+/// Starts a process for the first thread. Other threads join through the returned channel until it is closed.
 pub(super) fn spawn(
     config: &AgentConfig,
     first: JoiningThread,
