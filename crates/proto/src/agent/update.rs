@@ -103,6 +103,16 @@ pub enum ChunkContent {
     Block(RawJson),
 }
 
+impl ChunkContent {
+    /// Returns the size of the content, in bytes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Block(block) => block.get().len(),
+        }
+    }
+}
+
 /// The members of a tool call that the daemon uses.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolUpdate {

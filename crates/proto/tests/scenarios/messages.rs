@@ -1,6 +1,6 @@
 //! Messages: the assembly of chunks, and the merging of deltas.
 
-use acpd_model::limits::COALESCE_BYTES;
+use acpd_model::limits::{COALESCE_BYTES, MESSAGE_ITEM_BYTES};
 use acpd_model::{EventKind, ItemId, ItemOutcome, MessageType, RawJson};
 use serde_json::{Value, json};
 
@@ -145,6 +145,59 @@ fn another_message_id_is_another_message() {
             .map(|p| p["messageId"].clone())
             .collect();
         assert_eq!(started, [Value::Null, json!("m1"), json!("m2"), Value::Null]);
+    });
+}
+
+#[test]
+fn a_message_that_is_too_long_for_an_item_goes_on_in_the_next_one() {
+    check(|s| {
+        s.open_turn();
+        let half = "x".repeat(MESSAGE_ITEM_BYTES / 2);
+        for _ in 0..5 {
+            s.update(&with_id(&half, "m"));
+        }
+        s.stops_with("end_turn");
+        let sizes: Vec<usize> = s.said().iter().map(String::len).collect();
+        assert_eq!(sizes, [2 * half.len(), 2 * half.len(), half.len()]);
+        let started = s.params("item/started");
+        let ids: Vec<&Value> = started.iter().map(|params| &params["messageId"]).collect();
+        assert_eq!(ids, [&Value::Null, &json!("m"), &json!("m"), &json!("m")]);
+    });
+}
+
+#[test]
+fn a_chunk_that_is_too_long_for_an_item_is_divided_between_characters() {
+    // The second text has an escape, so its update is read in another way.
+    for text in [
+        "é".repeat(MESSAGE_ITEM_BYTES + 1),
+        format!("\n{}", "€".repeat(MESSAGE_ITEM_BYTES / 2)),
+    ] {
+        check(|s| {
+            s.open_turn();
+            s.chunk("a");
+            s.chunk(&text);
+            s.update(&thought(&text));
+            s.stops_with("end_turn");
+            let said = s.said();
+            assert!(said.iter().all(|part| part.len() <= MESSAGE_ITEM_BYTES));
+            assert_eq!(said.concat(), format!("a{text}{text}"));
+            assert!(said.len() <= 7, "{}", said.len());
+        });
+    }
+}
+
+#[test]
+fn an_update_with_more_than_text_stays_whole_whatever_its_size() {
+    check(|s| {
+        s.open_turn();
+        s.chunk("a");
+        let text = "x".repeat(MESSAGE_ITEM_BYTES + 1);
+        s.update(&format!(
+            r#"{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}},"_meta":{{"n":1}}}}"#
+        ));
+        s.chunk("b");
+        s.stops_with("end_turn");
+        assert_eq!(s.said(), ["a", &text, "b"]);
     });
 }
 

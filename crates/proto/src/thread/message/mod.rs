@@ -1,10 +1,12 @@
 //! Messages: chunks of the agent's text become items.
 //!
 //! In: chunks, and events that interrupt a message. Out: only events in the journal. Owns: the open message, and the
-//! prompt that the agent may repeat ([`echo`]). Never: shows text twice.
+//! prompt that the agent may repeat ([`echo`]). Never: shows text twice, or lets an item grow without end: a message that is
+//! longer than an item may be goes on in the next one.
 
 mod echo;
 
+use acpd_model::limits::MESSAGE_ITEM_BYTES;
 use acpd_model::{EventKind, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
 
 use self::echo::Echo;
@@ -17,6 +19,8 @@ use crate::projection::{ItemView, Part};
 #[derive(Debug)]
 struct OpenMessage {
     item: ItemId,
+    /// The bytes of the item's content so far.
+    bytes: usize,
     role: MessageType,
     message_id: Option<String>,
     /// Whether another item has started since, so that more text is another message, even with the same message id: both
@@ -104,7 +108,37 @@ impl Messages {
         self.echo = Echo::default();
     }
 
+    /// Adds a chunk. Splits a text that is too long for one item, unless its update has members that only the whole has.
     fn add_chunk(
+        &mut self,
+        journal: &mut Journal,
+        quirks: Quirks,
+        mut chunk: Chunk,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+    ) {
+        if let ChunkContent::Text(text) = &mut chunk.content
+            && text.len() > MESSAGE_ITEM_BYTES
+            && !chunk.alone
+            && raw_params.is_none()
+        {
+            let text = std::mem::take(text);
+            let mut rest = &*text;
+            while !rest.is_empty() {
+                let (part, more) = rest.split_at(rest.floor_char_boundary(MESSAGE_ITEM_BYTES));
+                let part = Chunk {
+                    content: ChunkContent::Text(part.to_owned()),
+                    ..chunk.clone()
+                };
+                self.add_part(journal, quirks, part, None, None);
+                rest = more;
+            }
+        } else {
+            self.add_part(journal, quirks, chunk, raw, raw_params);
+        }
+    }
+
+    fn add_part(
         &mut self,
         journal: &mut Journal,
         quirks: Quirks,
@@ -129,9 +163,7 @@ impl Messages {
             let raw = raw.unwrap_or_else(|| text_chunk(role, text));
             return journal.emit_unshown(Some(raw), raw_params);
         }
-        if let Some(open) = &mut self.open {
-            open.interrupted = false;
-        }
+        let item = self.item_with_room(journal, item, content.bytes());
         match content {
             ChunkContent::Text(text) if raw_params.is_none() && !alone => journal.emit_text(Delta {
                 turn: journal.current_turn(),
@@ -187,6 +219,30 @@ impl Messages {
                 return open.item;
             }
         }
+        self.begin(journal, role, message_id)
+    }
+
+    /// Returns the item that `bytes` of content are added to: the open one, or the next one of the same message if they make
+    /// it too large.
+    fn item_with_room(&mut self, journal: &mut Journal, item: ItemId, bytes: usize) -> ItemId {
+        let full = self
+            .open
+            .as_ref()
+            .filter(|open| open.bytes > 0 && open.bytes + bytes > MESSAGE_ITEM_BYTES)
+            .map(|open| (open.role, open.message_id.clone()));
+        let item = match full {
+            Some((role, message_id)) => self.begin(journal, role, message_id),
+            None => item,
+        };
+        if let Some(open) = &mut self.open {
+            open.interrupted = false;
+            open.bytes += bytes;
+        }
+        item
+    }
+
+    /// Starts an item, after the open one has ended.
+    fn begin(&mut self, journal: &mut Journal, role: MessageType, message_id: Option<String>) -> ItemId {
         self.end(journal, ItemOutcome::Completed);
         let item = journal.next_item();
         let start = ItemStart::Message {
@@ -202,6 +258,7 @@ impl Messages {
         journal.emit(Origin::Agent, kind, None);
         self.open = Some(OpenMessage {
             item,
+            bytes: 0,
             role,
             message_id,
             broken: false,
