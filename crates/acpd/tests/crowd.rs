@@ -198,6 +198,7 @@ fn limits_that_serve_nobody_are_refused() {
         ("live_batches", 0),
         ("thread_commands", 1_000_000),
         ("ping_secs", 0),
+        ("agent_bytes_per_sec", 1000),
     ] {
         let place = Place::new(&format!("[limits]\n{name} = {value}\n"));
         let refused = acpd(&place, &["serve"]);
@@ -216,7 +217,9 @@ fn limits_that_serve_nobody_are_refused() {
 fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
     const STALLED: u32 = 4;
     // Their queues fill up before they are disconnected, and hold little.
-    let daemon = Daemon::with("[limits]\nlive_batches = 4\noutbound_queue = 4\nwrite_secs = 5\n");
+    let daemon = Daemon::with(
+        "[limits]\nlive_batches = 4\noutbound_queue = 4\nwrite_secs = 5\nagent_bytes_per_sec = 0\n",
+    );
     let mut fast = Client::new(&daemon);
     let thread = fast.thread(&daemon);
     let mut stalled: Vec<Client> = (0..STALLED)

@@ -4,6 +4,9 @@
 
 mod support;
 
+use std::time::Instant;
+
+use acpd_model::limits::AGENT_BURST_BYTES;
 use serde_json::{Value, json};
 use support::{Client, Daemon, wait_until};
 
@@ -133,11 +136,44 @@ fn what_an_agent_wants_to_write_fills_no_memory_while_it_waits_for_an_answer() {
 /// What a thread takes from its agent at once is bounded in bytes, and an append of any size is stored.
 #[test]
 fn large_updates_as_fast_as_the_agent_can_fill_no_memory() {
-    let daemon = Daemon::start();
+    let daemon = Daemon::with("[limits]\nagent_bytes_per_sec = 0\n");
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
     let turn = client.turn(&thread, "flood n=40 bytes=4000000 kind=update");
     assert_eq!(turn.status(), "completed");
+    let peak = memory(&daemon, "VmHWM:");
+    assert!(peak < 140, "the daemon took {peak} MiB");
+}
+
+/// What one agent may add to the log is what the configuration says: the burst, and then its rate.
+#[test]
+fn an_agent_that_writes_without_end_fills_no_log_and_delays_no_other_thread() {
+    const MB: u64 = 1_000_000;
+    const PER_SEC: u64 = 1 << 16;
+    let daemon = Daemon::with(&format!(
+        "[limits]\nagent_bytes_per_sec = {PER_SEC}\nrequests_per_window = 100000\n"
+    ));
+    // It reads nothing more.
+    let mut deaf = Client::new(&daemon);
+    let mut client = Client::new(&daemon);
+    let (hostile, other) = (deaf.thread(&daemon), client.thread(&daemon));
+    let begun = Instant::now();
+    deaf.start(&hostile, &format!("flood n=400 bytes={MB} kind=update"));
+    // Each update counts twice: in the pipe, and in the log.
+    let stored = |client: &mut Client| {
+        let read = client.call("thread/read", &json!({ "threadId": hostile }));
+        read["thread"]["latestSeq"].as_u64().expect("it has events") * MB
+    };
+    wait_until("the agent has used most of its burst", || {
+        stored(&mut client) > 25 * MB
+    });
+    for _ in 0..20 {
+        assert_eq!(client.turn(&other, "say hi").said(), "hi");
+    }
+    let all = stored(&mut client);
+    let most = AGENT_BURST_BYTES as u64 + PER_SEC * (begun.elapsed().as_secs() + 1);
+    assert!(all <= most, "{all} of {most} bytes");
+    client.call("turn/interrupt", &json!({ "threadId": hostile }));
     let peak = memory(&daemon, "VmHWM:");
     assert!(peak < 140, "the daemon took {peak} MiB");
 }

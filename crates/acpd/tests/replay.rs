@@ -161,7 +161,7 @@ fn clients_that_come_at_any_moment_agree() {
 #[test]
 fn a_client_that_does_not_read_delays_no_other_and_loses_nothing() {
     // Small queues, so that a longer queue becomes visible.
-    let daemon = Daemon::with("[limits]\nlive_batches = 4\noutbound_queue = 4\n");
+    let daemon = Daemon::with("[limits]\nlive_batches = 4\noutbound_queue = 4\nagent_bytes_per_sec = 0\n");
     let mut fast = Client::new(&daemon);
     let thread = fast.thread(&daemon);
     let mut slow = Client::new(&daemon);

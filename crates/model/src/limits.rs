@@ -56,6 +56,9 @@ pub struct Limits {
     /// Memory that all agents together may use, in MiB. Above it, the daemon stops agents without a turn one by one. 0
     /// means half of the host's memory.
     pub agent_memory_mib: usize,
+    /// Bytes per second that an agent process may write, together with those that the log stores for it, after a burst of
+    /// [`AGENT_BURST_BYTES`]. The daemon reads an agent that exceeds them more slowly; 0 disables the limit.
+    pub agent_bytes_per_sec: usize,
     /// Seconds that an agent may make no progress during a turn before the turn is cancelled; 0 disables the limit.
     /// Progress is text, a new or changed tool call, a changed plan, or a request. Time in which the agent waits for the
     /// user, a file or a terminal of the daemon does not count.
@@ -88,6 +91,7 @@ impl Default for Limits {
             agent_idle_secs: 600,
             agents: 64,
             agent_memory_mib: 0,
+            agent_bytes_per_sec: 4 << 20,
             agent_silence_secs: 7200,
             recall_bytes: 64 << 10,
         }
@@ -141,9 +145,19 @@ impl Limits {
                 self.turn_tail_millis
             ));
         }
+        if (1..AGENT_BYTES_PER_SEC_MIN).contains(&self.agent_bytes_per_sec) {
+            return Err(format!(
+                "limits.agent_bytes_per_sec is {}: it must be at least {AGENT_BYTES_PER_SEC_MIN}, or 0 for no limit",
+                self.agent_bytes_per_sec
+            ));
+        }
         Ok(())
     }
 }
+
+/// Smallest value of [`Limits::agent_bytes_per_sec`] that is a limit: with less, the first long line of an agent would take
+/// hours.
+pub const AGENT_BYTES_PER_SEC_MIN: usize = 16 << 10;
 
 /// Pending bytes at which the merged deltas of one item are emitted.
 pub const COALESCE_BYTES: usize = 4096;
@@ -154,6 +168,8 @@ pub const COALESCE_MILLIS: u64 = 10;
 pub const READY_FREE_BYTES: u64 = 4 << 20;
 /// Bytes read from an agent at once. The reader's buffer grows from here and shrinks back when idle.
 pub const AGENT_READ_BYTES: usize = 128 << 10;
+/// Bytes that an agent process may use at once, before [`Limits::agent_bytes_per_sec`] limits it.
+pub const AGENT_BURST_BYTES: usize = 64 << 20;
 /// Size of the pipe that an agent writes into, in bytes. It bounds how far the agent can run ahead of the daemon.
 pub const AGENT_PIPE_BYTES: usize = 256 << 10;
 /// Batches of lines from an agent that may wait for its thread.

@@ -24,6 +24,7 @@ pub mod notify;
 pub mod observe;
 pub mod policy;
 pub mod private_file;
+pub mod rate;
 pub mod record;
 pub mod retention;
 pub mod room;

@@ -28,10 +28,10 @@ impl Daemon {
     pub fn start(binaries: &Binaries, data_dir: &Path) -> anyhow::Result<Self> {
         let config = data_dir.with_extension("toml");
         let agent = binaries.agent.display();
-        // Without these limits, the daemon stops the agents of idle threads once there are many.
+        // Without these limits, the daemon stops the agents of idle threads once there are many, and reads fast ones slowly.
         let text = format!(
             "[agents.fake]\ncommand = \"{agent}\"\n[limits]\nrequests_per_window = 100000\nconnections = 4096\n\
-             agents = 4096\nagent_memory_mib = 1000000\n"
+             agents = 4096\nagent_memory_mib = 1000000\nagent_bytes_per_sec = 0\n"
         );
         std::fs::write(&config, text)?;
         let begun = Instant::now();

@@ -1,7 +1,8 @@
 //! The lines of an agent's standard output.
 //!
-//! In: bytes. Out: lines. Owns: the unfinished line. Never: lets the long lines of all agents fill the memory: an agent waits
-//! in the middle of one until there is room for the rest of it.
+//! In: bytes. Out: lines. Owns: the unfinished line. Never: lets the long lines of all agents fill the memory, since an agent
+//! waits in the middle of one until there is room for the rest of it; drops what an agent writes too fast, which waits in the
+//! pipe.
 
 use std::io;
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub(crate) struct AgentLines {
     budget: Budget,
     /// The room for a long line, and when the last part of it arrived.
     long: Option<Box<(Charge, Instant)>>,
+    /// Whether the daemon has logged that the agent writes too much.
+    is_noted: bool,
 }
 
 /// Why reading ended.
@@ -49,17 +52,34 @@ impl AgentLines {
             limit,
             budget,
             long: None,
+            is_noted: false,
         }
     }
 
     /// Reads once. An agent that is silent for a while uses no buffer. Cancel safe.
     pub async fn read(&mut self, stdout: &mut (impl AsyncRead + Unpin)) -> Result<(), EndOfLines> {
+        if self.budget.debt().is_some() {
+            // Boxed: it is rare, and the agent's task would reserve space for it all the time.
+            Box::pin(self.wait_in_debt()).await;
+        }
         if self.decoder.unfinished() < LONG_LINE_BYTES {
             self.long = None;
-            return arrived(&self.read_once(stdout).await);
+            let read = self.read_once(stdout).await;
+            return self.arrived(&read);
         }
-        // Boxed: it is rare, and the agent's task would reserve space for it all the time.
+        // Boxed for the same reason.
         Box::pin(self.read_long(stdout)).await
+    }
+
+    /// Waits until the agent may write more.
+    async fn wait_in_debt(&mut self) {
+        if !self.is_noted {
+            self.is_noted = true;
+            tracing::warn!(
+                "an agent writes more than agent_bytes_per_sec in [limits] allows: the daemon reads it more slowly"
+            );
+        }
+        self.budget.paid().await;
     }
 
     /// Reads a part of a long line, once there is room for it.
@@ -78,7 +98,7 @@ impl AgentLines {
                     if let Some(long) = &mut self.long {
                         long.1 = Instant::now();
                     }
-                    return arrived(&read);
+                    return self.arrived(&read);
                 }
                 Err(_) if self.budget.has_waiting_line() => return Err(EndOfLines::Paused),
                 Err(_) => due = Instant::now() + PAUSE,
@@ -98,6 +118,16 @@ impl AgentLines {
         }
     }
 
+    fn arrived(&self, read: &io::Result<usize>) -> Result<(), EndOfLines> {
+        match read {
+            Ok(bytes @ 1..) => {
+                self.budget.spend(*bytes);
+                Ok(())
+            }
+            Ok(0) | Err(_) => Err(EndOfLines::Closed),
+        }
+    }
+
     /// Reads what is left of the output of a process that has ended.
     pub async fn read_rest(&mut self, stdout: &mut (impl AsyncRead + Unpin)) -> bool {
         matches!(stdout.read_buf(self.decoder.buffer()).await, Ok(1..))
@@ -114,16 +144,9 @@ impl AgentLines {
     }
 }
 
-fn arrived(read: &io::Result<usize>) -> Result<(), EndOfLines> {
-    match read {
-        Ok(1..) => Ok(()),
-        Ok(0) | Err(_) => Err(EndOfLines::Closed),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use acpd_model::limits::LINE_BYTES;
+    use acpd_model::limits::{AGENT_BURST_BYTES, LINE_BYTES};
     use futures_util::FutureExt;
     use tokio::io::{AsyncWriteExt, DuplexStream};
 
@@ -151,7 +174,7 @@ mod tests {
         let total = Budget::total();
         let mut readers = Vec::new();
         for _ in 0..=AT_ONCE {
-            readers.push(in_a_long_line(Budget::new(&total)).await);
+            readers.push(in_a_long_line(Budget::new(&total, 0)).await);
         }
         let mut last = readers.pop().unwrap();
         for (lines, agent, stdout) in &mut readers {
@@ -177,17 +200,39 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn what_an_agent_writes_too_fast_waits_in_its_pipe() {
+        let per_sec = 1 << 20;
+        let budget = Budget::new(&Budget::total(), per_sec);
+        let (mut agent, mut stdout) = tokio::io::duplex(LONG_LINE_BYTES);
+        let mut lines = AgentLines::new(LIMIT, budget.clone());
+        budget.spend(AGENT_BURST_BYTES);
+        agent.write_all(b"first\n").await.unwrap();
+        lines.read(&mut stdout).await.unwrap();
+        assert!(lines.next_line().is_some(), "the burst is free");
+        // The log stores for it what takes two seconds.
+        budget.spend(2 * per_sec);
+        agent.write_all(b"second\n").await.unwrap();
+        let begun = Instant::now();
+        assert!(lines.read(&mut stdout).now_or_never().is_none());
+        assert!(lines.next_line().is_none());
+        lines.read(&mut stdout).await.unwrap();
+        assert!(begun.elapsed() >= Duration::from_secs(2));
+        assert!(lines.next_line().is_some(), "nothing is lost");
+        assert!(budget.debt().is_some(), "what was read counts as well");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_agent_that_was_not_read_has_time_to_continue() {
         let total = Budget::total();
         let mut readers = Vec::new();
         for _ in 0..AT_ONCE {
-            readers.push(in_a_long_line(Budget::new(&total)).await);
+            readers.push(in_a_long_line(Budget::new(&total, 0)).await);
         }
         for (lines, agent, stdout) in &mut readers {
             agent.write_all(b"y").await.unwrap();
             lines.read(stdout).await.unwrap();
         }
-        let mut other = in_a_long_line(Budget::new(&total)).await;
+        let mut other = in_a_long_line(Budget::new(&total, 0)).await;
         let waiting = tokio::spawn(async move { other.0.read(&mut other.2).await.is_ok() });
         // The agent's thread is behind, so nothing is read.
         tokio::time::sleep(10 * PAUSE).await;
@@ -206,7 +251,7 @@ mod tests {
         let total = Budget::total();
         let mut readers = Vec::new();
         for _ in 0..AT_ONCE {
-            readers.push(in_a_long_line(Budget::new(&total)).await);
+            readers.push(in_a_long_line(Budget::new(&total, 0)).await);
         }
         let (mut lines, _agent, mut stdout) = readers.pop().unwrap();
         for (lines, agent, stdout) in &mut readers {
@@ -217,7 +262,7 @@ mod tests {
             let alone = tokio::time::timeout(10 * PAUSE, lines.read(&mut stdout)).await;
             assert!(alone.is_err(), "nobody waits for its room");
         }
-        let mut other = in_a_long_line(Budget::new(&total)).await;
+        let mut other = in_a_long_line(Budget::new(&total, 0)).await;
         other.1.write_all(b"\n").await.unwrap();
         let waiting = tokio::spawn(async move { other.0.read(&mut other.2).await.is_ok() });
         tokio::task::yield_now().await;

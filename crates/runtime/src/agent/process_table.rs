@@ -169,11 +169,8 @@ impl Task {
         }
         let starts = self.starts(&agent);
         let has_company = alive.iter().any(|process| process.agent() == agent);
-        let process = Arc::new(Process::new(
-            agent,
-            self.launcher.clock.now().wall,
-            Budget::new(&self.total),
-        ));
+        let budget = Budget::new(&self.total, self.launcher.limits.now().agent_bytes_per_sec);
+        let process = Arc::new(Process::new(agent, self.launcher.clock.now().wall, budget));
         self.processes.push(Arc::downgrade(&process));
         Ok(ProcessSlot::new(process, starts, has_company))
     }

@@ -3,8 +3,12 @@
 //! In: the number of bytes that a callback is about to read, or that a command carries. Out: a charge, held until those
 //! bytes are in the agent's pipe. Owns: the budget of one process. Never: makes a callback wait for a command.
 
-use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_COMMAND_BYTES, CALL_BYTES, LINE_BYTES};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use acpd_model::limits::{AGENT_BURST_BYTES, AGENT_CALL_BYTES, AGENT_COMMAND_BYTES, CALL_BYTES, LINE_BYTES};
+use tokio::time::{Instant, sleep_until};
+
+use crate::rate::Rate;
 pub use crate::room::Charge;
 use crate::room::Room;
 
@@ -16,12 +20,18 @@ use crate::room::Room;
 ///
 /// The callbacks of all processes share a total. A process that does not read its answers holds at most its own part of it,
 /// until it is ended because it reads nothing.
+///
+/// What the process writes, and what the log stores for it, has a rate of bytes. The process is not read while it has used more.
 #[derive(Debug, Clone)]
-pub struct Budget {
+pub struct Budget(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     callbacks: Room,
     commands: Room,
     /// For the long lines of all processes.
     lines: Room,
+    rate: Mutex<Rate>,
 }
 
 /// The room that all processes of a daemon share.
@@ -33,18 +43,19 @@ pub struct Total {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self::new(&Self::total())
+        Self::new(&Self::total(), 0)
     }
 }
 
 impl Budget {
-    /// Creates the budget of a process.
-    pub fn new(total: &Total) -> Self {
-        Self {
+    /// Creates the budget of a process, which may use `bytes_per_sec`; 0 is no limit.
+    pub fn new(total: &Total, bytes_per_sec: usize) -> Self {
+        Self(Arc::new(Parts {
             callbacks: total.callbacks.part(AGENT_CALL_BYTES),
             commands: Room::new(AGENT_COMMAND_BYTES),
             lines: total.lines.clone(),
-        }
+            rate: Mutex::new(Rate::new(bytes_per_sec, AGENT_BURST_BYTES)),
+        }))
     }
 
     /// Returns the room for all processes of a daemon.
@@ -58,32 +69,53 @@ impl Budget {
 
     /// Waits for `bytes` of the callback budget. A request larger than the whole budget receives all of it.
     pub async fn take(&self, bytes: u64) -> Charge {
-        self.callbacks.take(bytes).await
+        self.0.callbacks.take(bytes).await
     }
 
     /// Reserves `bytes` of the callback budget if they are free now and no other callback waits.
     pub fn try_take(&self, bytes: u64) -> Option<Charge> {
-        self.callbacks.try_take(bytes)
+        self.0.callbacks.try_take(bytes)
     }
 
     /// Waits for `bytes` of the command budget. A request larger than the whole budget receives all of it.
     pub async fn take_for_command(&self, bytes: u64) -> Charge {
-        self.commands.take(bytes).await
+        self.0.commands.take(bytes).await
     }
 
     /// Waits for room for a long line of up to `bytes`.
     pub async fn take_for_line(&self, bytes: u64) -> Charge {
-        self.lines.take(bytes.min(u64::from(LINE_BYTES))).await
+        self.0.lines.take(bytes.min(u64::from(LINE_BYTES))).await
     }
 
     /// Returns whether a long line waits.
     pub fn has_waiting_line(&self) -> bool {
-        self.lines.is_full()
+        self.0.lines.is_full()
+    }
+
+    /// Counts bytes that the process has written, or that the log stores for it.
+    pub fn spend(&self, bytes: usize) {
+        self.rate(|rate| rate.spend(bytes, Instant::now()));
+    }
+
+    /// Returns when the process may write more, if not now.
+    pub fn debt(&self) -> Option<Instant> {
+        self.rate(|rate| rate.debt(Instant::now()))
+    }
+
+    /// Waits until the process may write more. Cancel safe.
+    pub async fn paid(&self) {
+        while let Some(due) = self.debt() {
+            sleep_until(due).await;
+        }
+    }
+
+    fn rate<T>(&self, act: impl FnOnce(&mut Rate) -> T) -> T {
+        act(&mut self.0.rate.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns whether a further command must wait.
     pub fn is_full_of_commands(&self) -> bool {
-        self.commands.is_full()
+        self.0.commands.is_full()
     }
 }
 
@@ -128,7 +160,7 @@ mod tests {
     async fn all_processes_share_a_total() {
         let total = Budget::total();
         let budgets: Vec<Budget> = (0..=CALL_BYTES / AGENT_CALL_BYTES)
-            .map(|_| Budget::new(&total))
+            .map(|_| Budget::new(&total, 0))
             .collect();
         let mut held: Vec<Charge> = budgets.iter().map_while(|budget| budget.try_take(ALL)).collect();
         assert_eq!(held.len() + 1, budgets.len());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use acpd_log::{Answer, Append, LogError, SharedLog};
-use acpd_model::{ErrorCode, Event, EventKind, Extract, Failure, Summary, ThreadId};
+use acpd_model::{ErrorCode, Event, EventKind, Extract, Failure, Origin, Summary, ThreadId};
 use acpd_proto::agent::AgentCommand;
 use acpd_proto::projection::extract;
 use acpd_proto::thread::{EditorCommand, Effect, Input, Reply};
@@ -51,6 +51,7 @@ impl ThreadActor {
         self.machine.take_events(events);
         let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
         let blobs = self.machine.take_blobs();
+        self.charge_agent(events, &blobs);
         // Blobs are stored before the events that name them. The events that create a thread are the exception: before
         // them no thread exists that could own a blob.
         let begins = self.machine.is_new_fork() || events.first().is_some_and(|event| event.seq == 1);
@@ -91,6 +92,15 @@ impl ThreadActor {
             self.carry_out(effect).await;
         }
         Ok(())
+    }
+
+    /// Counts what the log is about to store for the agent, which limits how fast the agent is read.
+    fn charge_agent(&self, events: &[Event], blobs: &[Vec<u8>]) {
+        let Some(agent) = &self.agent else { return };
+        let events = events.iter();
+        let caused = events.filter(|event| !matches!(event.by, Origin::Client(_)));
+        let bytes: usize = caused.map(Event::weight).chain(blobs.iter().map(Vec::len)).sum();
+        agent.process.budget().spend(bytes);
     }
 
     /// Appends `events` and returns the batches for subscribers. The frames are encoded while the log stores the events.
