@@ -38,7 +38,7 @@ pub use sqlite::{Durability, Sqlite, free_bytes};
 pub mod backup {
     pub use crate::sqlite::{BackupSource, LogContents, check_copy, lock, log_version};
 }
-pub use turns::{FoundItem, FoundTurn, TurnsFound, TurnsWanted};
+pub use turns::{FoundItem, FoundTurn, OPEN_NOTED, TurnsFound, TurnsWanted, UnfinishedItem};
 
 /// The result of an asynchronous call of the log.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;

@@ -2,7 +2,9 @@
 //!
 //! In: the rows of turns and items of a backend. Out: the numbers of events. Never: reads an event.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::iter::Peekable;
 use std::ops::RangeInclusive;
 
 use acpd_model::{ItemId, NotePlace, Seq, TurnId, TurnPosition};
@@ -21,9 +23,23 @@ pub struct TurnsWanted {
     pub until: Seq,
     /// Turns to skip, as ascending runs of their numbers.
     pub dropped: Vec<RangeInclusive<u32>>,
-    /// Unfinished items, whose notes are wanted too.
-    pub open: Vec<ItemId>,
+    /// All unfinished items. They take room on a page as well, and the notes of the first [`OPEN_NOTED`] are wanted too.
+    pub open: Vec<UnfinishedItem>,
 }
+
+/// An item that the log knows only by its events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnfinishedItem {
+    /// The item.
+    pub item: ItemId,
+    /// The turn that contains the item; `None` before the first turn.
+    pub turn: Option<TurnId>,
+    /// The size of its content so far, in bytes.
+    pub bytes: u64,
+}
+
+/// Unfinished items whose notes are on a page.
+pub const OPEN_NOTED: usize = 64;
 
 /// Turns of a thread, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -128,8 +144,8 @@ pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<Tu
             break Some(begin);
         }
         room.left = room.left.saturating_sub(ENTRY_BYTES);
-        let (items, rest) = last_items(rows, row.turn, before, &mut room)?;
-        if items.is_empty() && rest.is_some() {
+        let (items, rest) = last_items(rows, row.turn, before, &wanted.open, &mut room)?;
+        if rest.is_some_and(|rest| rest.0 == before) {
             break Some(begin);
         }
         let turn = (row.turn > 0).then_some(TurnId(row.turn));
@@ -159,7 +175,7 @@ pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<Tu
         Some(_) => Vec::new(),
     };
     let mut open = Vec::new();
-    for item in &wanted.open {
+    for UnfinishedItem { item, .. } in wanted.open.iter().take(OPEN_NOTED) {
         let notes = rows.late(NotePlace::Item(*item))?;
         if !notes.is_empty() {
             open.push((*item, notes));
@@ -225,24 +241,31 @@ impl Room {
     }
 }
 
-/// Returns the last items of a turn for which there is room, and the item before which there are more.
+/// Returns the last finished items of a turn for which there is room beside the unfinished ones, and the item before which
+/// there are more of either.
 fn last_items<R: TurnRows>(
     rows: &mut R,
     turn: u32,
     before: u32,
+    open: &[UnfinishedItem],
     room: &mut Room,
 ) -> Result<(Vec<FoundItem>, Option<ItemId>), R::Error> {
+    let of_turn = |open: &&UnfinishedItem| open.turn.map_or(0, |turn| turn.0) == turn && open.item.0 < before;
+    let mut open: Vec<_> = open.iter().filter(of_turn).collect();
+    open.sort_unstable_by_key(|open| Reverse(open.item));
+    let mut open = open.into_iter().peekable();
     let mut last = Vec::new();
     let mut begin = before;
     let mut is_whole = true;
     rows.items_before(turn, before, &mut |row| {
-        is_whole = room.takes(row.bytes);
+        is_whole = take_open(&mut open, row.item, &mut begin, room) && room.takes(row.bytes);
         if is_whole {
             begin = row.item;
             last.push(row);
         }
         is_whole
     })?;
+    is_whole = is_whole && take_open(&mut open, 0, &mut begin, room);
     let mut items = Vec::with_capacity(last.len());
     for row in last.into_iter().rev() {
         items.push(FoundItem {
@@ -253,6 +276,22 @@ fn last_items<R: TurnRows>(
         });
     }
     Ok((items, (!is_whole).then_some(ItemId(begin))))
+}
+
+/// Takes the unfinished items after `item`, the last one first, while there is room. Returns whether it took all of them.
+fn take_open<'a>(
+    open: &mut Peekable<impl Iterator<Item = &'a UnfinishedItem>>,
+    item: u32,
+    begin: &mut u32,
+    room: &mut Room,
+) -> bool {
+    while let Some(next) = open.next_if(|next| next.item.0 > item) {
+        if !room.takes(next.bytes) {
+            return false;
+        }
+        *begin = next.item.0;
+    }
+    true
 }
 
 impl TurnsFound {

@@ -8,7 +8,7 @@ use acpd_model::{
 };
 
 use super::sample;
-use crate::{FoundItem, FoundTurn, SharedLog, TurnsFound, TurnsWanted};
+use crate::{FoundItem, FoundTurn, SharedLog, TurnsFound, TurnsWanted, UnfinishedItem};
 
 /// Items of each turn of a sample.
 pub(super) const ITEMS: u32 = 3;
@@ -160,6 +160,57 @@ pub(super) async fn a_page_is_bounded_in_turns_and_bytes(log: &SharedLog) {
     assert_eq!(items, (1..=9).rev().collect::<Vec<_>>());
 }
 
+fn unfinished(item: ItemId, turn: u32, bytes: u64) -> UnfinishedItem {
+    UnfinishedItem {
+        item,
+        turn: Some(TurnId(turn)),
+        bytes,
+    }
+}
+
+/// Unfinished items take room among the finished ones of their turn.
+pub(super) async fn unfinished_items_take_room(log: &SharedLog) {
+    let thread = sample::new_thread();
+    append(log, thread, 1..=3).await;
+    // Their turn has the items 7 to 9.
+    let mut wanted = TurnsWanted {
+        bytes: 3 * ITEM_BYTES,
+        open: vec![
+            unfinished(ItemId(11), 3, 2 * ITEM_BYTES),
+            unfinished(ItemId(10), 3, 2 * ITEM_BYTES),
+            unfinished(ItemId(12), 3, 100 * ITEM_BYTES),
+        ],
+        ..wanted(9)
+    };
+    let mut pages = Vec::new();
+    loop {
+        let page = page(log, thread, wanted.clone()).await;
+        let items = page.turns.iter().flat_map(|turn| &turn.items);
+        pages.push((page.older, items.map(|item| item.item.0).collect::<Vec<_>>()));
+        assert!(page.turns.iter().all(|turn| turn.started.is_some()));
+        wanted.before = page.older;
+        if page.older.is_none_or(|older| older.turn < 3) {
+            break;
+        }
+    }
+    let at = |item| {
+        Some(TurnPosition {
+            turn: 3,
+            item: Some(ItemId(item)),
+        })
+    };
+    // Each is alone, since none of the others has room beside it.
+    assert_eq!(pages[0], (at(12), vec![]));
+    assert_eq!(pages[1], (at(11), vec![]));
+    assert_eq!(pages[2], (at(10), vec![]));
+    let found: Vec<u32> = pages
+        .iter()
+        .flat_map(|(_, items)| items.iter().rev())
+        .copied()
+        .collect();
+    assert_eq!(found[..3], [9, 8, 7]);
+}
+
 /// Events that are shown after an item are found with it, also while it is unfinished, those after a turn with its end, and
 /// those before the first turn at the start.
 pub(super) async fn notes_are_found_with_their_items(log: &SharedLog) {
@@ -188,7 +239,7 @@ pub(super) async fn notes_are_found_with_their_items(log: &SharedLog) {
         .await
         .unwrap();
     let wanted = TurnsWanted {
-        open: vec![open, ItemId(100)],
+        open: [open, ItemId(100)].map(|item| unfinished(item, 9, 1)).to_vec(),
         ..wanted(9)
     };
     let found = page(log, thread, wanted.clone()).await;

@@ -116,6 +116,7 @@ impl Event {
             EventKind::ItemContent { block, .. } => block.get().len(),
             EventKind::UserMessageAdded { content, .. } => all(content),
             EventKind::TurnQueued { input, .. } => all(input),
+            EventKind::PlanReplaced { entries } => entries.iter().map(|entry| entry.content.len()).sum(),
             EventKind::FileWritten {
                 content: Some(content),
                 ..

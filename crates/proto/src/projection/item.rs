@@ -123,6 +123,16 @@ impl ItemView {
         }
     }
 
+    /// Returns about how many bytes the content so far has.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Message(message) => message.parts.iter().map(Part::bytes).sum(),
+            Self::Tool(tool) => tool.bytes(),
+            Self::File { path } => path.len(),
+            Self::Terminal { output, .. } => output.len(),
+        }
+    }
+
     /// Returns the content so far in the form of a finished item.
     pub fn to_end(&self) -> ItemEnd {
         match self {
@@ -154,6 +164,15 @@ impl ItemView {
                 // At this point the output has reached its limit. The log has no more of it until the end.
                 truncated: kept.is_some_and(|kept| *written >= kept),
             },
+        }
+    }
+}
+
+impl Part {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Block(block) => block.get().len(),
         }
     }
 }

@@ -1,17 +1,20 @@
 //! Requests to a daemon with no agent and an in-memory log.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use acpd_model::event::{Fidelity, TurnStatus};
+use acpd_model::item::ToolStatus;
+use acpd_model::limits::TURNS_PAGE_BYTES;
 use acpd_model::{
-    ErrorCode, Event, EventKind, Extract, Limits, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId,
-    TurnId,
+    ErrorCode, Event, EventKind, Extract, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits, MessageType,
+    Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
 };
 use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
-use acpd_proto::projection::marks_of;
+use acpd_proto::projection::{Live, marks_of};
 use acpd_proto::surface::contract::Lane;
-use acpd_proto::surface::request::{ListThreads, Request};
+use acpd_proto::surface::request::{ListThreads, Request, Turns};
 use acpd_proto::thread::{Answer, InterruptOptions};
 
 use super::{Caller, Defaults, Service};
@@ -189,4 +192,106 @@ async fn what_became_of_a_prompt_is_in_the_log() {
         .collect();
     let expected = [(Some(TurnId(1)), Some(3)), (Some(TurnId(2)), None), (None, None)];
     assert_eq!(found, expected);
+}
+
+/// Returns the events of a running turn: a tool call that ended and is updated again and again, then unfinished messages.
+fn large_turn() -> Vec<Event> {
+    const LARGE: usize = 600 << 10;
+    let mut events: Vec<Event> = Vec::new();
+    let mut add = |kind: EventKind, raw: Option<String>| {
+        let raw = raw.map(|raw| RawJson::parse(raw).unwrap());
+        let seq = events.len() as Seq + 1;
+        events.push(Event {
+            raw,
+            ..event(seq, 1, kind)
+        });
+    };
+    let started = |item, start| EventKind::ItemStarted {
+        item,
+        parent: None,
+        start,
+    };
+    let (call, status) = (ItemId(1), ToolStatus::Completed);
+    let turn = EventKind::TurnStarted {
+        client_turn_id: None,
+        imported: false,
+    };
+    add(turn, None);
+    let start = ItemStart::ToolCall {
+        tool_call_id: "t".into(),
+        title: "t".into(),
+        kind: "other".into(),
+        status,
+    };
+    add(started(call, start), Some(r#"{"toolCallId":"t"}"#.into()));
+    let end = ItemEnd::ToolCall {
+        status,
+        call: RawJson::parse(r#"{"toolCallId":"t"}"#).unwrap(),
+    };
+    let outcome = ItemOutcome::Completed;
+    add(
+        EventKind::ItemCompleted {
+            item: call,
+            outcome,
+            end,
+        },
+        None,
+    );
+    for number in 0..5 {
+        let raw = format!(
+            r#"{{"toolCallId":"t","rawOutput":"{number}{}"}}"#,
+            "x".repeat(LARGE)
+        );
+        add(EventKind::ItemUpdated { item: call, status }, Some(raw));
+    }
+    let role = MessageType::AgentMessage;
+    for item in (2..=4).map(ItemId) {
+        let start = ItemStart::Message {
+            role,
+            message_id: None,
+        };
+        add(started(item, start), None);
+        let text = "y".repeat(LARGE);
+        add(
+            EventKind::ItemDelta {
+                item,
+                role,
+                text,
+                message_id: None,
+            },
+            None,
+        );
+    }
+    events
+}
+
+#[tokio::test]
+async fn a_page_is_bounded_whatever_is_unfinished_or_late() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let events = large_turn();
+    store(&service, &events).await;
+    let mut live = Live::new(thread());
+    for event in &events {
+        live.fold(event);
+    }
+    let live = Arc::new(live);
+    let (mut before, mut found) = (None, Vec::new());
+    loop {
+        let turns = Turns { before, limit: None };
+        let page = service.turns_page(&live, turns).await.unwrap();
+        let items = page.turns.iter().flat_map(|turn| &turn.items);
+        let contents = items.map(|item| (item.id, serde_json::to_string(&item.content()).unwrap()));
+        let contents: Vec<_> = contents.collect();
+        let bytes: usize = contents.iter().map(|(_, content)| content.len()).sum();
+        assert!(bytes as u64 <= 2 * TURNS_PAGE_BYTES, "{bytes} bytes");
+        found.extend(contents.into_iter().rev());
+        before = page.older;
+        if before.is_none() {
+            break;
+        }
+    }
+    let ids: Vec<u32> = found.iter().map(|(item, _)| item.0).collect();
+    assert_eq!(ids, [4, 3, 2, 1]);
+    assert!(found[3].1.contains("\"4x"), "it has the last update");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use acpd_log::{LogError, SharedLog, TurnsWanted};
+use acpd_log::{LogError, SharedLog, TurnsWanted, UnfinishedItem};
 use acpd_model::limits::{TURNS_PAGE, TURNS_PAGE_BYTES};
 use acpd_model::{Event, EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
@@ -13,9 +13,6 @@ use acpd_proto::surface::request::Turns;
 use crate::service::Service;
 use crate::thread::directory::log_failure;
 use crate::thread::indexing::{find_turns, look_up};
-
-/// Maximum number of unfinished items whose notes are on a page.
-const OPEN_NOTED: usize = 64;
 
 impl Service {
     /// Returns a page of a thread's turns at the event of `live`.
@@ -45,12 +42,25 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
         bytes: TURNS_PAGE_BYTES,
         until: live.last_seq,
         dropped: live.dropped.runs().collect(),
-        open: live.items.keys().copied().take(OPEN_NOTED).collect(),
+        open: live
+            .items
+            .iter()
+            .map(|(item, open)| UnfinishedItem {
+                item: *item,
+                turn: open.turn,
+                bytes: open.view.bytes() as u64,
+            })
+            .collect(),
     };
     let found = find_turns(&log, live.thread, wanted).await?;
     let older = found.older;
-    let dispensable = found.notes();
-    let events = look_up_most(&log, live.thread, found.seqs(), |seq| dispensable.contains(&seq)).await?;
+    let notes = found.notes();
+    let described = found.seqs().difference(&notes).copied().collect();
+    let mut events = look_up(&log, live.thread, described).await?;
+    // What only adds to turns and items has room of its own, so that neither fills the page without end.
+    let mut room = TURNS_PAGE_BYTES;
+    events.extend(look_up_within(&log, live.thread, notes, &mut room).await?);
+    events.sort_unstable_by_key(|event| event.seq);
     let mut page = Transcript::new(live.thread);
     for event in &events {
         page.fold(event);
@@ -60,14 +70,14 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
         .iter()
         .filter_map(|turn| turn.settled.as_ref()?.plan)
         .collect();
-    let plans = look_up_most(&log, live.thread, plans, |_| true).await?;
+    let plans = look_up_within(&log, live.thread, plans, &mut room).await?;
     page.add_plans(&plans, &live);
     page.add_open(&live, older, before);
     for (item, notes) in found.open {
         if !page.has_open(item) {
             continue;
         }
-        let notes = look_up_most(&log, live.thread, notes.into_iter().collect(), |_| true).await?;
+        let notes = look_up_within(&log, live.thread, notes.into_iter().collect(), &mut room).await?;
         page.add_notes(item, notes);
     }
     page.add_present(&live);
@@ -114,28 +124,43 @@ pub(super) async fn end_of_turn(
         .and_then(|found| found.settled))
 }
 
-/// Returns all events with these numbers, but the dispensable ones only if they can be read: a page without a notice is
-/// better than no page.
-async fn look_up_most(
+/// Returns the events with these numbers for which there is room, the last ones first, in order, and only those that can be
+/// read: a page without a notice is better than no page.
+async fn look_up_within(
     log: &SharedLog,
     thread: ThreadId,
-    mut seqs: BTreeSet<Seq>,
-    is_dispensable: impl Fn(Seq) -> bool,
+    seqs: BTreeSet<Seq>,
+    room: &mut u64,
 ) -> Result<Vec<Event>, LogError> {
-    loop {
-        let found = look_up(log, thread, seqs.iter().copied().collect()).await;
-        let Err(LogError::DamagedEvents { first, last, .. }) = found else {
-            return found;
-        };
-        let before = seqs.len();
-        let is_damaged = |seq: &Seq| (first..=last).contains(seq);
-        if seqs.iter().any(|seq| is_damaged(seq) && !is_dispensable(*seq)) {
-            return found;
-        }
-        seqs.retain(|seq| !is_damaged(seq));
-        if seqs.len() == before {
-            return found;
-        }
-        tracing::warn!(%thread, first, last, "a page of turns lacks notices or plans whose events cannot be read");
+    if seqs.is_empty() {
+        return Ok(Vec::new());
     }
+    let weight = |event: &Event| event.weight() as u64;
+    // The log returns a few at once if they are not too large.
+    if let Ok(found) = log.events(thread, seqs.iter().copied().collect()).await
+        && found.len() == seqs.len()
+        && let Some(left) = room.checked_sub(found.iter().map(weight).sum())
+    {
+        *room = left;
+        return Ok(found);
+    }
+    let mut last_first = Vec::new();
+    for seq in seqs.into_iter().rev() {
+        let event = match look_up(log, thread, vec![seq]).await {
+            Ok(found) => found.into_iter().next(),
+            Err(LogError::DamagedEvents { .. }) => {
+                tracing::warn!(%thread, seq, "a page of turns lacks a notice or plan whose event cannot be read");
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let Some(event) = event else { continue };
+        let Some(left) = room.checked_sub(weight(&event)) else {
+            break;
+        };
+        *room = left;
+        last_first.push(event);
+    }
+    last_first.reverse();
+    Ok(last_first)
 }
