@@ -291,7 +291,7 @@ pub const INDEX_STEP_BYTES: usize = 8 << 10;
 pub const LOG_QUEUE: usize = 256;
 /// Appends that one commit may contain.
 pub const LOG_GROUP: usize = 128;
-/// Bytes of appends after which one commit takes no more of them, so that the next appends do not wait long for it.
+/// Bytes of appends in one commit, so that the next appends do not wait long for it. A larger append is committed alone.
 pub const LOG_GROUP_BYTES: usize = 4 << 20;
 /// Reads that may wait for each reader of the log.
 pub const LOG_READS: usize = 64;

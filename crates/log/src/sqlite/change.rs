@@ -32,6 +32,18 @@ pub(super) enum Change {
 }
 
 impl Change {
+    /// Returns the thread that the change belongs to.
+    pub(super) fn thread(&self) -> ThreadId {
+        match self {
+            Self::Append(batch) => batch.thread,
+            Self::Divide(part) => part.thread(),
+            Self::Blob { thread, .. }
+            | Self::CatchUp { thread, .. }
+            | Self::Delete(thread)
+            | Self::RemoveBlobs { thread, .. } => *thread,
+        }
+    }
+
     /// Returns about how many bytes the change holds until it is stored.
     pub(super) fn bytes(&self) -> usize {
         match self {

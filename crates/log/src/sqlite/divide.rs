@@ -45,6 +45,10 @@ impl Part {
         self.chunk.body.len()
     }
 
+    pub(super) fn thread(&self) -> ThreadId {
+        self.place.thread
+    }
+
     /// Returns whether the large row is erased after this step.
     pub(super) fn is_last(&self) -> bool {
         self.chunk.last == self.place.last

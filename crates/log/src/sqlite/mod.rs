@@ -10,6 +10,7 @@
 //! | `schema` | tables and their versions |
 //! | `upgrade` | free space and a copy, before an older database is upgraded |
 //! | `writer` | the writing thread: group commit, shutdown |
+//! | `fair` | what waits for the writer: threads take turns by bytes |
 //! | `store` | the effects of one transaction |
 //! | `index` | searchable texts, and which threads need which blob |
 //! | `lineage` | the rows that forks share with their origin |
@@ -29,6 +30,7 @@ mod change;
 mod cleanup;
 mod divide;
 mod error;
+mod fair;
 mod files;
 mod index;
 mod lineage;
@@ -84,7 +86,7 @@ pub enum Durability {
 
 /// The log in one `SQLite` database, for one process at a time.
 ///
-/// An append is queued when it is called, not when its future is awaited. So successive appends keep their order. If
+/// An append is queued when it is called, not when its future is awaited. So successive appends of a thread keep their order. If
 /// [`LOG_QUEUE`] jobs or [`LOG_QUEUE_BYTES`] are already waiting, an append is queued when its future is first awaited and
 /// room becomes free. A future that is dropped without being awaited then never appends.
 ///

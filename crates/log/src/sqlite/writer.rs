@@ -1,7 +1,6 @@
 //! The single writing thread. Appends that wait together are stored together, since one commit costs the same for one
-//! append and for many. While none waits, deleted data is erased, step by step.
+//! append and for many, but a large one alone, so that it delays no small one. While none waits, deleted data is erased, step by step.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use super::change::Change;
 use super::cleanup::Cleaned;
+use super::fair::FairQueue;
 use super::reader::Reader;
 use super::store::{Store, StoreError};
 use crate::LogError;
@@ -65,9 +65,8 @@ pub(super) fn run(
 ) {
     store.release_copies();
     let mut erasing = Erasing::new();
-    let mut jobs = VecDeque::with_capacity(LOG_GROUP);
-    let mut closing = None;
-    while closing.is_none() {
+    let mut jobs = Jobs::default();
+    while jobs.closing.is_none() || !jobs.waiting.is_empty() {
         match receive(&mut queue, &mut jobs, erasing.is_due()) {
             Received::Jobs => {}
             Received::Nothing => {
@@ -76,21 +75,7 @@ pub(super) fn run(
             }
             Received::End => break,
         }
-        let mut group = Vec::with_capacity(jobs.len());
-        let mut bytes = 0;
-        while let Some(Job { work, answer, room }) = jobs.pop_front() {
-            bytes += work.bytes();
-            match work {
-                Work::Close => {
-                    closing = Some(answer);
-                    break;
-                }
-                Work::Store(change) => group.push((change, answer, room)),
-            }
-            if bytes >= LOG_GROUP_BYTES {
-                break;
-            }
-        }
+        let group = jobs.next_group();
         erasing.before_commit(&group, counters);
         commit(&mut store, group, counters);
         if erasing.is_overdue() {
@@ -107,8 +92,42 @@ pub(super) fn run(
         tracing::warn!(%error, "the write-ahead log stays as it is; the next start takes it over");
     }
     drop(lock);
-    if let Some(answer) = closing {
+    if let Some(answer) = jobs.closing {
         let _nobody_waits = answer.send(Ok(()));
+    }
+}
+
+/// The jobs that the writer has received.
+#[derive(Default)]
+struct Jobs {
+    waiting: FairQueue<Waiting>,
+    /// Receives the result of closing, which comes after all jobs before it. No job is received after it.
+    closing: Option<oneshot::Sender<Result<(), LogError>>>,
+}
+
+impl Jobs {
+    fn add(&mut self, Job { work, answer, room }: Job) {
+        match work {
+            Work::Close => self.closing = Some(answer),
+            Work::Store(change) => {
+                let (thread, bytes) = (change.thread(), change.bytes());
+                self.waiting.push(thread, bytes, (change, answer, room));
+            }
+        }
+    }
+
+    /// Takes the changes of the next commit. One that is larger than a commit comes alone.
+    fn next_group(&mut self) -> Vec<Waiting> {
+        let mut group = Vec::with_capacity(self.waiting.len());
+        let mut room = usize::MAX;
+        while let Some((bytes, change)) = self.waiting.pop_within(room) {
+            group.push(change);
+            room = room.min(LOG_GROUP_BYTES).saturating_sub(bytes);
+            if room == 0 {
+                break;
+            }
+        }
+        group
     }
 }
 
@@ -120,17 +139,17 @@ enum Received {
 }
 
 /// Takes the waiting jobs. If none waits, returns if there is other work, else waits for one.
-fn receive(queue: &mut mpsc::Receiver<Job>, jobs: &mut VecDeque<Job>, other_work: bool) -> Received {
-    if jobs.is_empty() && !other_work {
+fn receive(queue: &mut mpsc::Receiver<Job>, jobs: &mut Jobs, other_work: bool) -> Received {
+    if jobs.waiting.is_empty() && !other_work {
         match queue.blocking_recv() {
-            Some(job) => jobs.push_back(job),
+            Some(job) => jobs.add(job),
             None => return Received::End,
         }
     }
-    while jobs.len() < LOG_GROUP {
+    while jobs.closing.is_none() && jobs.waiting.len() < LOG_GROUP {
         match queue.try_recv() {
-            Ok(job) => jobs.push_back(job),
-            Err(_) if !jobs.is_empty() => break,
+            Ok(job) => jobs.add(job),
+            Err(_) if !jobs.waiting.is_empty() => break,
             Err(TryRecvError::Empty) => return Received::Nothing,
             Err(TryRecvError::Disconnected) => return Received::End,
         }
