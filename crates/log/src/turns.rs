@@ -52,6 +52,8 @@ pub struct TurnsFound {
     pub early: Vec<Seq>,
     /// The unfinished items that were asked for, with the events that are shown after them.
     pub open: Vec<(ItemId, Vec<Seq>)>,
+    /// Bytes of the items, in the measure of [`TurnsWanted::bytes`].
+    pub bytes: u64,
 }
 
 /// The events of one turn.
@@ -129,6 +131,7 @@ pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<Tu
     let mut turns = Vec::new();
     let mut room = Room {
         left: wanted.bytes,
+        taken: 0,
         is_empty: true,
     };
     let end = TurnPosition {
@@ -186,6 +189,7 @@ pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<Tu
         older,
         early,
         open,
+        bytes: room.taken,
     })
 }
 
@@ -226,6 +230,7 @@ fn previous<R: TurnRows>(
 /// The room on a page.
 struct Room {
     left: u64,
+    taken: u64,
     is_empty: bool,
 }
 
@@ -237,6 +242,7 @@ impl Room {
         }
         self.is_empty = false;
         self.left = self.left.saturating_sub(bytes);
+        self.taken = self.taken.saturating_add(bytes);
         true
     }
 }

@@ -345,6 +345,12 @@ pub const CALL_BYTES: u32 = 256 << 20;
 /// Bytes of batches that the subscribers of all threads have not received yet. A batch that does not fit is not kept: its
 /// subscribers read it from the log.
 pub const LIVE_BYTES: u32 = 64 << 20;
+/// Bytes of pages and lists that the clients of one principal have not received yet. The next one is read when there is room.
+pub const UNSENT_BYTES_OF_ONE: u32 = 8 << 20;
+/// The same as [`UNSENT_BYTES_OF_ONE`], of all principals, and again of the readers of all shared threads.
+pub const UNSENT_BYTES: u32 = 32 << 20;
+/// Bytes that are reserved for a list of threads, or the diff of a turn, before it is read.
+pub const UNSENT_ANSWER_BYTES: u64 = 1 << 20;
 /// Bytes of appends that may wait for the log's writer. A larger one waits until no other does.
 pub const LOG_QUEUE_BYTES: u32 = 64 << 20;
 /// Bytes that are reserved for a file read before the size of the file is known.

@@ -28,6 +28,7 @@ use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 use crate::room::Room;
 use crate::share::ShareStore;
+use crate::unsent::UnsentAnswers;
 
 /// The components that a [`Context`] is built from, before any thread is loaded.
 #[derive(Debug)]
@@ -105,6 +106,8 @@ pub struct Context {
     pub notifications: Notifications,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
+    /// The room for large answers that clients have not received yet.
+    pub unsent: UnsentAnswers,
     /// Bytes of a thread's events after which it stores another snapshot of its state.
     pub snapshot_bytes: u64,
     /// Notified when the log lacks data beside the events of a thread.
@@ -160,6 +163,7 @@ impl Context {
             sinks,
             notifications,
             live_room: Room::new(LIVE_BYTES),
+            unsent: UnsentAnswers::default(),
             snapshot_bytes: SNAPSHOT_BYTES,
             indexing: Arc::default(),
         }

@@ -34,3 +34,4 @@ pub mod standby;
 #[cfg(any(test, feature = "testing"))]
 pub mod test_context;
 pub mod thread;
+pub mod unsent;

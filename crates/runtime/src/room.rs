@@ -69,6 +69,11 @@ impl Room {
         Some(self.charge(bytes))
     }
 
+    /// Returns whether something is charged, or another owner of the room may charge something.
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Returns whether nothing is free, or another request waits.
     pub fn is_full(&self) -> bool {
         // Free bytes are assigned to a waiting request immediately, so the semaphore never shows them as available.

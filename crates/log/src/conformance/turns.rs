@@ -136,6 +136,7 @@ pub(super) async fn a_page_is_bounded_in_turns_and_bytes(log: &SharedLog) {
         item: Some(ItemId(6)),
     };
     assert_eq!(first.older, Some(inside));
+    assert!((4 * ITEM_BYTES..=wanted.bytes).contains(&first.bytes));
     wanted.before = first.older;
     let second = page(log, thread, wanted.clone()).await;
     let (mut rest, mut part) = (turn(2), turn(1));

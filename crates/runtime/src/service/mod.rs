@@ -27,6 +27,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use acpd_model::limits::UNSENT_ANSWER_BYTES;
 use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{Order, Request};
@@ -39,6 +40,7 @@ pub use self::caller::{Caller, Defaults, Delegate};
 use self::started::StartedThreads;
 use crate::context::Context;
 use crate::retention::{Retention, RetentionSettings};
+use crate::room::Charge;
 use crate::standby::initialize_cache::InitializeCache;
 use crate::thread::directory::{Answer, Directory};
 use crate::thread::subscription::FollowRequest;
@@ -74,11 +76,28 @@ pub struct Response {
     pub reply: Reply,
     /// The thread that the client follows from now on, if it was not known earlier.
     pub follow: Option<FollowRequest>,
+    /// The room for a large reply, which is held until the client has received it. Boxed, because each request in flight
+    /// reserves space for it.
+    pub charge: Option<Box<Charge>>,
 }
 
 impl From<Reply> for Response {
     fn from(reply: Reply) -> Self {
-        Self { reply, follow: None }
+        Self {
+            reply,
+            follow: None,
+            charge: None,
+        }
+    }
+}
+
+impl Response {
+    /// Creates the response to a request that follows no thread, with the room that it takes.
+    fn charged(reply: Reply, charge: Option<Charge>) -> Self {
+        Self {
+            charge: charge.map(Box::new),
+            ..Self::from(reply)
+        }
     }
 }
 
@@ -104,6 +123,10 @@ impl Dispatched {
 
     fn now(reply: Result<Reply, Failure>) -> Self {
         Self::answer(std::future::ready(reply))
+    }
+
+    fn respond_now(response: Result<Response, Failure>) -> Self {
+        Self::respond(std::future::ready(response))
     }
 }
 
@@ -203,13 +226,23 @@ impl Service {
             Request::TestNotifications { target } => {
                 Ok(Dispatched::now(self.test_notifications(target).await))
             }
-            Request::ListThreads(wanted) => Ok(Dispatched::now(self.list_threads(caller, wanted).await)),
-            Request::SearchThreads(wanted) => Ok(Dispatched::now(self.search_threads(wanted).await)),
-            Request::ReadThread { thread, turns } => {
-                Ok(Dispatched::now(self.read_thread(thread, turns).await))
+            Request::ListThreads(wanted) => {
+                let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
+                let listed = self.list_threads(caller, wanted).await;
+                Ok(Dispatched::respond_now(
+                    listed.map(|reply| Response::charged(reply, Some(charge))),
+                ))
             }
+            Request::SearchThreads(wanted) => Ok(Dispatched::now(self.search_threads(wanted).await)),
+            Request::ReadThread { thread, turns } => Ok(Dispatched::respond_now(
+                self.read_thread(caller, thread, turns).await,
+            )),
             Request::ReadTurnDiff { thread, turn } => {
-                Ok(Dispatched::now(self.read_turn_diff(thread, turn).await))
+                let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
+                let diff = self.read_turn_diff(thread, turn).await;
+                Ok(Dispatched::respond_now(
+                    diff.map(|reply| Response::charged(reply, Some(charge))),
+                ))
             }
             Request::WatchThreadList { on, only } => Ok(watch_thread_list(on, only)),
             Request::StartThread(start) => self.start_thread(caller, *start).await,

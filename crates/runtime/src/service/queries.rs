@@ -10,9 +10,9 @@ use acpd_proto::surface::reply::{self, Reply, ThreadView};
 use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns, invalid_cursor};
 
 use crate::feed::log_faults::show;
-use crate::service::Service;
 use crate::service::caller::Caller;
 use crate::service::same_directory::on_this_host;
+use crate::service::{Response, Service};
 use crate::thread::directory::log_failure;
 use crate::thread::state::load_readable;
 
@@ -102,7 +102,12 @@ impl Service {
             .collect())
     }
 
-    pub(super) async fn read_thread(&self, thread: ThreadId, turns: Option<Turns>) -> Result<Reply, Failure> {
+    pub(super) async fn read_thread(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        turns: Option<Turns>,
+    ) -> Result<Response, Failure> {
         let context = &self.context;
         let loading = context.read_log(|log| async move { load_readable(&log, thread).await });
         let read = loading.await;
@@ -112,11 +117,9 @@ impl Service {
             show(&damage.to_string(), &mut live.summary);
         }
         let live = Arc::new(live);
-        let turns = match turns {
-            Some(wanted) => Some(self.turns_page(&live, wanted).await?),
-            None => None,
-        };
-        Ok(Reply::Thread(Box::new(ThreadView { live, turns })))
+        let (turns, charge) = self.charged_page(caller, &live, turns).await?;
+        let reply = Reply::Thread(Box::new(ThreadView { live, turns }));
+        Ok(Response::charged(reply, charge))
     }
 }
 

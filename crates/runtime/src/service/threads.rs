@@ -14,7 +14,7 @@ use crate::host::paths;
 use crate::service::caller::Caller;
 use crate::service::same_directory::on_this_host;
 use crate::service::start::check_directory;
-use crate::service::{Dispatched, Service, await_reply};
+use crate::service::{Dispatched, Response, Service, await_reply};
 use crate::thread::subscription::FollowRequest;
 
 impl Service {
@@ -46,20 +46,18 @@ impl Service {
             self.wake(caller, &snapshot.live).await?;
         }
         let live = Arc::clone(&snapshot.live);
-        let service = self.clone();
-        let answer = Dispatched::answer(async move {
-            let turns = match turns {
-                Some(wanted) => Some(service.turns_page(&live, wanted).await?),
-                None => None,
-            };
-            Ok(Reply::Opened(Box::new(Opened {
+        let (service, caller) = (self.clone(), caller.clone());
+        let answer = Dispatched::respond(async move {
+            let (turns, charge) = service.charged_page(&caller, &live, turns).await?;
+            let opened = Opened {
                 live,
                 cursor,
                 turns,
                 turn: None,
                 fidelity: None,
                 claimed: service.claim(thread, claims, cursor).await?,
-            })))
+            };
+            Ok(Response::charged(Reply::Opened(Box::new(opened)), charge))
         });
         Ok(Dispatched {
             follow: Some(FollowRequest {

@@ -3,22 +3,60 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use acpd_log::{LogError, SharedLog, TurnsWanted, UnfinishedItem};
+use acpd_log::{LogError, SharedLog, TurnsFound, TurnsWanted, UnfinishedItem};
 use acpd_model::limits::{TURNS_PAGE, TURNS_PAGE_BYTES};
 use acpd_model::{Event, EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::Turns;
 
-use crate::service::Service;
+use crate::room::Charge;
+use crate::service::{Caller, Service};
 use crate::thread::directory::log_failure;
 use crate::thread::indexing::{find_turns, look_up};
 
 impl Service {
     /// Returns a page of a thread's turns at the event of `live`.
     pub async fn turns_page(&self, live: &Arc<Live>, wanted: Turns) -> Result<TurnsPage, Failure> {
+        let before = wanted.before;
+        let found = self.find_page(live, wanted).await?;
+        self.read_page(live, before, found).await
+    }
+
+    /// Returns a page of turns if one is wanted, with the room that it takes. The room is taken before the page is read.
+    pub(super) async fn charged_page(
+        &self,
+        caller: &Caller,
+        live: &Arc<Live>,
+        wanted: Option<Turns>,
+    ) -> Result<(Option<TurnsPage>, Option<Charge>), Failure> {
+        let Some(wanted) = wanted else {
+            return Ok((None, None));
+        };
+        let before = wanted.before;
+        let found = self.find_page(live, wanted).await?;
+        let charge = self.context.unsent.take(caller, found.bytes).await;
+        let page = self.read_page(live, before, found).await?;
+        Ok((Some(page), Some(charge)))
+    }
+
+    async fn find_page(&self, live: &Arc<Live>, wanted: Turns) -> Result<TurnsFound, Failure> {
         let live = Arc::clone(live);
-        let page = self.context.read_log(|log| read_page(log, live, wanted)).await;
+        let found = self.context.read_log(|log| find_page(log, live, wanted)).await;
+        found.map_err(|error| log_failure(&error))
+    }
+
+    async fn read_page(
+        &self,
+        live: &Arc<Live>,
+        before: Option<TurnPosition>,
+        found: TurnsFound,
+    ) -> Result<TurnsPage, Failure> {
+        let live = Arc::clone(live);
+        let page = self
+            .context
+            .read_log(|log| read_page(log, live, before, found))
+            .await;
         page.map_err(|error| log_failure(&error))
     }
 
@@ -34,25 +72,29 @@ impl Service {
     }
 }
 
-async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<TurnsPage, LogError> {
-    let Turns { before, limit } = wanted;
+async fn find_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<TurnsFound, LogError> {
+    let open = live.items.iter().map(|(item, open)| UnfinishedItem {
+        item: *item,
+        turn: open.turn,
+        bytes: open.view.bytes() as u64,
+    });
     let wanted = TurnsWanted {
-        before,
-        turns: limit.unwrap_or(TURNS_PAGE),
+        before: wanted.before,
+        turns: wanted.limit.unwrap_or(TURNS_PAGE),
         bytes: TURNS_PAGE_BYTES,
         until: live.last_seq,
         dropped: live.dropped.runs().collect(),
-        open: live
-            .items
-            .iter()
-            .map(|(item, open)| UnfinishedItem {
-                item: *item,
-                turn: open.turn,
-                bytes: open.view.bytes() as u64,
-            })
-            .collect(),
+        open: open.collect(),
     };
-    let found = find_turns(&log, live.thread, wanted).await?;
+    find_turns(&log, live.thread, wanted).await
+}
+
+async fn read_page(
+    log: SharedLog,
+    live: Arc<Live>,
+    before: Option<TurnPosition>,
+    found: TurnsFound,
+) -> Result<TurnsPage, LogError> {
     let older = found.older;
     let notes = found.notes();
     let described = found.seqs().difference(&notes).copied().collect();

@@ -3,9 +3,11 @@
 //! In: when events were stored, and the number of their last message. Out: the time that passed when it was sent. Owns: one
 //! measurement at a time, so that the path of an event has no further cost. Never: keeps a message.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use acpd_runtime::metrics::Present;
+use acpd_runtime::room::Charge;
 use tokio::time::Instant;
 
 /// The shortest time between two measurements of one connection.
@@ -16,6 +18,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Meter {
     _connected: Present,
     pub sample: DeliverySample,
+    /// The room of large answers, each with the number of the message that must be sent.
+    unsent: VecDeque<(u64, Box<Charge>)>,
 }
 
 impl Meter {
@@ -24,6 +28,19 @@ impl Meter {
         Self {
             _connected: connected,
             sample: DeliverySample::default(),
+            unsent: VecDeque::new(),
+        }
+    }
+
+    /// Holds the room of an answer until message `number` is sent.
+    pub fn hold(&mut self, charge: Option<Box<Charge>>, number: u64) {
+        self.unsent.extend(charge.map(|charge| (number, charge)));
+    }
+
+    /// Returns the room of the answers that were sent.
+    pub fn release(&mut self, mut has_sent: impl FnMut(u64) -> bool) {
+        while self.unsent.front().is_some_and(|(number, _)| has_sent(*number)) {
+            self.unsent.pop_front();
         }
     }
 }

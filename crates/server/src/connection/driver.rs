@@ -14,6 +14,7 @@ use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{Permissions, Request};
 use acpd_runtime::feed::thread_list::ThreadListSubscription;
+use acpd_runtime::room::Charge;
 use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service, Watch};
 use acpd_runtime::standby::task::StandbyHandle;
 use acpd_runtime::thread::delegates::ToEditor;
@@ -237,6 +238,7 @@ impl<S: Surface> Connection<S> {
             let now = self.service.context.clock.now().mono;
             self.service.context.metrics.handled(&handled, now);
         }
+        self.meter.release(|number| self.link.has_sent(number));
         if let Some(took) = self
             .meter
             .sample
@@ -301,8 +303,9 @@ impl<S: Surface> Connection<S> {
                 return;
             };
             if self.link.has_room() || is_small(&answer) {
-                self.answered(call, answer);
+                let charge = self.answered(call, answer);
                 self.answered_in_turn += self.outputs();
+                self.meter.hold(charge, self.last_queued);
             } else {
                 self.unsent.push_back((call, answer));
             }
@@ -393,16 +396,21 @@ impl<S: Surface> Connection<S> {
             .run(answer.map(move |answer| Step::Answered { call, answer }).boxed());
     }
 
-    fn answered(&mut self, call: u64, answer: Answer) {
+    /// Passes on an answer. Returns the room that it takes until it is sent.
+    fn answered(&mut self, call: u64, answer: Answer) -> Option<Box<Charge>> {
         let held = self.followed.take_held(call);
-        let (reply, follow) = match answer {
-            Ok(Response { reply, follow }) => (Ok(reply), held.or(follow.map(Held::new))),
+        let (reply, follow, charge) = match answer {
+            Ok(Response {
+                reply,
+                follow,
+                charge,
+            }) => (Ok(reply), held.or(follow.map(Held::new)), charge),
             Err(failure) => {
                 if failure.code == ErrorCode::SignInRequired {
                     let thread = failure.detail.as_ref();
                     self.signing_in = thread.and_then(|thread| thread.parse().ok());
                 }
-                (Err(failure), None)
+                (Err(failure), None, None)
             }
         };
         // The surface must know a thread before it receives its frames.
@@ -416,6 +424,7 @@ impl<S: Surface> Connection<S> {
             }
             None => {}
         }
+        charge
     }
 
     fn follow(&mut self, follow: FollowRequest) {

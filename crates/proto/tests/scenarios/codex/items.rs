@@ -461,7 +461,10 @@ fn what_is_larger_than_a_client_takes_is_named() {
             r#"{{"sessionUpdate":"agent_message_chunk","content":{image}}}"#
         ));
         scene.update(&thought("hm"));
-        scene.update(&message(&text));
+        // With members of its own, a text is not divided.
+        scene.update(&format!(
+            r#"{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}},"_meta":{{}}}}"#
+        ));
         scene.stops_with("end_turn");
     });
     let whole = format!("acpd export {}", scene.id);
