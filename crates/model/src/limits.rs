@@ -166,6 +166,10 @@ pub const COALESCE_MILLIS: u64 = 10;
 
 /// Free bytes of the file system with the log below which the daemon reports that it is not ready.
 pub const READY_FREE_BYTES: u64 = 4 << 20;
+/// Free bytes of that file system below which the daemon warns that it is nearly full.
+pub const LOW_FREE_BYTES: u64 = 1 << 30;
+/// Seconds between two looks at the free bytes.
+pub const DISK_LOOK_SECS: u64 = 10;
 /// Bytes read from an agent at once. The reader's buffer grows from here and shrinks back when idle.
 pub const AGENT_READ_BYTES: usize = 128 << 10;
 /// Bytes that an agent process may use at once, before [`Limits::agent_bytes_per_sec`] limits it.

@@ -4,6 +4,7 @@
 //! decides what a part does.
 
 mod certificate;
+mod disk;
 mod live_settings;
 mod start_error;
 
@@ -211,6 +212,8 @@ impl Daemon {
             let (push, stop) = (Arc::clone(&push), stop.clone());
             async move { push.announce_sign_outs(stop).await }
         });
+        let metrics = Arc::clone(&service.context.metrics);
+        tokio::spawn(disk::watch(data_dir.clone(), metrics, stop.clone()));
         let server = ServerState {
             setup: ConnectionSetup::open(service.clone(), stop.clone()),
             service,

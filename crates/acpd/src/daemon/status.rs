@@ -1,6 +1,6 @@
 //! `acpd status`.
 
-use acpd_model::limits::READY_FREE_BYTES;
+use acpd_model::limits::{LOW_FREE_BYTES, READY_FREE_BYTES};
 use serde_json::{Value, json};
 
 use crate::cli::StatusArgs;
@@ -172,6 +172,8 @@ fn notifications(targets: &[Value]) -> String {
 fn warning(free_bytes: u64) -> &'static str {
     if free_bytes < READY_FREE_BYTES {
         " (the disk is full: turns fail until there is room)"
+    } else if free_bytes < LOW_FREE_BYTES {
+        " (the disk is nearly full)"
     } else {
         ""
     }

@@ -44,6 +44,7 @@ pub struct Metrics {
     threads_woken: Counter,
     agents_running: Gauge,
     agent_memory: Gauge,
+    disk_free: Gauge,
     agents_let_go: Counter,
     agents_started: Counter,
     agents_failed: Counter,
@@ -104,6 +105,7 @@ impl Metrics {
             threads_woken: Counter::default(),
             agents_running: Gauge::default(),
             agent_memory: Gauge::default(),
+            disk_free: Gauge::default(),
             agents_let_go: Counter::default(),
             agents_started: Counter::default(),
             agents_failed: Counter::default(),
@@ -160,6 +162,12 @@ impl Metrics {
             "Resident memory of agents and of what they have started, as it was last looked at",
             Unit::Bytes,
             self.agent_memory.clone(),
+        );
+        r.register_with_unit(
+            "disk_free",
+            "Free space for the data directory, as it was last looked at",
+            Unit::Bytes,
+            self.disk_free.clone(),
         );
         r.register(
             "agents_let_go",
@@ -317,6 +325,11 @@ impl Metrics {
     /// Sets the memory of all agents, in bytes.
     pub fn agent_memory(&self, bytes: u64) {
         self.agent_memory.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// Sets the free space for the data directory, in bytes.
+    pub fn disk_free(&self, bytes: u64) {
+        self.disk_free.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
     /// Counts an idle agent that was asked to stop.
