@@ -155,8 +155,7 @@ impl Limits {
     }
 }
 
-/// Smallest value of [`Limits::agent_bytes_per_sec`] that is a limit: with less, the first long line of an agent would take
-/// hours.
+/// Smallest value of [`Limits::agent_bytes_per_sec`] that is a limit. With less, a long line would take hours.
 pub const AGENT_BYTES_PER_SEC_MIN: usize = 16 << 10;
 
 /// Pending bytes at which the merged deltas of one item are emitted.
