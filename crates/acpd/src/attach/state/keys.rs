@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::editor::{Editor, Move};
+use super::question::Question;
 use super::search::{Search, Towards};
 use super::{App, Effect, End, Focus};
 use crate::attach::conversation::scroll::Scroll;
@@ -23,7 +24,7 @@ impl App {
         if key.code != KeyCode::Esc {
             self.escape_until = None;
         }
-        if !(is_ctrl && key.code == KeyCode::Char('c')) {
+        if !(is_ctrl && matches!(key.code, KeyCode::Char('c' | 'd'))) {
             self.leave_until = None;
         }
         if self.help.is_some() && self.key_in_help(key) {
@@ -41,6 +42,7 @@ impl App {
             (KeyCode::Home, true) => self.scroll_to_begin(),
             (KeyCode::End, true) => self.scroll_to_end(),
             (KeyCode::Esc, _) => self.escape(now),
+            (KeyCode::Char(digit @ '1'..='9'), false) if is_alt => self.choose(digit, now),
             _ => match self.focus {
                 Focus::Prompt => self.key_in_prompt(key, is_ctrl, is_alt, now),
                 Focus::Answer => self.key_in_answer(key, is_ctrl, is_alt, now),
@@ -55,10 +57,7 @@ impl App {
             return;
         }
         let editor = match self.focus {
-            Focus::Prompt => {
-                self.is_begun = true;
-                &mut self.prompt
-            }
+            Focus::Prompt => &mut self.prompt,
             Focus::Answer => &mut self.answer,
             Focus::Search => &mut self.search_text,
         };
@@ -86,66 +85,42 @@ impl App {
         true
     }
 
+    /// Takes a key in the prompt. A character without Ctrl and Alt is always text.
     fn key_in_prompt(&mut self, key: KeyEvent, is_ctrl: bool, is_alt: bool, now: Instant) {
-        // On an empty input, some keys are commands, until a space begins the prompt.
-        let is_free = self.prompt.is_empty() && !self.is_begun;
+        let is_empty = self.prompt.is_empty();
         match key.code {
             KeyCode::Enter if is_alt => self.newline(),
             KeyCode::Char('j') if is_ctrl => self.newline(),
-            KeyCode::Enter if is_free && self.has_form() => self.focus = Focus::Answer,
             KeyCode::Enter => {
                 self.send(false, now);
             }
-            KeyCode::Char('s') if is_alt && self.prompt.is_empty() => self.steer_queued(now),
+            KeyCode::Char('s') if is_alt && is_empty => self.steer_queued(now),
             KeyCode::Char('s') if is_alt => {
                 self.send(true, now);
             }
             KeyCode::Tab if self.questions.is_empty() => {}
             KeyCode::Tab => self.focus = Focus::Answer,
-            // The text of a form says that Ctrl+D dismisses it.
-            KeyCode::Char('d') if is_ctrl && is_free && self.has_form() => {
-                self.show_message("Tab, then Ctrl+D dismisses the question; q detaches", now);
-            }
-            KeyCode::Char('d') if is_ctrl && self.prompt.is_empty() => self.detach(),
+            KeyCode::Char('d') if is_ctrl && is_empty => self.end_of_input(now),
             KeyCode::Up if is_alt => self.prompt.recall(true),
             KeyCode::Down if is_alt => self.prompt.recall(false),
             KeyCode::Char('p') if is_ctrl => self.prompt.recall(true),
             KeyCode::Char('n') if is_ctrl => self.prompt.recall(false),
             KeyCode::Char('x') if is_ctrl => self.take_back(),
-            _ if is_free && !is_ctrl && !is_alt && self.command(key.code, now) => {}
-            KeyCode::Backspace if self.prompt.is_empty() => self.is_begun = false,
-            _ => {
-                if edit(&mut self.prompt, key, is_ctrl, is_alt) {
-                    self.is_begun = !self.prompt.is_empty();
-                }
-            }
+            // An empty prompt has no lines to move in.
+            KeyCode::Up if is_empty => self.arrow(-1),
+            KeyCode::Down if is_empty => self.arrow(1),
+            KeyCode::Home if is_empty => self.scroll_to_begin(),
+            KeyCode::End if is_empty => self.scroll_to_end(),
+            _ => edit(&mut self.prompt, key, is_ctrl, is_alt),
         }
-    }
-
-    /// Carries out a key on an empty input. Returns whether it is a command.
-    fn command(&mut self, code: KeyCode, now: Instant) -> bool {
-        match code {
-            KeyCode::Char(' ') => self.is_begun = true,
-            KeyCode::Char('q') => self.detach(),
-            KeyCode::Char('?') => self.help = Some(0),
-            KeyCode::Char('/') => self.focus = Focus::Search,
-            KeyCode::Char('n') if self.search.is_some() => self.search_on(Towards::Older, now),
-            KeyCode::Char('N') if self.search.is_some() => self.search_on(Towards::Newer, now),
-            KeyCode::Char(digit @ '1'..='9')
-                if self.questions.front().is_some_and(super::Question::is_permission) =>
-            {
-                self.choose(digit, now);
-            }
-            KeyCode::Up | KeyCode::Down => self.arrow(if code == KeyCode::Up { -1 } else { 1 }),
-            KeyCode::Home => self.scroll_to_begin(),
-            KeyCode::End => self.scroll_to_end(),
-            _ => return false,
-        }
-        true
     }
 
     /// Answers the question in the panel with a number, once all of it was in sight.
     fn choose(&mut self, digit: char, now: Instant) {
+        if self.has_form() {
+            self.show_message("Tab leads to the question", now);
+            return;
+        }
         let Some(question) = self.questions.front_mut() else {
             return;
         };
@@ -164,7 +139,7 @@ impl App {
             return;
         };
         let height = usize::from(areas.panel.height);
-        let overflows = |question: &&mut super::Question| question.rows().len() > height;
+        let overflows = |question: &&mut Question| question.rows().len() > height;
         match self.questions.front_mut().filter(overflows) {
             Some(question) => question.scroll(rows, height),
             None => self.scroll_by(rows),
@@ -174,9 +149,11 @@ impl App {
     fn key_in_answer(&mut self, key: KeyEvent, is_ctrl: bool, is_alt: bool, now: Instant) {
         match key.code {
             KeyCode::Tab => self.focus = Focus::Prompt,
-            KeyCode::Up | KeyCode::Down => self.arrow(if key.code == KeyCode::Up { -1 } else { 1 }),
+            KeyCode::Up => self.arrow(-1),
+            KeyCode::Down => self.arrow(1),
+            KeyCode::Char(digit @ '1'..='9') if !is_ctrl && self.takes_digit() => self.choose(digit, now),
             KeyCode::Char('d') if is_ctrl => {
-                let dismissed = self.questions.front_mut().map(super::Question::dismiss);
+                let dismissed = self.questions.front_mut().map(Question::dismiss);
                 if let Some(dismissed) = dismissed {
                     self.give(dismissed, now);
                 }
@@ -193,48 +170,73 @@ impl App {
                     }
                 }
             }
-            _ => {
-                edit(&mut self.answer, key, is_ctrl, is_alt);
-            }
+            _ => edit(&mut self.answer, key, is_ctrl, is_alt),
         }
     }
 
     fn key_in_search(&mut self, key: KeyEvent, is_ctrl: bool, is_alt: bool, now: Instant) {
         match key.code {
-            KeyCode::Enter => {
-                self.focus = Focus::Prompt;
-                let wanted = self.search_text.take();
-                // An empty search repeats the last one.
-                if !wanted.is_empty() {
-                    self.search = Some(Search {
-                        wanted,
-                        hit: None,
-                        is_loading: false,
-                    });
-                }
-                self.search_on(Towards::Older, now);
-            }
-            KeyCode::Up => self.search_text.recall(true),
-            KeyCode::Down => self.search_text.recall(false),
-            KeyCode::Backspace if self.search_text.is_empty() => self.focus = Focus::Prompt,
-            _ => {
-                edit(&mut self.search_text, key, is_ctrl, is_alt);
-            }
+            KeyCode::Up if is_alt => self.search_text.recall(true),
+            KeyCode::Down if is_alt => self.search_text.recall(false),
+            KeyCode::Enter | KeyCode::Up => self.search_for(Towards::Older, now),
+            KeyCode::Down => self.search_for(Towards::Newer, now),
+            KeyCode::Backspace if self.search_text.is_empty() => self.end_search(),
+            _ => edit(&mut self.search_text, key, is_ctrl, is_alt),
+        }
+    }
+
+    /// Goes to the next hit of the text in the search box; of the last one, if the box is empty.
+    fn search_for(&mut self, towards: Towards, now: Instant) {
+        if self.search_text.is_empty() {
+            self.search_text.recall(true);
+        }
+        let wanted = self.search_text.text();
+        if wanted.is_empty() {
+            return;
+        }
+        if self.search.as_ref().is_none_or(|search| search.wanted != wanted) {
+            self.search = Some(Search {
+                wanted: wanted.to_owned(),
+                hit: None,
+                is_loading: false,
+            });
+        }
+        self.search_on(towards, now);
+    }
+
+    /// Leaves the search at the place that it has found.
+    fn end_search(&mut self) {
+        self.focus = Focus::Prompt;
+        self.search = None;
+        if !self.search_text.is_empty() {
+            self.search_text.take();
         }
     }
 
     fn escape(&mut self, now: Instant) {
-        if self.focus != Focus::Prompt {
-            self.focus = Focus::Prompt;
-        } else if self.search.is_some() {
-            self.search = None;
-        } else if !self.head.is_running() {
-            self.is_begun = false;
-        } else if self.escape_until.take().is_some_and(|until| now < until) {
-            self.interrupt(now);
+        match self.focus {
+            Focus::Search => self.end_search(),
+            Focus::Answer => self.focus = Focus::Prompt,
+            Focus::Prompt if !self.head.is_running() => {}
+            Focus::Prompt if self.escape_until.take().is_some_and(|until| now < until) => self.interrupt(now),
+            Focus::Prompt => {
+                self.escape_until = Some(now + ESCAPE);
+                self.show_message("Esc again interrupts the turn", now);
+            }
+        }
+    }
+
+    /// Ctrl+D on an empty prompt.
+    fn end_of_input(&mut self, now: Instant) {
+        // The text of a form says that Ctrl+D dismisses it.
+        if self.has_form() && self.leave_until.is_none_or(|until| until <= now) {
+            self.leave_until = Some(now + LEAVE);
+            self.show_message(
+                "Tab, then Ctrl+D dismisses the question; Ctrl+D again detaches",
+                now,
+            );
         } else {
-            self.escape_until = Some(now + ESCAPE);
-            self.show_message("Esc again interrupts the turn", now);
+            self.detach();
         }
     }
 
@@ -253,13 +255,17 @@ impl App {
             self.show_message("Ctrl+C again detaches", now);
         } else {
             self.prompt.take();
-            self.is_begun = false;
             self.show_message("Alt+↑ recalls the text; Ctrl+C again detaches", now);
         }
     }
 
     fn detach(&mut self) {
         self.effects.push_back(Effect::End(End::Detached));
+    }
+
+    /// Returns whether a digit is an answer at once: nothing was typed yet, and it can name each option.
+    fn takes_digit(&self) -> bool {
+        self.answer.is_empty() && self.questions.front().is_some_and(Question::takes_digit)
     }
 
     /// Returns whether the question in the panel asks for information.
@@ -287,8 +293,8 @@ impl App {
     }
 }
 
-/// Applies a key to a text. Returns whether it is a key of editors.
-fn edit(editor: &mut Editor, key: KeyEvent, is_ctrl: bool, is_alt: bool) -> bool {
+/// Applies a key to a text.
+fn edit(editor: &mut Editor, key: KeyEvent, is_ctrl: bool, is_alt: bool) {
     let by_word = is_ctrl || is_alt;
     match key.code {
         KeyCode::Char('w') if is_ctrl => editor.delete(Move::WordLeft),
@@ -311,7 +317,6 @@ fn edit(editor: &mut Editor, key: KeyEvent, is_ctrl: bool, is_alt: bool) -> bool
         KeyCode::Down => drop(editor.go(Move::Down)),
         KeyCode::Home => drop(editor.go(Move::LineStart)),
         KeyCode::End => drop(editor.go(Move::LineEnd)),
-        _ => return false,
+        _ => {}
     }
-    true
 }

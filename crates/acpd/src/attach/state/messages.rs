@@ -68,7 +68,7 @@ impl App {
             }
             "thread/deleted" => {
                 let by = originator(&params["by"]);
-                self.show_error(format!("the thread was deleted by {by}; q leaves"), now);
+                self.show_error(format!("the thread was deleted by {by}; Ctrl+D leaves"), now);
             }
             _ => {}
         }

@@ -114,8 +114,6 @@ pub struct App {
     /// Number of the last event.
     seq: u64,
     size: (u16, u16),
-    /// Whether a space has begun the prompt, so that its first character is text.
-    is_begun: bool,
     /// Until when a second Esc interrupts, and a second Ctrl+C detaches.
     escape_until: Option<Instant>,
     leave_until: Option<Instant>,
@@ -155,7 +153,6 @@ impl App {
             lost: None,
             seq: resumed["latestSeq"].as_u64().unwrap_or_default(),
             size,
-            is_begun: false,
             escape_until: None,
             leave_until: None,
             seed,
@@ -208,11 +205,6 @@ impl App {
     /// Returns whether the user waits for older turns.
     pub fn is_loading_older(&self) -> bool {
         self.older.is_awaited() && self.top() == Place { entry: 0, row: 0 }
-    }
-
-    /// Returns whether a space has begun the prompt.
-    pub fn has_begun_prompt(&self) -> bool {
-        self.is_begun
     }
 
     /// Returns the editor that the keys change.

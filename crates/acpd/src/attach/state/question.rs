@@ -102,6 +102,11 @@ impl Question {
         matches!(self.wants, Wants::Permission { .. })
     }
 
+    /// Returns whether a digit can name each of its options.
+    pub fn takes_digit(&self) -> bool {
+        matches!(&self.wants, Wants::Permission { choices, .. } if choices.len() <= 9)
+    }
+
     /// Returns whether this client may answer it.
     pub fn may_answer(&self) -> bool {
         self.id.is_some()

@@ -68,7 +68,6 @@ impl App {
             return false;
         }
         let text = self.prompt.take();
-        self.is_begun = false;
         self.scroll_to_end();
         if steer && self.head.is_running() {
             self.show_message("sending it into the running turn…", now);

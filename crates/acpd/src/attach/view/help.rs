@@ -11,27 +11,30 @@ pub const KEYS: &[(&str, &str)] = &[
     ("Ctrl+X", "take the last queued prompt back"),
     ("Alt+↑ Alt+↓", "recall earlier prompts"),
     (
+        "Alt+1 … Alt+9",
+        "answer the question, once all of it was in sight",
+    ),
+    (
+        "Tab",
+        "into the question: a digit answers, and a form is filled in",
+    ),
+    (
         "Esc Esc, Ctrl+C",
         "interrupt the turn; again: terminate the agent (Esc Esc)",
     ),
     ("Ctrl+C Ctrl+C", "detach; the agent goes on"),
     ("PgUp PgDn", "scroll the conversation"),
     ("Ctrl+Home Ctrl+End", "the oldest loaded turn, the newest"),
-    ("Ctrl+F", "search"),
+    ("Ctrl+F", "search; then Enter: older hit, ↓: newer hit, Esc: end"),
     ("Ctrl+O", "open or close the folded texts"),
     ("Ctrl+L", "draw everything again"),
     ("Ctrl+Z", "suspend"),
     ("F1", "this help"),
     ("", ""),
     ("With an empty input", ""),
-    ("q, Ctrl+D", "detach; the agent goes on"),
-    ("1 … 9", "answer the question, once all of it was in sight"),
-    ("Tab", "type an answer: a number, or the value of a form"),
+    ("Ctrl+D", "detach; the agent goes on"),
     ("↑ ↓", "scroll the question, or the conversation"),
     ("Home End", "the oldest loaded turn, the newest"),
-    ("/", "search; then n: older hit, N: newer hit, Esc: end"),
-    ("?", "this help"),
-    ("Space", "the next character is text, as in a prompt with / or q"),
 ];
 
 /// Columns of the keys.

@@ -252,9 +252,7 @@ impl View<'_> {
 
     fn placeholder(&self) -> &'static str {
         let head = &self.app.head;
-        if self.app.has_begun_prompt() {
-            "(text)"
-        } else if head.is_archived {
+        if head.is_archived {
             "The thread is archived: acpd unarchive"
         } else if head.is_running() {
             "Queue a follow-up, or steer with Alt+S"
@@ -287,14 +285,23 @@ impl View<'_> {
         let app = self.app;
         let hints: &[&str] = match (app.focus, app.questions.front()) {
             _ if app.help.is_some() => &["any key closes the help"],
-            (Focus::Search, _) => &["Enter search", "Esc back"],
+            (Focus::Search, _) => &["Enter older", "↓ newer", "Esc end of search"],
+            (Focus::Answer, Some(question)) if question.takes_digit() => {
+                &["1-9 answer", "↑↓ scroll it", "Esc back"]
+            }
             (Focus::Answer, Some(question)) if question.is_permission() => &["Enter answer", "Esc back"],
             (Focus::Answer, _) => &["Enter answer", "Ctrl+D dismiss", "Esc back"],
-            (Focus::Prompt, Some(question)) if question.is_permission() && app.prompt.is_empty() => {
-                &["1-9 answer", "↑↓ scroll it", "q detach", "? help"]
+            (Focus::Prompt, Some(question)) if question.is_permission() && app.prompt.is_empty() => &[
+                "Alt+1-9 answer",
+                "↑↓ scroll it",
+                "Tab into it",
+                "Ctrl+D detach",
+                "F1 help",
+            ],
+            (Focus::Prompt, Some(question)) if question.is_permission() => {
+                &["Alt+1-9 answer", "Tab into it", "F1 help"]
             }
             (Focus::Prompt, Some(_)) => &["Tab answer", "F1 help"],
-            (Focus::Prompt, None) if app.search.is_some() => &["n older", "N newer", "Esc end of search"],
             (Focus::Prompt, None) if app.head.is_running() && !app.prompt.is_empty() => {
                 &["Enter queue", "Alt+S steer", "Alt+Enter new line", "F1 help"]
             }
@@ -302,10 +309,10 @@ impl View<'_> {
                 "Enter queue",
                 "Alt+S steer",
                 "Esc Esc interrupt",
-                "q detach",
-                "? help",
+                "Ctrl+D detach",
+                "F1 help",
             ],
-            (Focus::Prompt, None) if app.prompt.is_empty() => &["/ search", "q detach", "? help"],
+            (Focus::Prompt, None) if app.prompt.is_empty() => &["Ctrl+F search", "Ctrl+D detach", "F1 help"],
             (Focus::Prompt, None) => &["Enter send", "Alt+Enter new line", "F1 help"],
         };
         let mut text = String::new();

@@ -126,21 +126,17 @@ fn control_c_interrupts_once_and_then_detaches() {
 }
 
 #[test]
-fn keys_on_an_empty_input_are_commands_unless_a_space_begins_the_prompt() {
-    for leave in ["q", "C-d"] {
-        let mut scene = Scene::open(&json!([]));
-        scene.key(leave);
-        assert_eq!(scene.effects(), [Effect::End(End::Detached)], "{leave}");
-    }
+fn characters_are_text_on_an_empty_prompt_as_well() {
     let mut scene = Scene::open(&json!([]));
-    scene.typed("xq/?1");
-    assert_eq!(scene.app.prompt.text(), "xq/?1");
-    scene.key("C-u");
-    scene.typed(" /compact");
-    assert_eq!(scene.app.prompt.text(), "/compact");
+    for first in ["q", "/", "?", "n", "1", " "] {
+        scene.key(first);
+        assert_eq!(scene.app.prompt.text(), first);
+        scene.key("Backspace");
+    }
+    scene.typed("/compact");
     scene.key("Enter");
     assert_eq!(scene.request().2["text"], "/compact");
-    scene.key("q");
+    scene.key("C-d");
     assert_eq!(scene.effects(), [Effect::End(End::Detached)]);
 }
 
@@ -228,26 +224,31 @@ fn a_search_marks_hits_opens_folds_and_goes_back_and_forth() {
         let hit = scene.app.search.as_ref().and_then(|search| search.hit.clone());
         hit.map(|hit| (hit.entry, hit.line))
     };
-    scene.key("/");
+    scene.key("C-f");
+    scene.key("Enter");
+    assert!(scene.app.search.is_none(), "there is nothing to search for");
     scene.typed("needle");
     scene.key("Enter");
     assert_eq!(at(&scene), Some(("item_2".to_owned(), 30)));
     assert!(scene.app.is_open);
-    scene.key("n");
+    scene.key("Enter");
     assert_eq!(at(&scene), Some(("item_2".to_owned(), 29)));
-    scene.key("N");
+    scene.key("Down");
     assert_eq!(at(&scene), Some(("item_2".to_owned(), 30)));
-    scene.key("N");
+    scene.key("Down");
     assert_eq!(scene.status(), "no newer text has \"needle\"");
     for _ in 0..30 {
-        scene.key("n");
+        scene.key("Up");
     }
     assert_eq!(at(&scene), Some(("item_1".to_owned(), 0)));
     assert!(scene.draw().contains("> a needle"));
-    scene.key("n");
+    scene.key("Up");
     assert_eq!(scene.status(), "no older text has \"needle\"");
     scene.key("Esc");
     assert!(scene.app.search.is_none());
     scene.key("n");
     assert_eq!(scene.app.prompt.text(), "n");
+    // An empty search repeats the last one.
+    scene.keys(&["C-f", "Enter"]);
+    assert!(at(&scene).is_some());
 }

@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -17,23 +18,23 @@ fn a_number_answers_a_question_that_was_in_sight() {
     let mut scene = Scene::open(&json!([]));
     scene.run_turn("turn_1");
     scene.permission("req_1");
-    scene.key("1");
+    scene.key("M-1");
     assert!(answers(&mut scene).is_empty(), "it was not drawn yet");
     assert!(scene.draw().contains("$ rm -r build"));
     scene.wait(100);
-    scene.key("1");
+    scene.key("M-1");
     assert!(
         answers(&mut scene).is_empty(),
         "the key was meant for something else"
     );
     scene.wait(500);
-    scene.key("3");
+    scene.key("M-3");
     assert!(answers(&mut scene).is_empty());
     assert!(scene.status().contains("1 to 2"));
-    scene.key("1");
+    scene.key("M-1");
     let given = json!({ "decision": "accept", "optionId": "yes", "optionKind": "allow_once" });
     assert_eq!(answers(&mut scene), [given]);
-    scene.key("1");
+    scene.key("M-1");
     assert!(answers(&mut scene).is_empty(), "it is answered once");
     scene.event(
         "serverRequest/resolved",
@@ -48,15 +49,76 @@ fn a_number_answers_a_question_that_was_in_sight() {
 }
 
 #[test]
-fn a_number_in_a_prompt_is_text() {
+fn a_digit_answers_where_the_question_has_the_focus() {
     let mut scene = Scene::open(&json!([]));
-    scene.typed("x");
     scene.permission("req_1");
     scene.draw();
     scene.wait(1_000);
+    scene.typed("2 more");
+    assert_eq!(scene.app.prompt.text(), "2 more");
+    scene.keys(&["Tab", "2"]);
+    assert_eq!(answers(&mut scene)[0]["decision"], "decline");
+    // The answer gives the focus back.
     scene.key("1");
-    assert_eq!(scene.app.prompt.text(), "x1");
+    assert_eq!(scene.app.prompt.text(), "2 more1");
+}
+
+#[test]
+fn of_more_than_nine_options_one_is_typed() {
+    let mut scene = Scene::open(&json!([]));
+    let options: Vec<Value> = (1..=10)
+        .map(|n| json!({ "optionId": format!("o{n}"), "name": "x", "kind": "allow_once" }))
+        .collect();
+    scene.ask(
+        "item/permissions/requestApproval",
+        "req_1",
+        json!({ "title": "x", "subjects": [], "options": options }),
+    );
+    scene.app.handle_resize(80, 60);
+    scene.draw();
+    scene.wait(1_000);
+    scene.keys(&["Tab", "1", "0"]);
     assert!(answers(&mut scene).is_empty());
+    scene.key("Enter");
+    assert_eq!(answers(&mut scene)[0]["optionId"], "o10");
+}
+
+/// Returns a key that the user presses while typing a prompt: a character mostly, else a key of editors.
+fn typed_key() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => "[1-9yna-zA-Z0 /?!.-]",
+        2 => any::<char>().prop_filter("it is printed", |c| !c.is_control()).prop_map(String::from),
+        1 => prop::sample::select(vec!["Enter", "Backspace", "M-Enter", "Esc", "Up", "Down", "Home", "End", "PgUp"])
+            .prop_map(str::to_owned),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+    #[test]
+    fn nothing_that_is_typed_into_the_prompt_answers_a_question(
+        keys in prop::collection::vec((typed_key(), prop_oneof![Just(10_u64), Just(700)]), 1..60),
+        is_form in any::<bool>(),
+        at in 0..10_usize,
+    ) {
+        let mut scene = Scene::open(&json!([]));
+        scene.run_turn("turn_1");
+        let mut sent = Vec::new();
+        for (index, (key, pause)) in keys.iter().enumerate() {
+            if index == at && is_form {
+                let schema = json!({ "properties": { "name": { "type": "string" } } });
+                scene.ask("item/tool/requestUserInput", "req_1", json!({ "title": "?", "mode": "form", "schema": schema }));
+            } else if index == at {
+                scene.permission("req_1");
+            }
+            scene.draw();
+            scene.wait(*pause);
+            scene.key(key);
+            sent.extend(scene.effects());
+        }
+        let is_answer = |effect: &&Effect| matches!(effect, Effect::Respond { .. } | Effect::End(_));
+        prop_assert_eq!(sent.iter().find(is_answer), None);
+    }
 }
 
 #[test]
@@ -71,7 +133,7 @@ fn a_long_question_is_answered_after_all_of_it_was_drawn() {
     );
     scene.draw();
     scene.wait(1_000);
-    scene.key("1");
+    scene.key("M-1");
     assert!(scene.status().contains("scroll to see all of it first"));
     // Scrolled over, but never drawn.
     for _ in 0..100 {
@@ -79,7 +141,7 @@ fn a_long_question_is_answered_after_all_of_it_was_drawn() {
     }
     scene.draw();
     scene.wait(1_000);
-    scene.key("1");
+    scene.key("M-1");
     assert!(answers(&mut scene).is_empty());
     for _ in 0..100 {
         scene.key("Up");
@@ -90,7 +152,7 @@ fn a_long_question_is_answered_after_all_of_it_was_drawn() {
     }
     assert!(scene.draw().contains("1) Allow once"));
     scene.wait(1_000);
-    scene.key("1");
+    scene.key("M-1");
     assert_eq!(answers(&mut scene).len(), 1);
     // In a window of another width, it is another picture.
     scene.message(
@@ -102,7 +164,7 @@ fn a_long_question_is_answered_after_all_of_it_was_drawn() {
     scene.app.handle_resize(50, 20);
     scene.draw();
     scene.wait(1_000);
-    scene.key("1");
+    scene.key("M-1");
     assert!(answers(&mut scene).is_empty());
 }
 
@@ -160,7 +222,7 @@ fn an_observer_sees_a_question_and_cannot_answer() {
     scene.message("item/permissions/requestApproval", params, None);
     assert!(scene.draw().contains("1) Allow once"));
     scene.wait(1_000);
-    scene.key("1");
+    scene.key("M-1");
     assert_eq!(scene.status(), "your role may not answer questions");
 }
 
@@ -177,8 +239,10 @@ fn a_form_is_filled_in_field_by_field() {
         "{picture}"
     );
     scene.wait(1_000);
-    // Enter on an empty prompt leads to the form, and what is typed is its answer.
-    scene.key("Enter");
+    // Enter and digits are the prompt's, until Tab leads to the form.
+    scene.keys(&["Enter", "M-1"]);
+    assert_eq!(scene.status(), "Tab leads to the question");
+    scene.key("Tab");
     scene.typed("9");
     scene.key("Enter");
     assert!(scene.draw().contains("This takes at most 3"));
@@ -199,10 +263,8 @@ fn a_form_is_filled_in_field_by_field() {
     scene.ask("item/tool/requestUserInput", "req_1", form);
     scene.draw();
     scene.key("C-d");
-    assert_eq!(
-        scene.status(),
-        "Tab, then Ctrl+D dismisses the question; q detaches"
-    );
+    let asked = "Tab, then Ctrl+D dismisses the question; Ctrl+D again";
+    assert!(scene.status().starts_with(asked));
     scene.keys(&["Tab", "C-d"]);
     assert_eq!(answers(&mut scene), [json!({ "dismissed": true })]);
 }
