@@ -139,6 +139,16 @@ fn a_change_that_the_question_shows_is_not_printed_again() {
     let shown = asked.finish().stdout;
     assert_eq!(shown.matches("+    println!(\"new\");").count(), 1, "{shown}");
     assert!(shown.contains("allowed (allow_once)"), "{shown}");
+    // What was rejected has not changed.
+    let mut rejected = Running::start(&mut on_terminal(&daemon.place.command(&run)));
+    rejected.wait_for_output("Your choice");
+    rejected.write("Reject\n");
+    rejected.wait_for_output("✗ rejected: ");
+    let shown = rejected.finish().stdout;
+    assert!(
+        !shown.contains("✓ changed") && !shown.contains("✗ failed"),
+        "{shown}"
+    );
     // Where no question shows it, it is printed.
     let unasked = acpd(&daemon.place, &[&run[..], &["-p", "allow"]].concat());
     assert!(

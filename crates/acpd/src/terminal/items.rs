@@ -30,6 +30,12 @@ pub struct Item {
     pub id: String,
     /// Whether the item has ended.
     pub is_over: bool,
+    /// The tool call that it belongs to.
+    parent: Option<String>,
+    /// How it ended, unless it completed.
+    unmade: Option<&'static str>,
+    /// Whether the question about it was declined.
+    is_rejected: bool,
     kind: Kind,
 }
 
@@ -103,11 +109,26 @@ pub struct Block {
 }
 
 impl Item {
+    /// Reads the items of a turn of a page.
+    pub fn of_turn(turn: &Value) -> Vec<Self> {
+        let list = |member: &str| turn[member].as_array().map_or(&[][..], Vec::as_slice);
+        let mut items: Vec<Self> = list("items").iter().map(Self::read).collect();
+        for call in list("answers").iter().filter_map(rejected_item) {
+            for item in items.iter_mut().filter(|item| item.is_of(call)) {
+                item.reject();
+            }
+        }
+        items
+    }
+
     /// Reads an item of a page, or the params of the notification that starts it.
     pub fn read(item: &Value) -> Self {
         let mut read = Self {
             id: item["itemId"].as_str().unwrap_or_default().to_owned(),
             is_over: false,
+            parent: item["parentItemId"].as_str().map(str::to_owned),
+            unmade: None,
+            is_rejected: false,
             kind: match item["type"].as_str() {
                 Some("userMessage") => Kind::User(Text::default()),
                 Some("agentMessage") => Kind::Answer(Text::default()),
@@ -136,6 +157,7 @@ impl Item {
     /// Applies the members that a notification or a page has; absent ones are unchanged.
     pub fn update(&mut self, known: &Value) {
         self.is_over |= known["outcome"].is_string();
+        self.unmade = unmade(known, false).or(self.unmade);
         match &mut self.kind {
             Kind::User(text) | Kind::Answer(text) | Kind::Thought(text) => {
                 if let Some(whole) = message(known) {
@@ -153,9 +175,6 @@ impl Item {
                     .filter(|next| steps(next) >= steps(status))
                 {
                     *status = plain_line(next);
-                }
-                if known["outcome"] == "interrupted" {
-                    "interrupted".clone_into(status);
                 }
                 if let Some(content) = call["content"].as_array() {
                     *parts = content.iter().filter_map(Part::read).collect();
@@ -183,6 +202,21 @@ impl Item {
             }
             Kind::Unknown => {}
         }
+    }
+
+    /// Returns whether it is a tool call, or belongs to it.
+    pub fn is_of(&self, call: &str) -> bool {
+        self.id == call || self.parent.as_deref() == Some(call)
+    }
+
+    /// Takes note that the question about its tool call was declined.
+    pub fn reject(&mut self) {
+        self.is_rejected = true;
+    }
+
+    fn unmade(&self) -> Option<&'static str> {
+        self.unmade
+            .map(|how| if self.is_rejected { "rejected" } else { how })
     }
 
     /// Appends a piece of a message or a thought.
@@ -223,7 +257,7 @@ impl Item {
             Kind::Command { line, output, .. } => line.len() + output.end.len(),
             Kind::Unknown => 0,
         };
-        size_of::<Self>() + self.id.len() + texts
+        size_of::<Self>() + self.id.len() + self.parent.as_ref().map_or(0, String::len) + texts
     }
 
     /// Returns the item as text.
@@ -234,7 +268,8 @@ impl Item {
             Kind::Thought(text) => text.blocks(Role::Thought),
             Kind::ToolCall { title, status, parts } => {
                 let title = if title.is_empty() { "tool call" } else { title };
-                let role = if status == "failed" {
+                let status = self.unmade().unwrap_or(status);
+                let role = if matches!(status, "failed" | "rejected") {
                     Role::Failed
                 } else {
                     Role::Title
@@ -243,11 +278,15 @@ impl Item {
                 blocks.extend(parts.iter().flat_map(Part::blocks));
                 blocks
             }
-            Kind::FileChange { path, diff } => {
-                let mut blocks = vec![Block::new(Role::Title, format!("✎ {path}"))];
-                blocks.extend(diff.blocks(Role::Diff));
-                blocks
-            }
+            // A change that was not made has no lines.
+            Kind::FileChange { path, diff } => match self.unmade() {
+                Some(how) => vec![Block::new(Role::Failed, format!("✎ {path} [{how}]"))],
+                None => {
+                    let mut blocks = vec![Block::new(Role::Title, format!("✎ {path}"))];
+                    blocks.extend(diff.blocks(Role::Diff));
+                    blocks
+                }
+            },
             Kind::Command { line, output, end } => {
                 let mut blocks = vec![Block::new(Role::Title, format!("$ {line}"))];
                 if output.is_cut {
@@ -355,9 +394,26 @@ fn message(known: &Value) -> Option<String> {
     Some(texts.collect())
 }
 
+/// Returns the tool call that an answer rejects.
+pub fn rejected_item(answer: &Value) -> Option<&str> {
+    answer["itemId"]
+        .as_str()
+        .filter(|_| answer["outcome"] == "declined")
+}
+
+/// Returns how an item ended that did not complete: an item that was rejected was neither carried out nor interrupted.
+pub fn unmade(item: &Value, is_rejected: bool) -> Option<&'static str> {
+    match item["outcome"].as_str() {
+        Some("failed" | "interrupted") if is_rejected => Some("rejected"),
+        Some("failed") => Some("failed"),
+        Some("interrupted") => Some("interrupted"),
+        _ => None,
+    }
+}
+
 /// Returns the place of a status in the course of a tool call, which never goes back.
 fn steps(status: &str) -> usize {
-    let all = ["pending", "in_progress", "completed", "failed", "interrupted"];
+    let all = ["pending", "in_progress", "completed", "failed"];
     all.iter().position(|known| *known == status).unwrap_or_default()
 }
 
@@ -456,6 +512,41 @@ mod tests {
         item.update(&json!({ "status": "failed", "outcome": "failed" }));
         assert_eq!(texts(&item)[0], (Role::Failed, "● ls [failed]".to_owned()));
         assert!(item.is_over);
+    }
+
+    #[test]
+    fn a_rejected_or_interrupted_edit_is_no_change() {
+        let edit = |outcome: &str| {
+            let diff = "--- a/w/x\n+++ b/w/x\n@@ -1 +1 @@\n-one\n+two\n";
+            json!({ "items": [
+                { "itemId": "item_1", "type": "toolCall", "status": "pending", "outcome": outcome, "toolCall": { "title": "Edit" } },
+                { "itemId": "item_2", "parentItemId": "item_1", "type": "fileChange", "path": "/w/x", "diff": diff,
+                    "outcome": outcome },
+            ] })
+        };
+        let shown =
+            |turn: &Value| -> Vec<(Role, String)> { Item::of_turn(turn).iter().flat_map(texts).collect() };
+        let both = |role: Role, how: &str| {
+            vec![
+                (role, format!("● Edit [{how}]")),
+                (Role::Failed, format!("✎ /w/x [{how}]")),
+            ]
+        };
+        assert_eq!(shown(&edit("interrupted")), both(Role::Title, "interrupted"));
+        assert_eq!(shown(&edit("failed")), both(Role::Failed, "failed"));
+        for (outcome, answered, how) in [
+            ("failed", "declined", "rejected"),
+            ("interrupted", "declined", "rejected"),
+            ("failed", "accepted", "failed"),
+        ] {
+            let mut turn = edit(outcome);
+            turn["answers"] = json!([{ "itemId": "item_1", "outcome": answered }]);
+            assert_eq!(shown(&turn), both(Role::Failed, how), "{answered}");
+        }
+        // A call that was carried out in spite of the answer is not called rejected.
+        let mut turn = edit("completed");
+        turn["answers"] = json!([{ "itemId": "item_1", "outcome": "declined" }]);
+        assert!(shown(&turn).contains(&(Role::Title, "✎ /w/x".to_owned())));
     }
 
     #[test]

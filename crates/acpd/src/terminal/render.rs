@@ -2,7 +2,7 @@
 
 mod tool_calls;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
 use acpd_model::line_ends::shown_diff;
@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
 use crate::terminal::items::{
-    command_line, end_of_command, is_about_protocol, notice_detail, plan_line, waits_for_input,
+    command_line, end_of_command, is_about_protocol, notice_detail, plan_line, rejected_item, unmade,
+    waits_for_input,
 };
 use crate::terminal::plain::{plain, visible_line};
 use crate::terminal::print;
@@ -31,6 +32,10 @@ pub struct Renderer {
     noted: String,
     /// The changes that a question has shown: their paths, and their added and removed lines.
     shown_changes: VecDeque<(String, String)>,
+    /// The tool calls of the turn whose question was declined.
+    rejected: HashSet<String>,
+    /// The changes that are being made by a tool call, whose own line says how they end.
+    of_calls: HashSet<String>,
 }
 
 impl Renderer {
@@ -44,6 +49,8 @@ impl Renderer {
             in_thought: false,
             noted: String::new(),
             shown_changes: VecDeque::new(),
+            rejected: HashSet::new(),
+            of_calls: HashSet::new(),
         }
     }
 
@@ -69,23 +76,22 @@ impl Renderer {
                 self.tool_calls.start(item, known, Instant::now());
                 self.show_tool_calls();
                 let name = self.tool_calls.complete(item);
-                if params["status"] == "failed" {
-                    self.line(&format!("✗ failed: {name}"));
+                if let Some(how) = unmade(params, self.rejected.contains(item)) {
+                    self.line(&format!("✗ {how}: {name}"));
                 }
             }
+            "item/fileChange/started" if params["parentItemId"].is_string() => {
+                self.of_calls.insert(item_id(params).to_owned());
+            }
             "item/fileChange/completed" => {
-                let diff = params["diff"].as_str().unwrap_or_default();
-                let path = params["path"].as_str().unwrap_or_default();
-                let shown = self
-                    .shown_changes
-                    .iter()
-                    .position(|(shown, lines)| shown == path && *lines == changed_lines(diff));
-                if let Some(at) = shown {
-                    self.shown_changes.remove(at);
-                    self.line(&format!("✓ changed {}", visible_line(path)));
-                } else if !diff.is_empty() {
-                    self.line(plain(&shown_diff(diff)).trim_end());
+                if let Some(line) = self.change(params) {
+                    self.line(&line);
                 }
+            }
+            "serverRequest/resolved" => self.rejected.extend(rejected_item(params).map(str::to_owned)),
+            "turn/completed" => {
+                self.rejected.clear();
+                self.of_calls.clear();
             }
             "item/terminalCommand/started" => {
                 self.line(&format!("$ {}", command_line(params)));
@@ -110,6 +116,24 @@ impl Renderer {
                 self.notice(params);
             }
             _ => {}
+        }
+    }
+
+    /// Returns the line about a change that has ended: a change that was not made has no diff.
+    fn change(&mut self, params: &Value) -> Option<String> {
+        let diff = params["diff"].as_str().unwrap_or_default();
+        let path = params["path"].as_str().unwrap_or_default();
+        let is_of_call = self.of_calls.remove(item_id(params));
+        let shown = self
+            .shown_changes
+            .iter()
+            .position(|(shown, lines)| shown == path && *lines == changed_lines(diff))
+            .and_then(|at| self.shown_changes.remove(at));
+        match unmade(params, false) {
+            Some(_) if is_of_call => None,
+            Some(how) => Some(format!("✗ {how}: {}", visible_line(path))),
+            None if shown.is_some() => Some(format!("✓ changed {}", visible_line(path))),
+            None => (!diff.is_empty()).then(|| plain(&shown_diff(diff)).trim_end().to_owned()),
         }
     }
 
@@ -231,7 +255,29 @@ fn item_id(params: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::changed_lines;
+    use serde_json::json;
+
+    use super::{Renderer, changed_lines};
+
+    #[test]
+    fn only_a_change_that_was_made_is_called_one() {
+        let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n";
+        let asked = json!({ "subjects": [{ "path": "/x", "diff": "-old\n+new\n" }] });
+        let ended = |outcome: &str| {
+            let mut renderer = Renderer::new(false);
+            renderer.skip_shown_changes(&asked);
+            renderer.change(&json!({ "itemId": "i", "path": "/x", "diff": diff, "outcome": outcome }))
+        };
+        assert_eq!(ended("completed").as_deref(), Some("✓ changed /x"));
+        assert_eq!(ended("interrupted").as_deref(), Some("✗ interrupted: /x"));
+        assert_eq!(ended("failed").as_deref(), Some("✗ failed: /x"));
+        // The line of the tool call says how its changes ended.
+        let mut renderer = Renderer::new(false);
+        let part =
+            json!({ "itemId": "i", "parentItemId": "call", "path": "/x", "diff": diff, "outcome": "failed" });
+        renderer.show("item/fileChange/started", &part);
+        assert_eq!(renderer.change(&part), None);
+    }
 
     #[test]
     fn a_change_is_the_same_with_and_without_headers() {

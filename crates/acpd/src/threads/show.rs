@@ -60,9 +60,11 @@ fn joined(mut page: Vec<Value>, mut later: Vec<Value>) -> Vec<Value> {
     if let (Some(begin), Some(end)) = (page.last_mut(), later.first_mut())
         && begin["id"] == end["id"]
     {
-        let mut items = begin["items"].as_array().cloned().unwrap_or_default();
-        items.append(end["items"].as_array_mut().unwrap_or(&mut Vec::new()));
-        end["items"] = items.into();
+        for member in ["items", "answers"] {
+            let mut all = begin[member].as_array().cloned().unwrap_or_default();
+            all.append(end[member].as_array_mut().unwrap_or(&mut Vec::new()));
+            end[member] = all.into();
+        }
         page.pop();
     }
     page.append(&mut later);
@@ -81,8 +83,8 @@ fn whole(thread: &Value) -> String {
         when(&thread["createdAt"])
     );
     for turn in list(&thread["turns"]) {
-        for item in list(&turn["items"]) {
-            out.push_str(&one_item(item));
+        for item in Item::of_turn(turn) {
+            out.push_str(&one_item(&item));
         }
         out.push_str(&end_of_turn(turn));
     }
@@ -148,8 +150,8 @@ fn question(thread: &Value) -> String {
     )
 }
 
-fn one_item(item: &Value) -> String {
-    let blocks = Item::read(item).blocks();
+fn one_item(item: &Item) -> String {
+    let blocks = item.blocks();
     let lines: String = blocks
         .iter()
         .map(|block| format!("{}\n", one_block(block)))

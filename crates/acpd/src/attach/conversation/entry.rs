@@ -164,8 +164,8 @@ impl Entry {
     /// Returns the entries of a turn of a page. `continues`: whether the end of the turn is on a later page.
     pub fn of_turn(turn: &Value, continues: bool) -> Vec<Self> {
         let id = turn["id"].as_str();
-        let items = turn["items"].as_array().into_iter().flatten();
-        let mut entries: Vec<Self> = items.map(|item| Self::item(id, Item::read(item))).collect();
+        let items = Item::of_turn(turn).into_iter();
+        let mut entries: Vec<Self> = items.map(|item| Self::item(id, item)).collect();
         let mut place = |after: &Value, entry: Self| {
             let after = after.as_str();
             let at = match after {

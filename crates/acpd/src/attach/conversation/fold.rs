@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Conversation;
 use super::entry::{Body, Entry};
-use crate::terminal::items::Item;
+use crate::terminal::items::{Item, rejected_item};
 
 /// Number of entries before the end of a turn that may have the reason of its end.
 const NOTED: usize = 4;
@@ -64,7 +64,12 @@ impl Conversation {
                 }
             }
             "thread/terminal/waiting" => self.push(Entry::waiting(params)),
-            "serverRequest/resolved" => self.push(Entry::answer(params)),
+            "serverRequest/resolved" => {
+                if let Some(call) = rejected_item(params) {
+                    self.reject(call);
+                }
+                self.push(Entry::answer(params));
+            }
             "thread/log/damaged" => self.push(Entry::damage(params)),
             "turn/completed" => {
                 let end = Entry::end(&params["turn"], self.entries.iter().rev().take(NOTED));
@@ -78,6 +83,20 @@ impl Conversation {
             _ => {}
         }
         Folded::Done
+    }
+
+    /// Marks the items of a tool call whose question was declined.
+    fn reject(&mut self, call: &str) {
+        let is_of_call = |entry: &&Entry| matches!(&entry.body, Body::Item(item) if item.is_of(call));
+        let recent = self.entries.iter().rev().take(RECENT);
+        let ids: Vec<String> = recent.filter(is_of_call).map(|entry| entry.id.clone()).collect();
+        for id in ids {
+            self.change(&id, |entry| {
+                if let Body::Item(item) = &mut entry.body {
+                    item.reject();
+                }
+            });
+        }
     }
 
     fn is_recent(&self, id: &str) -> bool {

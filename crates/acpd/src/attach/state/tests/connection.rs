@@ -174,5 +174,8 @@ fn messages_about_other_threads_are_ignored() {
         json!({ "by": { "kind": "client", "principal": "owner", "client": "x" } }),
     );
     assert!(scene.draw().contains("✗ deleted"));
-    assert_eq!(scene.status(), "the thread was deleted by owner (x); Ctrl+D leaves");
+    assert_eq!(
+        scene.status(),
+        "the thread was deleted by owner (x); Ctrl+D leaves"
+    );
 }
