@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use acpd_model::{Event, EventKind, ItemEnd, MessageType};
+use acpd_model::{Event, EventKind, ItemEnd, ItemOutcome, MessageType};
 
 use super::ToolView;
 
@@ -61,7 +61,7 @@ impl HistoryText {
 
 /// Returns the text of a finished item.
 fn part(event: &Event) -> Option<String> {
-    let EventKind::ItemCompleted { end, .. } = &event.kind else {
+    let EventKind::ItemCompleted { outcome, end, .. } = &event.kind else {
         return None;
     };
     match end {
@@ -79,7 +79,10 @@ fn part(event: &Event) -> Option<String> {
             tool.apply(call);
             Some(format!("(tool call: {}, {})\n", tool.title(), status.as_acp()))
         }
-        ItemEnd::FileChange { path, .. } => Some(format!("(changed {path})\n")),
+        ItemEnd::FileChange { path, .. } if *outcome == ItemOutcome::Completed => {
+            Some(format!("(changed {path})\n"))
+        }
+        ItemEnd::FileChange { path, .. } => Some(format!("(did not change {path})\n")),
         ItemEnd::TerminalCommand { .. } => None,
     }
 }

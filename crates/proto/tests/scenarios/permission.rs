@@ -481,6 +481,28 @@ fn every_question_can_be_rejected() {
     });
 }
 
+/// Some agents end the turn after a denial, and leave the call open.
+#[test]
+fn a_denied_call_that_the_agent_leaves_open_has_changed_nothing() {
+    let diff = r#","title":"Edit a.rs","kind":"edit","status":"pending","content":[{"type":"diff","path":"/workspace/a.rs","oldText":"one\n","newText":"two\n"}]"#;
+    for (answer, outcome) in [
+        (Answer::Decline { always: false }, "failed"),
+        (Answer::Accept { always: false }, "completed"),
+    ] {
+        check(|s| {
+            s.open_turn();
+            s.update(&tool("t", false, diff));
+            s.asks_permission("7", "t");
+            s.decide(1, answer).unwrap();
+            s.stops_with("end_turn");
+            for method in ["item/toolCall/completed", "item/fileChange/completed"] {
+                assert_eq!(s.params(method)[0]["outcome"], outcome, "{method}");
+            }
+            assert_eq!(s.params("turn/diff/updated").is_empty(), outcome == "failed");
+        });
+    }
+}
+
 /// A subagent works in a session of its own, in the same process.
 #[test]
 fn a_subagents_question_is_asked_in_the_thread_of_its_parent() {

@@ -28,9 +28,12 @@ pub fn item_block(at: Millis, by: &Origin, item: &Item, files: &BTreeSet<(ItemId
             block
         }
         ItemEnd::FileChange { path, diff, replaced } => {
-            let what = match replaced {
-                Some(Replaced::Nothing) => "New file: ",
-                Some(Replaced::Text | Replaced::Unknown) | None => "File change: ",
+            let what = match (&item.end, replaced) {
+                (Some((ItemOutcome::Failed | ItemOutcome::Interrupted, _)), _) => {
+                    "File change that was not made: "
+                }
+                (_, Some(Replaced::Nothing)) => "New file: ",
+                (_, Some(Replaced::Text | Replaced::Unknown) | None) => "File change: ",
             };
             Block::new("file", at, vec![word(what), code(path)]).verbatim("diff", diff)
         }

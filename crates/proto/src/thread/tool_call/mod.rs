@@ -36,6 +36,8 @@ pub(super) struct ToolCalls {
     unreported: BTreeMap<ItemId, bool>,
     /// Those of them that a denial has ended, until the agent reports on them or the turn is over.
     refused: BTreeSet<ItemId>,
+    /// Those that the agent reports on and a denial has ended, unless the agent says how they ended.
+    denied: BTreeSet<ItemId>,
     /// The last update of each open tool call, as a hash.
     last_updates: BTreeMap<ItemId, u64>,
     /// The agent's protocol violations in this turn.
@@ -228,6 +230,7 @@ impl ToolCalls {
     /// Ends a tool call, its files first.
     fn complete_tool(&mut self, journal: &mut Journal, tool: ItemId, outcome: ItemOutcome) {
         self.unreported.remove(&tool);
+        self.denied.remove(&tool);
         self.last_updates.remove(&tool);
         let files = journal.live().items.files_of(tool);
         let files: Vec<(ItemId, String)> = files.map(|(item, path)| (item, path.to_owned())).collect();
@@ -283,6 +286,7 @@ impl ToolCalls {
         is_kept: impl Fn(ItemId) -> bool,
     ) {
         self.refused.clear();
+        let denied = std::mem::take(&mut self.denied);
         let ends = |id: &ItemId, view: &ItemView| !matches!(view, ItemView::Terminal { .. }) && !is_kept(*id);
         let open: Vec<(ItemId, bool)> = journal
             .live()
@@ -293,8 +297,10 @@ impl ToolCalls {
             .collect();
         for (item, is_tool) in open {
             if is_tool {
-                let ended = outcome == ItemOutcome::Completed && self.end_unreported(journal, item);
-                if !ended {
+                let is_completed = outcome == ItemOutcome::Completed;
+                if is_completed && denied.contains(&item) {
+                    self.complete_tool(journal, item, ItemOutcome::Failed);
+                } else if !(is_completed && self.end_unreported(journal, item)) {
                     self.complete_tool(journal, item, outcome);
                 }
             } else {

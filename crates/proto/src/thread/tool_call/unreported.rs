@@ -14,9 +14,15 @@ use crate::thread::journal::Journal;
 use crate::wire;
 
 impl ToolCalls {
-    /// Ends the tool call of a permission request that was denied.
+    /// Ends the tool call of a permission request that was denied. If the agent reports on the call, the agent says how it
+    /// ended, and the turn's end does not make it a success.
     pub fn question_settled(&mut self, journal: &mut Journal, item: ItemId, outcome: &Outcome) {
         let Some(may_run) = self.unreported.get_mut(&item) else {
+            if !outcome.refuses() {
+                self.denied.remove(&item);
+            } else if journal.item(item).is_some() {
+                self.denied.insert(item);
+            }
             return;
         };
         *may_run = !outcome.refuses();
