@@ -52,6 +52,7 @@
 mod address;
 mod bounds;
 mod builtins;
+mod call_text;
 mod claims;
 mod command_line;
 mod command_words;
@@ -76,6 +77,7 @@ mod words;
 mod wrapper;
 
 pub use bounds::Bounds;
+pub use call_text::{call_command, call_title};
 pub use decide::{Decision, Explanation, Layers, MatchedRule, Scope, SubjectExplanation};
 pub use matching::Match;
 pub use path::normalise;

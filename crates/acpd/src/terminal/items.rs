@@ -7,7 +7,7 @@ mod changes;
 
 use acpd_model::line_ends::shown_diff;
 use acpd_model::text::shorten;
-use acpd_policy::shell_line;
+use acpd_policy::{call_title, shell_line};
 use serde_json::Value;
 
 use self::changes::changed_lines;
@@ -168,7 +168,8 @@ impl Item {
                 let call = &known["toolCall"];
                 let named = call["title"].as_str().or(known["title"].as_str());
                 if let Some(named) = named {
-                    *title = shorten(&plain_line(named), TITLE_CHARS);
+                    let named = call_title(named, &call["rawInput"]);
+                    *title = shorten(&plain_line(&named), TITLE_CHARS);
                 }
                 if let Some(next) = known["status"]
                     .as_str()

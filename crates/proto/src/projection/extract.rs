@@ -5,6 +5,7 @@ use acpd_model::{
     Event, EventKind, Extract, ItemEnd, ItemStart, MessageType, RawJson, SearchableText, TextKind,
     TurnsDropped,
 };
+use acpd_policy::{call_command, shell_line};
 use serde::Deserialize;
 
 use super::item::content_text;
@@ -21,8 +22,8 @@ pub fn extract<'a>(events: impl IntoIterator<Item = &'a Event>) -> Extract {
                 start: ItemStart::TerminalCommand { command, args, .. },
                 ..
             } => {
-                let line: Vec<&str> = std::iter::once(command).chain(args).map(String::as_str).collect();
-                add(&mut extract, event, TextKind::Command, line.join(" "));
+                let line = shell_line(command, args.iter().map(String::as_str));
+                add(&mut extract, event, TextKind::Command, line);
             }
             EventKind::ItemCompleted { end, .. } => add_item(&mut extract, event, end),
             EventKind::FileWritten {
@@ -63,17 +64,10 @@ fn add_tool(extract: &mut Extract, event: &Event, call: &RawJson) {
     }
     let mut tool = ToolView::default();
     tool.apply(call);
-    let title = tool.title();
+    let title = tool.shown_title();
     let command = tool
         .read::<serde_json::Value>("rawInput")
-        .map(|input| match &input["command"] {
-            serde_json::Value::String(line) => line.clone(),
-            serde_json::Value::Array(words) => {
-                let words: Vec<_> = words.iter().filter_map(serde_json::Value::as_str).collect();
-                words.join(" ")
-            }
-            _ => String::new(),
-        })
+        .and_then(|input| call_command(&input))
         .filter(|line| !title.contains(line.as_str()));
     // Files that the call changes are items of their own.
     let changed = tool.diffs();
@@ -191,6 +185,8 @@ mod tests {
         );
         let same = call(json!({ "title": "`ls -l`", "rawInput": { "command": ["ls", "-l"] } }));
         assert_eq!(texts(&same), [(TextKind::ToolCall, "`ls -l`".to_owned())]);
+        let script = call(json!({ "title": "sh -c a; b", "rawInput": { "command": ["sh", "-c", "a; b"] } }));
+        assert_eq!(texts(&script), [(TextKind::ToolCall, "sh -c 'a; b'".to_owned())]);
         assert_eq!(texts(&call(json!({ "rawInput": 7, "locations": "odd" }))), []);
     }
 

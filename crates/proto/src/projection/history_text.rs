@@ -77,7 +77,11 @@ fn part(event: &Event) -> Option<String> {
         ItemEnd::ToolCall { status, call } => {
             let mut tool = ToolView::default();
             tool.apply(call);
-            Some(format!("(tool call: {}, {})\n", tool.title(), status.as_acp()))
+            Some(format!(
+                "(tool call: {}, {})\n",
+                tool.shown_title(),
+                status.as_acp()
+            ))
         }
         ItemEnd::FileChange { path, .. } if *outcome == ItemOutcome::Completed => {
             Some(format!("(changed {path})\n"))

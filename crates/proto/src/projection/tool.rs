@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use acpd_model::item::ToolStatus;
 use acpd_model::{PreviousContent, RawJson, json};
+use acpd_policy::call_title;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -70,6 +71,12 @@ impl ToolView {
     /// Returns the title; empty if the agent did not set one.
     pub fn title(&self) -> String {
         self.read("title").unwrap_or_default()
+    }
+
+    /// Returns the title for a reader: a command in it has the quotes that it runs with.
+    pub fn shown_title(&self) -> String {
+        let input = self.read::<serde_json::Value>("rawInput").unwrap_or_default();
+        call_title(&self.title(), &input).into_owned()
     }
 
     /// Returns ACP's tool kind; `other` if the agent did not set one.

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use acpd_model::text::shorten;
+use acpd_policy::call_title;
 use serde_json::Value;
 
 use crate::terminal::plain::plain_line;
@@ -43,10 +44,12 @@ struct Call {
 
 impl Call {
     fn take(&mut self, known: &Value) {
-        for (member, value) in [("title", &mut self.title), ("kind", &mut self.kind)] {
-            if let Some(text) = known[member].as_str() {
-                *value = shorten(&plain_line(text), TITLE_CHARS);
-            }
+        if let Some(title) = known["title"].as_str() {
+            let input = known.get("rawInput").unwrap_or(&known["toolCall"]["rawInput"]);
+            self.title = shorten(&plain_line(&call_title(title, input)), TITLE_CHARS);
+        }
+        if let Some(kind) = known["kind"].as_str() {
+            self.kind = shorten(&plain_line(kind), TITLE_CHARS);
         }
     }
 
@@ -149,6 +152,16 @@ mod tests {
         assert_eq!(calls.complete("1"), "");
         calls.update("1", &json!({ "title": "too late" }), now);
         assert!(calls.take().is_empty());
+    }
+
+    #[test]
+    fn a_command_has_the_quotes_that_it_runs_with() {
+        let (mut calls, now) = (ToolCalls::default(), Instant::now());
+        let input = json!({ "command": "sh", "args": ["-c", "a; b"] });
+        let started = json!({ "title": "sh -c a; b", "toolCall": { "rawInput": input } });
+        calls.start("1", &started, now);
+        calls.start("2", &json!({ "title": "sh -c a; b", "rawInput": input }), now);
+        assert_eq!(calls.take(), ["● sh -c 'a; b'", "● sh -c 'a; b'"]);
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn tool_call(at: Millis, tool: &ToolView, status: &'static str) -> Block {
         #[serde(default)]
         terminal_id: Option<String>,
     }
-    let mut title = tool.title();
+    let mut title = tool.shown_title();
     if title.is_empty() {
         title = tool.read("toolCallId").unwrap_or_default();
     }
