@@ -235,7 +235,7 @@ fn on_a_terminal_a_key_decides() {
         "The agent asks for permission:",
         "$ rm -r x",
         "1) Allow",
-        "4) Always reject",
+        "4) Reject this command in ",
     ] {
         assert!(run.stdout.contains(expected), "{expected}: {}", run.stdout);
     }
@@ -270,7 +270,7 @@ fn the_prompt_warns_that_the_agent_may_remember_the_answer() {
         run.wait_for_output("Your choice [1-4]: ");
         run.write("2\n");
         let run = run.finish();
-        for option in ["2) Always allow", "4) Always reject"] {
+        for option in ["2) ", "4) "] {
             let line = run.stdout.lines().find(|line| line.contains(option)).unwrap();
             assert_eq!(line.contains(note), marked, "{}", run.stdout);
         }

@@ -283,7 +283,7 @@ class AgentsRunning(TypedDict):
 
 
 class AlwaysHolds(TypedDict):
-    """The answer applies to this from then on. The text follows "Always allow" or "Always reject"."""
+    """The answer applies to this from then on. The text follows "Allow" or "Reject"."""
 
     holds: str
 

@@ -122,7 +122,7 @@ pub struct PermissionOption {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Always {
-    /// The answer applies to this from then on. The text follows "Always allow" or "Always reject".
+    /// The answer applies to this from then on. The text follows "Allow" or "Reject".
     Holds(String),
     /// The daemon does not remember the answer, for this reason.
     NotRemembered(String),
@@ -147,15 +147,19 @@ impl PermissionOption {
     }
 
     /// Returns the label for the user: the meaning of the kind, then the agent's own name for the option if it differs.
-    /// The name alone could contradict the effect of the answer. `always` is that of the question.
+    /// The name alone could contradict the effect of the answer. `always` is that of the question: what the daemon remembers
+    /// is labelled with it and with its duration.
     pub fn label(&self, always: Option<&Always>) -> String {
         let kind = OptionKind::read(&self.kind);
         let meaning = kind.map_or("Other answer", OptionKind::in_words);
-        let mut label = meaning.to_owned();
-        if let Some(Always::Holds(what)) = always.filter(|_| kind.is_some_and(OptionKind::is_always)) {
-            label.push(' ');
-            label.push_str(what);
-        }
+        let mut label = match (kind.filter(|kind| kind.is_always()), always) {
+            // An answer without a scope is remembered for the session.
+            (Some(kind), Some(Always::Holds(what))) => {
+                let verb = if kind.allows() { "Allow" } else { "Reject" };
+                format!("{verb} {what} for this session")
+            }
+            _ => meaning.to_owned(),
+        };
         let name = self.name.trim();
         if !name.is_empty() && !name.eq_ignore_ascii_case(meaning) {
             label.push_str(&format!(": “{name}”"));

@@ -94,7 +94,7 @@ mod tests {
         let lines: Vec<String> = choices.iter().map(Choice::line).collect();
         assert_eq!(
             lines[0],
-            "Always allow this command in /w\u{fffd}  4) Reject: “No” (the agent may remember this answer itself)"
+            "Allow this command in /w\u{fffd}  4) Reject for this session: “No” (the agent may remember this answer itself)"
         );
         assert_eq!(lines[1], "Reject");
         assert!(lines[2].starts_with("Allow once: “x"), "{}", lines[2]);

@@ -284,7 +284,10 @@ fn quoted(title: &str, command: &str) -> Option<String> {
 /// Returns what an answer holds for that is not only for this question. Codex says less in its own words.
 fn holds(always: Option<&Always>) -> Option<String> {
     Some(match always? {
-        Always::Holds(what) => format!("“Don’t ask again” means: always allow {}", visible_line(what)),
+        Always::Holds(what) => format!(
+            "“Don’t ask again” means: allow {} for this session",
+            visible_line(what)
+        ),
         Always::NotRemembered(why) => format!("“Don’t ask again” is not remembered: {}", visible_line(why)),
     })
 }

@@ -167,7 +167,7 @@ fn an_editor_answers_by_our_numbers() {
             assert_eq!(
                 offered,
                 json!([
-                    { "optionId": "1", "name": "Always allow this command in /workspace: “No”", "kind": "allow_always" },
+                    { "optionId": "1", "name": "Allow this command in /workspace for this session: “No”", "kind": "allow_always" },
                     { "optionId": "2", "name": "Reject: “Yes”", "kind": "reject_once" },
                 ])
             );
@@ -481,9 +481,9 @@ fn the_policy_has_a_person_asked_in_words_of_its_own() {
             .map(|option| &option["name"]);
         let expected = [
             "Allow once",
-            "Always allow changing /workspace/x",
+            "Allow changing /workspace/x for this session",
             "Reject",
-            "Always reject changing /workspace/x",
+            "Reject changing /workspace/x for this session",
         ];
         assert!(names.eq(&expected), "{question}");
         assert_eq!(question["params"]["toolCall"]["title"], "Write /workspace/x");

@@ -505,6 +505,9 @@ fn what_an_answer_holds_for_is_said_before_it_is_given() {
         let mut client = Client::following(&live());
         let shown = asked(&mut client, &question);
         let reason = shown["params"]["reason"].as_str().unwrap();
-        assert!(reason.contains("always allow every command of git"), "{shown}");
+        assert!(
+            reason.contains("allow every command of git for this session"),
+            "{shown}"
+        );
     }
 }

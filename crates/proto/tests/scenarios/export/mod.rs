@@ -215,7 +215,7 @@ fn an_export_has_what_was_chosen_and_what_the_agent_was_sent() {
     let document = export(&scene, Format::Markdown);
     let line = document
         .lines()
-        .find(|line| line.contains("Always allow this command in /workspace: “For ever” ("))
+        .find(|line| line.contains("Allow this command in /workspace for this session: “For ever” ("))
         .unwrap();
     assert!(
         line.contains("; acpd remembers it, the agent was sent: Allow once: “Now”, by "),

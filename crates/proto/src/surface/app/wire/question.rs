@@ -199,7 +199,7 @@ impl<'a> Resolved<'a> {
 wire! {
     /// The effect of an "always" answer.
     enum Always for Always {
-        /// The answer applies to this from then on. The text follows "Always allow" or "Always reject".
+        /// The answer applies to this from then on. The text follows "Allow" or "Reject".
         Holds(String),
         /// acpd does not remember the answer, for this reason.
         NotRemembered(String),
