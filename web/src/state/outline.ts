@@ -4,7 +4,7 @@
  * what it keeps of the previous result: an unchanged row is the same object as before.
  */
 
-import type { Item, PlanEntry } from "@acpd/client";
+import type { DiffSize, Item, PlanEntry } from "@acpd/client";
 
 import type { AwayRow } from "./away.ts";
 import { isLookup, isUserCommand } from "./tool-calls.ts";
@@ -24,6 +24,8 @@ export interface WorkRow {
   /** The times of the turn; absent for all parts but its last one. */
   readonly startedAt?: number | undefined;
   readonly completedAt?: number | undefined;
+  /** The changes of the turn, if this is all of its work. */
+  readonly changes?: DiffSize | undefined;
 }
 
 /** Consecutive reads and searches that have succeeded. */
@@ -159,8 +161,9 @@ class TurnOutline {
     const open = this.options.chosen(key) ?? (this.options.usual(key, live) || revealed);
     const items = hidden.map(({ item, children }) => (children.length > 0 ? [item, ...children] : item)).flat();
     const { startedAt, completedAt } = isLast ? turn : {};
+    const changes = isLast && index === 0 && kind === "turnEnd" ? (turn.changes ?? undefined) : undefined;
     const work = this.same({
-      kind: "work", key, items, open, live, startedAt: startedAt ?? undefined, completedAt: completedAt ?? undefined,
+      kind: "work", key, items, open, live, startedAt: startedAt ?? undefined, completedAt: completedAt ?? undefined, changes,
     });
     return [work, ...(open ? grouped : rows.filter((row) => !hides(row)))];
   }

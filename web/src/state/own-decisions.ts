@@ -2,9 +2,8 @@
 
 import type { Item, Resolved } from "@acpd/client";
 
-import { quoted } from "../text/shell.ts";
 import type { Note } from "./notes.ts";
-import { isUserCommand } from "./tool-calls.ts";
+import { commandLine, isUserCommand } from "./tool-calls.ts";
 
 /**
  * Returns the answers that allowed an item, by the item. It starts after the answer, so the answer does not name it, but
@@ -34,9 +33,7 @@ function titleOf(item: Item): string | undefined {
     case "terminalCommand": {
       // About a command of a user, acpd asks nothing.
       if (isUserCommand(item)) return undefined;
-      const { command, args } = item;
-      const words = args != null && args.length > 0 ? [command ?? "", ...args].map(quoted) : [command ?? ""];
-      return `Run ${words.join(" ")}`;
+      return `Run ${commandLine(item)}`;
     }
     default:
       return undefined;

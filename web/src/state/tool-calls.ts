@@ -3,6 +3,7 @@
 import type { AcpObject, By, Item, TerminalCommand, ToolCall } from "@acpd/client";
 
 import { diffOfTexts, parseUnified } from "../text/diff.ts";
+import { quoted } from "../text/shell.ts";
 import { isObject, locationsOf, objects, text } from "./acp.ts";
 
 /** Returns whether an item is a read or a search that has succeeded and contains nothing else. */
@@ -16,16 +17,46 @@ export function isLookup(item: Item, children: readonly Item[]): boolean {
   );
 }
 
-/** Returns the title of a tool call. */
+/**
+ * Returns the title of a tool call. Many agents title a command with its words in a row, which as a line would run another
+ * command: in the title that is returned, they are quoted.
+ */
 export function titleOf(item: Item & ToolCall): string {
-  return item.title ?? item.name ?? text(item.toolCall?.title) ?? "Tool call";
+  const title = item.title ?? item.name ?? text(item.toolCall?.title) ?? "Tool call";
+  const words = wordsIn(item.toolCall?.rawInput) ?? [];
+  return words.length > 1 ? title.replace(words.join(" "), () => lineOf(words)) : title;
 }
 
-/** Returns the command of a tool call's input. */
+/** Returns the command of a tool call's input, as a shell reads it. */
 export function commandOf(input: unknown): string | undefined {
-  const command = isObject(input) ? (input.command ?? input.cmd) : undefined;
-  if (typeof command === "string") return command;
-  return Array.isArray(command) && command.every((word) => typeof word === "string") ? command.join(" ") : undefined;
+  const words = wordsIn(input);
+  return words === undefined ? text(commandIn(input)) : lineOf(words);
+}
+
+/** Returns the command of a terminal, as a shell reads it: the quotes show what is really one word. */
+export function commandLine({ command, args }: Pick<TerminalCommand, "command" | "args">): string {
+  return lineOf([command ?? "", ...(args ?? [])]);
+}
+
+function commandIn(input: unknown): unknown {
+  return isObject(input) ? (input.command ?? input.cmd) : undefined;
+}
+
+/** Returns the words of a command; `undefined` if it is a whole line, or there is none. */
+function wordsIn(input: unknown): string[] | undefined {
+  const command = commandIn(input);
+  const words = typeof command === "string" && isObject(input) && Array.isArray(input.args) ? [command, ...input.args] : command;
+  return Array.isArray(words) && words.every((word) => typeof word === "string") ? words : undefined;
+}
+
+/** A command without arguments may be a whole line. */
+function lineOf(words: readonly string[]): string {
+  return words.length > 1 ? words.map(quoted).join(" ") : (words[0] ?? "");
+}
+
+/** Returns whether an item ended without being carried out: it was rejected, failed or was interrupted. */
+export function isUnmade(item: Item): boolean {
+  return item.outcome === "failed" || item.outcome === "interrupted" || (item.type === "toolCall" && item.status === "failed");
 }
 
 /** Returns whether a command has failed. */
@@ -56,16 +87,28 @@ function changeOf(source: AcpObject): Change | undefined {
   return change;
 }
 
-/** Returns the files that items have changed. A file that a call describes and the daemon wrote counts once. */
+/**
+ * Returns the files that items have changed, or are about to change. A change that a call describes and the daemon wrote counts
+ * once, and one that was not made does not count.
+ */
 export function changesOf(items: readonly Item[]): Change[] {
-  const written = items.filter((item) => item.type === "fileChange");
-  const paths = new Set(written.map(({ path }) => path));
-  const described = items.flatMap((item) =>
-    item.type === "toolCall" && item.status !== "failed"
+  const made = items.filter((item) => !isUnmade(item));
+  const files = made.filter((item) => item.type === "fileChange");
+  const paths = new Set(files.map(({ path }) => path));
+  const described = made.flatMap((item) =>
+    item.type === "toolCall"
       ? objects(item.toolCall?.content).filter(({ type, path }) => type === "diff" && !paths.has(String(path)))
       : [],
   );
-  return [...written, ...described].flatMap((source) => changeOf(source as AcpObject) ?? []);
+  const changed = (sources: readonly object[]) => sources.flatMap((source) => changeOf(source as AcpObject) ?? []);
+  const byDaemon = changed(files.filter(({ replaced }) => replaced != null));
+  const known = new Set(byDaemon.map(sameChange));
+  const byCalls = changed(files.filter(({ replaced }) => replaced == null));
+  return [...byDaemon, ...byCalls.filter((change) => !known.has(sameChange(change))), ...changed(described)];
+}
+
+function sameChange({ path, added, removed }: Change): string {
+  return `${added} ${removed} ${path}`;
 }
 
 /** Returns the sum of the changed lines. */
@@ -83,20 +126,30 @@ export interface Tally {
   fetches: number;
   others: number;
   failed: number;
+  /** Calls that a user or a rule rejected: they have done nothing, and are in no other count. */
+  rejected: number;
 }
 
-/** Counts the work of a turn. A file that was read twice counts once. */
-export function tallyOf(items: readonly Item[]): Tally {
-  const tally: Tally = { reads: 0, searches: 0, commands: 0, fetches: 0, others: 0, failed: 0 };
+/** Counts the work of a turn. A file that was read twice counts once, and so does a command that a call runs in a terminal. */
+export function tallyOf(items: readonly Item[], isRejected: (itemId: string) => boolean = () => false): Tally {
+  const tally: Tally = { reads: 0, searches: 0, commands: 0, fetches: 0, others: 0, failed: 0, rejected: 0 };
   const read = new Set<string>();
   const shown = terminalsOf(items);
+  const called: string[] = [];
   for (const item of items) {
     if (item.type === "terminalCommand") {
-      if (shown.has(item.terminalId)) continue;
+      const call = called.indexOf(commandLine(item));
+      if (call >= 0) called.splice(call, 1);
+      if (shown.has(item.terminalId) || call >= 0) continue;
       tally.commands += 1;
       if (hasFailed(item)) tally.failed += 1;
     } else if (item.type === "toolCall") {
+      if (isUnmade(item) && isRejected(item.itemId)) {
+        tally.rejected += 1;
+        continue;
+      }
       if (item.status === "failed" || item.outcome === "failed") tally.failed += 1;
+      if (item.kind === "execute") called.push(commandOf(item.toolCall?.rawInput) ?? titleOf(item));
       const counted = COUNTED[item.kind ?? "other"];
       if (item.kind === "read") read.add(locationsOf(item.toolCall)[0]?.path ?? item.itemId);
       else if (counted !== undefined) tally[counted] += 1;

@@ -4,7 +4,7 @@ import type { Item } from "@acpd/client";
 import { expect, test } from "vitest";
 
 import { layOutline, type OutlineOptions, type ShownRow } from "../../src/state/outline.ts";
-import { changesOf, tallyOf, wordsOf } from "../../src/state/tool-calls.ts";
+import { changesOf, commandLine, commandOf, tallyOf, titleOf, wordsOf } from "../../src/state/tool-calls.ts";
 import type { FoldedTurn, Row } from "../../src/state/thread.ts";
 
 const item = (itemId: string, rest: object): Item => ({ itemId, outcome: "completed", ...rest }) as unknown as Item;
@@ -129,4 +129,54 @@ test("the changes of a turn: what a call describes and the daemon wrote counts o
   const written = item("w", { type: "fileChange", path: "/a", diff: "--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@\n 1\n-2\n+3\n+4\n" });
   expect(changesOf([edit])).toEqual([{ path: "/a", added: 2, removed: 1 }]);
   expect(changesOf([edit, written])).toEqual([{ path: "/a", added: 2, removed: 1 }]);
+});
+
+const written = (id: string, more: object = {}) => item(id, { type: "fileChange", path: "/w/a", diff: "@@ -1 +1,2 @@\n-a\n+b\n+c\n", ...more });
+
+test("a change that was rejected, failed or was interrupted has no lines, and is no change", () => {
+  const content = [{ type: "diff", path: "/w/a", oldText: "a\n", newText: "b\n" }];
+  for (const end of [{ outcome: "failed", status: "failed" }, { outcome: "interrupted", status: "pending" }]) {
+    const edit = call("e", "edit", { ...end, toolCall: { content } });
+    expect(changesOf([edit, written("f", { parentItemId: "e", outcome: end.outcome })])).toEqual([]);
+  }
+});
+
+test("a rejected call is counted as that, and as nothing else", () => {
+  const items = [call("x", "execute", { status: "failed", outcome: "failed" }), call("y", "execute", { status: "failed", outcome: "failed" })];
+  const tally = tallyOf(items, (itemId) => itemId === "x");
+  expect(tally).toMatchObject({ rejected: 1, failed: 1, commands: 1 });
+});
+
+test("a change that a call reports and the daemon wrote counts once", () => {
+  const daemon = written("f", { replaced: "text" });
+  expect(changesOf([daemon, written("g", { parentItemId: "e" })])).toHaveLength(1);
+  expect(changesOf([daemon, written("g", { parentItemId: "e", path: "/w/b" })])).toHaveLength(2);
+  expect(changesOf([written("g"), written("h")]), "two changes of a call").toHaveLength(2);
+});
+
+test("the work of a whole turn has the size of its changes, as its end says", () => {
+  const changes = { files: 2, added: 28, removed: 5, incomplete: false };
+  const work = (rows: readonly Row[]) => layOutline()(rows, options()).find(({ kind }) => kind === "work");
+  expect(work(ended(WORK, { changes }))).toHaveProperty("changes", changes);
+  const parts = [call("a", "edit"), call("b", "edit"), user("meanwhile"), ...WORK];
+  expect(work(ended(parts, { changes }))).toHaveProperty("changes", undefined);
+});
+
+test("a command that was asked about and then ran in a terminal counts once", () => {
+  const asked = call("x", "execute", { toolCall: { rawInput: { command: ["sh", "-c", "a; b"] } } });
+  const ran = (id: string) => item(id, { type: "terminalCommand", terminalId: id, command: "sh", args: ["-c", "a; b"] });
+  expect(tallyOf([asked, ran("t1")]).commands).toBe(1);
+  expect(tallyOf([asked, ran("t1"), ran("t2")]).commands).toBe(2);
+});
+
+test("a command is shown and copied with the quotes that it runs with", () => {
+  for (const rawInput of [{ command: "sh", args: ["-c", "a; b"] }, { command: ["sh", "-c", "a; b"] }]) {
+    const one = call("x", "execute", { title: "`sh -c a; b`", toolCall: { rawInput } });
+    expect(titleOf(one as Parameters<typeof titleOf>[0])).toBe("`sh -c 'a; b'`");
+    expect(commandOf(rawInput)).toBe("sh -c 'a; b'");
+  }
+  expect(commandOf({ command: "a; b" })).toBe("a; b");
+  expect(commandOf({ command: [7] })).toBeUndefined();
+  expect(commandLine({ command: "a | b" })).toBe("a | b");
+  expect(commandLine({ command: "my prog", args: ["é", ""] })).toBe("'my prog' é ''");
 });

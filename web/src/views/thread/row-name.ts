@@ -3,10 +3,9 @@
 import type { Item } from "@acpd/client";
 
 import type { ShownRow } from "../../state/outline.ts";
-import { isUserCommand, tallyOf, titleOf, wordsOf } from "../../state/tool-calls.ts";
+import { commandLine, isUserCommand, tallyOf, titleOf, wordsOf } from "../../state/tool-calls.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { firstWords } from "../../text/format.ts";
-import { commandLine } from "./items/CommandLine.tsx";
 import { answerWords } from "./items/decision.ts";
 
 export function rowName(row: ShownRow): string {

@@ -10,6 +10,7 @@ const TONES: Record<string, Tone> = {
   in_progress: "running",
   completed: "done",
   failed: "failed",
+  rejected: "stopped",
   interrupted: "stopped",
 };
 

@@ -3,9 +3,8 @@
 import type { Item, Resolved, TerminalCommand } from "@acpd/client";
 import { useEffect } from "preact/hooks";
 
-import { hasFailed, isUserCommand } from "../../../state/tool-calls.ts";
+import { commandLine, hasFailed, isUserCommand } from "../../../state/tool-calls.ts";
 import { visible, visibleLine } from "../../../text/bidi-guard.ts";
-import { quoted } from "../../../text/shell.ts";
 import { who } from "../../../text/who.ts";
 import { CopyButton } from "../content/CopyButton.tsx";
 import { useThread } from "../content/context.ts";
@@ -72,12 +71,6 @@ export function CommandOutput({ item }: { item: Item & TerminalCommand }) {
       {item.outcome == null && terminals !== undefined && <TerminalInput item={item} line={commandLine(item)} />}
     </>
   );
-}
-
-/** Returns the command with its arguments, quoted as a shell requires: the quotes show what is really one word. */
-export function commandLine(item: Pick<TerminalCommand, "command" | "args">): string {
-  const { command, args } = item;
-  return [command ?? "", ...(args ?? []).map(quoted)].join(" ").trim();
 }
 
 /** The exit state of a command. Where it is shown, the output may be opened next. */

@@ -4,7 +4,7 @@ import type { Item, Resolved, TerminalCommand, ToolCall } from "@acpd/client";
 import { useContext } from "preact/hooks";
 
 import { type Location, locationsOf, objects, text } from "../../../state/acp.ts";
-import { changesOf, commandOf, hasFailed, sumOf, titleOf } from "../../../state/tool-calls.ts";
+import { changesOf, commandOf, hasFailed, isUnmade, sumOf, titleOf } from "../../../state/tool-calls.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { words } from "../../../text/format.ts";
 import { type ThreadContext, useThread, Waiting } from "../content/context.ts";
@@ -102,9 +102,11 @@ function ToolHead({ item, nested, title, terminal, asked, decision }: HeadProps)
 }
 
 function Progress({ item, terminal, asked }: Pick<HeadProps, "item" | "terminal" | "asked">) {
+  const answer = useContext(Waiting).answers?.get(item.itemId);
   if (asked) return <Status status="asked" said="Waiting for approval below" />;
   if (terminal !== undefined && (terminal.outcome != null || terminal.waiting === true || item.status === "in_progress")) return <Ended item={terminal} />;
-  const status = item.outcome === "interrupted" ? "interrupted" : item.status;
+  const end = item.outcome == null || item.outcome === "completed" ? item.status : item.outcome;
+  const status = isUnmade(item) && answer?.outcome === "declined" ? "rejected" : end;
   return <Status status={status} brief={status === "completed"} />;
 }
 

@@ -1,20 +1,21 @@
 // The work of a turn, or several reads and searches, as one line that opens to its rows.
 
-import { useEffect, useState } from "preact/hooks";
+import type { Item } from "@acpd/client";
+import { useContext, useEffect, useState } from "preact/hooks";
 
 import type { GroupRow, WorkRow } from "../../../state/outline.ts";
 import { changesOf, sumOf, tallyOf, wordsOf } from "../../../state/tool-calls.ts";
 import { count, duration } from "../../../text/format.ts";
-import { useThread } from "../content/context.ts";
+import { useThread, Waiting } from "../content/context.ts";
 import { Counts } from "../content/Counts.tsx";
 import { Chevron } from "../content/Fold.tsx";
 import { Icon } from "../content/Icon.tsx";
 
 export function WorkLine({ row }: { row: WorkRow }) {
   const { choose } = useThread();
-  const tally = tallyOf(row.items);
-  const changes = changesOf(row.items);
-  const files = new Set(changes.map(({ path }) => path)).size;
+  const { answers } = useContext(Waiting);
+  const tally = tallyOf(row.items, (itemId) => answers?.get(itemId)?.outcome === "declined");
+  const { files, added, removed } = row.changes ?? sizeOf(row.items);
   return (
     <button type="button" class="th-work" aria-expanded={row.open} onClick={() => choose?.(row.key, !row.open)}>
       <Chevron />
@@ -24,9 +25,10 @@ export function WorkLine({ row }: { row: WorkRow }) {
         {files > 0 && (
           <>
             {` · ${count(files)} ${files === 1 ? "file" : "files"} `}
-            <Counts {...sumOf(changes)} />
+            <Counts added={added} removed={removed} />
           </>
         )}
+        {tally.rejected > 0 && ` · ${tally.rejected} rejected`}
         {tally.failed > 0 && (
           <>
             {" · "}
@@ -36,6 +38,12 @@ export function WorkLine({ row }: { row: WorkRow }) {
       </span>
     </button>
   );
+}
+
+/** Returns the size of the changes that were made. */
+function sizeOf(items: readonly Item[]): { files: number; added: number; removed: number } {
+  const changes = changesOf(items.filter(({ outcome }) => outcome != null));
+  return { files: new Set(changes.map(({ path }) => path)).size, ...sumOf(changes) };
 }
 
 /** Advances once a second while the turn runs. */
