@@ -12,6 +12,7 @@ import { printThread } from "./print.ts";
 import { go, route } from "./route.ts";
 import { attempt, isListComplete, listSections, loadMoreThreads, open, waiting } from "./threads.ts";
 import { toast } from "./toasts.ts";
+import { isTyping } from "./typing.ts";
 
 /** Adds the key listener. */
 export function listenForShortcuts(): void {
@@ -35,7 +36,7 @@ export function listenForShortcuts(): void {
       return;
     }
     // Also while a dialog is being loaded: what the user types is meant for it.
-    if (over.peek() !== undefined || at?.closest("input, textarea, select, dialog, [contenteditable], [role=menu]")) {
+    if (over.peek() !== undefined || isTyping(at)) {
       return;
     }
     if (press(event.key)) {

@@ -3,6 +3,7 @@
 import type { ThreadEvent } from "@acpd/client";
 
 import { grounds, who } from "../text/who.ts";
+import { heldFor } from "./scopes.ts";
 import { inOneLine, isAlways } from "./subjects.ts";
 
 export interface AuditEntry {
@@ -20,6 +21,7 @@ export interface AuditEntry {
 /** Returns a function that takes events in order, and returns the audit entry of each, if it is one. */
 export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
   const titles = new Map<string, string>();
+  let remembered: { seq: number; held: string | undefined } | undefined;
   return (event) => {
     switch (event.method) {
       case "item/commandExecution/requestApproval":
@@ -33,14 +35,15 @@ export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
       case "serverRequest/resolved": {
         const { seq, ts, requestId, outcome, by, optionKind, reason } = event.params;
         const effects = { accepted: "allow", declined: "deny", cancelled: "void", void: "void" } as const;
-        const always = isAlways(optionKind) ? "for good" : undefined;
+        // An answer for every thread of the agent is stored after its question is settled.
+        const held = (remembered?.seq === seq - 1 ? remembered.held : undefined) ?? (isAlways(optionKind) ? "remembered" : undefined);
         return {
           seq,
           ts,
           effect: effects[outcome],
           subject: titles.get(requestId) ?? "a question",
           who: who(by),
-          why: grounds(by) ?? reason ?? always,
+          why: grounds(by) ?? reason ?? held,
         };
       }
       case "policy/permitted": {
@@ -53,9 +56,15 @@ export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
         return by ? { seq, ts, effect: "deny", subject: message, who: who(by), why: grounds(by) } : undefined;
       }
       case "policy/remembered":
-        return { ...place(event.params), effect: "note", subject: `An answer holds: ${words(event.params.answer)}`, who: "" };
+        remembered = { seq: event.params.seq, held: heldFor(event.params.answer) };
+        return {
+          ...place(event.params),
+          effect: "note",
+          subject: `Remembered${remembered.held === undefined ? "" : ` ${remembered.held}`}: ${words(event.params.answer)}`,
+          who: "",
+        };
       case "policy/revoked":
-        return { ...place(event.params), effect: "note", subject: "An answer holds no longer", who: "" };
+        return { ...place(event.params), effect: "note", subject: "A remembered answer was revoked", who: "" };
       case "thread/updated": {
         const { directories, by } = event.params;
         if (directories) {

@@ -23,35 +23,29 @@ export function isLookup(item: Item, children: readonly Item[]): boolean {
  */
 export function titleOf(item: Item & ToolCall): string {
   const title = item.title ?? item.name ?? text(item.toolCall?.title) ?? "Tool call";
-  const words = wordsIn(item.toolCall?.rawInput) ?? [];
-  return words.length > 1 ? title.replace(words.join(" "), () => lineOf(words)) : title;
+  const words = wordsIn(item.toolCall?.rawInput);
+  return title.replace(words.join(" "), () => lineOf(words) ?? "");
 }
 
 /** Returns the command of a tool call's input, as a shell reads it. */
 export function commandOf(input: unknown): string | undefined {
-  const words = wordsIn(input);
-  return words === undefined ? text(commandIn(input)) : lineOf(words);
+  return lineOf(wordsIn(input));
 }
 
 /** Returns the command of a terminal, as a shell reads it: the quotes show what is really one word. */
 export function commandLine({ command, args }: Pick<TerminalCommand, "command" | "args">): string {
-  return lineOf([command ?? "", ...(args ?? [])]);
+  return lineOf([command ?? "", ...(args ?? [])])!;
 }
 
-function commandIn(input: unknown): unknown {
-  return isObject(input) ? (input.command ?? input.cmd) : undefined;
+/** Returns the words of a tool call's command. A single one may be a whole line. */
+function wordsIn(input: unknown): string[] {
+  if (!isObject(input)) return [];
+  const words = [input.command ?? input.cmd, input.args ?? []].flat();
+  return words.every((word) => typeof word === "string") ? words : [];
 }
 
-/** Returns the words of a command; `undefined` if it is a whole line, or there is none. */
-function wordsIn(input: unknown): string[] | undefined {
-  const command = commandIn(input);
-  const words = typeof command === "string" && isObject(input) && Array.isArray(input.args) ? [command, ...input.args] : command;
-  return Array.isArray(words) && words.every((word) => typeof word === "string") ? words : undefined;
-}
-
-/** A command without arguments may be a whole line. */
-function lineOf(words: readonly string[]): string {
-  return words.length > 1 ? words.map(quoted).join(" ") : (words[0] ?? "");
+function lineOf(words: readonly string[]): string | undefined {
+  return words.length > 1 ? words.map(quoted).join(" ") : words[0];
 }
 
 /** Returns whether an item ended without being carried out: it was rejected, failed or was interrupted. */
@@ -100,15 +94,11 @@ export function changesOf(items: readonly Item[]): Change[] {
       ? objects(item.toolCall?.content).filter(({ type, path }) => type === "diff" && !paths.has(String(path)))
       : [],
   );
-  const changed = (sources: readonly object[]) => sources.flatMap((source) => changeOf(source as AcpObject) ?? []);
-  const byDaemon = changed(files.filter(({ replaced }) => replaced != null));
-  const known = new Set(byDaemon.map(sameChange));
-  const byCalls = changed(files.filter(({ replaced }) => replaced == null));
-  return [...byDaemon, ...byCalls.filter((change) => !known.has(sameChange(change))), ...changed(described)];
-}
-
-function sameChange({ path, added, removed }: Change): string {
-  return `${added} ${removed} ${path}`;
+  // The daemon and the call may report the same lines.
+  const key = (file: object) => JSON.stringify(changeOf(file as AcpObject));
+  const byDaemon = new Set(files.flatMap((file) => (file.replaced == null ? [] : key(file))));
+  const once = files.filter((file) => file.replaced != null || !byDaemon.has(key(file)));
+  return [...once, ...described].flatMap((source) => changeOf(source as AcpObject) ?? []);
 }
 
 /** Returns the sum of the changed lines. */
@@ -135,12 +125,11 @@ export function tallyOf(items: readonly Item[], isRejected: (itemId: string) => 
   const tally: Tally = { reads: 0, searches: 0, commands: 0, fetches: 0, others: 0, failed: 0, rejected: 0 };
   const read = new Set<string>();
   const shown = terminalsOf(items);
-  const called: string[] = [];
+  const called = new Set<string>();
   for (const item of items) {
     if (item.type === "terminalCommand") {
-      const call = called.indexOf(commandLine(item));
-      if (call >= 0) called.splice(call, 1);
-      if (shown.has(item.terminalId) || call >= 0) continue;
+      const wasCalled = called.delete(commandLine(item));
+      if (wasCalled || shown.has(item.terminalId)) continue;
       tally.commands += 1;
       if (hasFailed(item)) tally.failed += 1;
     } else if (item.type === "toolCall") {
@@ -149,7 +138,7 @@ export function tallyOf(items: readonly Item[], isRejected: (itemId: string) => 
         continue;
       }
       if (item.status === "failed" || item.outcome === "failed") tally.failed += 1;
-      if (item.kind === "execute") called.push(commandOf(item.toolCall?.rawInput) ?? titleOf(item));
+      if (item.kind === "execute") called.add(commandOf(item.toolCall?.rawInput) ?? titleOf(item));
       const counted = COUNTED[item.kind ?? "other"];
       if (item.kind === "read") read.add(locationsOf(item.toolCall)[0]?.path ?? item.itemId);
       else if (counted !== undefined) tally[counted] += 1;

@@ -52,15 +52,27 @@ test("what is no decision is no entry", () => {
 
 test("policies and answers that hold are noted", () => {
   const entries = trail(
-    event("policy/remembered", { answer: { rule: "Bash(ls)" } }),
+    event("policy/remembered", { answer: { rule: "Bash(ls)", scope: "thread" } }),
     event("thread/updated", { policy: "readonly" }),
     event("thread/updated", { policy: null }),
     event("thread/updated", { directories: { cwd: "/new", additionalDirectories: ["/docs"] } }),
   );
   expect(entries.map(({ subject }) => subject)).toEqual([
-    "An answer holds: Bash(ls)",
+    "Remembered for this thread: Bash(ls)",
     "The thread’s policy: readonly",
     "The thread’s policy: none of its own",
     "The thread works in /new, /docs",
   ]);
+});
+
+test("an answer that is remembered says for how long, in the words of the question", () => {
+  const by = { kind: "client", client: "acpd-web", principal: "ann" };
+  const answered = { requestId: "r", outcome: "accepted", optionKind: "allow_always", by };
+  const remembered = (scope: string) => event("policy/remembered", { answer: { rule: "Bash(ls)", scope } });
+  const reasons = (...events: ThreadEvent[]) => trail(...events).flatMap(({ why }) => why ?? []);
+  expect(reasons(remembered("session"), event("serverRequest/resolved", answered))).toEqual(["for this session"]);
+  expect(reasons(remembered("thread"), event("serverRequest/resolved", { ...answered, optionKind: "allow_once" }))).toEqual(["for this thread"]);
+  // For the agent it is stored after the question is settled.
+  expect(reasons(event("serverRequest/resolved", answered), remembered("agent"))).toEqual(["remembered"]);
+  expect(reasons(event("serverRequest/resolved", { ...answered, optionKind: "allow_once" }))).toEqual([]);
 });

@@ -10,6 +10,7 @@ import { nameOf } from "../../state/threads.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../parts/Head.tsx";
+import { AllRemembered } from "./AllRemembered.tsx";
 import { Audit } from "./Audit.tsx";
 import { Explain } from "./Explain.tsx";
 import { Layers } from "./Layers.tsx";
@@ -26,6 +27,7 @@ function OfDaemon() {
   const [layers, setLayers] = useState<readonly Layer[]>();
   const [error, setError] = useState<string>();
   const list = threads.value ?? [];
+  const { value: who } = standing;
   useEffect(() => {
     if (!online.value) {
       return;
@@ -53,6 +55,7 @@ function OfDaemon() {
             {layers && <Layers layers={layers} />}
           </section>
           {layers && <OfAgents />}
+          {layers && <AllRemembered role={who.name === "in" ? who.session.role : "observer"} />}
           <section aria-labelledby="threads">
             <h2 id="threads">In a thread</h2>
             <p class="policy-intro">

@@ -1,17 +1,13 @@
 /** Remembered answers, and their revocation. */
 
 import type { RememberedAnswer, Role } from "@acpd/client";
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { attempt } from "../../app/threads.ts";
 import { client, online, sentence } from "../../connection/connection.ts";
+import { mayRevoke, scopeWords } from "../../state/scopes.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
-
-const SCOPES: Record<string, string> = {
-  session: "until the agent’s session ends",
-  thread: "in this thread",
-  agent: "in every thread of this agent",
-};
 
 /** Describes an answer's scope, besides its rule. */
 export function bounds({ cwd, line, arguments: input, call }: RememberedAnswer): string[] {
@@ -24,9 +20,33 @@ export function bounds({ cwd, line, arguments: input, call }: RememberedAnswer):
   return parts.filter((part) => part !== false);
 }
 
-/** A role that may create such an answer may revoke it: for all threads of an agent, only the owner. */
-function mayRevoke(role: Role, scope: string): boolean {
-  return scope === "agent" ? role === "owner" : role !== "observer";
+interface AnswerProps {
+  answer: RememberedAnswer;
+  role: Role;
+  onRevoke: () => void;
+  /** Where it applies, if the page is about more than one thread. */
+  children?: ComponentChildren;
+}
+
+/** One remembered answer, and its revocation. */
+export function Answer({ answer, role, onRevoke, children }: AnswerProps) {
+  return (
+    <li class="remembered">
+      <span class={`effect effect-${answer.allow ? "allow" : "deny"}`}>{answer.allow ? "Allowed" : "Denied"}</span>
+      <code class="truncate" title={answer.rule}>
+        {visibleLine(answer.rule)}
+      </code>
+      <span class="hint">
+        {[...bounds(answer), scopeWords(answer.scope)].join(", ")}
+        {children}
+      </span>
+      {mayRevoke(role, answer.scope) && (
+        <button type="button" class="button" aria-label={`Revoke ${answer.rule}`} onClick={onRevoke}>
+          Revoke
+        </button>
+      )}
+    </li>
+  );
 }
 
 export function Remembered({ threadId, role }: { threadId: string; role: Role }) {
@@ -55,23 +75,7 @@ export function Remembered({ threadId, role }: { threadId: string; role: Role })
       {list && list.length > 0 && (
         <ul role="list" class="card rows">
           {list.map((answer) => (
-            <li class="remembered" key={answer.id}>
-              <span class={`effect effect-${answer.allow ? "allow" : "deny"}`}>{answer.allow ? "Allowed" : "Denied"}</span>
-              <code class="truncate" title={answer.rule}>
-                {answer.rule}
-              </code>
-              <span class="hint">{[...bounds(answer), SCOPES[answer.scope] ?? answer.scope].join(", ")}</span>
-              {mayRevoke(role, answer.scope) && (
-                <button
-                  type="button"
-                  class="button"
-                  aria-label={`Revoke ${answer.rule}`}
-                  onClick={() => void revoke(answer.id)}
-                >
-                  Revoke
-                </button>
-              )}
-            </li>
+            <Answer key={answer.id} answer={answer} role={role} onRevoke={() => void revoke(answer.id)} />
           ))}
         </ul>
       )}

@@ -9,6 +9,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { showQuestion } from "../../app/focus.ts";
 import { announce } from "../../app/live-region.ts";
 import { answerFromList, settled } from "../../app/row-answers.ts";
+import { isTyping } from "../../app/typing.ts";
 import { online, standing } from "../../connection/connection.ts";
 import { type RowAnswer, rowAnswers } from "../../state/waiting-question.ts";
 import { isInSight } from "../parts/in-sight.ts";
@@ -70,7 +71,7 @@ function Answers({ threadId, cwd, question, tabIndex }: RowAnswersProps) {
     const row = rowOf(place);
     const onKey = (event: KeyboardEvent) => {
       const at = event.target as HTMLElement;
-      if (!/^[1-9]$/.test(event.key) || event.ctrlKey || event.altKey || event.metaKey || at.closest("[role=menu]")) {
+      if (!/^[1-9]$/.test(event.key) || event.ctrlKey || event.altKey || event.metaKey || isTyping(at)) {
         return;
       }
       event.preventDefault();

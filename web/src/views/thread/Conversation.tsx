@@ -8,13 +8,14 @@ import type { ShownRow } from "../../state/outline.ts";
 import { lastRefusal, signInWanted } from "../../state/sign-in.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import { Virtual } from "../list/Virtual.tsx";
+import { lazy } from "../parts/lazy.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { AwayLine, useAwayLine } from "./away-line.tsx";
 import { CurrentThread, type ThreadContext, type ThreadWaiting, Waiting } from "./content/context.ts";
 import { NoticeView } from "./content/Notice.tsx";
 import { Plan } from "./content/Plan.tsx";
 import { diffStyle } from "./content/settings.ts";
-import { AnswerLine } from "./items/AnswerLine.tsx";
+import type { AnswerLineProps } from "./items/AnswerLine.tsx";
 import { ItemView } from "./items/ItemView.tsx";
 import { TurnFoot } from "./items/TurnFoot.tsx";
 import { GroupLine, WorkLine } from "./items/WorkLine.tsx";
@@ -71,6 +72,9 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
     </CurrentThread.Provider>
   );
 }
+
+/** Forms, and permissions that acpd itself asked for, are rare. */
+const AnswerLine = lazy<AnswerLineProps>(async () => ({ default: (await import("./items/AnswerLine.tsx")).AnswerLine }));
 
 /** Maximum number of pages that are loaded to return to the user's place. */
 const PAGES = 20;

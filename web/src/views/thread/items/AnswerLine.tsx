@@ -10,7 +10,11 @@ import { Icon } from "../content/Icon.tsx";
 import { write } from "../content/RawJson.tsx";
 import { answerWords } from "./decision.ts";
 
-export function AnswerLine({ answer }: { answer: Resolved }) {
+export interface AnswerLineProps {
+  answer: Resolved;
+}
+
+export function AnswerLine({ answer }: AnswerLineProps) {
   const { outcome, answers, title, seq, ts } = answer;
   const { said, by } = answerWords(answer);
   const filled = isObject(answers) ? Object.entries(answers) : [];

@@ -13,7 +13,6 @@ import { DecisionChip } from "./DecisionChip.tsx";
 
 export function FileLine({ item, decision }: { item: Item & FileChange; decision?: Resolved | undefined }) {
   const { path, replaced, outcome } = item;
-  const unmade = isUnmade(item);
   return (
     <div class="th-tool" data-kind="edit">
       <Fold
@@ -24,7 +23,7 @@ export function FileLine({ item, decision }: { item: Item & FileChange; decision
           <>
             <Icon name="edit" />
             <Path path={path} />
-            {replaced === "nothing" && !unmade && <span class="th-tag">new</span>}
+            {replaced === "nothing" && !isUnmade(item) && <span class="th-tag">new</span>}
             <Counts {...sumOf(changesOf([item]))} />
             <DecisionChip itemId={item.itemId} answer={decision} />
             <Status status={outcome ?? "in_progress"} said={outcome == null ? "writing" : SAID[outcome]} brief={outcome === "completed"} />
@@ -44,15 +43,13 @@ export function FileLine({ item, decision }: { item: Item & FileChange; decision
 /** The content of a written file's line. */
 export function WrittenFile({ item }: { item: Item & FileChange }) {
   const { diff, path, replaced } = item;
-  const unmade = isUnmade(item);
   return (
     <>
-      {unmade && <p class="th-quiet th-note">This change was not made.</p>}
       {replaced === "unknown" && <p class="th-quiet th-note">The previous content cannot be compared as text.</p>}
       {diff != null && diff !== "" ? (
         <UnifiedDiff diff={diff} path={path} named counted />
       ) : (
-        replaced !== "unknown" && !unmade && <p class="th-quiet th-note">No lines changed</p>
+        replaced !== "unknown" && !isUnmade(item) && <p class="th-quiet th-note">No lines changed</p>
       )}
     </>
   );

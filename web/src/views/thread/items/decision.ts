@@ -9,7 +9,7 @@ import { who } from "../../../text/who.ts";
 type Words = Readonly<Partial<Record<Resolved["outcome"], string>>>;
 
 const ONCE: Words = { accepted: "Allowed", declined: "Rejected", cancelled: "Cancelled" };
-const ALWAYS: Words = { ...ONCE, accepted: "Always allowed", declined: "Always rejected" };
+const ALWAYS: Words = { ...ONCE, accepted: "Allowed and remembered", declined: "Rejected and remembered" };
 /** A form allows nothing. */
 const FORM: Words = { accepted: "Answered", declined: "Declined", cancelled: "Dismissed" };
 

@@ -6,6 +6,7 @@ import { aloneContext, type ThreadContext, Waiting } from "../content/context.ts
 import { Item, CurrentThread, Output, TextDiff, UnifiedDiff } from "../index.ts";
 import { AnswerLine } from "./AnswerLine.tsx";
 import { TerminalInput } from "./typing.ts";
+import { WorkLine } from "./WorkLine.tsx";
 import { after, type Drawn, drawn } from "../../testing.ts";
 
 const item = (rest: object): ItemType => ({ itemId: "i", outcome: "completed", ...rest }) as unknown as ItemType;
@@ -488,8 +489,8 @@ const resolved = (rest: object) =>
 
 test.each([
   [{}, /^Allowed by owner \(web\), \d/],
-  [{ optionKind: "allow_always" }, /^Always allowed by owner \(web\), /],
-  [{ outcome: "declined", optionKind: "reject_always" }, /^Always rejected by owner \(web\), /],
+  [{ optionKind: "allow_always" }, /^Allowed and remembered by owner \(web\), /],
+  [{ outcome: "declined", optionKind: "reject_always" }, /^Rejected and remembered by owner \(web\), /],
   [{ by: { kind: "policy", rule: "Bash(git *)", scope: "agent" } }, /^Allowed by rule Bash\(git \*\), /],
 ])("a decided call says who decided, for good: %o", (rest, words) => {
   const call = item({ type: "toolCall", toolCallId: "c", title: "Edit", status: "completed" });
@@ -500,6 +501,26 @@ test.each([
     </Waiting.Provider>,
   );
   expect(shown.one(".th-decision").textContent).toMatch(words);
+});
+
+test("a rejected edit is rejected, in its line and in the turn's, and has no numbers of lines", () => {
+  const content = [{ type: "diff", path: "/w/a", oldText: "a\n", newText: "b\n" }];
+  const end = { outcome: "failed", status: "failed" };
+  const edit = item({ type: "toolCall", kind: "edit", title: "Edit a", toolCall: { content }, ...end });
+  const file = item({ itemId: "f", parentItemId: "i", type: "fileChange", path: "/w/a", diff: "@@ -1 +1 @@\n-a\n+b\n", outcome: "failed" });
+  const answers = new Map([["i", resolved({ outcome: "declined" })]]);
+  const row = { kind: "work", key: "w", items: [edit, file], open: false, live: false, startedAt: 0, completedAt: 40_000 } as const;
+  const shown = drawn(
+    <Waiting.Provider value={{ waiting: false, items: new Set(), answers }}>
+      <Item item={edit} nested={[file]} />
+      <WorkLine row={row} />
+    </Waiting.Provider>,
+  );
+  expect(shown.one(".th-status").textContent).toBe("rejected");
+  expect(shown.one(".th-work").textContent).toBe("Worked 40 s · 1 rejected");
+  expect(shown.text()).not.toMatch(/[+−]1/);
+  const interrupted = view({ type: "fileChange", path: "/w/a", diff: "@@ -1 +1 @@\n-a\n+b\n", outcome: "interrupted" });
+  expect(interrupted.one("summary").textContent).toBe("/w/ainterrupted");
 });
 
 test.each([

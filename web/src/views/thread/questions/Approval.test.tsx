@@ -2,6 +2,7 @@
 import type { Approval as Asked, Resolved } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
+import { answerWith } from "./answers.ts";
 import { Approval, Settled } from "./Approval.tsx";
 import { after, drawn, press } from "../../testing.ts";
 
@@ -56,13 +57,32 @@ test("what the agent may remember by itself is marked before it is answered", ()
 test("an always says for what it will hold, or that it is not remembered", () => {
   const holding = drawn(<Approval question={{ ...question, always: { holds: "this command in /w\u202E" } }} onAnswer={nothing} />);
   expect(holding.all(".th-answers button").map((button) => button.textContent)).toEqual([
-    "Allow once “Yes”", "Always allow this command in /w⟨U+202E⟩ “Yes, from now on”", "Reject “No”",
-    "Always reject this command in /w⟨U+202E⟩ “Never”", "Other answer “Something new”",
+    "Allow once “Yes”", "Allow this command in /w⟨U+202E⟩ for this session “Yes, from now on”", "Reject “No”",
+    "Reject this command in /w⟨U+202E⟩ for this session “Never”", "Other answer “Something new”",
   ]);
   const why = "cannot resolve the program ../x is";
   const forgotten = drawn(<Approval question={{ ...question, always: { notRemembered: why } }} onAnswer={nothing} />);
   expect(forgotten.text()).toContain(`acpd does not remember an answer: ${why}`);
   expect(forgotten.button("Always allow").textContent).toBe("Always allow “Yes, from now on”");
+});
+
+test("a menu beside an answer that acpd remembers offers the other durations", async () => {
+  const onAnswer = vi.fn();
+  const held = { ...question, always: { holds: "this command in /w" }, agentRemembers: ["4"] };
+  const view = drawn(<Approval question={held} onAnswer={onAnswer} scopes={["thread", "agent"]} />);
+  await after(() => view.button("Allow for longer").click());
+  const items = view.all("[role=menuitem]");
+  expect(items.map((item) => item.textContent)).toEqual(["Allow for this thread", "Allow for every thread of this agent"]);
+  // A digit in the menu answers nothing.
+  press(items[0]!, "1");
+  expect(onAnswer).not.toHaveBeenCalled();
+  await after(() => items[1]!.click());
+  expect(onAnswer.mock.calls).toEqual([[question.options[1], "agent"]]);
+  expect(answerWith(question.options[1], "agent")).toMatchObject({ decision: "acceptForSession", optionId: "2", scope: "agent" });
+  // What only the agent remembers has no duration, and neither has what nobody remembers.
+  expect(view.all("[aria-haspopup=menu]")).toHaveLength(1);
+  const forgotten = drawn(<Approval question={{ ...question, always: { notRemembered: "x" } }} onAnswer={nothing} scopes={["thread"]} />);
+  expect(forgotten.all("[aria-haspopup=menu]")).toHaveLength(0);
 });
 
 test("a press answers with that option", async () => {
@@ -223,8 +243,8 @@ const resolved = (rest: Partial<Resolved>): Resolved => ({
 });
 
 test.each([
-  [resolved({ optionId: "2" }), "Allowedalways", "“Yes, from now on” by mara (command line)"],
-  [resolved({ optionId: "2", sentOptionId: "1" }), "Allowedalways", "by mara (command line); acpd remembers it, the agent was sent “Yes”"],
+  [resolved({ optionId: "2" }), "Allowedremembered", "“Yes, from now on” by mara (command line)"],
+  [resolved({ optionId: "2", sentOptionId: "1" }), "Allowedremembered", "by mara (command line); acpd remembers it, the agent was sent “Yes”"],
   [resolved({ outcome: "declined", by: { kind: "policy", rule: "deny: Bash(git push *)" } }), "Rejected", "by rule deny: Bash(git push *)"],
   [resolved({ outcome: "void", reason: "the turn ended" }), "No longer needed", "the turn ended"],
   [resolved({ outcome: "cancelled", by: { kind: "daemon" } }), "Cancelled", "by acpd"],
@@ -237,5 +257,7 @@ test.each([
 
 test("an answer is known by its kind where the option is not known any more", () => {
   const view = drawn(<Settled title="x" resolved={resolved({ optionId: "?", optionKind: "reject_always", outcome: "declined" })} />);
-  expect(view.one(".th-tag").textContent).toBe("always");
+  expect(view.one(".th-tag").textContent).toBe("remembered");
+  view.draw(<Settled title="x" resolved={resolved({})} held="for this thread" />);
+  expect(view.one(".th-tag").textContent).toBe("for this thread");
 });

@@ -1,26 +1,35 @@
 // A permission request. It shows all actions in full, as the daemon reads them; the agent's description follows, marked
 // as such. No button has the focus or a default, so an answer requires a deliberate click.
 
-import type { Always, Approval as Asked, PermissionOption, Resolved } from "@acpd/client";
+import type { Always, Approval as Asked, PermissionOption, Resolved, Scope } from "@acpd/client";
+
+import { scopeWords } from "../../../state/scopes.ts";
+import { Fragment } from "preact";
 
 import { heading, inOneLine, isAlways } from "../../../state/subjects.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { AgentsWords } from "./AgentsWords.tsx";
 import { effectOf, iconOf, nameBeside } from "./answers.ts";
 import { Icon } from "../content/Icon.tsx";
+import { Menu } from "../../parts/Menu.tsx";
 import { who } from "../../../text/who.ts";
 import { QuestionCard, type QuestionFrame } from "./QuestionCard.tsx";
 import { Subjects } from "./Subjects.tsx";
 
 export interface ApprovalProps extends QuestionFrame {
   question: Asked;
-  /** Receives the chosen option; `undefined` if the user chooses none and cancels the question. */
-  onAnswer: (option: PermissionOption | undefined) => void;
+  /**
+   * Receives the chosen option, and how long it is remembered if that is longer than the session; `undefined` if the user
+   * chooses none and cancels the question.
+   */
+  onAnswer: (option: PermissionOption | undefined, scope?: Scope) => void;
+  /** The durations beyond the session that the user may choose. */
+  scopes?: readonly Scope[];
   /** The answer, if the question is resolved. */
   resolved?: Resolved | undefined;
 }
 
-export function Approval({ question, onAnswer, resolved, ...frame }: ApprovalProps) {
+export function Approval({ question, onAnswer, scopes = [], resolved, ...frame }: ApprovalProps) {
   if (resolved !== undefined) return <Settled title={inOneLine(question)} resolved={resolved} options={question.options} />;
   const off = frame.sending === true || frame.barred !== undefined;
   return (
@@ -32,7 +41,7 @@ export function Approval({ question, onAnswer, resolved, ...frame }: ApprovalPro
       title={`Allow the agent to ${heading(question.subjects)}?`}
       alert={`The agent asks for permission: ${heading(question.subjects)}`}
       keyed
-      answers={<Answers question={question} off={off} onAnswer={onAnswer} />}
+      answers={<Answers question={question} off={off} onAnswer={onAnswer} scopes={scopes} />}
     >
       <Subjects id={question.requestId} subjects={question.subjects} />
       <AgentsWords question={question} />
@@ -43,11 +52,15 @@ export function Approval({ question, onAnswer, resolved, ...frame }: ApprovalPro
   );
 }
 
-function Answers({ question, off, onAnswer }: Pick<ApprovalProps, "question" | "onAnswer"> & { off: boolean }) {
+type AnswersProps = Required<Pick<ApprovalProps, "question" | "onAnswer" | "scopes">> & { off: boolean };
+
+function Answers({ question, off, onAnswer, scopes }: AnswersProps) {
   const { options, always, agentRemembers } = question;
+  const isRemembered = ({ kind, optionId }: PermissionOption) =>
+    isAlways(kind) && always != null && "holds" in always && agentRemembers?.includes(optionId) !== true;
   if (options.length === 0) {
     return (
-      <button type="button" class="button" disabled={off} onClick={() => onAnswer(undefined)}>
+      <button type="button" class="button" disabled={off} aria-keyshortcuts="1" onClick={() => onAnswer(undefined)}>
         Cancel: the agent offers no answers
       </button>
     );
@@ -55,20 +68,37 @@ function Answers({ question, off, onAnswer }: Pick<ApprovalProps, "question" | "
   return (
     <>
       {options.map((option, at) => (
-        <button
-          key={option.optionId}
-          type="button"
-          class={`button ${looks(option.kind)}`}
-          disabled={off}
-          aria-keyshortcuts={at < 9 ? String(at + 1) : undefined}
-          onClick={() => onAnswer(option)}
-        >
-          <Icon name={iconOf(option.kind)} />
-          <Label option={option} always={always} />
-          {agentRemembers?.includes(option.optionId) && <span class="th-tag">the agent may remember this answer itself</span>}
-        </button>
+        <Fragment key={option.optionId}>
+          <button
+            type="button"
+            class={`button ${looks(option.kind)}`}
+            disabled={off}
+            aria-keyshortcuts={at < 9 ? String(at + 1) : undefined}
+            onClick={() => onAnswer(option)}
+          >
+            <Icon name={iconOf(option.kind)} />
+            <Label option={option} always={always} />
+            {agentRemembers?.includes(option.optionId) && <span class="th-tag">the agent may remember this answer itself</span>}
+          </button>
+          {!off && scopes.length > 0 && isRemembered(option) && (
+            <Longer option={option} scopes={scopes} onPick={(scope) => onAnswer(option, scope)} />
+          )}
+        </Fragment>
       ))}
     </>
+  );
+}
+
+/** The other durations of an answer that is remembered. */
+function Longer({ option, scopes, onPick }: { option: PermissionOption; scopes: readonly Scope[]; onPick: (scope: Scope) => void }) {
+  const verb = option.kind === "allow_always" ? "Allow" : "Reject";
+  const items = scopes.map((scope) => ({ label: `${verb} ${scopeWords(scope)}`, icon: iconOf(option.kind), run: () => onPick(scope) }));
+  return (
+    <span class="th-longer">
+      <Menu label={`${verb} for longer`} items={items}>
+        <Icon name="down" />
+      </Menu>
+    </span>
   );
 }
 
@@ -105,10 +135,12 @@ interface SettledProps {
   form?: boolean;
   resolved: Resolved;
   options?: readonly PermissionOption[];
+  /** For how long acpd remembers the answer. */
+  held?: string | undefined;
 }
 
 /** An answered question: the answer and its author. */
-export function Settled({ title, form = false, resolved, options = [] }: SettledProps) {
+export function Settled({ title, form = false, resolved, options = [], held }: SettledProps) {
   const { said, icon } = (form ? FORM_OUTCOMES : OUTCOMES)[resolved.outcome] ?? OUTCOMES.void;
   const option = options.find((one) => one.optionId === resolved.optionId);
   const sent = options.find((one) => one.optionId === resolved.sentOptionId);
@@ -117,7 +149,7 @@ export function Settled({ title, form = false, resolved, options = [] }: Settled
     <p class="th-settled" role="status" data-outcome={resolved.outcome}>
       <Icon name={icon} />
       <span class="th-settled-what">
-        <strong>{said}</strong> {always && <span class="th-tag">always</span>} {visibleLine(title)}
+        <strong>{said}</strong> {(held ?? always) && <span class="th-tag">{held ?? "remembered"}</span>} {visibleLine(title)}
       </span>
       <span class="th-quiet">
         {option !== undefined && `“${visibleLine(option.name)}” `}

@@ -7,6 +7,7 @@ import { formDraft, keepDraft } from "../../../app/drafts.ts";
 import { focusWhenThere } from "../../../app/focus.ts";
 import { CLIENT_INFO } from "../../../connection/client-info.ts";
 import { shared, standing } from "../../../connection/connection.ts";
+import { heldFor, widerScopes } from "../../../state/scopes.ts";
 import { heading, inOneLine } from "../../../state/subjects.ts";
 import type { Decision, Question, ThreadState } from "../../../state/thread.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
@@ -67,12 +68,14 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
               form={question.method === "item/tool/requestUserInput"}
               resolved={params}
               options={"options" in question.params ? question.params.options : []}
+              held={heldOf(thread.decisions, params.seq)}
             />
           ))}
         {shown.map((question) => (
           <Asked
             key={question.params.requestId}
             question={question}
+            role={role}
             barred={barred(role, online)}
             others={asked}
             sheet={layout === "sheet" ? place : undefined}
@@ -118,6 +121,7 @@ function barred(role: Role, online: boolean): string | undefined {
 
 interface AskedProps {
   question: Question;
+  role: Role;
   barred: string | undefined;
   /** The other subscribers who receive the question. */
   others: readonly string[];
@@ -126,7 +130,7 @@ interface AskedProps {
   onAnswer: (answer: QuestionAnswered) => Promise<void>;
 }
 
-function Asked({ question, barred: why, others, sheet, onAnswer }: AskedProps) {
+function Asked({ question, role, barred: why, others, sheet, onAnswer }: AskedProps) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<string>();
   // The button was pressed by a key: keyboard users must not lose their position when the card disappears.
@@ -165,7 +169,8 @@ function Asked({ question, barred: why, others, sheet, onAnswer }: AskedProps) {
     <Approval
       question={question.params}
       {...state}
-      onAnswer={(option) => void answer(answerWith(option))}
+      scopes={widerScopes(role)}
+      onAnswer={(option, scope) => void answer(answerWith(option, scope))}
     />
   );
 }
@@ -182,6 +187,12 @@ function goOn(pressed: HTMLElement): void {
       next.map((selector) => document.querySelector<HTMLElement>(selector)).find((element) => element !== null)?.focus();
     }
   });
+}
+
+/** Returns for how long the answer of an event is remembered: the event before it says so. */
+function heldOf(decisions: readonly Decision[], seq: number): string | undefined {
+  const before = decisions.find(({ method, params }) => method === "policy/remembered" && params.seq === seq - 1);
+  return before?.method === "policy/remembered" ? heldFor(before.params.answer) : undefined;
 }
 
 type ResolvedDecision = Extract<Decision, { method: "serverRequest/resolved" }> & { question: Question };

@@ -6,6 +6,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { focusWhenThere } from "../../../app/focus.ts";
 import { announce } from "../../../app/live-region.ts";
+import { isTyping } from "../../../app/typing.ts";
 import { shared } from "../../../connection/connection.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { isInSight } from "../../parts/in-sight.ts";
@@ -55,11 +56,11 @@ export function QuestionCard(props: Props) {
 
   const onKeyDown = (event: KeyboardEvent) => {
     const at = event.target as HTMLElement;
-    if (!keyed || event.ctrlKey || event.altKey || event.metaKey || !/^[1-9]$/.test(event.key) || at.matches("input, textarea, select")) {
+    if (!keyed || event.ctrlKey || event.altKey || event.metaKey || !/^[1-9]$/.test(event.key) || isTyping(at)) {
       return;
     }
-    const button = foot.current?.querySelectorAll("button")[Number(event.key) - 1];
-    if (button === undefined) return;
+    const button = foot.current?.querySelector<HTMLElement>(`[aria-keyshortcuts="${event.key}"]`);
+    if (button == null) return;
     event.preventDefault();
     event.stopPropagation();
     if (seen()) {

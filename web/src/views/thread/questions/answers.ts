@@ -1,8 +1,9 @@
 // The answers to a permission request. An option's kind determines its effect. The agent's name for it may claim the
 // opposite, so it is only a quotation after the effect.
 
-import type { Always, PermissionOption, QuestionAnswered } from "@acpd/client";
+import type { Always, PermissionOption, QuestionAnswered, Scope } from "@acpd/client";
 
+import { scopeWords } from "../../../state/scopes.ts";
 import { isAlways } from "../../../state/subjects.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 
@@ -23,10 +24,10 @@ export function iconOf(kind: string): "check" | "cross" | "info" {
   return KINDS[kind]?.icon ?? "info";
 }
 
-/** Returns the effect of an option, with the scope of an "always". */
+/** Returns the effect of an option; for an "always" that acpd remembers, with what it covers and for how long. */
 export function effectOf(kind: string, always?: Always | null): string {
-  const holds = isAlways(kind) && always != null && "holds" in always ? ` ${visibleLine(always.holds)}` : "";
-  return meaningOf(kind) + holds;
+  if (!isAlways(kind) || always == null || !("holds" in always)) return meaningOf(kind);
+  return `${kind === "allow_always" ? "Allow" : "Reject"} ${visibleLine(always.holds)} ${scopeWords("session")}`;
 }
 
 /** Returns the agent's name for an option, if it says more than the kind. */
@@ -37,10 +38,10 @@ export function nameBeside({ kind, name }: PermissionOption): string | undefined
 
 /**
  * Returns the answer that chooses an option. It contains the kind that the user saw: the daemon rejects it if the
- * option has a different one.
+ * option has a different one. Without a scope, an "always" is remembered for the session.
  */
-export function answerWith(option: PermissionOption | undefined): QuestionAnswered {
+export function answerWith(option: PermissionOption | undefined, scope?: Scope): QuestionAnswered {
   if (option === undefined) return { decision: "cancel" };
   const { optionId, kind } = option;
-  return { decision: KINDS[kind]?.decision ?? null, optionId, optionKind: kind };
+  return { decision: KINDS[kind]?.decision ?? null, optionId, optionKind: kind, ...(scope && { scope }) };
 }

@@ -1,0 +1,63 @@
+import type { Client, RememberedAnswer } from "@acpd/client";
+import { signal } from "@preact/signals";
+import { afterEach, expect, test, vi } from "vitest";
+
+import { client, link } from "../../connection/connection.ts";
+import { after, drawn } from "../testing.ts";
+import { AllRemembered } from "./AllRemembered.tsx";
+
+vi.mock("../../app/threads.ts", async (original) => ({
+  ...(await original<typeof import("../../app/threads.ts")>()),
+  threads: signal(Array.from({ length: 25 }, (_, at) => ({ id: `t${at}`, name: `Thread ${at}`, agentType: at === 1 ? "b" : "a" }))),
+  attempt: async (_: string, run: (now: Client) => Promise<unknown>) => run(client.value!),
+}));
+
+afterEach(() => {
+  client.value = undefined;
+  link.value = { name: "connecting" };
+});
+
+const answer = (id: number, scope: string): RememberedAnswer => ({ id, allow: true, rule: `Bash(${scope})`, scope });
+
+/** Connects to a daemon with these answers; returns the calls. */
+function connected(answers: Record<string, RememberedAnswer[]>) {
+  const call = vi.fn(async (method: string, { threadId, id }: { threadId: string; id?: number }) => {
+    if (method === "policy/remembered/revoke") {
+      for (const list of Object.values(answers)) list.splice(0, list.length, ...list.filter((one) => one.id !== id));
+    }
+    return { data: [...(answers[threadId] ?? [])] };
+  });
+  client.value = { call, on: () => () => {}, onState: () => () => {}, state: { name: "open" } } as unknown as Client;
+  link.value = { name: "open" } as typeof link.value;
+  return call;
+}
+const settle = () => after(() => new Promise((done) => setTimeout(done)));
+
+test("all remembered answers are listed with their duration and place, and can be revoked there", async () => {
+  const everywhere = answer(3, "agent");
+  const call = connected({ t0: [answer(1, "session"), everywhere], t2: [answer(2, "thread"), everywhere], t24: [answer(4, "thread")] });
+  const view = drawn(<AllRemembered role="owner" />);
+  await settle();
+  const lines = () => view.all("li").map((line) => line.textContent);
+  expect(lines()).toEqual([
+    "AllowedBash(session)for this session: Thread 0Revoke",
+    "AllowedBash(agent)for every thread of this agent: aRevoke",
+    "AllowedBash(thread)for this thread: Thread 2Revoke",
+  ]);
+  await after(() => view.button("Revoke Bash(thread)").click());
+  await settle();
+  await settle();
+  expect(call.mock.calls).toContainEqual(["policy/remembered/revoke", { threadId: "t2", id: 2 }]);
+  expect(lines()).toHaveLength(2);
+  await after(() => view.button("Look in 5 more threads").click());
+  await settle();
+  expect(lines()).toHaveLength(3);
+});
+
+test("an approver revokes no answer for every thread of an agent", async () => {
+  connected({ t0: [answer(1, "session"), answer(3, "agent")] });
+  const view = drawn(<AllRemembered role="approver" />);
+  await settle();
+  expect(view.all("button").map((button) => button.getAttribute("aria-label"))).toContain("Revoke Bash(session)");
+  expect(view.all("[aria-label='Revoke Bash(agent)']")).toEqual([]);
+});

@@ -1,0 +1,119 @@
+/**
+ * The remembered answers of the listed threads and their agents, and their revocation. They are requested thread by thread,
+ * after the page is rendered.
+ */
+
+import type { Client, RememberedAnswer, Role } from "@acpd/client";
+import { useEffect, useState } from "preact/hooks";
+
+import { titleOfAgent } from "../../app/agents.ts";
+import { go, pathOf } from "../../app/route.ts";
+import { attempt, threads } from "../../app/threads.ts";
+import { client, online, sentence } from "../../connection/connection.ts";
+import { type Listed, nameOf } from "../../state/threads.ts";
+import { Answer } from "./Remembered.tsx";
+
+/** Number of threads that are asked at a time: a connection has a limited rate of requests. */
+const ASKED = 20;
+
+interface Found {
+  readonly thread: Listed;
+  readonly answer: RememberedAnswer;
+}
+
+export function AllRemembered({ role }: { role: Role }) {
+  const [found, setFound] = useState<readonly Found[]>();
+  const [error, setError] = useState<string>();
+  const [wanted, setWanted] = useState(ASKED);
+  const [round, setRound] = useState(0);
+  const list = threads.value;
+  const isListed = list !== undefined;
+  useEffect(() => {
+    const now = client.peek();
+    if (!now || !online.value || !isListed) {
+      return;
+    }
+    let over = false;
+    look(now, (threads.peek() ?? []).slice(0, wanted), () => over).then(
+      (all) => {
+        if (!over) {
+          setFound(all);
+          setError(undefined);
+        }
+      },
+      (why: unknown) => !over && setError(sentence(why)),
+    );
+    return () => void (over = true);
+  }, [online.value, isListed, wanted, round]);
+  const revoke = async ({ thread, answer }: Found) => {
+    await attempt("Couldn’t revoke the answer", (now) => now.call("policy/remembered/revoke", { threadId: thread.id, id: answer.id }));
+    setRound(round + 1);
+  };
+  const left = (list?.length ?? 0) - wanted;
+  return (
+    <section aria-labelledby="remembered">
+      <h2 id="remembered">Remembered answers</h2>
+      {error !== undefined && (
+        <p class="error-text" role="alert">
+          Couldn’t load the remembered answers: {error}
+        </p>
+      )}
+      {found?.length === 0 && <p class="policy-intro">No remembered answers.</p>}
+      {found && found.length > 0 && (
+        <ul role="list" class="card rows">
+          {found.map((one) => (
+            <Answer key={keyOf(one)} answer={one.answer} role={role} onRevoke={() => void revoke(one)}>
+              <Place {...one} />
+            </Answer>
+          ))}
+        </ul>
+      )}
+      {found && left > 0 && (
+        <button type="button" class="button quiet" onClick={() => setWanted(wanted + ASKED)}>
+          Look in {Math.min(left, ASKED)} more threads
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** Where an answer applies: its agent, or its thread. */
+function Place({ thread, answer }: Found) {
+  if (answer.scope === "agent") {
+    return <>: {titleOfAgent(thread.agentType)}</>;
+  }
+  return (
+    <>
+      :{" "}
+      <a
+        href={pathOf({ view: "policy", threadId: thread.id })}
+        onClick={(event) => {
+          event.preventDefault();
+          go({ view: "policy", threadId: thread.id });
+        }}
+      >
+        {nameOf(thread)}
+      </a>
+    </>
+  );
+}
+
+/** An answer for an agent is in the list of each of its threads. */
+function keyOf({ thread, answer }: Found): string {
+  return answer.scope === "agent" ? `${thread.agentType} ${answer.id}` : `${thread.id} ${answer.id}`;
+}
+
+async function look(now: Client, list: readonly Listed[], isOver: () => boolean): Promise<readonly Found[]> {
+  const found = new Map<string, Found>();
+  for (const thread of list) {
+    if (isOver()) {
+      break;
+    }
+    const { data } = await now.call("policy/remembered/list", { threadId: thread.id });
+    for (const answer of data) {
+      const one = { thread, answer };
+      found.set(keyOf(one), one);
+    }
+  }
+  return [...found.values()];
+}
