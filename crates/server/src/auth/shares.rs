@@ -1,6 +1,7 @@
 //! Links with which threads are shared. Whoever has a link's secret reads one thread until the link expires.
 //!
-//! `shares.json` in the data directory holds their hashes. Only a running daemon writes it.
+//! `shares.json` in the data directory holds their hashes. Only a running daemon writes it. An expired link stays there, at rest,
+//! until its place is needed: the clock may have leapt, and by the right time it has not expired.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ pub struct Share {
     pub created_at: i64,
     /// Milliseconds since the epoch.
     pub expires_at: i64,
-    /// Cancelled when the link ends.
+    /// Cancelled when the link ends or expires.
     #[serde(skip)]
     pub ends: CancellationToken,
     /// The places for connections of the link.
@@ -104,9 +105,9 @@ impl Share {
     /// The role of every reader.
     pub const ROLE: Role = Role::Observer;
 
-    /// Returns whether the link has ended.
+    /// Returns whether the link has expired.
     pub fn is_over(&self, wall: i64) -> bool {
-        self.ends.is_cancelled() || self.expires_at <= wall
+        self.expires_at <= wall
     }
 
     fn info(&self) -> ShareInfo {
@@ -148,13 +149,14 @@ impl Shares {
         now: i64,
     ) -> Result<ShareInfo, Failure> {
         let full = |message: String| Err(Failure::new(ErrorCode::Overloaded, message));
-        let of_thread = self.of(Some(share.thread)).count();
+        let live = self.of(Some(share.thread)).filter(|share| !share.is_over(now));
+        let of_thread = live.count();
         if of_thread >= SHARES_OF_THREAD {
             return full(format!(
                 "this thread has {SHARES_OF_THREAD} links already: revoke one first"
             ));
         }
-        if self.all.len() >= SHARES {
+        if self.all.len() >= SHARES && !self.end_one(|share| share.is_over(now)) {
             return full(format!("there are {SHARES} links already: revoke one first"));
         }
         let until = now.saturating_add(millis(share.lifetime));
@@ -201,9 +203,34 @@ impl Shares {
         self.all.end(over)
     }
 
+    /// Ends the oldest link that `over` selects. Returns whether there was one.
+    fn end_one(&mut self, over: impl Fn(&Share) -> bool) -> bool {
+        let Some(place) = self.all.iter().position(over) else {
+            return false;
+        };
+        self.all.end_at(place);
+        true
+    }
+
+    /// Closes the connections of the links that have expired, which stay in the list.
+    pub fn rest(&self, wall: i64) {
+        for share in self.all.iter().filter(|share| share.is_over(wall)) {
+            share.ends.cancel();
+        }
+    }
+
+    /// Lets links at rest that have not expired have connections again.
+    pub fn wake(&mut self, wall: i64) {
+        let rests = |share: &&mut Share| share.ends.is_cancelled() && !share.is_over(wall);
+        for share in self.all.unstored_parts().filter(rests) {
+            share.ends = CancellationToken::new();
+        }
+    }
+
     /// Returns when the next link expires.
     pub fn next_end(&self) -> Option<i64> {
-        self.all.iter().map(|share| share.expires_at).min()
+        let live = self.all.iter().filter(|share| !share.ends.is_cancelled());
+        live.map(|share| share.expires_at).min()
     }
 
     fn of(&self, thread: Option<ThreadId>) -> impl Iterator<Item = &Share> {
@@ -281,6 +308,28 @@ mod tests {
         assert_eq!(Shares::load(dir.path()).threads().len(), SHARES);
         assert_eq!(shares.end(|share| share.thread == thread(0)), SHARES_OF_THREAD);
         assert!(shares.add(new(thread(0)), &secret(), &ann, 0).is_ok());
+    }
+
+    #[test]
+    fn expired_links_leave_their_places_to_new_ones() {
+        let mut shares = Shares::default();
+        let secret = || ShareSecret::random().unwrap();
+        for number in 0..SHARES {
+            let of = thread((number / SHARES_OF_THREAD) as u128);
+            shares.add(new(of), &secret(), &token(None), 0).unwrap();
+        }
+        assert!(
+            shares
+                .add(new(thread(0)), &secret(), &token(None), 59_999)
+                .is_err()
+        );
+        for _ in 0..SHARES_OF_THREAD {
+            shares
+                .add(new(thread(0)), &secret(), &token(None), 60_000)
+                .unwrap();
+        }
+        assert_eq!(shares.threads().len(), SHARES);
+        assert_eq!(shares.list(None, 60_000).len(), SHARES_OF_THREAD);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! attempts. Never: reads a clock, random numbers or files, or sees a secret that no client has sent.
 //!
 //! When the token or the link expires or is revoked, or the session ends, `ends` of the identity is cancelled, and its connections
-//! close.
+//! close. What has expired rests: if the clock had leapt, it holds again by the right time.
 
 mod devices;
 
@@ -192,8 +192,6 @@ impl AuthStore {
             let message = "the token of this connection is revoked";
             Failure::new(ErrorCode::Forbidden, message)
         })?;
-        // Expired links would otherwise count towards the limits until the next timeout.
-        self.shares.end(|share| share.is_over(now.wall));
         self.shares.add(share, secret, &token.key, now.wall)
     }
 
@@ -213,6 +211,7 @@ impl AuthStore {
 
     /// Authenticates a client by a token, or by the secret of a link.
     pub fn token(&mut self, shown: &str, source: Source, now: Now) -> Result<Identity, AuthError> {
+        self.wake(now.wall);
         let shown = Hash::of(shown);
         let mut found = None;
         // Compares all tokens, so that the duration does not reveal which one matched.
@@ -275,6 +274,7 @@ impl AuthStore {
     /// Authenticates a page by its session. An expired session does not count as a failed attempt, because browsers keep
     /// their cookies.
     pub fn session(&mut self, shown: &SessionSecret, now: Now) -> Result<Identity, AuthError> {
+        self.wake(now.wall);
         let session = self.sessions.used(shown, now.wall).ok_or(AuthError::Wrong)?;
         let (hash, key) = (session.hash, session.key);
         let opened_by = identity_of(&self.tokens, &self.shares, key, now.wall).ok_or(AuthError::Wrong)?;
@@ -359,11 +359,13 @@ impl AuthStore {
 
     /// Ends the tokens, links, sessions and tickets that have expired.
     pub fn handle_timeout(&mut self, now: Now) {
-        for tokens in self.tokens.iter().filter(|tokens| tokens.is_over(now.wall)) {
-            tokens.ends.cancel();
-        }
-        self.shares.end(|share| share.is_over(now.wall));
+        // First those of the sessions, so that their browsers are known to receive no more notifications.
         self.end_sessions(now.wall);
+        for token in self.tokens.iter().filter(|token| token.is_over(now.wall)) {
+            token.ends.cancel();
+        }
+        self.shares.rest(now.wall);
+        self.wake(now.wall);
         self.forget_tickets();
         self.tickets.retain(|_, ticket| ticket.until > now.mono);
     }
@@ -390,6 +392,15 @@ impl AuthStore {
     /// Records that the links could not be stored.
     pub fn shares_not_stored(&mut self) {
         self.shares.not_stored();
+    }
+
+    /// Lets tokens and links hold again that had expired by a clock that leapt.
+    fn wake(&mut self, wall: i64) {
+        let rests = |token: &&mut ActiveToken| token.ends.is_cancelled() && !token.is_over(wall);
+        for token in self.tokens.iter_mut().filter(rests) {
+            token.ends = CancellationToken::new();
+        }
+        self.shares.wake(wall);
     }
 
     /// Ends the sessions whose token or link is gone, and closes the connections of those that have expired.
@@ -476,7 +487,7 @@ impl ActiveToken {
     }
 
     fn is_over(&self, wall: i64) -> bool {
-        self.ends.is_cancelled() || self.key.expires_at.is_some_and(|end| end <= wall)
+        self.key.expires_at.is_some_and(|end| end <= wall)
     }
 
     fn pass(&self) -> Identity {

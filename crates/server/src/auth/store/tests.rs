@@ -215,6 +215,41 @@ fn a_session_that_a_leap_of_the_clock_expired_returns_with_the_right_time() {
 }
 
 #[test]
+fn links_and_tokens_that_a_leap_of_the_clock_expired_return_with_the_right_time() {
+    let mut store = guard(vec![key("a", Role::Operator, "a", Some(50_000))]);
+    let token = store.token("a", HERE, at(2)).unwrap();
+    store.begin_session(&secret("of a"), &token, at(2)).unwrap();
+    let (id, link) = share(&mut store, "owner", thread(1), 60, at(2));
+    let reader = store.token(&link, HERE, at(3)).unwrap();
+    store.begin_session(&secret("page"), &reader, at(3)).unwrap();
+    let leapt = Now {
+        mono: Duration::from_secs(4),
+        wall: 400 * DAY,
+    };
+    store.handle_timeout(leapt);
+    assert!(token.ends.is_cancelled() && reader.ends.is_cancelled());
+    assert!(store.token("a", HERE, leapt).is_err() && store.token(&link, HERE, leapt).is_err());
+    assert_eq!(store.list_shares(None, leapt), []);
+    assert_eq!(store.poll_timeout(), None, "nothing is left to expire");
+    // By the same daemon, and by the next one that loads the file.
+    for name in ["of a", "page"] {
+        assert!(!store.session(&secret(name), at(5)).unwrap().ends.is_cancelled());
+    }
+    assert!(!store.token("a", HERE, at(5)).unwrap().ends.is_cancelled());
+    assert!(!store.token(&link, HERE, at(5)).unwrap().ends.is_cancelled());
+    assert_eq!(store.list_shares(None, at(5)).len(), 1);
+    assert_eq!(store.poll_timeout(), Some(50_000), "and they expire again");
+    store.handle_timeout(leapt);
+    let dir = tempfile::tempdir().unwrap();
+    store.take_unstored_shares().unwrap().store(dir.path()).unwrap();
+    assert_eq!(Shares::load(dir.path()).list(None, 5_000).len(), 1);
+    // What a user revokes does not return.
+    assert_eq!(store.end_shares(|share| share.id == id, leapt), 1);
+    store.set_keys(Vec::new(), leapt);
+    assert!(store.token("a", HERE, at(5)).is_err() && store.token(&link, HERE, at(5)).is_err());
+}
+
+#[test]
 fn a_session_lives_while_it_is_used_and_ends_on_request() {
     let mut store = guard(Vec::new());
     let owner = store.owner();
