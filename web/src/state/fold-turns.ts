@@ -30,17 +30,24 @@ export function queueOf({ turns, head }: Pick<ThreadState, "turns" | "head">): r
 
 /**
  * Returns turns in the order of the conversation: as they have begun, which the user may have changed while they were
- * queued. Turns that never begin are where they ended, and queued turns are last.
+ * queued. The daemon numbers items in that order; times go back when a clock is set. Ended turns without items stay behind
+ * the turn before them, and queued turns are last.
  */
 export function inOrder(turns: readonly FoldedTurn[]): readonly FoldedTurn[] {
-  const at = ({ id, startedAt, completedAt }: FoldedTurn) => (id == null ? 0 : (startedAt ?? completedAt ?? Infinity));
-  const isSorted = turns.every((turn, index) => index === 0 || compare(turns[index - 1]!, turn) <= 0);
-  return isSorted ? turns : [...turns].sort(compare);
-
-  function compare(one: FoldedTurn, other: FoldedTurn): number {
-    const [before, after] = [at(one), at(other)];
-    return before === after ? byPrompt(one.id, other.id) : before - after;
-  }
+  let before = 0;
+  const placed = turns.map((turn) => {
+    const [number] = /\d+$/.exec(turn.items[0]?.itemId ?? "") ?? [];
+    if (number !== undefined) {
+      before = Number(number);
+    } else if (turn.status === "queued" || turn.status === "running") {
+      return { turn, place: turn.status === "queued" ? Infinity : Number.MAX_VALUE };
+    }
+    return { turn, place: before };
+  });
+  const isSorted = placed.every(({ place }, index) => index === 0 || placed[index - 1]!.place <= place);
+  // Not by subtraction: the places of two queued turns are both infinite.
+  const compare = (one: number, other: number) => (one === other ? 0 : one < other ? -1 : 1);
+  return isSorted ? turns : placed.sort((one, other) => compare(one.place, other.place)).map(({ turn }) => turn);
 }
 
 /** Compares turns by the order of their prompts, in which the daemon numbers them. */

@@ -371,12 +371,23 @@ describe("what a page that follows shows equals what a page that loads shows", (
 
   test("turns are in the order in which they began, which the user may have changed", () => {
     const queued = (id: string) => () => event("turn/queued", turn(id, { status: "queued" }));
-    const all = [started("1"), queued("2"), queued("10"), ended("1"), started("10"), said("ten", "10"), ended("10"), started("2"), said("two", "2")];
+    const all = [
+      ...[started("1"), queued("2"), queued("10"), said("item_1", "1"), ended("1")],
+      ...[started("10"), said("item_2", "10"), ended("10"), started("2"), said("item_3", "2")],
+    ];
     const state = from(all);
-    expect(shown(state)).toEqual(["end-1", "ten", "end-10", "two", "end-2"]);
-    const turns = [...state.turns].reverse().map(({ key: _, ...rest }) => rest) as Thread["turns"];
+    expect(shown(state)).toEqual(["item_1", "end-1", "item_2", "end-10", "item_3", "end-2"]);
+    // A page has them in the order of their prompts.
+    const page = [...state.turns].sort((one, other) => Number(one.id) - Number(other.id));
+    const turns = page.map(({ key: _, ...rest }) => rest) as Thread["turns"];
     const loaded = openThread({ thread: { ...read("demo"), id: threadId, turns }, latestSeq: state.seq });
     expect(shown(loaded)).toEqual(shown(state));
+  });
+
+  test("turns keep their order when the clock goes back", () => {
+    const at = (id: string, startedAt: number) => () => event("turn/started", turn(id, { status: "running", startedAt }));
+    const state = from([at("1", 9_000), said("item_1", "1"), ended("1"), at("2", 1), said("item_2", "2"), ended("2"), at("3", 5_000)]);
+    expect(state.turns.map(({ id }) => id)).toEqual(["1", "2", "3"]);
   });
 
   test("a moved thread has its new directories", () => {

@@ -34,7 +34,7 @@ impl Live {
         self.summary.turns = self.last_turn - self.dropped.count();
         self.summary.last_turn = None;
         self.summary.cut_off = false;
-        self.last_turn_shown = self.last_begun().map(|turn| (0, turn));
+        self.last_turn_shown = self.last_begun();
         self.client_turns
             .retain(|_, turn| !self.dropped.contains(turn.id));
         if self.summary.turns == 0 {

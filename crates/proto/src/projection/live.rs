@@ -163,8 +163,8 @@ pub struct Live {
     pub last_terminal: u64,
     /// Number of the last item.
     pub last_item: u32,
-    /// The turn that is shown last, and when it started, or ended without a start. Queued turns do not count.
-    pub last_turn_shown: Option<(Millis, TurnId)>,
+    /// The turn that is shown last: the last one that started, or ended without a start.
+    pub last_turn_shown: Option<TurnId>,
     /// Notes at the current place.
     pub notes: NoteCount,
     /// Messages for the running turn that the agent has not taken yet.
@@ -388,7 +388,7 @@ impl Live {
             } => {
                 let Some(id) = event.turn else { return };
                 self.count_turn(id, client_turn_id.as_ref());
-                self.last_turn_shown = self.last_turn_shown.max(Some((event.at, id)));
+                self.last_turn_shown = Some(id);
                 self.summary.updated_at = event.at;
                 if *imported {
                     return;
@@ -431,8 +431,7 @@ impl Live {
                     self.summary.cut_off = *status == TurnStatus::Interrupted && error.is_some();
                 }
                 if started_at.is_none() {
-                    let ended = event.turn.map(|turn| (event.at, turn));
-                    self.last_turn_shown = self.last_turn_shown.max(ended);
+                    self.last_turn_shown = event.turn.or(self.last_turn_shown);
                 }
                 self.summary.updated_at = event.at;
             }

@@ -68,7 +68,7 @@ impl Live {
     pub(super) fn note_place(&self) -> NotePlace {
         match self.last_turn_shown {
             _ if self.turn.is_some() => NotePlace::Item(ItemId(self.last_item)),
-            Some((_, turn)) => NotePlace::Turn(turn),
+            Some(turn) => NotePlace::Turn(turn),
             None => NotePlace::Start,
         }
     }

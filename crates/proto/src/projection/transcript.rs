@@ -54,6 +54,9 @@ pub struct Turn {
     pub imported: bool,
     /// When the turn started; `None` while it is queued.
     pub started_at: Option<Millis>,
+    /// The event that started the turn, or ended it without a start. Turns are in this order in the conversation: the user may have
+    /// reordered them while they were queued, and times go back when a clock is set.
+    pub place: Seq,
     /// The result of the turn, once it has ended.
     pub settled: Option<Settled>,
     /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
@@ -75,12 +78,6 @@ impl Turn {
 
     fn is_running(&self) -> bool {
         self.started_at.is_some() && self.settled.is_none()
-    }
-
-    /// Returns what turns are ordered by in the conversation. The user may have reordered them while they were queued.
-    fn place(&self) -> (Millis, Option<TurnId>) {
-        let ended = self.settled.as_ref().map(|settled| settled.at);
-        (self.started_at.or(ended).unwrap_or_default(), self.id)
     }
 }
 
@@ -260,7 +257,7 @@ impl Transcript {
         let runs = self.turns.iter().rev().any(Turn::is_running);
         let is_shown = |turn: &Turn| turn.id.is_some() && !turn.is_queued();
         let shown = self.turns.iter().enumerate().filter(|(_, turn)| is_shown(turn));
-        let last = shown.max_by_key(|(_, turn)| turn.place()).map(|(at, _)| at);
+        let last = shown.max_by_key(|(_, turn)| turn.place).map(|(at, _)| at);
         let (after, turn) = match (self.last, last) {
             (LastItem::Kept(item, turn), _) if runs => (Some(item), Some(turn)),
             (_, last) => (None, last),
@@ -307,7 +304,7 @@ impl Transcript {
                 let turn = self.turn(event.turn);
                 turn.imported = *imported;
                 turn.client_turn_id.clone_from(client_turn_id);
-                turn.started_at = Some(event.at);
+                (turn.started_at, turn.place) = (Some(event.at), event.seq);
                 turn.input.clear();
             }
             EventKind::TurnSettled {
@@ -322,6 +319,9 @@ impl Transcript {
             } => {
                 let turn = self.turn(event.turn);
                 turn.permitted = *permitted;
+                if turn.started_at.is_none() {
+                    turn.place = event.seq;
+                }
                 turn.settled = Some(Settled {
                     status: *status,
                     stop_reason: stop_reason.clone(),
@@ -427,6 +427,7 @@ impl Transcript {
             client_turn_id: None,
             imported: false,
             started_at: None,
+            place: 0,
             settled: None,
             input: Vec::new(),
             items: Vec::new(),

@@ -13,6 +13,7 @@ mod callbacks;
 mod care;
 mod carried;
 mod choices;
+mod clock;
 mod codex;
 mod echo;
 mod elicitation;
