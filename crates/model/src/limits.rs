@@ -668,6 +668,10 @@ pub const DESCRIPTORS_MAX: u64 = 1 << 20;
 pub const CLOCK_LOOK_MILLIS: u64 = 1000;
 /// Time between two looks from which on the daemon was stopped or its host paused, in milliseconds.
 pub const CLOCK_PAUSE_MILLIS: u64 = 10_000;
+/// Time, in milliseconds, by which the host's clock may be set without effect, as NTP corrects it.
+pub const CLOCK_SLACK_MILLIS: i64 = 5 * 60 * 1000;
+/// Hourly looks in a row without a step of the host's clock, after which a clock that is behind a known time is followed.
+pub const CLOCK_STEADY_LOOKS: u32 = 6;
 /// Seconds in which a daemon must have accepted a command's connection and answered its first request.
 pub const REACH_SECS: u64 = 30;
 /// Seconds of these after which the command says that it waits.
@@ -736,8 +740,6 @@ pub const RETENTION_UNUSED_MILLIS: i64 = 2 * 24 * 60 * 60 * 1000;
 pub const RETENTION_AWAY_MILLIS: i64 = 30 * 24 * 60 * 60 * 1000;
 /// Hourly looks at which the time must fit, after [`RETENTION_UNUSED_MILLIS`] without one, before retention removes something.
 pub const RETENTION_LOOKS: u32 = 24;
-/// Time, in milliseconds, by which the clock may be set back without effect on retention.
-pub const RETENTION_SLACK_MILLIS: i64 = 5 * 60 * 1000;
 /// Size of the file in which retention remembers the time, in bytes.
 pub const RETENTION_FILE_BYTES: u64 = 4096;
 /// Removed threads that a report of retention lists.

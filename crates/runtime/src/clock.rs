@@ -2,13 +2,15 @@
 //!
 //! A process that was stopped, or whose host was paused, has not used the time that passed meanwhile: no agent worked, so no limit
 //! of a turn is over. The daemon's clock looks at itself each second, and leaves out longer gaps.
+//!
+//! A host whose clock is set back, or that starts without the right time, does not make the daemon's time earlier than one that is
+//! known to be right. Retention knows it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-#[cfg(any(test, feature = "testing"))]
 use acpd_model::Millis;
-use acpd_model::limits::{CLOCK_LOOK_MILLIS, CLOCK_PAUSE_MILLIS};
+use acpd_model::limits::{CLOCK_LOOK_MILLIS, CLOCK_PAUSE_MILLIS, CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS};
 use acpd_proto::time::Now;
 use tokio::time::Instant;
 
@@ -19,6 +21,36 @@ pub struct Clock {
     wall: WallClock,
     /// `None` if pauses count like other time.
     pauses: Option<&'static Pauses>,
+    /// `None` if the wall time is always the host's.
+    known: Option<&'static Known>,
+}
+
+/// A wall time that was right, and how long after the start of the clock that was.
+#[derive(Debug)]
+struct Known(Mutex<Option<(Millis, Duration)>>);
+
+impl Known {
+    /// Returns what all copies of a clock share.
+    fn nothing() -> &'static Self {
+        Box::leak(Box::new(Self(Mutex::new(None))))
+    }
+
+    fn set(&self, wall: Millis, elapsed: Duration) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some((wall, elapsed));
+    }
+
+    /// Returns the wall time after `elapsed`: the host's, unless it is behind the time that is known, which goes on.
+    fn wall(&self, host: Millis, elapsed: Duration) -> Millis {
+        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((known, since)) = known else {
+            return host;
+        };
+        let passed = elapsed.saturating_sub(since).as_millis();
+        let now = known.saturating_add(i64::try_from(passed).unwrap_or(i64::MAX));
+        let is_behind = host.saturating_add(CLOCK_SLACK_MILLIS) < now;
+        if is_behind { now } else { host }
+    }
 }
 
 /// The time during which this process did not run.
@@ -80,24 +112,47 @@ impl Clock {
             start: Instant::now(),
             wall: WallClock::Host,
             pauses: None,
+            known: None,
         }
     }
 
-    /// Starts a clock that leaves out the time during which this process did not run, and the task that notices it. A process
-    /// has one such clock.
-    pub fn start_without_pauses() -> Self {
+    /// Starts the clock of a daemon, and the task that looks at it. It leaves out the time during which this process did not run, and
+    /// its wall time is not before one that is known. A process has one such clock.
+    pub fn start_of_daemon() -> Self {
         let clock = Self {
             pauses: Some(&PAUSES),
+            known: Some(Known::nothing()),
             ..Self::start()
         };
         clock.now();
         tokio::spawn(async move {
+            let mut was_behind = false;
             loop {
                 tokio::time::sleep(Duration::from_millis(CLOCK_LOOK_MILLIS)).await;
-                clock.now();
+                let behind = clock.behind();
+                if behind > 0 && !was_behind {
+                    tracing::warn!(
+                        secs = behind / 1000,
+                        "the clock of this host is behind a time that was right; acpd goes on from that time, until the clock has not \
+                         been set for {CLOCK_STEADY_LOOKS} h, or \"acpd prune --confirm-clock\" confirms it"
+                    );
+                }
+                was_behind = behind > 0;
             }
         });
         clock
+    }
+
+    /// Records that `wall` is right now: from now on, the time is not before it, however the host's clock is set.
+    pub fn confirm(&self, wall: Millis) {
+        if let Some(known) = self.known {
+            known.set(wall, self.start.elapsed());
+        }
+    }
+
+    /// Returns by how many milliseconds the host's clock is behind this one: zero while this one follows it.
+    pub fn behind(&self) -> Millis {
+        self.now().wall.saturating_sub(self.host_wall()).max(0)
     }
 
     /// Starts a clock whose wall time begins at `began` and follows tokio's clock, for tests that move time by hand.
@@ -107,26 +162,33 @@ impl Clock {
             start: Instant::now(),
             wall: WallClock::Manual(began),
             pauses: None,
+            known: Some(Known::nothing()),
         }
     }
 
     /// Returns the current time by both clocks.
+    pub fn now(&self) -> Now {
+        let elapsed = self.start.elapsed();
+        let pause = self.look(elapsed);
+        let host = self.host_wall();
+        Now {
+            mono: pause.seen.saturating_sub(pause.skipped) + FIRST,
+            wall: self.known.map_or(host, |known| known.wall(host, elapsed)),
+        }
+    }
+
+    /// Returns the wall time of the host.
     #[allow(
         clippy::disallowed_methods,
         reason = "the one place that reads the host's clock"
     )]
-    pub fn now(&self) -> Now {
-        let elapsed = self.start.elapsed();
+    pub fn host_wall(&self) -> Millis {
         let wall = match self.wall {
             WallClock::Host => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
             #[cfg(any(test, feature = "testing"))]
-            WallClock::Manual(began) => Duration::from_millis(began.unsigned_abs()) + elapsed,
+            WallClock::Manual(began) => Duration::from_millis(began.unsigned_abs()) + self.start.elapsed(),
         };
-        let pause = self.look(elapsed);
-        Now {
-            mono: pause.seen.saturating_sub(pause.skipped) + FIRST,
-            wall: i64::try_from(wall.as_millis()).unwrap_or(i64::MAX),
-        }
+        i64::try_from(wall.as_millis()).unwrap_or(i64::MAX)
     }
 
     /// Converts a state machine's deadline to tokio's clock. After a pause, the same deadline is a later time.
@@ -178,6 +240,41 @@ mod tests {
         pauses.look(later);
         let pause = pauses.look(Duration::from_millis(1));
         assert_eq!((pause.seen, pause.skipped), (later, later));
+    }
+
+    #[test]
+    fn the_time_is_not_before_one_that_was_right() {
+        const DAY: Millis = 24 * 3600 * 1000;
+        const RIGHT: Millis = 20_000 * DAY;
+        let known = Known::nothing();
+        let secs = Duration::from_secs;
+        assert_eq!(known.wall(5, secs(1)), 5, "nothing is known");
+        known.set(RIGHT, secs(1));
+        assert_eq!(known.wall(RIGHT - 400 * DAY, secs(1)), RIGHT);
+        assert_eq!(known.wall(0, secs(61)), RIGHT + 60_000, "it goes on");
+        for host in [
+            // A small correction, and a host that slept.
+            RIGHT + 60_000 - CLOCK_SLACK_MILLIS,
+            RIGHT + 400 * DAY,
+            // The end of a leap.
+            RIGHT + 60_000,
+        ] {
+            assert_eq!(known.wall(host, secs(61)), host);
+        }
+        known.set(5, secs(62));
+        assert_eq!(known.wall(6, secs(62)), 6);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_goes_on_from_what_is_confirmed() {
+        let clock = Clock::starting_at(1_000);
+        assert_eq!((clock.now().wall, clock.behind()), (1_000, 0));
+        let hour = 3_600_000;
+        clock.confirm(hour);
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert_eq!((clock.now().wall, clock.behind()), (hour + 2_000, hour - 1_000));
+        clock.confirm(clock.host_wall());
+        assert_eq!((clock.now().wall, clock.behind()), (3_000, 0));
     }
 
     #[tokio::test(start_paused = true)]

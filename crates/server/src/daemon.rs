@@ -149,7 +149,7 @@ impl Daemon {
         };
         let certificate = tls.map(load).transpose()?;
         let given_out = tokens::load(&data_dir)?;
-        let clock = Clock::start_without_pauses();
+        let clock = known_clock(&data_dir);
         let shares = live_shares(&data_dir, &log).await;
         let sessions = Sessions::load(&data_dir);
         let store = AuthStore::new(&token, given_out, shares, sessions, clock.now());
@@ -321,6 +321,17 @@ impl Daemon {
             tracing::error!(%error, "the log did not close cleanly");
         }
     }
+}
+
+/// Starts the clock, from the time that the last daemon knew.
+fn known_clock(data_dir: &Path) -> Clock {
+    let clock = Clock::start_of_daemon();
+    let stored = acpd_runtime::retention::read(&acpd_runtime::retention::path(data_dir));
+    // Retention logs why its file cannot be read.
+    if let Some(known) = stored.ok().flatten().and_then(|stored| stored.known_at) {
+        clock.confirm(known);
+    }
+    clock
 }
 
 /// Loads the links that share threads, without those of threads that were deleted when the last daemon ended.

@@ -1302,6 +1302,8 @@ export interface RolledBack {
 
 /** Params of `retention/run`. */
 export interface RunRetention {
+  /** Whether the clock of the daemon's host is right. If it was set, the daemon follows it and retention trusts it from then on. */
+  confirmClock?: boolean | null;
   /** Whether nothing is removed: the result is what would be. */
   dryRun?: boolean | null;
 }

@@ -1764,6 +1764,8 @@ class RolledBack(TypedDict):
 class RunRetention(TypedDict, total=False):
     """Params of `retention/run`."""
 
+    confirmClock: bool | None
+    """Whether the clock of the daemon's host is right. If it was set, the daemon follows it and retention trusts it from then on."""
     dryRun: bool | None
     """Whether nothing is removed: the result is what would be."""
 

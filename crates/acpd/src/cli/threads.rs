@@ -210,6 +210,9 @@ pub struct PruneArgs {
     /// Remove it without asking
     #[arg(long, short)]
     pub yes: bool,
+    /// Remove nothing, and confirm that the clock of the daemon's host is right
+    #[arg(long, conflicts_with_all = ["yes", "dry_run", "json"])]
+    pub confirm_clock: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

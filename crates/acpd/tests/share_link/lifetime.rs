@@ -1,5 +1,7 @@
 //! When a link ends, and where its secret is stored.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc::RecvTimeoutError;
 
 use serde_json::{Value, json};
@@ -113,6 +115,37 @@ fn links_survive_a_restart_and_expire() {
         owner.refused("thread/share/create", &params)["data"]["code"],
         "not_found"
     );
+}
+
+/// Stores the time that a stopped daemon knew, a few minutes after a start.
+fn known_at(place: &Place, at: i64) {
+    let path = place.data().join("retention.json");
+    let record = json!({ "trustedAt": at, "knownAt": at, "looksLeft": 24 });
+    std::fs::write(&path, record.to_string()).expect("it can be written");
+    std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it can be set");
+}
+
+#[test]
+fn an_expired_link_stays_so_when_the_clock_is_set_back_until_the_clock_is_confirmed() {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let mut stage = Stage::new();
+    stage.daemon.stop();
+    expire_at(&stage.daemon.place, now() + DAY);
+    known_at(&stage.daemon.place, now() + 365 * DAY);
+    stage.daemon.restart();
+    assert_eq!(stage.http("GET", "/api/session").0, 401);
+    // What is used now is listed first.
+    let mut owner = Client::new(&stage.daemon);
+    let newest = owner.thread(&stage.daemon);
+    owner.turn(&newest, "say squirrel");
+    let first = &owner.call("thread/list", &json!({}))["data"][0];
+    assert_eq!(first["id"], json!(newest));
+    assert!(first["updatedAt"].as_i64() > Some(now() + 364 * DAY), "{first}");
+    let done = acpd(&stage.daemon.place, &["prune", "--confirm-clock"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    stage
+        .reader()
+        .call("thread/read", &json!({ "threadId": stage.shared }));
 }
 
 #[test]

@@ -18,6 +18,7 @@ use acpd_log::Filter;
 use acpd_model::limits::{RETENTION_DELAY_SECS, RETENTION_INTERVAL_SECS, RETENTION_REQUESTS};
 use acpd_model::{ErrorCode, Failure, Millis, Origin};
 use acpd_proto::surface::reply::RetentionReport;
+use acpd_proto::surface::request::RunRetention;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
@@ -28,8 +29,8 @@ use crate::thread::directory::{Directory, log_failure};
 
 pub use self::settings::{Age, RetentionSettings, Size};
 use self::sweep::{Progress, Sweep};
-use self::trust::Trust;
 pub use self::trust::{Held, TrustRecord, path, read};
+use self::trust::{Look, Trust};
 
 const DELAY: Duration = Duration::from_secs(RETENTION_DELAY_SECS);
 const INTERVAL: Duration = Duration::from_secs(RETENTION_INTERVAL_SECS);
@@ -38,7 +39,7 @@ const INTERVAL: Duration = Duration::from_secs(RETENTION_INTERVAL_SECS);
 #[derive(Debug)]
 struct Request {
     by: Origin,
-    dry_run: bool,
+    run: RunRetention,
     reply: oneshot::Sender<Result<RetentionReport, Failure>>,
 }
 
@@ -70,10 +71,10 @@ impl Retention {
         Self { requests_tx }
     }
 
-    /// Runs a sweep. If `dry_run`, only finds out what it would remove.
-    pub async fn run(&self, by: Origin, dry_run: bool) -> Result<RetentionReport, Failure> {
+    /// Runs a sweep.
+    pub async fn run(&self, by: Origin, run: RunRetention) -> Result<RetentionReport, Failure> {
         let (reply, answer) = oneshot::channel();
-        let request = Request { by, dry_run, reply };
+        let request = Request { by, run, reply };
         self.requests_tx.try_send(request).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => Failure::new(
                 ErrorCode::Overloaded,
@@ -113,11 +114,11 @@ impl Task {
             tokio::select! {
                 biased;
                 request = requests_rx.recv() => {
-                    let Some(Request { by, dry_run, reply }) = request else {
+                    let Some(Request { by, run, reply }) = request else {
                         return;
                     };
                     // A client that has gone does not need the report. What it wanted is done anyway.
-                    let _ = reply.send(self.requested(by, dry_run).await);
+                    let _ = reply.send(self.requested(by, run).await);
                 }
                 () = changed(&mut self.settings) => {
                     next = Instant::now() + DELAY;
@@ -132,15 +133,21 @@ impl Task {
         }
     }
 
-    /// Runs the sweep that a client requested, who thereby confirms the time.
-    async fn requested(&mut self, by: Origin, dry_run: bool) -> Result<RetentionReport, Failure> {
-        if !dry_run && self.settings.borrow().is_on() {
+    /// Runs the sweep that a client requested.
+    async fn requested(&mut self, by: Origin, run: RunRetention) -> Result<RetentionReport, Failure> {
+        // A client that removes something confirms the time by which that is too old.
+        if run.confirm_clock || !run.dry_run {
             let newest = self.newest().await?;
-            let now = self.context.clock.now().wall;
-            self.trust().await.confirm(now, newest);
+            let clock = self.context.clock;
+            if run.confirm_clock {
+                let now = clock.host_wall();
+                self.trust().await.know(now);
+                clock.confirm(now);
+            }
+            self.trust().await.confirm(clock.now().wall, newest);
             self.store_trust().await;
         }
-        self.sweep(by, dry_run, false).await
+        self.sweep(by, run.dry_run, false).await
     }
 
     /// Looks whether the clock fits to the log, and if so runs the sweep that is due, if there are limits. The next look tries again.
@@ -155,16 +162,23 @@ impl Task {
                 return;
             }
         };
-        let now = self.context.clock.now().wall;
+        let clock = self.context.clock;
+        let look = Look {
+            now: clock.host_wall(),
+            at: Instant::now(),
+            is_hourly,
+            ahead: (clock.behind() > 0).then(|| clock.now().wall),
+        };
         let trust = self.trust().await;
-        if !is_on && !trust.fits(now, newest) {
-            // Without limits there is nothing to hold.
-            return;
+        // Without limits there is nothing to hold.
+        let is_right = (is_on || trust.fits(look.now, newest))
+            && trust.check(look.now, newest, is_hourly).is_none()
+            && trust.is_settled();
+        if trust.learn(look, is_right) {
+            clock.confirm(look.now);
         }
-        let held = trust.check(now, newest, is_hourly);
-        let removes = is_on && held.is_none() && trust.is_settled();
         self.store_trust().await;
-        if removes {
+        if is_on && is_right {
             // The sweep has logged why it failed.
             let _ = self.sweep(Origin::Daemon, false, true).await;
         }

@@ -13,10 +13,11 @@ use acpd_model::{
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::reply::RetentionLimit::{ArchivedMaxAge, AttachmentsMaxAge, MaxAge, MaxSize};
 use acpd_proto::surface::reply::{RetentionLimit, RetentionReport};
+use acpd_proto::surface::request::RunRetention;
 use acpd_proto::thread::{Change, Command, LastUse};
 use tokio::sync::watch;
 
-use super::{Age, DELAY, INTERVAL, Retention, RetentionSettings, Size, path, read};
+use super::{Age, DELAY, INTERVAL, Retention, RetentionSettings, Size, TrustRecord, path, read, trust};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::test_context::context_with_log;
@@ -36,12 +37,21 @@ struct Stage {
 
 impl Stage {
     async fn new(settings: RetentionSettings) -> Self {
+        Self::after(TrustRecord::default(), settings).await
+    }
+
+    /// A daemon that starts with what an earlier one has stored.
+    async fn after(stored: TrustRecord, settings: RetentionSettings) -> Self {
         let place = tempfile::tempdir().unwrap();
+        trust::write(&path(place.path()), stored).unwrap();
         let log = Arc::new(Memory::new());
         let shared: SharedLog = log.clone();
         let mut context = context_with_log(shared, place.path(), BTreeMap::new(), Limits::default());
         let (settings, retention) = watch::channel(settings);
         context.clock = Clock::starting_at(NOW);
+        if let Some(known) = stored.known_at {
+            context.clock.confirm(known);
+        }
         let directory = Directory::open(context.clone()).await.unwrap();
         let retention = Retention::open(
             directory.clone(),
@@ -138,7 +148,16 @@ impl Stage {
     }
 
     async fn run(&self, dry_run: bool) -> RetentionReport {
-        self.retention.run(Origin::Daemon, dry_run).await.unwrap()
+        let run = RunRetention {
+            dry_run,
+            confirm_clock: false,
+        };
+        self.retention.run(Origin::Daemon, run).await.unwrap()
+    }
+
+    /// Returns what the next daemon will know.
+    fn known(&self) -> Option<Millis> {
+        read(&path(self.place.path())).unwrap().unwrap().known_at
     }
 
     async fn exists(&self, thread: ThreadId) -> bool {
@@ -391,7 +410,7 @@ async fn a_client_that_opens_a_thread_meanwhile_has_it_or_it_is_gone() {
         .await;
         let thread = stage.thread(2, |_| {}).await;
         let retention = stage.retention.clone();
-        let sweep = tokio::spawn(async move { retention.run(Origin::Daemon, false).await });
+        let sweep = tokio::spawn(async move { retention.run(Origin::Daemon, RunRetention::default()).await });
         for _ in 0..steps {
             tokio::task::yield_now().await;
         }
@@ -472,6 +491,66 @@ async fn a_clock_that_leaps_removes_nothing_until_a_client_confirms_the_time() {
     }
 }
 
+/// The record of a daemon that knew the time `known`.
+fn known(known: Millis) -> TrustRecord {
+    TrustRecord {
+        trusted_at: Some(known),
+        known_at: Some(known),
+        ..TrustRecord::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_is_known_from_the_second_look_on() {
+    let stage = Stage::new(RetentionSettings::default()).await;
+    stage.thread(0, |_| {}).await;
+    tokio::time::sleep(DELAY * 2).await;
+    assert_eq!(stage.known(), None);
+    tokio::time::sleep(INTERVAL).await;
+    assert!(stage.known() > Some(NOW));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_daemon_that_runs_shortly_after_a_weekend_leaves_what_is_known() {
+    let stage = Stage::after(known(NOW - 3 * DAY), RetentionSettings::default()).await;
+    stage.thread(0, |_| {}).await;
+    for time in [DELAY * 2, INTERVAL * 3] {
+        tokio::time::sleep(time).await;
+        assert_eq!(stage.known(), Some(NOW - 3 * DAY));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_behind_is_followed_after_six_hours() {
+    let stage = Stage::after(known(NOW + 365 * DAY), RetentionSettings::default()).await;
+    tokio::time::sleep(DELAY * 2 + INTERVAL * 5).await;
+    assert!(stage.context.clock.behind() >= 364 * DAY);
+    assert!(stage.known() >= Some(NOW + 365 * DAY));
+    tokio::time::sleep(INTERVAL).await;
+    assert_eq!(stage.context.clock.behind(), 0);
+    assert!(stage.known() < Some(NOW + DAY));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_confirms_the_clock_without_removing_anything() {
+    let limits = RetentionSettings {
+        max_age: Some(age("10d")),
+        ..RetentionSettings::default()
+    };
+    let stage = Stage::after(known(NOW + 365 * DAY), limits).await;
+    let old = stage.thread(20, |_| {}).await;
+    stage.run(true).await;
+    assert!(stage.context.clock.behind() > 0);
+    let run = RunRetention {
+        dry_run: true,
+        confirm_clock: true,
+    };
+    stage.retention.run(Origin::Daemon, run).await.unwrap();
+    assert_eq!(stage.context.clock.behind(), 0);
+    assert!(stage.known() < Some(NOW + DAY));
+    assert!(stage.exists(old).await);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_changed_limit_has_a_minute_to_be_corrected() {
     let stage = Stage::new(RetentionSettings::default()).await;
@@ -504,7 +583,11 @@ async fn a_log_that_fails_stops_the_sweep_and_the_next_one_goes_on() {
         threads.push(stage.thread(days, |_| {}).await);
     }
     stage.log.inject(Fault::FullDisk);
-    let failed = stage.retention.run(Origin::Daemon, false).await.unwrap_err();
+    let failed = stage
+        .retention
+        .run(Origin::Daemon, RunRetention::default())
+        .await
+        .unwrap_err();
     assert_eq!(failed.code, ErrorCode::Storage, "{failed}");
     for thread in &threads {
         assert!(stage.exists(*thread).await);
@@ -540,6 +623,12 @@ async fn a_stopped_daemon_removes_nothing() {
     .await;
     let thread = stage.thread(2, |_| {}).await;
     stage.directory.close_within(Duration::from_secs(1)).await;
-    assert!(stage.retention.run(Origin::Daemon, false).await.is_err());
+    assert!(
+        stage
+            .retention
+            .run(Origin::Daemon, RunRetention::default())
+            .await
+            .is_err()
+    );
     assert!(stage.exists(thread).await);
 }

@@ -4,16 +4,20 @@
 //! event, and to the last look at which it was right. After days without a look, it must go on fitting for a day. A client that
 //! requests a sweep confirms the time.
 //!
-//! In: the time, and when the newest event was stored. Out: a reason to remove nothing. Owns: `retention.json`. Never: reads a clock.
+//! The same looks tell which time is known to have been right, for a clock that is set back.
+//!
+//! In: the time, and when the newest event was stored. Out: a reason to remove nothing, and the known time. Owns: `retention.json`.
+//! Never: reads a clock.
 
 use std::path::{Path, PathBuf};
 
 use acpd_model::Millis;
 use acpd_model::limits::{
-    RETENTION_AWAY_MILLIS, RETENTION_FILE_BYTES, RETENTION_LOOKS, RETENTION_SLACK_MILLIS,
+    CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS, RETENTION_AWAY_MILLIS, RETENTION_FILE_BYTES, RETENTION_LOOKS,
     RETENTION_UNUSED_MILLIS,
 };
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use crate::private_file;
 
@@ -23,12 +27,27 @@ use crate::private_file;
 pub struct TrustRecord {
     /// When the clock was last trusted, in milliseconds since the epoch.
     pub trusted_at: Option<Millis>,
+    /// The time that is known to have been right, in milliseconds since the epoch. The daemon's time is not before it.
+    pub known_at: Option<Millis>,
     /// Hourly looks at which the time must still fit before a sweep removes something.
     pub looks_left: u32,
     /// The newest event when a client last confirmed the time.
     pub confirmed_newest: Option<Millis>,
     /// Why sweeps have removed nothing since the last one that trusted the clock.
     pub held: Option<Held>,
+}
+
+/// A look at the clocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    /// The time by the host's clock.
+    pub now: Millis,
+    /// The same by a clock that does not leap.
+    pub at: Instant,
+    /// Whether the look before was an hour ago, by that clock.
+    pub is_hourly: bool,
+    /// The daemon's time, if the host's clock is behind it.
+    pub ahead: Option<Millis>,
 }
 
 /// A time that does not fit to what is stored.
@@ -60,6 +79,10 @@ impl Held {
 pub(super) struct Trust {
     path: Option<PathBuf>,
     record: TrustRecord,
+    /// The host's time at the look before.
+    seen: Option<(Millis, Instant)>,
+    /// Hourly looks in a row since which the host's clock has not been set.
+    steady: u32,
 }
 
 /// Returns the path of the file in a data directory.
@@ -81,8 +104,12 @@ impl Trust {
             tracing::warn!(%error, "retention.json cannot be read; retention compares the clock with the log alone");
             None
         });
-        let record = stored.unwrap_or_default();
-        Self { path, record }
+        Self {
+            path,
+            record: stored.unwrap_or_default(),
+            seen: None,
+            steady: 0,
+        }
     }
 
     /// Checks the time before a sweep that no client requested. Returns why the sweep must remove nothing. `is_hourly`: the previous
@@ -94,7 +121,7 @@ impl Trust {
             // One record and one line of the log for the whole time, not for every hour.
             if self.record.held.is_none() {
                 tracing::warn!(
-                    "retention removes nothing: {}; if that is right, confirm it with \"acpd prune\"",
+                    "retention removes nothing: {}; if that is right, confirm it with \"acpd prune --confirm-clock\"",
                     held.reason()
                 );
                 self.record.held = Some(held);
@@ -123,6 +150,39 @@ impl Trust {
         held
     }
 
+    /// Learns from a look whether the time is right: if it `fits`, and the clock was not set since the look an hour before. A clock
+    /// that is behind the known time is right when it was not set for some hours. Returns whether the clock is right.
+    pub fn learn(&mut self, look: Look, fits: bool) -> bool {
+        let now = look.now;
+        let before = self.seen.replace((now, look.at));
+        let is_steady = before.is_some_and(|(was, at)| {
+            let passed = look.at.saturating_duration_since(at).as_millis();
+            let passed = i64::try_from(passed).unwrap_or(i64::MAX);
+            now.abs_diff(was.saturating_add(passed)) <= CLOCK_SLACK_MILLIS.unsigned_abs()
+        });
+        self.steady = if look.is_hourly && is_steady {
+            self.steady.saturating_add(1)
+        } else {
+            0
+        };
+        let is_right = match look.ahead {
+            Some(_) => self.steady >= CLOCK_STEADY_LOOKS,
+            None => self.steady > 0 && fits,
+        };
+        if is_right {
+            self.know(now);
+        } else if let Some(ahead) = look.ahead {
+            // For the next daemon, and for doctor.
+            self.know(ahead);
+        }
+        is_right
+    }
+
+    /// Sets the time that is known, whether retention trusts the clock or not.
+    pub fn know(&mut self, now: Millis) {
+        self.record.known_at = Some(now);
+    }
+
     /// Returns whether the time fits to what is stored.
     pub fn fits(&self, now: Millis, newest: Option<Millis>) -> bool {
         self.misfit(now, newest).is_none()
@@ -137,6 +197,7 @@ impl Trust {
     pub fn confirm(&mut self, now: Millis, newest: Option<Millis>) {
         self.record = TrustRecord {
             trusted_at: Some(now),
+            known_at: self.record.known_at,
             looks_left: 0,
             confirmed_newest: newest,
             held: None,
@@ -157,7 +218,7 @@ impl Trust {
             confirmed_newest,
             ..
         } = self.record;
-        let is_before = |known: Millis| now.saturating_add(RETENTION_SLACK_MILLIS) < known;
+        let is_before = |known: Millis| now.saturating_add(CLOCK_SLACK_MILLIS) < known;
         let is_long_after = |known: Millis, most: Millis| now.saturating_sub(known) > most;
         if is_before(newest) && confirmed_newest.is_none_or(|confirmed| confirmed < newest) {
             return Some(newest);
@@ -179,6 +240,8 @@ pub(super) fn write(path: &Path, record: TrustRecord) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const HOUR: Millis = 60 * 60 * 1000;
@@ -186,12 +249,80 @@ mod tests {
     const NOW: Millis = 20_000 * DAY;
 
     fn trust(trusted_at: Option<Millis>) -> Trust {
-        Trust {
-            path: None,
-            record: TrustRecord {
-                trusted_at,
-                ..TrustRecord::default()
-            },
+        let mut trust = Trust::load(None);
+        trust.record.trusted_at = trusted_at;
+        trust
+    }
+
+    /// Looks each hour at a host's clock that is at these hours, and returns what is known after each look. `ahead` is where the
+    /// daemon's time begins if the host's clock is behind it.
+    fn learned(trust: &mut Trust, hours: &[i64], ahead: Option<i64>) -> Vec<Option<i64>> {
+        let began = Instant::now();
+        let known = (0_u32..).zip(hours).map(|(number, hour)| {
+            let look = Look {
+                now: NOW + hour * HOUR,
+                at: began + Duration::from_hours(1) * number,
+                is_hourly: number > 0,
+                ahead: ahead.map(|ahead| NOW + (ahead + i64::from(number)) * HOUR),
+            };
+            trust.learn(look, true);
+            trust.record.known_at.map(|known| (known - NOW) / HOUR)
+        });
+        known.collect()
+    }
+
+    #[test]
+    fn a_time_is_known_after_an_hour_without_a_step() {
+        let cases: [(&[i64], &[Option<i64>]); 4] = [
+            (&[0, 1, 2], &[None, Some(1), Some(2)]),
+            // Ahead for a minute, when a laptop starts whose clock has the local time.
+            (&[8, 1, 2], &[None, None, Some(2)]),
+            // Ahead at one look.
+            (&[0, 1, 402, 3, 4], &[None, Some(1), Some(1), Some(1), Some(4)]),
+            // Asleep.
+            (&[0, 1, 20, 21], &[None, Some(1), Some(1), Some(21)]),
+        ];
+        for (hours, known) in cases {
+            assert_eq!(learned(&mut trust(None), hours, None), known, "{hours:?}");
+        }
+        // Settings that change bring a look that is not hourly.
+        let mut trust = trust(None);
+        let at = Instant::now();
+        let look = |minutes: u64| Look {
+            now: NOW + i64::try_from(minutes).unwrap() * 60_000,
+            at: at + Duration::from_mins(minutes),
+            is_hourly: false,
+            ahead: None,
+        };
+        assert!(!trust.learn(look(1), true) && !trust.learn(look(3), true));
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_is_followed_when_it_was_steady_for_hours() {
+        let mut trust = trust(None);
+        // The clock is set once more in the meantime.
+        let hours = [0, 1, 2, 7, 8, 9, 10, 11, 12, 13];
+        let known = learned(&mut trust, &hours, Some(20));
+        let expected: Vec<Option<i64>> = (20..29).chain([13]).map(Some).collect();
+        assert_eq!(known, expected);
+    }
+
+    #[test]
+    fn a_look_that_proves_nothing_leaves_what_is_known() {
+        let mut trust = trust(Some(NOW));
+        trust.record.known_at = Some(NOW);
+        // After a weekend, and with a clock that went a year back.
+        for (now, newest) in [(NOW + 3 * DAY, NOW + 3 * DAY), (NOW - 365 * DAY, NOW)] {
+            let is_right = trust.check(now, Some(newest), false).is_none() && trust.is_settled();
+            assert!(!is_right);
+            let look = Look {
+                now,
+                at: Instant::now(),
+                is_hourly: false,
+                ahead: (now < NOW).then_some(NOW),
+            };
+            assert!(!trust.learn(look, is_right));
+            assert_eq!(trust.record.known_at, Some(NOW));
         }
     }
 

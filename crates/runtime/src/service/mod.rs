@@ -249,7 +249,7 @@ impl Service {
             Request::OpenThread(open) => self.open_thread(caller, *open).await,
             Request::CloseThread { thread, release } => Ok(self.close_thread(caller, thread, release).await),
             Request::ForkThread(fork) => self.fork_thread(caller, *fork).await,
-            Request::RunRetention { dry_run } => Ok(self.run_retention(by, dry_run)),
+            Request::RunRetention(run) => Ok(self.run_retention(by, run)),
             Request::DeleteThread { thread } => self.delete_thread(by, thread).await,
             Request::ChangeThread { thread, change } => self.change_thread(by, thread, change).await,
             Request::SetDirectories {

@@ -7,7 +7,7 @@ use acpd_model::event::Directories;
 use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
 use acpd_proto::projection::Spec;
 use acpd_proto::surface::reply::{Opened, Reply, ThreadView};
-use acpd_proto::surface::request::{FollowFrom, OpenThread};
+use acpd_proto::surface::request::{FollowFrom, OpenThread, RunRetention};
 use acpd_proto::thread::{Change, Command};
 
 use crate::host::paths;
@@ -81,10 +81,10 @@ impl Service {
         Dispatched::now(Ok(Reply::Closed { was_open }))
     }
 
-    pub(super) fn run_retention(&self, by: Origin, dry_run: bool) -> Dispatched {
+    pub(super) fn run_retention(&self, by: Origin, run: RunRetention) -> Dispatched {
         let retention = self.tasks.retention.clone();
         Dispatched::answer(async move {
-            let report = retention.run(by, dry_run).await?;
+            let report = retention.run(by, run).await?;
             Ok(Reply::Retention(Box::new(report)))
         })
     }

@@ -163,6 +163,8 @@ pub struct InstallAgent {
 pub struct RunRetention {
     /// Whether nothing is removed: the result is what would be.
     pub dry_run: Option<bool>,
+    /// Whether the clock of the daemon's host is right. If it was set, the daemon follows it and retention trusts it from then on.
+    pub confirm_clock: Option<bool>,
 }
 
 /// Params of `folder/list`.

@@ -23,7 +23,7 @@ use super::wire::results::{
     TurnStartedResult, TurnSteered, Unsubscribed,
 };
 use crate::agent::AgentRequest;
-use crate::surface::request::{Request, RequestKind};
+use crate::surface::request::{self, Request, RequestKind};
 use crate::thread::{Change, QueueChange, TerminalAct};
 
 /// The properties of one method.
@@ -212,7 +212,10 @@ methods! {
     /// Removes what exceeds the limits of `[retention]` in the configuration, as the daemon does each hour. Threads that are in
     /// use stay. Returns when no request finds the removed threads any more.
     "retention/run" RunRetention(RunRetention) -> RetentionRun,
-        |params| Ok(Request::RunRetention { dry_run: params.dry_run.unwrap_or(false) });
+        |params| Ok(Request::RunRetention(request::RunRetention {
+            dry_run: params.dry_run.unwrap_or(false),
+            confirm_clock: params.confirm_clock.unwrap_or(false),
+        }));
 
     /// Drops the turns after `turnId` from the conversation. Views and agents do not receive them; the log and exports keep
     /// them. Releases the agent's session. The next prompt opens a new one, which receives the remaining conversation.

@@ -94,10 +94,7 @@ pub enum Request {
     /// Creates a thread that continues another one, and follows the new thread.
     ForkThread(Box<ForkThread>),
     /// Removes what exceeds the limits of the configuration.
-    RunRetention {
-        /// Whether nothing is removed, and only the report is made.
-        dry_run: bool,
-    },
+    RunRetention(RunRetention),
     /// Deletes a thread and its log.
     DeleteThread {
         /// The thread to delete.
@@ -328,6 +325,15 @@ pub struct SearchThreads {
     pub limit: Option<usize>,
     /// Only texts of this thread.
     pub thread: Option<ThreadId>,
+}
+
+/// A run of retention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunRetention {
+    /// Whether nothing is removed, and only the report is made.
+    pub dry_run: bool,
+    /// Whether the client knows that the clock of the daemon's host is right.
+    pub confirm_clock: bool,
 }
 
 /// A page of a thread's turns.

@@ -7,8 +7,8 @@ use super::*;
 use crate::agent::{AgentRequest, PassthroughMethod};
 use crate::projection::SessionChange;
 use crate::surface::request::{
-    Follow, FollowFrom, ForkThread, ListThreads, OpenThread, SearchThreads, SessionOptions, StartThread,
-    StartTurn,
+    Follow, FollowFrom, ForkThread, ListThreads, OpenThread, RunRetention, SearchThreads, SessionOptions,
+    StartThread, StartTurn,
 };
 use crate::thread::{Answer, Change, InterruptOptions, QueueChange};
 
@@ -58,7 +58,7 @@ fn requests(thread: ThreadId) -> Vec<Request> {
         Request::Initialize,
         Request::ListAgents,
         Request::ListRunningAgents,
-        Request::RunRetention { dry_run: true },
+        Request::RunRetention(RunRetention::default()),
         Request::ExamineAgent { agent: String::new() },
         Request::InstallAgent { agent: String::new() },
         Request::ListFolders { path: None },
