@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use acpd_model::limits::{CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS};
 use acpd_runtime::retention;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -24,6 +25,8 @@ struct Facts {
     now: i64,
     /// When the log was last written, in seconds since the epoch.
     last_event: Option<i64>,
+    /// The time that the daemon knows to have been right, in seconds since the epoch.
+    known: Option<i64>,
     /// Why retention removes nothing.
     held: Option<retention::Held>,
     /// The time zone, or why there is none.
@@ -41,6 +44,9 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     findings(&Facts {
         now: Timestamp::now().as_second(),
         last_event: written.into_iter().flatten().max(),
+        known: stored
+            .and_then(|stored| stored.known_at)
+            .map(|known| known / 1000),
         held: stored.filter(|_| is_on).and_then(|stored| stored.held),
         zone: zone
             .map(|zone| zone.iana_name().unwrap_or("local time").to_owned())
@@ -58,12 +64,17 @@ fn findings(facts: &Facts) -> Vec<Finding> {
     let now = date(facts.now);
     let set = "set the clock, for example with timedatectl set-ntp true";
     let time = match facts.last_event {
-        _ if facts.now < BUILT_SECS => {
-            Finding::problem(group, format!("it is {now} by the clock of this host: certificates are refused")).fix(set)
-        }
+        _ if facts.now < BUILT_SECS => Finding::problem(
+            group,
+            format!("it is {now} by the clock of this host: certificates are refused"),
+        )
+        .fix(set),
         Some(last) if last > facts.now + SLACK_SECS => Finding::warning(
             group,
-            format!("the last event was stored at {}, and it is {now}: the clock went back, and new events sort before older ones", date(last)),
+            format!(
+                "the last event was stored at {}, and it is {now}: the clock went back",
+                date(last)
+            ),
         )
         .fix(set),
         _ => Finding::ok(group, format!("it is {now}")),
@@ -76,6 +87,21 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         )
         .fix("install tzdata, and set TZ or /etc/localtime"),
     };
+    let known = facts
+        .known
+        .filter(|known| known - facts.now > CLOCK_SLACK_MILLIS / 1000);
+    let known = known.map(|known| {
+        Finding::warning(
+            group,
+            format!(
+                "acpd does not follow the clock of this host: it goes on from {}, which was right, and it is {now} by the clock",
+                date(known)
+            ),
+        )
+        .fix(format!(
+            "set the clock; if it is right, confirm it with \"acpd prune --confirm-clock\", or let acpd run for {CLOCK_STEADY_LOOKS} h"
+        ))
+    });
     let held = facts.held.map(|held| {
         Finding::warning(
             group,
@@ -86,9 +112,11 @@ fn findings(facts: &Facts) -> Vec<Finding> {
                 date(held.known / 1000)
             ),
         )
-        .fix("set the clock; if it is right, confirm it with \"acpd prune\", which removes what is too old by it")
+        .fix(
+            "set the clock; if it is right, confirm it with \"acpd prune --confirm-clock\": what is too old by it is then removed as usual",
+        )
     });
-    [time, zone].into_iter().chain(held).collect()
+    [time, zone].into_iter().chain(known).chain(held).collect()
 }
 
 fn date(secs: i64) -> String {
@@ -111,6 +139,7 @@ mod tests {
                 Facts {
                     now,
                     last_event: None,
+                    known: None,
                     held: None,
                     zone: zone(),
                 },
@@ -121,6 +150,7 @@ mod tests {
                 Facts {
                     now,
                     last_event: Some(now + SLACK_SECS),
+                    known: None,
                     held: None,
                     zone: zone(),
                 },
@@ -131,6 +161,7 @@ mod tests {
                 Facts {
                     now,
                     last_event: Some(now + SLACK_SECS + 1),
+                    known: None,
                     held: None,
                     zone: zone(),
                 },
@@ -141,6 +172,7 @@ mod tests {
                 Facts {
                     now: 0,
                     last_event: None,
+                    known: None,
                     held: None,
                     zone: zone(),
                 },
@@ -151,6 +183,7 @@ mod tests {
                 Facts {
                     now,
                     last_event: None,
+                    known: None,
                     held: None,
                     zone: Err("none".to_owned()),
                 },
@@ -161,6 +194,18 @@ mod tests {
                 Facts {
                     now,
                     last_event: Some(now),
+                    known: Some(now + 400),
+                    held: None,
+                    zone: zone(),
+                },
+                Level::Warning,
+                "acpd does not follow the clock of this host: it goes on from 2026-01-01 00:23:20 UTC",
+            ),
+            (
+                Facts {
+                    now,
+                    last_event: Some(now),
+                    known: Some(now - 60),
                     held: Some(retention::Held {
                         now: now * 1000,
                         known: (now - 400 * 24 * 3600) * 1000,
