@@ -117,7 +117,7 @@ impl AgentConfig {
         };
         let grants = self.grants(mode, reserved, workspace, servers);
         let found = paths.iter().find_map(|path| denial(&grants, path))?;
-        let is_secret = Places(&self.variables()).touches_secrets(&found.path);
+        let is_secret = Places(&self.variables(), &grants.walks).touches_secrets(&found.path);
         Some(Denial { is_secret, ..found })
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use acpd_catalog::Phase;
-use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox};
+use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox, Walks};
 
 use super::places::{Places, devices};
 
@@ -25,7 +25,8 @@ pub fn for_installer(reserved: &Reserved, target: &Path, phase: Phase) -> Result
         return Ok(None);
     }
     let env = Environment::here(&[], &BTreeMap::new());
-    let places = Places(&env);
+    let walks = Walks::default();
+    let places = Places(&env, &walks);
     let mut read = places.read();
     if phase == Phase::Fetch {
         read.extend(SETTINGS.iter().filter_map(|place| places.path(place)));
@@ -35,6 +36,7 @@ pub fn for_installer(reserved: &Reserved, target: &Path, phase: Phase) -> Result
         write: devices(),
         withheld: reserved.paths().map(Path::to_owned).collect(),
         target: Some(target.to_owned()),
+        walks,
         ..Grants::default()
     };
     Sandbox::new(&grants).map(Some).map_err(|error| error.to_string())

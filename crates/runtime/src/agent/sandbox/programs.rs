@@ -189,8 +189,9 @@ mod tests {
             let home = dir.path().canonicalize().unwrap();
             make(&home, &layout);
             let env: BTreeMap<_, _> = [("HOME".to_owned(), home.display().to_string())].into();
+            let walks = Walks::default();
             let finder = Finder {
-                places: Places(&env),
+                places: Places(&env, &walks),
                 search: "",
                 is_trusted: &|_| true,
             };
