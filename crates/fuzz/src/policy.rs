@@ -132,7 +132,7 @@ fn shell_lines(input: &[u8]) {
     if allowed(&line) {
         let is_read = request.subjects().iter().all(|subject| match subject {
             Subject::Command(_) => true,
-            Subject::Redirect(path) => path.as_deref() == Some("/dev/null"),
+            Subject::Redirect { path, .. } => path.as_deref() == Some("/dev/null"),
             _ => false,
         });
         assert!(is_read, "allowed, and not read: {:?}", request.subjects());

@@ -169,9 +169,9 @@ impl<'a> Reading<'a> {
 
     /// Returns the absolute path that a word denotes, otherwise unchanged.
     fn named(&self, word: &Word) -> Option<String> {
-        // Only the shell knows what `~` expands to.
-        let known =
-            !word.dynamic && !word.text.starts_with('~') && (!self.moved || word.text.starts_with('/'));
+        // Only the shell knows what `~` expands to. To a shell, a URL is a relative path.
+        let is_plain = !word.dynamic && !word.text.starts_with('~') && !word.text.starts_with("file:");
+        let known = is_plain && (!self.moved || word.text.starts_with('/'));
         known.then(|| absolute(&word.text, self.cwd, None)).flatten()
     }
 
@@ -200,8 +200,8 @@ impl<'a> Reading<'a> {
             match found {
                 Found::Command(simple) => self.simple(simple, depth, outer),
                 Found::Write(word) => {
-                    let subject = Subject::Redirect(self.path(&word));
-                    self.subjects.push(subject);
+                    let (named, path) = (self.named(&word), self.path(&word));
+                    self.subjects.push(Subject::Redirect { named, path });
                 }
             }
         }
@@ -251,7 +251,7 @@ impl<'a> Reading<'a> {
                 return self.unreadable(why);
             }
             if is_shell(name) {
-                match script(args) {
+                match script(&first.text, args) {
                     Script::Inline(text, has_arguments) => {
                         if has_arguments {
                             self.unreadable("gives a script arguments that it may run");
@@ -263,7 +263,10 @@ impl<'a> Reading<'a> {
                             self.line(&text, depth + 1, &also)
                         };
                     }
-                    Script::Unknown => return self.unreadable("gives a shell something that cannot be read"),
+                    Script::Unknown => {
+                        self.unreadable("gives a shell something that cannot be read");
+                        break;
+                    }
                     Script::File if simple.fed => return self.unreadable("feeds text to a shell"),
                     Script::File => break,
                 }
@@ -274,7 +277,10 @@ impl<'a> Reading<'a> {
             }
             match unwrapped(name, args) {
                 Wrapper::None => break,
-                Wrapper::Unknown => return self.unreadable("hides what it runs behind an option"),
+                Wrapper::Unknown => {
+                    self.unreadable("hides what it runs behind an option");
+                    break;
+                }
                 Wrapper::Poisoned => {
                     self.unreadable(POISONED);
                     break;

@@ -168,12 +168,13 @@ impl Layers<'_> {
                 .all(|remembered| remembered.iter().next().is_none())
     }
 
-    /// Returns the paths to resolve before the decision: the request's files, and its programs that are named by a
-    /// path. If there is such a program, also the programs that rules name by a path.
+    /// Returns the paths to resolve before the decision: the request's files, the targets of its redirections, and its
+    /// programs that are named by a path. If there is such a program, also the programs that rules name by a path.
     pub fn paths(&self, request: &Request) -> Vec<String> {
         let mut paths: BTreeSet<String> = request
             .files()
             .chain(request.programs())
+            .chain(request.redirections())
             .map(str::to_owned)
             .collect();
         if request.programs().next().is_some() {
@@ -456,7 +457,7 @@ impl std::fmt::Display for Subject {
                 why,
             } => write!(f, "the command line `{}`, which {why},", short(text)),
             Self::Unreadable { text: None, why } => write!(f, "a command that {why}"),
-            Self::Redirect(target) => write!(f, "writing {} by redirection", path(target)),
+            Self::Redirect { path: target, .. } => write!(f, "writing {} by redirection", path(target)),
             Self::File { access, path: file } => {
                 let verb = match access {
                     Access::Read => "reading",

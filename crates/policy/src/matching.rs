@@ -107,8 +107,9 @@ pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) ->
             Some(text) if far && pattern.is_named_in(text) => Match::Yes,
             _ => Match::Maybe,
         },
-        (Subject::Redirect(_), About::Bash(pattern)) => pattern.is_none().into(),
-        (Subject::Redirect(target), About::Edit(pattern)) if far => path(pattern, target.as_ref()),
+        // A pattern is about the words of a command; which file it writes is for the rules about files.
+        (Subject::Redirect { .. }, About::Bash(pattern)) => pattern.is_none().into(),
+        (Subject::Redirect { path: target, .. }, About::Edit(pattern)) => path(pattern, target.as_ref()),
 
         (Subject::File { access, path: file }, about) => {
             let (pattern, fits) = match about {

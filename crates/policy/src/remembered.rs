@@ -324,7 +324,7 @@ fn rule_text(subject: &Subject, request: &Request) -> Result<Option<String>, Not
         // The agent selects the mode, so a remembered answer would apply to all modes.
         Subject::Tool(_)
         | Subject::Unreadable { .. }
-        | Subject::Redirect(_)
+        | Subject::Redirect { .. }
         | Subject::Reserved(_)
         | Subject::Unknown => None,
     })

@@ -103,8 +103,13 @@ pub enum Subject {
         /// The reason. It continues the sentence "the command …".
         why: String,
     },
-    /// A command line writes this file by redirection; `None` if the file is unknown.
-    Redirect(Option<String>),
+    /// A command line writes a file by redirection.
+    Redirect {
+        /// Absolute path, which may contain `..` and links; `None` if it has been resolved, or is unknown.
+        named: Option<String>,
+        /// Absolute and normalized path; `None` if it is unknown.
+        path: Option<String>,
+    },
     /// An access to a file. Its path is `None` if it is unknown.
     File {
         /// The type of access.
@@ -136,7 +141,7 @@ impl Subject {
             self,
             Self::Unknown
                 | Self::Unreadable { .. }
-                | Self::Redirect(None)
+                | Self::Redirect { path: None, .. }
                 | Self::File { path: None, .. }
                 | Self::Fetch(None)
         )
@@ -285,7 +290,7 @@ impl Request {
     }
 
     /// Returns the files of the request as absolute paths, which may contain `..` and links. Targets of redirections
-    /// are excluded, since the files that the rest of the command accesses are unknown too.
+    /// are separate ([`Self::redirections`]), since the files that the rest of the command accesses are unknown.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.named.iter().map(|(_, path)| path.as_str())
     }
@@ -299,6 +304,15 @@ impl Request {
         programs.take(REQUEST_PATHS)
     }
 
+    /// Returns the files that command lines write by redirection, in the same form.
+    pub fn redirections(&self) -> impl Iterator<Item = &str> {
+        let targets = self.subjects.iter().filter_map(|subject| match subject {
+            Subject::Redirect { named, .. } => named.as_deref(),
+            _ => None,
+        });
+        targets.take(REQUEST_PATHS)
+    }
+
     /// Adds the real paths of files and programs. A program becomes the file that its path leads to. A file that is
     /// named by a link becomes two subjects, the name and the target, which are decided separately. So a deny of either
     /// applies, and the file is allowed only if both are. A path that cannot be resolved adds an unknown subject.
@@ -310,6 +324,7 @@ impl Request {
             .filter_map(|(named, real)| Some((tidy(named)?, tidy(real)?)))
             .collect();
         self.find_programs(real);
+        self.find_redirections(real);
         for (access, named) in self.named.clone() {
             if real.reserved.contains(&named) {
                 self.subjects.push(Subject::Reserved(named));
@@ -342,6 +357,31 @@ impl Request {
             {
                 let real = program.named.as_ref().and_then(|named| self.programs.get(named));
                 program.path = real.cloned();
+            }
+        }
+    }
+
+    /// A target that is a link becomes two subjects, as a file does.
+    fn find_redirections(&mut self, real: &RealPaths) {
+        let mut found = Vec::new();
+        for subject in &mut self.subjects {
+            if let Subject::Redirect { named, .. } = subject
+                && let Some(named) = named.take()
+            {
+                found.push(named);
+            }
+        }
+        for named in found {
+            let subject = if real.reserved.contains(&named) {
+                Subject::Reserved(named)
+            } else {
+                let leads_to = real.paths.get(&named).and_then(|real| real.as_ref().ok());
+                let path = leads_to.and_then(|path| normalise(path, "/", None));
+                let path = path.map(|path| self.as_thread_names(&path));
+                Subject::Redirect { named: None, path }
+            };
+            if !self.subjects.contains(&subject) {
+                self.subjects.push(subject);
             }
         }
     }

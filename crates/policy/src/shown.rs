@@ -153,7 +153,7 @@ impl Request {
 fn unknown(subject: &Subject) -> Option<String> {
     Some(match subject {
         Subject::Unreadable { why, .. } => format!("the command {why}"),
-        Subject::Redirect(None) => "the command writes an unknown file".to_owned(),
+        Subject::Redirect { path: None, .. } => "the command writes an unknown file".to_owned(),
         Subject::File { access, path: None } => {
             format!("it would {} an unknown file", FileAccess::from(*access).verb())
         }

@@ -16,7 +16,7 @@ impl Assignment {
 }
 
 /// Variables for the format and amount of output. A name that ends with a `*` is a prefix.
-const FOR_PROGRAMS: [&str; 18] = [
+const FOR_PROGRAMS: [&str; 16] = [
     "LANG",
     "LANGUAGE",
     "LC_*",
@@ -27,8 +27,6 @@ const FOR_PROGRAMS: [&str; 18] = [
     "CLICOLOR",
     "CLICOLOR_FORCE",
     "CARGO_TERM_COLOR",
-    "COLUMNS",
-    "LINES",
     "RUST_LOG",
     "RUST_BACKTRACE",
     "DEBUG",
@@ -36,6 +34,8 @@ const FOR_PROGRAMS: [&str; 18] = [
     "DEBIAN_FRONTEND",
     "PYTHONUNBUFFERED",
 ];
+/// The same, for numbers. One shell evaluates what these are set to.
+const NUMBERS: [&str; 2] = ["COLUMNS", "LINES"];
 /// Usual names for variables within a command line, in addition to single letters. No program reads any of them.
 const FOR_LINES: [&str; 12] = [
     "file", "dir", "name", "item", "line", "word", "pkg", "crate", "branch", "commit", "test", "num",
@@ -49,7 +49,10 @@ pub fn is_harmless(assignment: &Assignment) -> bool {
         Some(start) => name.starts_with(start),
         None => name == *pattern,
     };
-    FOR_PROGRAMS.iter().any(listed) && has_plain_value(assignment)
+    let value = &assignment.value;
+    let is_number = !value.text.is_empty() && value.text.bytes().all(|byte| byte.is_ascii_digit());
+    (FOR_PROGRAMS.iter().any(listed) && has_plain_value(assignment))
+        || (NUMBERS.contains(&name) && is_number && !value.dynamic)
 }
 
 /// Like [`is_harmless`], for a shell variable, which programs only see if it was in the environment before.
@@ -60,6 +63,8 @@ pub fn is_harmless_in_line(assignment: &Assignment) -> bool {
     (own && has_plain_value(assignment)) || is_harmless(assignment)
 }
 
+/// One shell replaces `=x` by a path, also behind a colon.
 fn has_plain_value(assignment: &Assignment) -> bool {
-    assignment.value.is_plain() && !assignment.value.text.contains('/')
+    let text = assignment.value.text.as_str();
+    assignment.value.is_plain() && !text.contains('/') && !text.starts_with('=') && !text.contains(":=")
 }

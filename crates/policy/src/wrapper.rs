@@ -9,10 +9,18 @@ use super::path::normalise;
 use super::shell::{self, Assignment, Found, Word};
 use super::variables::is_harmless;
 
-/// Programs that run a command line.
-const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
+/// Programs that run a command line, in the grammar that the parser accepts.
+const SHELLS: [&str; 12] = [
+    "sh", "bash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "lksh", "oksh", "yash", "rbash",
+];
+/// Shells' options, each a letter, that change neither what a script is nor how its words are read. `n` only reads it.
+const SHELL_FLAGS: &str = "eluxn";
+/// Names behind a shell's `-o`, of the same kind.
+pub const SHELL_OPTIONS: [&str; 4] = ["errexit", "nounset", "pipefail", "xtrace"];
+/// Options of bash with the same effect on a script: none.
+const BASH_OPTIONS: [&str; 3] = ["--login", "--norc", "--noprofile"];
 /// Programs whose arguments name another command, run with more rights, more arguments, or somewhere else.
-const LAUNCHERS: [&str; 72] = [
+const LAUNCHERS: [&str; 78] = [
     "sudo",
     "doas",
     "su",
@@ -85,6 +93,12 @@ const LAUNCHERS: [&str; 72] = [
     "pnpm",
     "direnv",
     "capsh",
+    "fish",
+    "csh",
+    "tcsh",
+    "nu",
+    "pwsh",
+    "posh",
 ];
 /// Returns whether a program may run another one that its arguments name. This includes a shell outside of the system's
 /// program directories.
@@ -139,33 +153,30 @@ pub enum Script {
     Unknown,
 }
 
-/// Returns what a shell with these arguments runs.
-pub fn script(args: &[Word]) -> Script {
+/// Returns what the shell `name` with these arguments runs. Only listed options are understood: a letter may have a value
+/// in one shell and none in another, and some change how the script is read.
+pub fn script(name: &str, args: &[Word]) -> Script {
     let mut inline = false;
     let mut rest = args.iter();
     let operand = loop {
         let Some(word) = rest.next() else { break None };
-        if word.dynamic {
-            break Some(word);
-        }
-        match word.text.as_str() {
-            "-" | "--" => break rest.next(),
-            "--login" | "--norc" | "--noprofile" | "--posix" | "--noediting" | "--verbose" => {}
-            text if text.starts_with("--") => return Script::Unknown,
-            text if text.len() > 1 && text.starts_with(['-', '+']) => {
-                if !text[1..]
-                    .bytes()
-                    .all(|letter| b"abcefhiklmnopuvxBCEHPT".contains(&letter))
-                {
-                    return Script::Unknown;
-                }
-                // `+c` counts as well.
-                inline |= text.contains('c');
-                if text.contains('o') && rest.next().is_none_or(|name| name.dynamic) {
-                    return Script::Unknown;
-                }
-            }
-            _ => break Some(word),
+        let is_flag = |letter: char| SHELL_FLAGS.contains(letter);
+        match word.text.strip_prefix('-') {
+            _ if word.dynamic => break Some(word),
+            None if word.text.starts_with('+') => return Script::Unknown,
+            None => break Some(word),
+            Some(_) if inline => return Script::Unknown,
+            Some(_) if BASH_OPTIONS.contains(&word.text.as_str()) && base_name(name) == Some("bash") => {}
+            Some(letters) => match letters.strip_suffix(['c', 'o']) {
+                Some(flags) if !flags.chars().all(is_flag) => return Script::Unknown,
+                Some(_) if letters.ends_with('c') => inline = true,
+                Some(_) => match rest.next() {
+                    Some(name) if !name.dynamic && SHELL_OPTIONS.contains(&name.text.as_str()) => {}
+                    _ => return Script::Unknown,
+                },
+                None if !letters.is_empty() && letters.chars().all(is_flag) => {}
+                None => return Script::Unknown,
+            },
         }
     };
     match operand {
@@ -181,25 +192,32 @@ pub enum Wrapper {
     None,
     /// The inner command begins at this argument.
     Runs(usize),
-    /// The inner command is unknown.
+    /// The inner command is unknown, because an option is not understood.
     Unknown,
     /// The wrapper sets a variable that may affect the inner command.
     Poisoned,
 }
 
-/// Returns what a wrapper runs. With an option that is not listed here, the command counts as it is written, so that a
-/// rule must name it.
-pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
-    // Options without a value, options whose value is the next word, and the number of words before the command.
+/// How a wrapper's words before the command are understood.
+struct Words {
+    /// Options without a value.
+    flags: &'static [&'static str],
+    /// Options whose value is attached, or the next word.
+    valued: &'static [&'static str],
+    /// Number of words between the options and the command.
+    operands: usize,
+}
+
+/// Returns the options of the wrapper `name`, or `None` for another program.
+fn words_of(name: &str) -> Option<Words> {
     let (flags, valued, operands): (&[&str], &[&str], usize) = match name {
         "env" => (
             &["-i", "-", "--ignore-environment", "-0", "-v"],
             &["-u", "--unset", "-C", "--chdir"],
             0,
         ),
-        "nohup" | "builtin" => (&[], &[], 0),
+        "nohup" | "exec" => (&[], &[], 0),
         "setsid" => (&["-f", "-c", "-w", "--fork", "--ctty", "--wait"], &[], 0),
-        "exec" => (&["-c", "-l", "-cl"], &["-a"], 0),
         "command" => (&["-p"], &[], 0),
         "nice" => (&[], &["-n", "--adjustment"], 0),
         "time" => (
@@ -213,38 +231,64 @@ pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
             &["-s", "--signal", "-k", "--kill-after"],
             1,
         ),
-        _ => return Wrapper::None,
+        _ => return None,
     };
+    Some(Words {
+        flags,
+        valued,
+        operands,
+    })
+}
+
+impl Words {
+    /// Returns the number of words that the option `text` takes, or `None` if it is not listed.
+    fn taken(&self, name: &str, text: &str) -> Option<usize> {
+        let attached = |option: &&str| match option.strip_prefix("--") {
+            Some(_) => text
+                .strip_prefix(*option)
+                .is_some_and(|rest| rest.starts_with('=')),
+            None => text.len() > 2 && text.starts_with(*option),
+        };
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if self.flags.contains(&text)
+            || self.valued.iter().any(attached)
+            || (name == "nice" && text.strip_prefix('-').is_some_and(is_number))
+        {
+            Some(1)
+        } else {
+            self.valued.contains(&text).then_some(2)
+        }
+    }
+}
+
+/// Returns what a wrapper runs. Only listed options are understood.
+pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
+    let Some(words) = words_of(name) else {
+        return Wrapper::None;
+    };
+    // It only says what a name means.
+    if name == "command"
+        && args
+            .first()
+            .is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V"))
+    {
+        return Wrapper::None;
+    }
     let mut at = 0;
-    let mut operands = operands;
     while let Some(word) = args.get(at) {
         if word.dynamic {
             return Wrapper::Unknown;
         }
-        let text = word.text.as_str();
-        let attached = |option: &&&str| match option.strip_prefix("--") {
-            Some(_) => text
-                .strip_prefix(**option)
-                .is_some_and(|rest| rest.starts_with('=')),
-            None => text.len() > 2 && text.starts_with(**option),
-        };
-        if text == "--" {
+        if word.text == "--" {
             at += 1;
             break;
-        } else if flags.contains(&text) || valued.iter().find(attached).is_some() {
-            at += 1;
-        } else if valued.contains(&text) {
-            at += 2;
-        } else if name == "nice" && text.len() > 1 && text[1..].bytes().all(|byte| byte.is_ascii_digit()) {
-            at += 1;
-        } else if text.starts_with('-') {
-            return if matches!(name, "env" | "exec") {
-                Wrapper::Unknown
-            } else {
-                Wrapper::None
-            };
-        } else {
+        }
+        if !word.text.starts_with('-') {
             break;
+        }
+        match words.taken(name, &word.text) {
+            Some(taken) => at += taken,
+            None => return Wrapper::Unknown,
         }
     }
     if name == "env" {
@@ -255,13 +299,11 @@ pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
             at += 1;
         }
     }
-    while operands > 0 && at < args.len() {
-        if args[at].dynamic {
-            return Wrapper::Unknown;
-        }
-        operands -= 1;
-        at += 1;
+    let operands = args.iter().skip(at).take(words.operands);
+    if operands.clone().any(|word| word.dynamic) {
+        return Wrapper::Unknown;
     }
+    at += operands.count();
     if at < args.len() {
         Wrapper::Runs(at)
     } else {

@@ -1,16 +1,27 @@
-//! Parses a POSIX shell command line, as far as necessary to know which programs it would run.
+//! Parses a shell command line, as far as necessary to know which programs it would run.
 //!
 //! In: a command line. Out: its simple commands and redirections, wherever they are: after operators and reserved
-//! words, in subshells, substitutions, here-documents. Nothing is expanded or run. The parser is not a shell. If shells
-//! differ, or if a construct would need a real shell (`case`, functions, arrays, arithmetic commands), it returns an
-//! error instead of guessing. It finds too many commands rather than too few. It never panics, and its depth and the
-//! length of its input are bounded. This file parses commands and redirections, `word` parses words, and `quote`
-//! converts words to a line.
+//! words, in subshells, substitutions, here-documents. Nothing is expanded or run.
+//!
+//! A line is readable only if every part of it is on a list: the characters of a word, what may be quoted and how, what
+//! a dollar sign begins, the operators, the order of commands and reserved words. What is on none makes the line
+//! unreadable ([`Reader::accept`]), because some shell may read it as a command. The parser still goes on, so that deny
+//! rules see as many commands as possible. It finds too many rather than too few. It never panics, and its depth and the
+//! length of its input are bounded.
+//!
+//! This file parses commands, `structure` knows their order, `redirect` parses redirections, `word` words and
+//! `expansion` what a dollar sign begins. `quote` converts words to a line.
 
+mod expansion;
 mod quote;
+mod redirect;
+mod structure;
 mod word;
 
 use acpd_model::limits::{COMMAND_DEPTH, COMMAND_LINE_BYTES, COMMAND_PARTS};
+
+use redirect::HereDoc;
+use structure::Structure;
 
 pub use quote::{quoted, shell_line};
 
@@ -84,7 +95,11 @@ pub const TOO_LONG: Why = "is too long to be looked into";
 /// For a line with more than [`COMMAND_PARTS`] commands and redirections.
 pub const TOO_MANY_PARTS: Why = "has too many parts to be looked into";
 
-/// Parses `line`. If it cannot be parsed to its end, returns what was found so far, with the reason.
+/// For what has another meaning in some shell, or no meaning that is known.
+const DIFFERS: Why = "has a character, or a word, that shells read differently";
+const STRUCTURE: Why = "has commands and reserved words in an order that shells read differently";
+
+/// Parses `line`. If it is not readable, returns what was found, with the first reason.
 pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
     let mut reader = Reader {
         text: line,
@@ -92,6 +107,8 @@ pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
         depth,
         found: Vec::new(),
         here_docs: Vec::new(),
+        inside: Inside::Line,
+        doubt: None,
     };
     let result = if line.len() > COMMAND_LINE_BYTES {
         Err(TOO_LONG)
@@ -100,13 +117,15 @@ pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
     } else {
         reader.list(false)
     };
-    (reader.found, result)
+    (reader.found, reader.doubt.map_or(result, Err))
 }
 
-struct HereDoc {
-    end: String,
-    expands: bool,
-    strips_tabs: bool,
+/// What the commands are inside of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Line,
+    Substitution,
+    Backticks,
 }
 
 struct Reader<'a> {
@@ -115,15 +134,38 @@ struct Reader<'a> {
     depth: usize,
     found: Vec<Found>,
     here_docs: Vec<HereDoc>,
+    inside: Inside,
+    /// Why the line is not readable, although it can be parsed.
+    doubt: Option<Why>,
 }
 
 /// Reserved words before or after commands, which run nothing themselves.
-const SKIPPED: [&str; 13] = [
+const RESERVED: [&str; 13] = [
     "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "time",
 ];
-/// Reserved words whose constructs are not supported.
-const UNREAD: [&str; 9] = [
-    "case", "esac", "select", "function", "coproc", "[[", "]]", "foreach", "end",
+/// Words of any shell that change what the words behind them mean.
+const UNREAD: [&str; 21] = [
+    "case",
+    "esac",
+    "select",
+    "function",
+    "coproc",
+    "[[",
+    "]]",
+    "foreach",
+    "end",
+    "repeat",
+    "nocorrect",
+    "noglob",
+    "always",
+    "namespace",
+    "in",
+    "begin",
+    "switch",
+    "and",
+    "or",
+    "not",
+    "-",
 ];
 
 impl Reader<'_> {
@@ -152,7 +194,16 @@ impl Reader<'_> {
     }
 
     fn blanks(&mut self) {
-        while self.take(" ") || self.take("\t") || (self.is_continued() && self.take("\\\n")) {}
+        loop {
+            if self.take(" ") || self.take("\t") {
+                continue;
+            }
+            if !(self.looking_at("\\\n") && self.is_continued()) {
+                break;
+            }
+            self.at += 2;
+            self.accept(self.here_docs.is_empty(), DIFFERS);
+        }
     }
 
     /// At a backslash before a newline: returns whether a blank is on either side. Otherwise the line break may be in
@@ -185,20 +236,30 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Makes the line unreadable unless the part that was just parsed is `understood`.
+    fn accept(&mut self, understood: bool, why: Why) {
+        if !understood {
+            self.doubt.get_or_insert(why);
+        }
+    }
+
     /// Parses commands up to the end of the text, or up to the closing parenthesis.
     fn list(&mut self, in_parentheses: bool) -> Result<(), Why> {
+        let mut structure = Structure::new();
         loop {
             self.blanks();
             let Some(next) = self.peek() else {
-                return if in_parentheses || !self.here_docs.is_empty() {
-                    Err("ends too early")
-                } else {
-                    Ok(())
-                };
+                if in_parentheses || !self.here_docs.is_empty() {
+                    return Err("ends too early");
+                }
+                // A line of comments and line breaks runs nothing.
+                self.accept(structure.end() || self.found.is_empty(), STRUCTURE);
+                return Ok(());
             };
             match next {
                 ')' if in_parentheses && self.here_docs.is_empty() => {
                     self.at += 1;
+                    self.accept(structure.end(), STRUCTURE);
                     return Ok(());
                 }
                 ')' => return Err("has a parenthesis too many"),
@@ -206,30 +267,63 @@ impl Reader<'_> {
                     if self.looking_at("((") {
                         return Err("uses shell arithmetic");
                     }
+                    self.accept(structure.command(false), STRUCTURE);
                     self.enter()?;
                     self.at += 1;
                     self.list(true)?;
                     self.depth -= 1;
                 }
-                ';' if self.looking_at(";;") => return Err("uses `case`"),
-                // In some shells the command ends before it.
-                '&' if self.looking_at("&>") => return Err("has a redirection that shells read differently"),
-                ';' | '&' | '|' => self.at += 1,
+                ';' | '&' | '|' => self.operator(&mut structure)?,
                 '\n' => {
+                    self.accept(structure.line_break(), STRUCTURE);
                     self.at += 1;
                     self.here_doc_bodies()?;
                 }
-                '#' => {
-                    let rest = &self.text[self.at..];
-                    self.at += rest.find('\n').unwrap_or(rest.len());
-                }
-                _ => self.command()?,
+                '#' => self.comment(),
+                _ => self.command(&mut structure)?,
             }
         }
     }
 
+    fn operator(&mut self, structure: &mut Structure) -> Result<(), Why> {
+        if self.looking_at(";;") {
+            return Err("uses `case`");
+        }
+        // In some shells the command ends before it.
+        if self.looking_at("&>") {
+            return Err("has a redirection that shells read differently");
+        }
+        let is_in_place = if self.take("&&") || self.take("||") {
+            structure.operator(false)
+        } else if self.take("|& ") || self.take("|") {
+            // In some shells the commands of `|&` run side by side, without a pipe.
+            structure.operator(true)
+        } else {
+            self.next();
+            structure.separator()
+        };
+        // Shells have more operators, such as `&!` and `&|`.
+        let is_whole = !matches!(self.peek(), Some(';' | '&' | '|' | '!'));
+        self.accept(is_in_place && is_whole, STRUCTURE);
+        Ok(())
+    }
+
+    /// At `#`: skips a comment. In substitutions, some shells take a parenthesis in it for the end.
+    fn comment(&mut self) {
+        let before = self.text[..self.at].chars().next_back();
+        let rest = &self.text[self.at..];
+        let comment = rest.split('\n').next().unwrap_or_default();
+        let is_understood = matches!(before, None | Some(' ' | '\t' | '\n'))
+            && self.inside == Inside::Line
+            && self.here_docs.is_empty()
+            && !comment.ends_with('\\')
+            && !comment.contains(is_control);
+        self.accept(is_understood, DIFFERS);
+        self.at += comment.len();
+    }
+
     /// Parses one simple command with its redirections, or one reserved word.
-    fn command(&mut self) -> Result<(), Why> {
+    fn command(&mut self, structure: &mut Structure) -> Result<(), Why> {
         let mut simple = Simple::default();
         let mut writes = Vec::new();
         let mut redirected = false;
@@ -246,46 +340,79 @@ impl Reader<'_> {
             }
             let word = self.word()?;
             if let (Some(value), true) = (word.assigns, simple.words.is_empty()) {
-                let name = word.text[..value].trim_end_matches(['=', '+']).to_owned();
-                let value = Word {
-                    text: word.text[value..].to_owned(),
-                    assigns: None,
-                    ..word
-                };
-                simple.assignments.push(Assignment { name, value });
+                let assignment = self.assignment(word, value);
+                simple.assignments.push(assignment);
                 continue;
             }
             let first = simple.words.is_empty() && simple.assignments.is_empty() && !redirected;
-            if first && !word.quoted && !word.dynamic {
-                if SKIPPED.contains(&word.text.as_str()) {
-                    self.blanks();
-                    if word.text == "time" {
-                        while self.take("-p ") || self.take("-- ") {
-                            self.blanks();
-                        }
-                        // If it is not a reserved word, it is a program with options of its own.
-                        if self.looking_at("-") {
-                            return Err("gives `time` options that shells read differently");
-                        }
-                    }
-                    return Ok(());
-                }
-                if UNREAD.contains(&word.text.as_str()) {
-                    return Err("uses a construct of the shell that is not looked into");
-                }
-                if word.text == "for" {
-                    return self.for_words();
-                }
+            if first && !word.quoted && !word.dynamic && self.reserved(&word.text, structure)? {
+                return Ok(());
             }
+            let fits = if simple.words.is_empty() {
+                is_program(&word)
+            } else {
+                // One shell ends a group at any `}`.
+                word.quoted || !matches!(word.text.as_str(), "{" | "}")
+            };
+            self.accept(fits, DIFFERS);
             simple.words.push(word);
         }
-        for write in writes {
-            self.push(Found::Write(write))?;
-        }
+        let fits = if simple.words.is_empty() && redirected {
+            // Without a command, one shell runs one of its own.
+            simple.assignments.is_empty() && structure.redirections()
+        } else {
+            structure.command(true)
+        };
+        self.accept(fits, STRUCTURE);
+        self.push_writes(writes)?;
         if !simple.words.is_empty() || !simple.assignments.is_empty() || !simple.reads.is_empty() {
             self.push(Found::Command(simple))?;
         }
         Ok(())
+    }
+
+    /// Takes a word whose value begins at `value`.
+    fn assignment(&mut self, word: Word, value: usize) -> Assignment {
+        let name = word.text[..value - 1].to_owned();
+        let value = word.text[value..].to_owned();
+        // One shell replaces `=x` by a path, also behind a colon.
+        let is_text = !value.starts_with('=') && !value.contains(":=");
+        self.accept(is_text && !name.ends_with('+'), DIFFERS);
+        Assignment {
+            name: name.trim_end_matches('+').to_owned(),
+            value: Word {
+                text: value,
+                assigns: None,
+                ..word
+            },
+        }
+    }
+
+    /// Parses what follows a reserved word at the beginning of a command. Returns whether `word` is one.
+    fn reserved(&mut self, word: &str, structure: &mut Structure) -> Result<bool, Why> {
+        if UNREAD.contains(&word) {
+            return Err("uses a construct of the shell that is not looked into");
+        }
+        if word != "for" && !RESERVED.contains(&word) {
+            return Ok(false);
+        }
+        self.accept(structure.reserved(word), STRUCTURE);
+        self.blanks();
+        match word {
+            "for" => self.for_words()?,
+            "time" => {
+                while self.take("-p ") || self.take("-- ") {
+                    self.accept(!self.text[..self.at].ends_with("-- "), DIFFERS);
+                    self.blanks();
+                }
+                // If it is not a reserved word, it is a program with options of its own.
+                if self.looking_at("-") {
+                    return Err("gives `time` options that shells read differently");
+                }
+            }
+            _ => {}
+        }
+        Ok(true)
     }
 
     /// After `for`: parses the variable and its words, up to `;` or the end of the line.
@@ -302,18 +429,25 @@ impl Reader<'_> {
         self.push(Found::Command(Simple {
             assignments: vec![Assignment {
                 name: variable.text,
-                value: Word::plain("1"),
+                value: Word::plain("word"),
             }],
             ..Simple::default()
         }))?;
         self.blanks();
-        if !matches!(self.peek(), Some(';' | '\n')) && self.word()? != Word::plain("in") {
+        let has_words = !matches!(self.peek(), Some(';' | '\n'));
+        self.accept(has_words, DIFFERS);
+        if has_words && self.word()? != Word::plain("in") {
             return Err("has a `for` that cannot be read");
         }
         loop {
             self.blanks();
             match self.peek() {
-                None | Some(';' | '\n') => return Ok(()),
+                None => return Ok(()),
+                Some(';' | '\n') => {
+                    // A separator that belongs to the words. Behind it is `do`.
+                    self.at += 1;
+                    return self.here_doc_bodies();
+                }
                 Some('&' | '|' | '(' | ')' | '<' | '>' | '#') => {
                     return Err("has a `for` that cannot be read");
                 }
@@ -323,101 +457,11 @@ impl Reader<'_> {
         }
     }
 
-    /// Parses a redirection, if one is next.
-    fn redirection(&mut self, simple: &mut Simple, writes: &mut Vec<Word>) -> Result<bool, Why> {
-        let rest = &self.text[self.at..];
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let operators = ["<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">"];
-        let found = operators
-            .into_iter()
-            .find(|operator| rest[digits..].starts_with(operator));
-        let Some(operator) = found else { return Ok(false) };
-        let behind = &rest[digits + operator.len()..];
-        if matches!(operator, "<" | ">") && behind.starts_with('(') {
-            return Ok(false);
-        }
-        if digits > 1 {
-            return Err("redirects a file descriptor that shells read differently");
-        }
-        self.at += digits + operator.len();
-        self.blanks();
-        if matches!(self.peek(), None | Some(';' | '&' | '|' | '\n' | '(' | ')' | '#')) {
-            return Err("has a redirection without a target");
-        }
-        if matches!(self.peek(), Some('<' | '>')) && !self.looking_at("<(") && !self.looking_at(">(") {
-            return Err("has a redirection without a target");
-        }
-        let target = self.word()?;
-        if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
-            return Err("opens a network connection by redirection");
-        }
-        let number = target.text.strip_suffix('-').unwrap_or(&target.text);
-        let is_descriptor = !target.dynamic
-            && (target.text == "-"
-                || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())));
-        match operator {
-            "<" => simple.reads.push(target),
-            "<<<" => simple.fed = true,
-            "<<" | "<<-" => {
-                simple.fed = true;
-                if target.dynamic {
-                    return Err("has a here-document whose end is unknown");
-                }
-                self.here_docs.push(HereDoc {
-                    expands: !target.quoted,
-                    end: target.text,
-                    strips_tabs: operator == "<<-",
-                });
-            }
-            "<&" | ">&" if is_descriptor => {}
-            ">&" if !target.dynamic && !target.is_plain() => {
-                return Err("has a redirection that shells read differently");
-            }
-            "<&" => return Err("has a redirection that cannot be read"),
-            _ if !target.dynamic
-                && matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") => {}
-            _ => writes.push(target),
-        }
-        Ok(true)
-    }
-
-    /// After a newline: parses the bodies of the here-documents that were opened before it.
-    fn here_doc_bodies(&mut self) -> Result<(), Why> {
-        for here_doc in std::mem::take(&mut self.here_docs) {
-            let start = self.at;
-            let end = loop {
-                let line_start = self.at;
-                let rest = &self.text[self.at..];
-                if rest.is_empty() {
-                    return Err("has a here-document without an end");
-                }
-                let line = rest.split('\n').next().unwrap_or_default();
-                self.at = (self.at + line.len() + 1).min(self.text.len());
-                let bare = if here_doc.strips_tabs {
-                    line.trim_start_matches('\t')
-                } else {
-                    line
-                };
-                if bare == here_doc.end {
-                    break line_start;
-                }
-                if here_doc.expands && line.ends_with('\\') {
-                    return Err("has a here-document with continued lines");
-                }
-            };
-            if here_doc.expands {
-                self.nested(&self.text[start..end], |reader| {
-                    reader.expanding(None, &mut Word::default())
-                })?;
-            }
-        }
-        Ok(())
-    }
-
     /// Parses another text as part of this command line.
     fn nested(
         &mut self,
         text: &str,
+        inside: Inside,
         read: impl FnOnce(&mut Reader<'_>) -> Result<(), Why>,
     ) -> Result<(), Why> {
         self.enter()?;
@@ -427,12 +471,29 @@ impl Reader<'_> {
             depth: self.depth,
             found: std::mem::take(&mut self.found),
             here_docs: Vec::new(),
+            inside,
+            doubt: self.doubt,
         };
         let result = read(&mut reader);
         self.found = reader.found;
+        self.doubt = reader.doubt;
         self.depth -= 1;
         result
     }
+}
+
+/// Returns whether a word can only be the name of a program: no expansion, no word of a shell's grammar.
+fn is_program(word: &Word) -> bool {
+    let begins = |c: char| c.is_alphanumeric() || "_./~".contains(c);
+    let has = |c: char| word::is_text(c) || c == '~' || (word.quoted && c == ' ');
+    let is_name = word.text.starts_with(begins) && word.text.chars().all(has);
+    let is_reserved = RESERVED.contains(&&*word.text) || UNREAD.contains(&&*word.text) || word.text == "for";
+    !word.dynamic && !is_reserved && (is_name || matches!(word.text.as_str(), "[" | ":"))
+}
+
+/// Returns whether a character has no place in a command line.
+fn is_control(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
 }
 
 /// Returns whether `text` can be the name of a variable.

@@ -6,11 +6,18 @@ use std::borrow::Cow;
 /// rule's pattern it matches only itself.
 pub fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''")).into()
+    if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
+        return word.into();
     }
+    // In one shell, a backslash keeps a quote from ending behind it.
+    let part = |part: &str| {
+        let backslashes = part.len() - part.trim_end_matches('\\').len();
+        match part.strip_suffix('\\').filter(|_| backslashes % 2 == 1) {
+            Some(rest) => format!(r"'{rest}'\\"),
+            None => format!("'{part}'"),
+        }
+    };
+    word.split('\'').map(part).collect::<Vec<_>>().join(r"\'").into()
 }
 
 /// Returns a command with its arguments, as a user would type it. A command without arguments is returned unchanged,
@@ -42,6 +49,10 @@ mod tests {
             (&["echo", "", "~", "a*", "$x", "#"], "echo '' '~' 'a*' '$x' '#'"),
             (&["my prog", "a\u{a0}b"], "'my prog' 'a\u{a0}b'"),
             (&["ls -la | wc"], "ls -la | wc"),
+            (
+                &["echo", r"a\", r"\\", r"\'", "=x"],
+                r"echo 'a'\\ '\\' ''\\\''' '=x'",
+            ),
         ] {
             assert_eq!(shell_line(words[0], words[1..].iter().copied()), line);
         }

@@ -1,90 +1,209 @@
 //! Parses one word of a command line: quotes, escapes, and everything that a shell would expand.
 //!
-//! The parser starts at a word. It returns the word, and records the commands that its substitutions run.
+//! The parser starts at a word. It returns the word, and records the commands that its substitutions run. What a
+//! character means is understood only if it is named here for its place; every other one makes the line unreadable.
 
-use super::{Reader, Why, Word, is_name};
+use super::{DIFFERS, Inside, Reader, Why, Word, is_control, is_name};
+
+/// Where an expansion is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Outside of quotes.
+    Bare,
+    /// In double quotes.
+    Quoted,
+    /// In the body of a here-document.
+    Body,
+}
+
+/// Characters that are text outside of quotes, wherever they are in a word. A letter or digit of any script is one, too.
+const TEXT: &str = "_-./,:@%+";
+/// Characters that a backslash makes text. With a letter or digit, it has further meanings in some shells.
+const ESCAPED: &str = " !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+const UNCLOSED: Why = "has a quote without an end";
 
 impl Word {
-    fn becomes_several(&mut self) {
+    pub(super) fn becomes_several(&mut self) {
         self.dynamic = true;
         self.splits = true;
     }
 }
 
+pub(super) fn is_text(c: char) -> bool {
+    c.is_alphanumeric() || TEXT.contains(c)
+}
+
 impl Reader<'_> {
     pub(super) fn word(&mut self) -> Result<Word, Why> {
         let mut word = Word::default();
-        let mut braces = false;
         let start = self.at;
         while let Some(next) = self.peek() {
             match next {
                 ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' => break,
                 '(' => return Err("defines a function, an array, or an extended pattern"),
+                '<' | '>' if self.looking_at("<(") || self.looking_at(">(") => {
+                    self.process(start, &mut word)?
+                }
                 '<' | '>' => {
-                    if !self.looking_at("<(") && !self.looking_at(">(") {
-                        if !word.quoted && word.text.starts_with('{') && word.text.ends_with('}') {
-                            return Err("has a redirection that shells read differently");
-                        }
-                        break;
-                    }
-                    self.at += 1;
-                    self.substitution(&mut word)?;
+                    self.ends_at_redirection(&word)?;
+                    break;
                 }
-                '\\' => {
-                    self.joins()?;
-                    self.at += 1;
-                    match self.next() {
-                        None => return Err("ends with a backslash"),
-                        Some('\n') => {}
-                        Some(escaped) => {
-                            word.quoted = true;
-                            word.text.push(escaped);
-                        }
-                    }
-                }
-                '\'' => {
-                    self.at += 1;
-                    word.quoted = true;
-                    let rest = &self.text[self.at..];
-                    let end = rest.find('\'').ok_or("has a quote without an end")?;
-                    word.text.push_str(&rest[..end]);
-                    self.at += end + 1;
-                }
+                '\\' => self.escape(&mut word)?,
+                '\'' => self.single_quotes(&mut word)?,
                 '"' => {
                     self.at += 1;
                     word.quoted = true;
-                    self.expanding(Some('"'), &mut word)?;
+                    self.expanding(Place::Quoted, &mut word)?;
                 }
-                '$' => self.dollar(false, &mut word)?,
-                '`' => self.backticks(false, &mut word)?,
+                '$' => self.dollar(Place::Bare, &mut word)?,
+                '`' => self.backticks(Place::Bare, &mut word)?,
                 _ => {
                     self.at += next.len_utf8();
-                    match next {
-                        '*' | '?' => word.becomes_several(),
-                        // As a separate word it is the `test` command.
-                        '[' if self.at - start > 1 || !self.at_word_end() => word.becomes_several(),
-                        '{' => braces = true,
-                        ',' if braces => word.becomes_several(),
-                        '.' if braces && self.looking_at(".") => word.becomes_several(),
-                        '=' if word.assigns.is_none() && !word.quoted && !word.dynamic => {
-                            let name = word.text.strip_suffix('+').unwrap_or(&word.text);
-                            if is_name(name) {
-                                word.assigns = Some(word.text.len() + 1);
-                            }
-                        }
-                        '=' if word.assigns.is_none() && word.text.contains('[') => {
-                            return Err("sets an element of an array");
-                        }
-                        _ => {}
-                    }
-                    word.text.push(next);
+                    self.sign(next, start, &mut word)?;
                 }
             }
         }
         if self.at == start {
             return Err("has an operator where a word is expected");
         }
+        // Shells agree on the beginning of the body only if the line ends at a line break outside of quotes.
+        let has_line_break = self.text[start..self.at].contains('\n');
+        self.accept(self.here_docs.is_empty() || !has_line_break, DIFFERS);
         Ok(word)
+    }
+
+    /// Takes an unquoted character, which has been passed.
+    fn sign(&mut self, next: char, start: usize, word: &mut Word) -> Result<(), Why> {
+        let is_first = self.at - next.len_utf8() == start;
+        let is_alone = is_first && self.at_word_end();
+        let before = self.text[start..self.at - next.len_utf8()].chars().next_back();
+        match next {
+            _ if is_text(next) => {}
+            '*' | '?' => word.becomes_several(),
+            // As a separate word it is the `test` command.
+            '[' if is_alone => {}
+            // As a separate word, a brace is for the reader of commands.
+            ']' | '!' | '{' | '}' if is_alone => {}
+            '[' => return self.brackets(word),
+            '{' => return self.braces(before, word),
+            '!' if is_first && self.looking_at("=") && self.at_word_end_behind(1) => {}
+            '=' => return self.equals(is_first, word),
+            '~' => {
+                let is_home = is_first && (self.at_word_end() || self.looking_at("/"));
+                let is_behind = before.is_some_and(|c| c.is_alphanumeric() || "^~}".contains(c));
+                self.accept(is_home || is_behind, DIFFERS);
+            }
+            '^' | '#' => self.accept(!is_first, DIFFERS),
+            _ => self.accept(false, DIFFERS),
+        }
+        word.text.push(next);
+        Ok(())
+    }
+
+    /// Behind `=`: one shell replaces a word that begins with it by a path.
+    fn equals(&mut self, is_first: bool, word: &mut Word) -> Result<(), Why> {
+        let is_operator = self.at_word_end() || (self.looking_at("=") && self.at_word_end_behind(1));
+        word.dynamic |= is_first && !is_operator;
+        if word.assigns.is_none() && !word.quoted && !word.dynamic {
+            let name = word.text.strip_suffix('+').unwrap_or(&word.text);
+            if is_name(name) {
+                word.assigns = Some(word.text.len() + 1);
+            }
+        } else if word.assigns.is_none() && word.text.contains('[') {
+            return Err("sets an element of an array");
+        }
+        word.text.push('=');
+        Ok(())
+    }
+
+    /// Behind `[`: takes a pattern of letters and digits.
+    fn brackets(&mut self, word: &mut Word) -> Result<(), Why> {
+        let rest = &self.text[self.at..];
+        let inside = rest.split(']').next().unwrap_or_default();
+        let is_plain = !inside.is_empty()
+            && inside
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+        self.accept(is_plain && inside.len() < rest.len(), DIFFERS);
+        word.becomes_several();
+        word.text.push('[');
+        if is_plain && inside.len() < rest.len() {
+            word.text.push_str(inside);
+            word.text.push(']');
+            self.at += inside.len() + 1;
+        }
+        Ok(())
+    }
+
+    /// Behind `{`: takes text in braces, which shells keep (`{}`, `@{1}`) or replace (`{a,b}`, `{1..3}`).
+    fn braces(&mut self, before: Option<char>, word: &mut Word) -> Result<(), Why> {
+        let rest = &self.text[self.at..];
+        let inside: &str = rest.split('}').next().unwrap_or_default();
+        let is_several = inside.contains(',') || inside.contains("..");
+        let is_pattern = |c: char| is_several && (c == '*' || c == '?');
+        let is_closed = inside.len() < rest.len() && inside.chars().all(|c| is_text(c) || is_pattern(c));
+        self.accept(is_closed && before != Some('$'), DIFFERS);
+        word.text.push('{');
+        if is_closed {
+            word.text.push_str(inside);
+            word.text.push('}');
+            self.at += inside.len() + 1;
+        }
+        // Whatever is not understood may be several words.
+        if is_several || !is_closed {
+            word.becomes_several();
+        }
+        Ok(())
+    }
+
+    /// At a backslash outside of quotes.
+    fn escape(&mut self, word: &mut Word) -> Result<(), Why> {
+        self.joins()?;
+        self.at += 1;
+        match self.next() {
+            None => return Err("ends with a backslash"),
+            Some('\n') => {}
+            Some(escaped) => {
+                self.accept(ESCAPED.contains(escaped), DIFFERS);
+                word.quoted = true;
+                word.text.push(escaped);
+            }
+        }
+        Ok(())
+    }
+
+    fn single_quotes(&mut self, word: &mut Word) -> Result<(), Why> {
+        self.at += 1;
+        word.quoted = true;
+        let rest = &self.text[self.at..];
+        let text = &rest[..rest.find('\'').ok_or(UNCLOSED)?];
+        // In one shell, a backslash keeps the quote from ending here.
+        let backslashes = text.len() - text.trim_end_matches('\\').len();
+        self.accept(backslashes % 2 == 0 && !text.contains(is_control), DIFFERS);
+        word.text.push_str(text);
+        self.at += text.len() + 1;
+        Ok(())
+    }
+
+    /// At `<(` or `>(`, in the word that began at `start`.
+    fn process(&mut self, start: usize, word: &mut Word) -> Result<(), Why> {
+        let is_understood = self.at == start && self.looking_at("<(");
+        self.at += 1;
+        self.substitution(word)?;
+        // In one shell this is a redirection, so the command has one word less.
+        word.becomes_several();
+        self.accept(is_understood && self.at_word_end(), DIFFERS);
+        Ok(())
+    }
+
+    /// At a redirection behind `word`, without a blank between them.
+    fn ends_at_redirection(&mut self, word: &Word) -> Result<(), Why> {
+        if !word.quoted && word.text.starts_with('{') && word.text.ends_with('}') {
+            return Err("has a redirection that shells read differently");
+        }
+        let is_letter = word.text.ends_with(|c: char| c.is_ascii_alphabetic());
+        self.accept(is_letter && !word.quoted && !word.dynamic, DIFFERS);
+        Ok(())
     }
 
     /// At a backslash: returns an error if it joins two lines where that could form an operator.
@@ -95,27 +214,36 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn at_word_end(&self) -> bool {
-        matches!(self.peek(), None | Some(' ' | '\t' | '\n' | ';' | '&' | '|'))
+    pub(super) fn at_word_end(&self) -> bool {
+        self.at_word_end_behind(0)
+    }
+
+    fn at_word_end_behind(&self, bytes: usize) -> bool {
+        let next = self
+            .text
+            .get(self.at + bytes..)
+            .and_then(|rest| rest.chars().next());
+        matches!(next, None | Some(' ' | '\t' | '\n' | ';' | '&' | '|' | ')'))
     }
 
     /// Parses text in which `$`, backtick and backslash are special: in double quotes, or in a here-document.
-    pub(super) fn expanding(&mut self, end: Option<char>, word: &mut Word) -> Result<(), Why> {
+    pub(super) fn expanding(&mut self, place: Place, word: &mut Word) -> Result<(), Why> {
         while let Some(next) = self.peek() {
-            if Some(next) == end {
-                self.at += 1;
-                return Ok(());
-            }
             match next {
-                '$' => self.dollar(true, word)?,
-                '`' => self.backticks(end.is_some(), word)?,
+                '"' if place == Place::Quoted => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                '$' => self.dollar(place, word)?,
+                '`' => self.backticks(place, word)?,
                 '\\' => {
                     self.joins()?;
                     self.at += 1;
                     match self.next() {
-                        None if end.is_some() => return Err("has a quote without an end"),
+                        None if place == Place::Quoted => return Err(UNCLOSED),
                         None | Some('\n') => {}
                         Some(escaped) => {
+                            self.accept(!is_control(escaped), DIFFERS);
                             if !matches!(escaped, '$' | '`' | '"' | '\\') {
                                 word.text.push('\\');
                             }
@@ -124,122 +252,37 @@ impl Reader<'_> {
                     }
                 }
                 _ => {
+                    self.accept(!is_control(next), DIFFERS);
                     self.at += next.len_utf8();
                     word.text.push(next);
                 }
             }
         }
-        match end {
-            Some(_) => Err("has a quote without an end"),
-            None => Ok(()),
+        if place == Place::Quoted {
+            Err(UNCLOSED)
+        } else {
+            Ok(())
         }
     }
 
     /// At `(`: parses the commands of `$(…)`, `<(…)` or `>(…)`.
-    fn substitution(&mut self, word: &mut Word) -> Result<(), Why> {
+    pub(super) fn substitution(&mut self, word: &mut Word) -> Result<(), Why> {
         let start = self.at - 1;
         self.enter()?;
         self.at += 1;
+        let outer = std::mem::replace(&mut self.inside, Inside::Substitution);
         self.list(true)?;
+        self.inside = outer;
         self.depth -= 1;
         word.dynamic = true;
         word.text.push_str(&self.text[start..self.at]);
         Ok(())
     }
 
-    fn dollar(&mut self, in_quotes: bool, word: &mut Word) -> Result<(), Why> {
-        let start = self.at;
-        self.at += 1;
-        word.splits |= !in_quotes || self.looking_at("@");
-        match self.peek() {
-            Some('(') if self.looking_at("((") => {
-                self.at += 2;
-                self.arithmetic()?;
-            }
-            Some('(') => return self.substitution(word),
-            Some('[') => return Err("uses shell arithmetic"),
-            Some('{') => self.parameter()?,
-            Some('\'') if !in_quotes => {
-                let rest = &self.text[self.at + 1..];
-                let end = rest.find('\'').ok_or("has a quote without an end")?;
-                // Shells differ in whether this quote ends here.
-                if rest[..end].ends_with('\\') {
-                    return Err("has a `$'…'` that shells read differently");
-                }
-                word.quoted = true;
-                self.at += end + 2;
-            }
-            // In some shells this is a translation, in others a dollar sign before a quote.
-            Some('"') if !in_quotes => {
-                self.at += 1;
-                word.quoted = true;
-                word.dynamic = true;
-                return self.expanding(Some('"'), word);
-            }
-            Some(next) if next.is_ascii_alphabetic() || next == '_' => {
-                let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-                self.at += self.text[self.at..].bytes().take_while(name).count();
-            }
-            Some(next) if next.is_ascii_digit() || "?!$#@*-".contains(next) => self.at += 1,
-            _ => {
-                word.text.push('$');
-                return Ok(());
-            }
-        }
-        word.dynamic = true;
-        word.text.push_str(&self.text[start..self.at]);
-        Ok(())
-    }
-
-    /// At the `{` of `${…}`: parses a variable, and its replacement if that needs no evaluation.
-    fn parameter(&mut self) -> Result<(), Why> {
-        let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_:#%/.,*?+!- ".contains(byte);
-        let length = self.text[self.at + 1..].bytes().take_while(plain).count();
-        let inside = &self.text[self.at + 1..][..length];
-        self.at += 1 + length;
-        if !self.take("}") {
-            return Err("has a variable expansion that is not looked into");
-        }
-        if inside.len() > 1 && inside.starts_with('!') {
-            return Err("uses a variable that is named by another one");
-        }
-        let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let behind = inside.trim_start_matches('#');
-        let behind = match behind.strip_prefix(|c| "?!$*-".contains(c)) {
-            Some(special) => special,
-            None => behind.trim_start_matches(name),
-        };
-        // After a colon alone there are numbers, which may be arithmetic.
-        let slice = behind
-            .strip_prefix(':')
-            .filter(|rest| !rest.starts_with(['-', '+', '?']));
-        if slice.is_some_and(|slice| slice.contains(|c: char| !c.is_ascii_digit() && !" :-".contains(c))) {
-            return Err("uses shell arithmetic that is not looked into");
-        }
-        Ok(())
-    }
-
-    /// After `$((`: parses arithmetic of numbers. A variable's value would be evaluated, and may run commands.
-    fn arithmetic(&mut self) -> Result<(), Why> {
-        let mut open = 0usize;
-        while let Some(next) = self.next() {
-            match next {
-                '(' => open += 1,
-                ')' if open > 0 => open -= 1,
-                ')' if self.take(")") => return Ok(()),
-                ' ' | '+' | '-' | '*' | '/' | '%' | '<' | '>' | '=' | '!' | '&' | '|' | '^' | '~' | '?'
-                | ':' | ',' => {}
-                _ if next.is_ascii_digit() => {
-                    let digit = |byte: &u8| byte.is_ascii_alphanumeric();
-                    self.at += self.text[self.at..].bytes().take_while(digit).count();
-                }
-                _ => break,
-            }
-        }
-        Err("uses shell arithmetic that is not looked into")
-    }
-
-    fn backticks(&mut self, in_quotes: bool, word: &mut Word) -> Result<(), Why> {
+    /// At a backtick: parses the commands up to the next one. What a backslash or a quote means between them depends on
+    /// the shell.
+    pub(super) fn backticks(&mut self, place: Place, word: &mut Word) -> Result<(), Why> {
+        let is_quoted = place != Place::Bare;
         let start = self.at;
         self.at += 1;
         let mut inner = String::new();
@@ -250,19 +293,23 @@ impl Reader<'_> {
                 Some('\\') => match self.next() {
                     None => return Err("has a backtick without an end"),
                     Some(escaped) => {
-                        let plain = matches!(escaped, '`' | '\\' | '$') || (in_quotes && escaped == '"');
+                        self.accept(false, DIFFERS);
+                        let plain = matches!(escaped, '`' | '\\' | '$') || (is_quoted && escaped == '"');
                         if !plain {
                             inner.push('\\');
                         }
                         inner.push(escaped);
                     }
                 },
-                Some(other) => inner.push(other),
+                Some(other) => {
+                    self.accept(!(is_quoted && other == '"'), DIFFERS);
+                    inner.push(other);
+                }
             }
         }
         word.dynamic = true;
-        word.splits |= !in_quotes;
+        word.splits |= !is_quoted;
         word.text.push_str(&self.text[start..self.at]);
-        self.nested(&inner, |reader| reader.list(false))
+        self.nested(&inner, Inside::Backticks, |reader| reader.list(false))
     }
 }

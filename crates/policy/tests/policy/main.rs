@@ -7,6 +7,7 @@ mod policy_layers;
 mod policy_links;
 mod policy_presets;
 mod policy_properties;
+mod policy_reader;
 mod policy_remembered;
 mod policy_rules;
 mod policy_shells;

@@ -119,7 +119,26 @@ fn policy_asks_about_redirections_that_write() {
         allow Bash(git *) :: $ git log > $X => ask
         allow Bash(git *) :: $ > x => ask
         allow Bash(git *) :: $ (git log) > x => ask
-        allow Bash(git *), allow Edit :: $ git log > x => ask
+        allow Bash(git *), allow Edit :: $ git log > x => allow
+        allow Bash(git *), allow Edit(src/**) :: $ git log > src/x => allow
+        allow Bash(git *), allow Edit(src/**) :: $ sh -c 'git log >> ./src/x' => allow
+        allow Bash(git *), allow Edit(src/**) :: $ git log > x => ask
+        allow Bash(git *), allow Edit(src/**) :: $ git log > src/../x => ask
+        allow Bash(git *), allow Edit(src/**) :: $ git log > src/$X => ask
+        allow Bash(git *), allow Edit(src/**) :: $ git log > src/* => ask
+        allow Bash(git *), allow Edit(src/**) :: $ git log > src/x > y => ask
+        allow Bash(git *), allow Edit(src/**) :: $ git log >| src/x => ask
+        allow Bash(git *), allow Edit(src/**) :: $ git log <> src/x => ask
+        allow Bash(git *), allow Edit(src/**) :: $ git log &> src/x => ask
+        allow Bash(git *), allow Edit(src/**) :: $ git log > file:///w/src/x => ask
+        allow Bash(*), allow Edit(src/**) :: $ cd a; git log > src/x => ask
+        allow Bash(git *), allow Edit(src/**) :: to /w/src/x $ git log > src/x => allow
+        allow Bash(git *), allow Edit(src/**) :: to /real/w/src/x $ git log > src/x => allow
+        allow Bash(git *), allow Edit(src/**) :: to /etc/x $ git log > src/x => ask
+        allow Bash(git *), allow Edit(src/**) :: to ? $ git log > src/x => ask
+        allow Bash(git *), allow Edit, deny Edit(/etc/**) :: to /etc/x $ git log > src/x => deny
+        allow Bash(git *), allow Edit(~/**) :: $ git log > $~HOME/.bashrc => ask
+        allow Bash(git *), allow Edit(**) :: $ git log > =git => ask
         allow Bash(git *), default allow :: $ git log > x => allow
         allow Bash :: $ git log > x => allow
         allow * :: $ git log > x => allow
@@ -367,8 +386,9 @@ fn policy_allows_no_line_that_shells_read_differently() {
         allow Bash(echo *) :: $ echo a >&2-1 => ask
         allow Bash(echo *) :: $ {x}>/dev/null echo a => ask
         allow Bash(echo '$a') :: $ echo $\"a\" => ask
-        allow Bash(echo *) :: $ echo $\"a\" => allow
-        allow Bash(echo *), allow Bash(--) :: $ time -- echo a => allow
+        allow Bash(echo *) :: $ echo $\"a\" => ask
+        allow Bash(echo *), allow Bash(--) :: $ time -- echo a => ask
+        allow Bash(echo *) :: $ time -p echo a => allow
         allow Bash(echo *), allow Bash(-o *) :: $ time -o x echo a => ask",
     );
 }
@@ -384,9 +404,12 @@ fn policy_allows_nothing_that_a_shell_evaluates() {
         allow Bash(echo *) :: $ for x in a b.c; do echo $x; done => allow
         allow Bash(echo *) :: $ echo $((x)) => ask
         allow Bash(echo *) :: $ echo $(($1)) => ask
-        allow Bash(echo *) :: $ echo $((1 + 0x1f * (2 << 3))) => allow
-        allow Bash(echo *) :: $ echo ${x:1} ${x:1:2} ${x: -1} => allow
-        allow Bash(echo *) :: $ echo ${x:-y} ${x:+y} ${x:?y} ${x-y} ${#x} ${x%.c} ${x##*/} ${x,,} => allow
+        allow Bash(echo *) :: $ echo $((1 + 2 * (3 - 4) / 5 % 6)) => allow
+        allow Bash(echo *) :: $ echo $((1 + 0x1f)) => ask
+        allow Bash(echo *) :: $ echo ${x:1} ${x:1:2} => allow
+        allow Bash(echo *) :: $ echo ${x: -1} => ask
+        allow Bash(echo *) :: $ echo ${x:-y} ${x:+y} ${x:?y} ${x-y} ${#x} ${x%.c} ${x##*/} => allow
+        allow Bash(echo *) :: $ echo ${x,,} => ask
         allow Bash(echo *) :: $ echo ${x:y} => ask
         allow Bash(echo *) :: $ echo ${x:1:y} => ask
         allow Bash(echo *) :: $ echo ${x:1+1} => ask

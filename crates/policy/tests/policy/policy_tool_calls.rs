@@ -36,7 +36,7 @@ fn policy_reads_all_json() {
         allow *, deny Bash(rm *) :: call {{"kind":"execute","rawInput":{{"x":{deep},"command":"rm -rf x"}}}} => deny
         allow *, deny Bash(rm *) :: call {{"kind":"execute","\udc00":1,"rawInput":"{{\"command\":\"rm \\ud83d\"}}"}} => deny
         allow *, deny Bash(rm *) :: call {{"kind":"execute","rawInput":[1e999]}} => ask
-        allow Bash(git *) :: call {{"kind":"execute","rawInput":{{"command":"git log \ud83d"}}}} => allow"#
+        allow Bash(git *) :: call {{"kind":"execute","rawInput":{{"command":"git log '\ud83d'"}}}} => allow"#
     ));
     let call = RawJson::parse(r#"{"kind":"execute","rawInput":{"command":"rm -rf x \ud83d"}}"#).unwrap();
     let shown = format!("{:?}", Request::from_tool_call(&call, "/w").shown());

@@ -59,6 +59,7 @@ pub fn request(text: &str) -> Request {
             let paths = named
                 .files()
                 .chain(named.programs())
+                .chain(named.redirections())
                 .map(|path| (path.to_owned(), real.clone()));
             let roots = vec![("/w".to_owned(), "/real/w".to_owned())];
             let real = RealPaths {

@@ -89,7 +89,7 @@ impl Run {
 fn is_run(subject: &Subject) -> bool {
     matches!(
         subject,
-        Subject::Command(_) | Subject::Redirect(_) | Subject::Unreadable { .. }
+        Subject::Command(_) | Subject::Redirect { .. } | Subject::Unreadable { .. }
     )
 }
 

@@ -93,5 +93,6 @@ impl Approvals {
 
 /// Returns whether links can affect the decision.
 pub(super) fn names_paths(request: &Request) -> bool {
-    request.files().chain(request.programs()).next().is_some()
+    let files = request.files().chain(request.programs());
+    files.chain(request.redirections()).next().is_some()
 }
