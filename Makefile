@@ -58,14 +58,18 @@ FUZZ := $(TOOLS)/fuzz
 FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
 FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
+# Shells that judge what the policy decides, where they are installed. "make test" has the first three.
+JUDGES ?= bash dash zsh mksh ksh busybox yash
 # Relative to the root of the clone, unless CARGO_TARGET_DIR is absolute.
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 # The same for programs that run elsewhere: an absolute path.
 BUILT_HERE = $(if $(filter /%,$(BUILT)),$(BUILT),$(CURDIR)/$(BUILT))
 # Programs under test, for the recipes that run the tests of clients.
 UNDER_TEST = ACPD_BIN="$(BUILT_HERE)/acpd" ACPD_FAKE_AGENT="$(BUILT_HERE)/acpd-fake-agent"
-# What this host cannot test: a line each, which "make test" prints at the end.
+# What this host cannot test: a line each, which "make test" and "make test-shells" print at the end.
 NOT_TESTED := target/not-tested
+TELL_NOT_TESTED = if [ -s $(NOT_TESTED) ]; then sort -u -o $(NOT_TESTED) $(NOT_TESTED); \
+	echo "not tested on this host: $$(wc -l <$(NOT_TESTED)) (the tests and the reasons):"; cat $(NOT_TESTED); fi
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml | head -1)
 IS_FOREIGN = $(filter-out $(shell rustc -vV | sed -n 's/host: //p'),$(TARGET))
@@ -109,7 +113,7 @@ docs: $(BOOK) ## Build the documents as a book in docs/dist, which the next buil
 test: needs-test deps web docs test-web test-python test-ui ## Run all tests
 	@mkdir -p $(dir $(NOT_TESTED)) && rm -f $(NOT_TESTED)
 	CI=true ACPD_NOT_TESTED="$(CURDIR)/$(NOT_TESTED)" $(NEXTEST) run --workspace
-	@if [ -s $(NOT_TESTED) ]; then echo "not tested on this host: $$(wc -l <$(NOT_TESTED)) (the tests and the reasons):"; sort $(NOT_TESTED); fi
+	@$(TELL_NOT_TESTED)
 
 test-web: web $(CLIENT_DEPS) ## Check the types of the TypeScript client and run its tests
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
@@ -144,9 +148,12 @@ test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the te
 	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run --workspace --run-ignored only -E 'binary(real_agents) & test(/^table::/)'
 
 test-shells: SEEDS ?= 3
-test-shells: ## Compare the policy with bash and dash: 20,000 random lines for each of SEEDS=3 fresh seeds
+test-shells: ## Compare the policy with seven shells (JUDGES="a b"): 20,000 random lines for each of SEEDS=3 fresh seeds
+	@mkdir -p $(dir $(NOT_TESTED)) && rm -f $(NOT_TESTED)
 	@first=$$(date +%s); for seed in $$(seq $$first $$((first + $(SEEDS) - 1))); do echo "seed $$seed"; \
-		ACPD_SHELL_LINES=20000 ACPD_SHELL_SEED=$$seed $(NEXTEST) run -p acpd-policy --test policy -E 'test(/shells_run_nothing/)' || exit 1; done
+		ACPD_NOT_TESTED="$(CURDIR)/$(NOT_TESTED)" ACPD_SHELLS="$(JUDGES)" ACPD_SHELL_LINES=20000 ACPD_SHELL_SEED=$$seed \
+			$(NEXTEST) run -p acpd-policy --test policy -E 'test(/shells_run_nothing/)' || exit 1; done
+	@$(TELL_NOT_TESTED)
 
 # BINARY is what is packaged: give one to try the packaging without a build for release.
 dist: BINARY ?= target/$(if $(TARGET),$(TARGET)/)release/acpd
@@ -166,7 +173,7 @@ test-dist: ## Install, use, upgrade and remove each package that "make dist" bui
 fuzz: deps ## Run each fuzz target under libFuzzer; SECONDS_EACH=N, FUZZ_TARGETS="a b"
 	RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --locked --manifest-path fuzz/Cargo.toml --target $(shell rustc -vV | sed -n 's/host: //p') --target-dir $(FUZZ)
 	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/corpus/$$target && echo "fuzzing $$target for $(SECONDS_EACH) s" && \
-		ACPD_FUZZ_TARGET=$$target $(FUZZ)/*/debug/fuzz -max_total_time=$(SECONDS_EACH) -max_len=16384 -timeout=10 -print_final_stats=1 -verbosity=0 \
+		ACPD_SHELLS="$(JUDGES)" ACPD_FUZZ_TARGET=$$target $(FUZZ)/*/debug/fuzz -max_total_time=$(SECONDS_EACH) -max_len=16384 -timeout=10 -print_final_stats=1 -verbosity=0 \
 			-artifact_prefix=$(FUZZ)/$$target- $(FUZZ)/corpus/$$target crates/fuzz/corpus/$$target || \
 		{ echo "$$target: copy the input into crates/fuzz/corpus/$$target, so that make test has it" >&2; exit 1; }; done
 

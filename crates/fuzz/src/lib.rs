@@ -1,7 +1,7 @@
 //! Fuzz targets: every parser of bytes that an agent, a client, a registry, another program or a damaged disk can write.
 //!
 //! In: any bytes. Out: nothing, or a panic that names the violated invariant. Owns: the targets and their corpora
-//! (`corpus/NAME`). Never: waits, or touches anything but a temporary directory.
+//! (`corpus/NAME`). Never: touches anything but a temporary directory, or waits for anything but shells that judge.
 //!
 //! `make test` runs each target on its corpus and on derived inputs (`tests/targets.rs`), always the same ones. `make
 //! fuzz` runs the same targets under libFuzzer (`fuzz/`), which is guided by coverage.
@@ -18,6 +18,14 @@ mod clients;
 mod formats;
 mod frames;
 mod json;
+#[allow(
+    dead_code,
+    missing_debug_implementations,
+    missing_docs,
+    reason = "the judges as the policy's tests have them"
+)]
+#[path = "../../policy/tests/support/judges.rs"]
+mod judges;
 mod log_rows;
 mod mutate;
 mod policy;

@@ -1,18 +1,49 @@
 //! Inputs of a policy: agents' command lines, users' rules, tool calls.
 
+use std::sync::LazyLock;
+
 use acpd_model::RawJson;
 use acpd_policy::{Effect, Form, Layers, Policy, Request, Rule, Subject};
 
 use crate::Target;
+use crate::judges::{Judges, Policies, Shell, shells};
 
 /// A command line. Invariants: a Bash rule allows a line only if the parser read it to its end, and never a line that
-/// contains another command. A denied command stays denied with a variable, a launcher or a shell around it.
+/// contains another command. The shells of this host run nothing of an allowed line that no rule allows. A denied
+/// command stays denied with a variable, a launcher or a shell around it.
 pub const SHELL_LINES: Target = Target {
     name: "shell_lines",
     run: shell_lines,
     words: &[
         "git ",
         "rm ",
+        "good ",
+        "evil",
+        "; evil ;",
+        "echo ",
+        "exact a b",
+        "PATH=../../bad ",
+        ">ok ",
+        "<<'E'\n",
+        "\nE)\nevil",
+        "$(echo <<'E'\n",
+        "set -k; ",
+        "bash -kc '",
+        "bash -o keyword -c '",
+        "zsh -covi ",
+        "[ ",
+        " -eq 1 ]",
+        "printf %d ",
+        "'a[$(evil)]'",
+        "$x[$(evil)]",
+        "${ ",
+        "$$",
+        "'\\'",
+        "\\c",
+        " }",
+        " always { ",
+        "=(",
+        "|&",
         ";",
         "&&",
         "||",
@@ -143,6 +174,7 @@ fn shell_lines(input: &[u8]) {
         assert!(line.ends_with('\\') || !allowed(&format!("{line}\nrm -rf x")));
         assert!(!allowed(&format!("rm -rf x\n{line}")));
     }
+    judged(&line);
     let no_rm = policy(&[], &["Bash(rm *)"], Some(Effect::Allow));
     let denied = |line: &str| decide(&no_rm, &Request::command_line(line, "/w")) != Effect::Allow;
     if denied(&line) {
@@ -166,6 +198,24 @@ fn shell_lines(input: &[u8]) {
         request.subjects().iter().all(judged),
         "a call is judged as its command is"
     );
+}
+
+/// Runs a line that rules allow in real shells, unless it names a file elsewhere: it may be any line.
+fn judged(line: &str) {
+    static SHELLS: LazyLock<Vec<Shell>> = LazyLock::new(shells);
+    static POLICIES: LazyLock<Policies> = LazyLock::new(Policies::new);
+    let is_elsewhere = line
+        .replace("/dev/null", "")
+        .replace("../../bad", "")
+        .contains(['/', '~']);
+    let decided = POLICIES.decide(line);
+    if is_elsewhere || !decided.by_rule {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    for done in Judges::new(&SHELLS, &home.path().join("shells")).run(line) {
+        assert_eq!(done.wrong(decided), None);
+    }
 }
 
 fn rules(input: &[u8]) {

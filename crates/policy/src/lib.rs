@@ -7,7 +7,7 @@
 //! # Links
 //!
 //! In this crate, a path is text. A caller that can access files resolves each path ([`RealPaths`]). A file that is
-//! named by a link then becomes two subjects: its name, and the target of the link ([`Request::with_real_paths`]). A
+//! named by a link, also as the target of a redirection, then becomes two subjects: its name, and the target of the link ([`Request::with_real_paths`]). A
 //! program that is named by a path is the file that the path leads to. A rule that names a program by a path means the
 //! file that this path leads to, so both are resolved ([`Layers::paths`]).
 //!
@@ -36,7 +36,7 @@
 //! |---|---|---|
 //! | `Bash(./x *)` | the program is that file, whatever the directory | also `x` by any other path, and links to it |
 //! | `Bash(rm *)` | the command word is `rm` | also `/bin/rm`, and `rm` run by `sudo`, `xargs`, `find -exec` … |
-//! | `Edit(p)` | kind edit | also delete, move, and a redirection into `p` |
+//! | `Edit(p)` | kind edit, and a redirection into `p` | also delete and move |
 //! | `Read(p)` | kinds read and search | also a redirection from `p` |
 //! | `WebFetch(domain:d)` | the host `d` | also its subdomains; an address of the local host matches any other one |
 //! | `Tool(x)` | the kinds think, switch mode and other | every call of the tool |

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::word::is_text;
+
 /// Returns `word`, quoted if a shell would interpret it differently, or if it would look like two words. As a word of a
 /// rule's pattern it matches only itself.
 pub fn quoted(word: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
+    let is_plain = |c: char| c == '=' || is_text(c);
     if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
         return word.into();
     }

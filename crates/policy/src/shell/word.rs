@@ -16,7 +16,7 @@ pub(super) enum Place {
     Body,
 }
 
-/// Characters that are text outside of quotes, wherever they are in a word. A letter or digit of any script is one, too.
+/// Signs that are text outside of quotes, wherever they are in a word.
 const TEXT: &str = "_-./,:@%+";
 /// Characters that a backslash makes text. With a letter or digit, it has further meanings in some shells.
 const ESCAPED: &str = " !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
@@ -29,8 +29,12 @@ impl Word {
     }
 }
 
+/// Returns whether a character is text outside of quotes: a listed sign, or a letter or digit of any script. On some
+/// systems, shells take single bytes of other characters for blanks.
 pub(super) fn is_text(c: char) -> bool {
-    c.is_alphanumeric() || TEXT.contains(c)
+    let mut bytes = [0; 4];
+    let has_blank = |text: &str| text.bytes().any(|byte| matches!(byte, 0x85 | 0xa0));
+    TEXT.contains(c) || (c.is_alphanumeric() && !has_blank(c.encode_utf8(&mut bytes)))
 }
 
 impl Reader<'_> {

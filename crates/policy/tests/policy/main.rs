@@ -2,6 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../support/grammar.rs"]
+mod grammar;
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "real shells run real lines here"
+)]
+#[path = "../support/judges.rs"]
+mod judges;
 mod policy_commands;
 mod policy_layers;
 mod policy_links;
