@@ -11,7 +11,8 @@ use super::wrapper::SHELL_OPTIONS;
 
 /// Builtins of bash, dash, zsh, mksh, ksh93, busybox and yash that are never accepted. A name that is neither here nor
 /// below is a program, or a builtin that does the same as a program.
-const OPAQUE: &str = ". - alias alarm array autoload bg bind bindkey bool builtin bye caller cap clone comparguments compcall \
+const OPAQUE: &str = "\
+     . - alias alarm array autoload bg bind bindkey bool builtin bye caller cap clone comparguments compcall \
      compctl compdescribe compfiles compgen compgroups complete compopt compound compquote comptags comptry \
      compvalues declare disable disown echotc echoti emulate enable enum eval fc fg float functions getcap \
      getln getopts global hash hist history integer let limit local login logout mapfile nameref newgrp noglob \
@@ -92,7 +93,12 @@ fn prints(args: &[Word]) -> bool {
     let Some((format, args)) = args.split_first() else {
         return true;
     };
-    if format.dynamic || format.text.starts_with('-') {
+    // One shell replaces escapes before it reads the format.
+    let known = [r"\\", r"\n", r"\t", r"\r"].iter();
+    let has_escapes = known
+        .fold(format.text.clone(), |text, known| text.replace(known, ""))
+        .contains('\\');
+    if format.dynamic || format.text.starts_with('-') || has_escapes {
         return false;
     }
     // For each argument, whether it is a number.

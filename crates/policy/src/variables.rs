@@ -15,11 +15,9 @@ impl Assignment {
     }
 }
 
-/// Variables for the format and amount of output. A name that ends with a `*` is a prefix.
-const FOR_PROGRAMS: [&str; 16] = [
-    "LANG",
+/// Variables for the format and amount of output.
+const FOR_PROGRAMS: [&str; 14] = [
     "LANGUAGE",
-    "LC_*",
     "TZ",
     "CI",
     "NO_COLOR",
@@ -34,6 +32,11 @@ const FOR_PROGRAMS: [&str; 16] = [
     "DEBIAN_FRONTEND",
     "PYTHONUNBUFFERED",
 ];
+/// The same, for locales. A name that ends with a `*` is a prefix. In some locales, the last byte of a character looks like a
+/// backslash, so a shell reads another line.
+const FOR_LOCALES: [&str; 2] = ["LANG", "LC_*"];
+/// Locales in which shells read a line as acpd does. A name that begins with a `.` is a suffix.
+const LOCALES: [&str; 4] = ["C", "POSIX", ".UTF-8", ".utf8"];
 /// The same, for numbers. One shell evaluates what these are set to.
 const NUMBERS: [&str; 2] = ["COLUMNS", "LINES"];
 /// Usual names for variables within a command line, in addition to single letters. No program reads any of them.
@@ -50,8 +53,11 @@ pub fn is_harmless(assignment: &Assignment) -> bool {
         None => name == *pattern,
     };
     let value = &assignment.value;
+    let is_locale =
+        |locale: &&str| value.text == *locale || (locale.starts_with('.') && value.text.ends_with(*locale));
     let is_number = !value.text.is_empty() && value.text.bytes().all(|byte| byte.is_ascii_digit());
     (FOR_PROGRAMS.iter().any(listed) && has_plain_value(assignment))
+        || (FOR_LOCALES.iter().any(listed) && has_plain_value(assignment) && LOCALES.iter().any(is_locale))
         || (NUMBERS.contains(&name) && is_number && !value.dynamic)
 }
 

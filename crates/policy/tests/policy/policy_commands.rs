@@ -440,6 +440,8 @@ fn policy_allows_listed_variables_only() {
     for (assignment, harmless) in [
         ("LANG=C", true),
         ("LC_ALL=C.UTF-8", true),
+        ("LC_ALL=ja_JP.SJIS", false),
+        ("LANG=en_US", false),
         ("TZ=UTC", true),
         ("CI=true", true),
         ("NO_COLOR=1", true),
