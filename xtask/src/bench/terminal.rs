@@ -129,6 +129,7 @@ async fn empty(command: &str) -> anyhow::Result<Duration> {
     };
     let spec = TerminalSpec {
         program,
+        directory: None,
         output_bytes: RING,
     };
     let begun = Instant::now();
