@@ -11,7 +11,7 @@ use std::process::Command;
 use acpd_catalog::find_program;
 use acpd_loopback::serve;
 use serde_json::{Value, json};
-use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, not_tested, outcome};
+use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, needs_sandboxes, not_tested, outcome};
 
 /// Files by which a folder decides what runs in it, for the programs that start agents.
 const FILES: [&str; 39] = [
@@ -232,25 +232,95 @@ fn nothing_of_a_repository_runs_when_an_agent_is_probed_in_it() {
 #[test]
 fn a_runner_does_not_start_in_the_workspace() {
     let place = hostile_place();
-    place.configure("[agents.gemini]\nstart_in = \"workspace\"\n");
+    place.configure(
+        r#"
+[agents.gemini]
+start_in = "workspace"
+[agents.configured]
+command = "npx"
+args = ["-y", "@google/gemini-cli", "--acp"]
+start_in = "workspace"
+[agents.bun]
+command = "bunx"
+args = ["some-agent"]
+start_in = "workspace"
+"#,
+    );
     let daemon = Daemon::at(place);
-    let mut client = Client::new(&daemon);
-    let params = json!({ "agentType": "gemini", "cwd": daemon.place.work() });
-    let refused = client.refused("thread/start", &params);
-    let message = refused["message"].as_str().expect("it has a reason");
-    assert!(message.contains("acpd agents install"), "{refused}");
+    for (agent, advice) in [
+        ("gemini", "acpd agents install gemini"),
+        ("configured", "install it, and name its own program"),
+        ("bun", "install it, and name its own program"),
+    ] {
+        let message = refusal_of(&daemon, agent);
+        assert!(message.contains(advice), "{agent}: {message}");
+    }
     assert_eq!(ran(&daemon.place), [""; 0]);
 }
 
-/// Any agent may write the caches of runners, and Codex has no sandbox of acpd's.
+/// Returns why no thread starts with an agent.
+fn refusal_of(daemon: &Daemon, agent: &str) -> String {
+    let params = json!({ "agentType": agent, "cwd": daemon.place.work() });
+    let refused = Client::new(daemon).refused("thread/start", &params);
+    refused["message"].as_str().expect("it has a reason").to_owned()
+}
+
+/// Any agent may write the caches of runners. Codex confines itself, and has no sandbox of acpd's.
 #[test]
 fn an_agent_without_a_sandbox_is_not_run_from_a_cache() {
-    let daemon = Daemon::at(hostile_place());
-    let mut client = Client::new(&daemon);
-    let params = json!({ "agentType": "codex-acp", "cwd": daemon.place.work() });
-    let refused = client.refused("thread/start", &params);
-    let message = refused["message"].as_str().expect("it has a reason");
-    assert!(message.contains("acpd agents install codex-acp"), "{refused}");
+    needs_sandboxes();
+    let place = hostile_place();
+    let readable = [place.home().join("bin"), fake_agent()].map(|path| path.display().to_string());
+    place.configure(&format!(
+        r#"
+[agents.gemini]
+sandbox = "off"
+[agents.claude-acp]
+share = true
+[agents.configured]
+command = "npx"
+args = ["-y", "some-agent"]
+sandbox = "off"
+[agents.fast-agent]
+sandbox = "workspace"
+[sandbox]
+read = {readable:?}
+"#
+    ));
+    let listed = acpd(&place, &["agents", "list"]).stdout;
+    let daemon = Daemon::at(place);
+    for (agent, advice) in [
+        ("codex-acp", "acpd agents install codex-acp"),
+        ("gemini", "acpd agents install gemini"),
+        ("claude-acp", "acpd agents install claude-acp"),
+        ("configured", "install it, and name its own program"),
+    ] {
+        let message = refusal_of(&daemon, agent);
+        assert!(message.contains(advice), "{agent}: {message}");
+        let mut rows = listed.lines();
+        let row = rows
+            .find(|row| row.split(' ').next() == Some(agent))
+            .expect("it is listed");
+        assert!(row.contains("not yet: ") && row.contains(advice), "{row}");
+    }
+    let thread = Client::new(&daemon).thread_of(&daemon, "fast-agent");
+    assert!(!thread.is_empty());
+}
+
+/// All agents may be without a sandbox as well. Codex may have acpd's.
+#[test]
+fn the_settings_for_all_agents_decide_whether_one_is_run_from_a_cache() {
+    needs_sandboxes();
+    let place = hostile_place();
+    let readable = [place.home().join("bin"), fake_agent()].map(|path| path.display().to_string());
+    place.configure(&format!(
+        "[agents.codex-acp]\nsandbox = \"workspace\"\n[sandbox]\nmode = \"off\"\nread = {readable:?}\n"
+    ));
+    let daemon = Daemon::at(place);
+    let message = refusal_of(&daemon, "gemini");
+    assert!(message.contains("acpd agents install gemini"), "{message}");
+    let thread = Client::new(&daemon).thread_of(&daemon, "codex-acp");
+    assert!(!thread.is_empty());
 }
 
 /// The registry of the real npx: one package, whose program becomes the fake agent.

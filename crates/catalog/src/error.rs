@@ -35,7 +35,7 @@ pub enum CatalogError {
         /// Id of the agent.
         agent: String,
     },
-    /// The agent is not installed yet, and no runner may start it.
+    /// The agent is not installed yet, and has no runner.
     #[error("the agent {agent:?} is not installed: run \"acpd agents install {agent}\"")]
     NotInstalled {
         /// Id of the agent.

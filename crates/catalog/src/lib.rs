@@ -33,7 +33,7 @@ pub use error::CatalogError;
 pub use install::{InstallMethod, Installed, folder_of};
 pub use installer::{Confine, Installer, Phase};
 pub use known::{confines_itself, homes, homes_of_others, own_names};
-pub use names::{OwnNames, places as places_named};
+pub use names::{OwnNames, downloader, places as places_named};
 pub use on_host::{OnHost, Presence, package_version, usual_places};
 pub use progress::{Progress, Watch};
 pub use registry::{Binary, Distribution, Entry, Package, Registry};

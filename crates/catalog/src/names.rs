@@ -74,6 +74,21 @@ const RUNNERS: [&str; 10] = [
 ];
 const BETWEEN: [&str; 5] = ["exec", "dlx", "x", "tool", "run"];
 
+/// Programs that download what they run into a cache, or take it from the working directory, with the words that have them do so;
+/// none if they do nothing else.
+const DOWNLOADERS: [(&str, &[&str]); 10] = [
+    ("npx", &[]),
+    ("bunx", &[]),
+    ("pnpx", &[]),
+    ("uvx", &[]),
+    ("npm", &["exec", "x"]),
+    ("pnpm", &["exec", "dlx"]),
+    ("yarn", &["exec", "dlx"]),
+    ("bun", &["x"]),
+    ("uv", &["tool"]),
+    ("pipx", &["run"]),
+];
+
 /// The names under which one agent keeps files of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnNames {
@@ -95,6 +110,14 @@ pub(super) fn run_by<'a>(command: &str, mut words: impl Iterator<Item = &'a str>
     let name = file_name(command);
     let is_runner = RUNNERS.contains(&name) || name.starts_with("python");
     words.find(|word| is_runner && !word.starts_with('-') && !BETWEEN.contains(word))
+}
+
+/// Returns the name of a command line's program, if it downloads what it runs.
+pub fn downloader<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let name = file_name(words.next()?);
+    let (_, verbs) = DOWNLOADERS.iter().find(|(program, _)| *program == name)?;
+    let verb = words.find(|word| !word.starts_with('-'));
+    (verbs.is_empty() || verb.is_some_and(|verb| verbs.contains(&verb))).then_some(name)
 }
 
 /// Returns the names of the agent that a command line starts.
@@ -190,6 +213,27 @@ fn is_own(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_that_download_what_they_run_are_known() {
+        for (line, expected) in [
+            ("npx --yes thing", Some("npx")),
+            ("/usr/bin/uvx thing", Some("uvx")),
+            ("bunx thing", Some("bunx")),
+            ("npm --yes exec thing", Some("npm")),
+            ("pnpm dlx thing", Some("pnpm")),
+            ("bun x thing", Some("bun")),
+            ("uv tool run thing", Some("uv")),
+            ("pipx run thing", Some("pipx")),
+            ("bun /srv/thing.ts", None),
+            ("npm start", None),
+            ("uv run --directory /srv/thing thing", None),
+            ("node npx", None),
+            ("thing npx", None),
+        ] {
+            assert_eq!(downloader(line.split(' ')), expected, "{line}");
+        }
+    }
 
     #[test]
     fn an_agent_has_the_names_of_its_program_and_package() {

@@ -1,7 +1,7 @@
 //! Resolves an agent of the registry to a command line.
 //!
 //! The order is: the program on `PATH`, the version installed by `acpd agents install`, then the package's runner (npx,
-//! uvx), unless the agent confines its own commands. Otherwise the error names the way to install the agent.
+//! uvx). Otherwise the error names the way to install the agent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -183,14 +183,7 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
             LaunchMethod::Uvx,
         )
     };
-    match npx.or_else(uvx) {
-        // Nothing confines such an agent, and every other agent may write what runners have in their caches.
-        Some(launch) if launch.confines_itself => Err(CatalogError::NotInstalled {
-            agent: entry.id.clone(),
-        }),
-        Some(launch) => Ok(launch),
-        None => Err(missing(entry)),
-    }
+    npx.or_else(uvx).ok_or_else(|| missing(entry))
 }
 
 /// Returns whether the agent of a package confines its own commands, and nothing that a document says can change that.

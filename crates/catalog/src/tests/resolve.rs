@@ -157,9 +157,8 @@ fn a_configured_command_that_is_missing_has_a_stand_in() {
     );
 }
 
-/// Nothing confines such an agent, and every agent may write the caches of runners.
 #[test]
-fn an_agent_that_confines_itself_has_no_runner() {
+fn an_agent_that_confines_itself_is_known_however_it_runs() {
     let machine = Machine::new();
     machine.registry(
         r#"{ "id": "codex-acp", "name": "C", "version": "1.0.0", "distribution": {
@@ -167,9 +166,11 @@ fn an_agent_that_confines_itself_has_no_runner() {
     );
     machine.program("npx", "");
     let launch = || machine.catalog().look().launch("codex-acp", &machine.path());
-    assert!(matches!(launch(), Err(CatalogError::NotInstalled { .. })));
-    machine.program("codex-acp", "");
-    assert!(launch().unwrap().confines_itself);
+    for how in [LaunchMethod::Npx, LaunchMethod::Path] {
+        let found = launch().unwrap();
+        assert_eq!((found.how, found.confines_itself), (how, true));
+        machine.program("codex-acp", "");
+    }
 }
 
 /// A document may name packages of several other agents. Only the one that runs opens its files.

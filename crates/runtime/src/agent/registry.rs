@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_catalog::{
-    Catalog, CatalogError, InstallMethod, Installer, Launch, LaunchMethod, Snapshot, Watch, find_program,
+    Catalog, CatalogError, InstallMethod, Installer, Launch, LaunchMethod, Snapshot, Watch, downloader,
+    find_program,
 };
-use acpd_host::Reserved;
+use acpd_host::{Kernel, Reserved};
 use acpd_model::similar::nearest;
 use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
@@ -18,7 +19,7 @@ use tokio::sync::watch;
 
 use crate::agent::config::{AgentConfig, StartIn};
 use crate::agent::installs::Installs;
-use crate::agent::sandbox::{SandboxSettings, for_installer};
+use crate::agent::sandbox::{SandboxSettings, SandboxState, for_installer};
 
 /// The name of the demo agent, unless the configuration or the registry has an agent of that name.
 pub const DEMO: &str = "demo";
@@ -64,6 +65,43 @@ pub struct Runnable {
     pub config: AgentConfig,
     /// The way to run the program: found on `PATH`, installed, or downloaded by npx or uvx.
     pub how: LaunchMethod,
+}
+
+impl Runnable {
+    /// Completes the agent's sandbox by the settings for all agents. Returns an error if a program would download the agent that
+    /// must not.
+    fn within(mut self, name: &str, all: &SandboxSettings) -> Result<Self, String> {
+        self.config.sandbox = std::mem::take(&mut self.config.sandbox).over(all);
+        self.check_downloader(name)?;
+        Ok(self)
+    }
+
+    /// Returns an error if the agent is downloaded when it starts, and either starts in the workspace, whose packages and settings
+    /// would be used, or is not confined: every other agent may write the caches from which it would run.
+    fn check_downloader(&self, name: &str) -> Result<(), String> {
+        let Some(program) = downloader(self.config.words()) else {
+            return Ok(());
+        };
+        let install = match self.how {
+            LaunchMethod::Npx | LaunchMethod::Uvx => format!("run \"acpd agents install {name}\""),
+            LaunchMethod::Path | LaunchMethod::Installed => {
+                "install it, and name its own program in \"command\"".to_owned()
+            }
+        };
+        if self.config.start_in == StartIn::Workspace {
+            return Err(format!(
+                "it is not installed, and {program} runs what a workspace contains: {install}, or remove start_in"
+            ));
+        }
+        let is_confined = matches!(self.config.sandbox_state(), SandboxState::Confined(_));
+        if !is_confined && Kernel::here().has_sandboxes() {
+            return Err(format!(
+                "it is not installed, runs without acpd's sandbox, and {program} would run it from a cache that other agents may \
+                 write: {install}, or set sandbox = \"workspace\" for it, without share"
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// The source of an agent's entry.
@@ -152,8 +190,10 @@ impl Agents {
     /// Returns how to run the agent of that name.
     pub fn find(&self, name: &str) -> Result<Runnable, Failure> {
         let book = self.book();
-        let mut found = self.find_program_of(&book, name)?;
-        found.config.sandbox = std::mem::take(&mut found.config.sandbox).over(&book.sandbox);
+        let found = self.find_program_of(&book, name)?;
+        let mut found = found
+            .within(name, &book.sandbox)
+            .map_err(|reason| Failure::agent(format!("the agent {name:?} cannot be started: {reason}")))?;
         found.config.start_directory = match found.config.start_in {
             StartIn::Empty => Some(self.start_directory.clone()),
             StartIn::Workspace => None,
@@ -213,7 +253,8 @@ impl Agents {
     pub fn list_of(&self, snapshot: &Snapshot) -> Vec<ListedAgent> {
         let (path, book) = (search_path(), self.book());
         let configured = book.configured.iter().map(|(name, config)| {
-            let found = find_configured(name, config, || snapshot);
+            let found = find_configured(name, config, || snapshot)
+                .and_then(|found| found.within(name, &book.sandbox));
             ListedAgent {
                 id: name.clone(),
                 title: config.title.clone().unwrap_or_else(|| name.clone()),
@@ -231,31 +272,29 @@ impl Agents {
             }
         });
         let catalog = |id: &str, title: &str, version: &str| {
-            let found = snapshot.launch(id, &path);
+            let found = snapshot.launch(id, &path).map_err(|error| error.to_string());
+            let found = found.and_then(|launch| runnable(&launch).within(id, &book.sandbox));
             ListedAgent {
                 id: id.to_owned(),
                 title: title.to_owned(),
                 source: if found
                     .as_ref()
-                    .is_ok_and(|launch| launch.how == LaunchMethod::Installed)
+                    .is_ok_and(|found| found.how == LaunchMethod::Installed)
                 {
                     Source::Installed
                 } else {
                     Source::Registry
                 },
                 installed: found.is_ok(),
-                runs: found.as_ref().ok().map(|launch| launch.how),
+                runs: found.as_ref().ok().map(|found| found.how),
                 command: found
                     .as_ref()
-                    .map(|launch| line(&runnable(launch).config))
+                    .map(|found| line(&found.config))
                     .unwrap_or_default(),
                 // A program on PATH may have any version.
-                version: Some(version.to_owned()).filter(|_| {
-                    !found
-                        .as_ref()
-                        .is_ok_and(|launch| launch.how == LaunchMethod::Path)
-                }),
-                reason: found.err().map(|error| error.to_string()),
+                version: Some(version.to_owned())
+                    .filter(|_| !found.as_ref().is_ok_and(|found| found.how == LaunchMethod::Path)),
+                reason: found.err(),
                 description: None,
                 installs_by: snapshot.install_method(id, &path).ok(),
             }
@@ -374,7 +413,6 @@ fn find_configured<S: Borrow<Snapshot>>(
                 }
                 error => error.to_string(),
             })?;
-        check_runner(config, found.how)?;
         return Ok(Runnable {
             config: config.clone().run_by(found.config),
             how: found.how,
@@ -393,7 +431,6 @@ fn find_configured<S: Borrow<Snapshot>>(
         None => Err(missing),
         Some(Err(error)) => Err(format!("{missing}; {error}")),
         Some(Ok(launch)) => {
-            check_runner(&config, launch.how)?;
             config.command = launch.command.to_string_lossy().into_owned();
             config.args = [launch.before, config.args].concat();
             config.confines_itself = Some(launch.confines_itself);
@@ -402,17 +439,6 @@ fn find_configured<S: Borrow<Snapshot>>(
                 how: launch.how,
             })
         }
-    }
-}
-
-/// Returns an error if a runner would start in the workspace, whose packages and settings it uses.
-fn check_runner(config: &AgentConfig, how: LaunchMethod) -> Result<(), String> {
-    match (config.start_in, how) {
-        (StartIn::Workspace, LaunchMethod::Npx | LaunchMethod::Uvx) => Err(
-            "it is not installed, and npx and uvx run what a workspace contains: run \"acpd agents install\", or remove start_in"
-                .to_owned(),
-        ),
-        _ => Ok(()),
     }
 }
 

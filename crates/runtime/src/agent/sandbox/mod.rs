@@ -110,7 +110,7 @@ impl AgentConfig {
     }
 
     /// Returns the words of the agent's command line.
-    fn words(&self) -> impl Iterator<Item = &str> + Clone {
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> + Clone {
         std::iter::once(&self.command)
             .chain(&self.args)
             .map(String::as_str)
