@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use acpd_catalog::find_program;
+use acpd_catalog::{Catalog, Installer, find_program};
 use acpd_loopback::serve;
 use serde_json::{Value, json};
 use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, needs_sandboxes, not_tested, outcome};
@@ -324,10 +324,11 @@ fn the_settings_for_all_agents_decide_whether_one_is_run_from_a_cache() {
 }
 
 /// The registry of the real npx: one package, whose program becomes the fake agent.
-fn npm_registry(place: &Place) -> String {
+fn npm_registry(place: &Place, dependencies: &Value) -> String {
     let package = place.home().join("published/package");
-    let manifest =
-        json!({ "name": "stand-in-agent", "version": "1.0.0", "bin": { "stand-in-agent": "run.js" } });
+    let manifest = json!({
+        "name": "stand-in-agent", "version": "1.0.0", "bin": { "stand-in-agent": "run.js" }, "dependencies": dependencies,
+    });
     write(&package.join("package.json"), &manifest.to_string());
     let run = format!(
         "#!/usr/bin/env node\nrequire(\"child_process\").spawnSync({:?}, [\"--pace\", \"0\"], {{ stdio: \"inherit\" }});\n",
@@ -392,7 +393,7 @@ fn the_real_npx_runs_nothing_of_a_repository() {
         not_tested("npx is not on PATH")
     };
     let place = Place::new("");
-    let registry = npm_registry(&place);
+    let registry = npm_registry(&place, &json!({}));
     fill_for_npx(&place);
     let cache = place.home().join("npm-cache");
     std::fs::create_dir(&cache).expect("it can be made");
@@ -426,4 +427,64 @@ sandbox = {{ read = [{:?}], write = [{cache:?}] }}
         .envs(settings);
     outcome(&mut command);
     assert_ne!(ran(&daemon.place), [""; 0]);
+}
+
+/// Makes a repository of git, and returns npm's name for it.
+fn git_repository(place: &Place, name: &str, files: &[(&str, &str)]) -> String {
+    let directory = place.home().join(name);
+    for (file, text) in files {
+        write(&directory.join(file), text);
+    }
+    let line = "git init -q && git add -A && git -c user.name=t -c user.email=t@example.org commit -q -m one";
+    let made = outcome(Command::new("sh").args(["-c", line]).current_dir(&directory));
+    assert_eq!(made.code, Some(0), "{made:?}");
+    format!("git+file://{}", directory.display())
+}
+
+/// npm installs the dependencies of a repository before it makes a package of it, by the settings in it: also those that name the program
+/// to run as git.
+#[test]
+fn the_real_npm_runs_nothing_of_a_repository_to_install_an_agent() {
+    let search = std::env::var("PATH").unwrap_or_default();
+    let (Some(npm), Some(_)) = (find_program("npm", &search), find_program("git", &search)) else {
+        not_tested("npm and git are not on PATH")
+    };
+    let place = Place::new("");
+    let evil = format!("#!/bin/sh\necho \"$0\" >> '{}'\nexit 1\n", list(&place).display());
+    let nested = r#"{ "name": "nested", "version": "1.0.0" }"#;
+    let nested = git_repository(&place, "nested", &[("package.json", nested)]);
+    let manifest = json!({
+        "name": "dependency", "version": "1.0.0", "scripts": { "prepare": "./evil.sh" }, "dependencies": { "nested": nested },
+    });
+    let files = [
+        ("package.json", manifest.to_string()),
+        (".npmrc", "git=./evil.sh\n".to_owned()),
+        ("evil.sh", evil),
+    ];
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let dependency = git_repository(&place, "dependency", &files);
+    let registry = npm_registry(&place, &json!({ "dependency": dependency }));
+    let wrapper = format!(
+        "#!/bin/sh\nexport npm_config_registry='{registry}' NO_PROXY=127.0.0.1 HOME='{}'\nexec '{}' \"$@\"\n",
+        place.home().display(),
+        npm.display()
+    );
+    write(&place.home().join("bin/npm"), &wrapper);
+    let entry = json!({
+        "id": "stand-in", "name": "S", "version": "1.0.0", "distribution": { "npx": { "package": "stand-in-agent@1.0.0" } },
+    });
+    let document = json!({ "version": "1.0.0", "agents": [entry] });
+    let data = place.home().join("catalog");
+    write(&data.join("registry.json"), &document.to_string());
+    let path = format!("{}:{search}", place.home().join("bin").display());
+    let installer = Installer {
+        path: &path,
+        watch: None,
+        unverified: false,
+        scripts: false,
+        confine: &|_, _| Ok(None),
+    };
+    let refused = Catalog::new(&data).install("stand-in", installer);
+    assert!(refused.is_err(), "{refused:?}");
+    assert_eq!(ran(&place), [""; 0]);
 }

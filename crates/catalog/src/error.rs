@@ -101,6 +101,16 @@ pub enum CatalogError {
         /// How the installer exited.
         reason: String,
     },
+    /// A dependency comes from git, and npm runs code of a repository to make a package of it.
+    #[error(
+        "{package} was not installed: its dependency {dependency} comes from git, and npm would run code of it; install it yourself"
+    )]
+    FromGit {
+        /// The package to install.
+        package: String,
+        /// Name and version of the dependency.
+        dependency: String,
+    },
     /// The package was installed but contains no program to run.
     #[error("the package {package} has no program to run")]
     NoProgram {

@@ -371,6 +371,7 @@ fn npm_install(
     };
     let args = [
         "--ignore-scripts",
+        "--allow-git=none",
         "--global=false",
         "--no-audit",
         "--no-fund",
@@ -378,7 +379,14 @@ fn npm_install(
         package.package.as_str(),
     ];
     run("install", &args, Phase::Fetch)?;
-    let mut scripts_left = packages_with_scripts(into);
+    let packages = locked_packages(into)?;
+    if let Some((place, locked)) = packages.iter().find(|(_, locked)| locked.is_from_git()) {
+        return Err(CatalogError::FromGit {
+            package: package.package.clone(),
+            dependency: locked.named(place),
+        });
+    }
+    let mut scripts_left = packages_with_scripts(&packages);
     if host.scripts && !scripts_left.is_empty() {
         run("rebuild", &["--ignore-scripts=false"], Phase::Scripts)?;
         scripts_left.clear();
@@ -396,33 +404,53 @@ fn npm_install(
     })
 }
 
-/// Returns the packages that want to run a script while they are installed, by npm's list of what it has installed.
-fn packages_with_scripts(into: &Path) -> Vec<String> {
+/// A package in npm's list of what it has installed.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Locked {
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    resolved: String,
+    #[serde(default)]
+    has_install_script: bool,
+}
+
+impl Locked {
+    /// Returns whether npm cloned a repository to make the package, which runs code of it.
+    fn is_from_git(&self) -> bool {
+        self.resolved.starts_with("git")
+    }
+
+    /// Returns the name and version of the package at `place`.
+    fn named(&self, place: &str) -> String {
+        let name = place.rsplit("node_modules/").next().unwrap_or_default();
+        format!("{name}@{}", self.version)
+    }
+}
+
+/// Returns the packages that npm has installed, by their places. It writes no list if it has installed none.
+fn locked_packages(into: &Path) -> Result<BTreeMap<String, Locked>, CatalogError> {
     #[derive(Deserialize)]
     struct Lock {
         packages: BTreeMap<String, Locked>,
     }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Locked {
-        #[serde(default)]
-        version: String,
-        #[serde(default)]
-        has_install_script: bool,
-    }
-    let lock = read_small(&into.join("node_modules/.package-lock.json"), PACKAGE_LOCK_BYTES);
-    let lock = lock
-        .ok()
-        .and_then(|text| serde_json::from_str::<Lock>(&text).ok());
-    let packages = lock.map(|lock| lock.packages).unwrap_or_default();
-    let named = packages
-        .into_iter()
-        .filter(|(_, package)| package.has_install_script)
-        .map(|(place, Locked { version, .. })| {
-            let name = place.rsplit("node_modules/").next().unwrap_or_default();
-            format!("{name}@{version}")
-        });
-    named.collect::<BTreeSet<_>>().into_iter().collect()
+    let lock = into.join("node_modules/.package-lock.json");
+    let text = match read_small(&lock, PACKAGE_LOCK_BYTES) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        read => read.map_err(CatalogError::disk(&lock))?,
+    };
+    let parsed = serde_json::from_str::<Lock>(&text);
+    Ok(parsed
+        .map_err(|error| CatalogError::disk(&lock)(error.into()))?
+        .packages)
+}
+
+/// Returns the packages that want to run a script while they are installed.
+fn packages_with_scripts(packages: &BTreeMap<String, Locked>) -> Vec<String> {
+    let wanting = packages.iter().filter(|(_, locked)| locked.has_install_script);
+    let named: BTreeSet<_> = wanting.map(|(place, locked)| locked.named(place)).collect();
+    named.into_iter().collect()
 }
 
 /// Returns the program from an npm package's manifest. As in npx, this is the only program, else the one with the

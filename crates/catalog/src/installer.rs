@@ -31,6 +31,10 @@ const LINE_BYTES: u64 = 4 << 10;
 /// would choose what is installed.
 const CACHE: &str = "cache";
 
+/// The program that npm runs as git: none. Dependencies from git are refused (`--allow-git=none`), and npm before 11.10 knows no such
+/// option: it clones the repository, and then follows settings in it, which may name another program.
+const NO_GIT: &str = "/dev/null";
+
 /// What an installer does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -133,6 +137,7 @@ impl Installer<'_> {
             ("TMPDIR", text(temporary)),
             ("UV_CACHE_DIR", text(cache.join("uv"))),
             ("PIP_CACHE_DIR", text(cache.join("pip"))),
+            ("npm_config_git", NO_GIT.to_owned()),
         ];
         let set = set.map(|(name, value)| (name.to_owned(), value)).into();
         let settings = match phase {

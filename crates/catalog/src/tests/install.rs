@@ -265,6 +265,7 @@ fn an_npm_package_is_installed_without_a_shell() {
             "--cache",
             &format!("{folder}/cache"),
             "--ignore-scripts",
+            "--allow-git=none",
             "--global=false",
             "--no-audit",
             "--no-fund",
@@ -377,6 +378,49 @@ fn install_scripts_run_only_if_wanted_and_are_named() {
         *phases.lock().unwrap(),
         [Phase::Fetch, Phase::Fetch, Phase::Scripts]
     );
+}
+
+/// An npm that ignores `--allow-git`, as old versions do, and lists a package from git.
+const CLONING: &str = r#"
+echo "$npm_config_git" >> "${0%/*}/git"
+/bin/mkdir -p "$3/node_modules"
+echo '{ "packages": { "": {}, "node_modules/a": { "version": "1.0.0", "resolved": "https://r/a.tgz" }, "node_modules/@s/b": {
+    "version": "2.0.0", "resolved": "git+ssh://git@github.com/s/b.git#0123" } } }' > "$3/node_modules/.package-lock.json""#;
+
+#[test]
+fn a_package_from_git_is_refused_by_every_npm() {
+    let machine = Machine::new();
+    machine.registry(
+        r#"{ "id": "gemini", "name": "G", "version": "1.0.0", "distribution": { "npx": { "package": "@google/gemini-cli@1.0.0" } } }"#,
+    );
+    machine.program("npm", CLONING);
+    let path = machine.path();
+    for scripts in [false, true] {
+        let installer = Installer {
+            scripts,
+            ..plainly(&path)
+        };
+        let refused = machine.catalog().install("gemini", installer);
+        assert!(
+            matches!(&refused, Err(CatalogError::FromGit { dependency, .. }) if dependency == "@s/b@2.0.0"),
+            "{refused:?}"
+        );
+        assert_eq!(machine.left("gemini"), Vec::<String>::new());
+    }
+    let git = std::fs::read_to_string(machine.bin().join("git")).unwrap();
+    assert_eq!(git, "/dev/null\n/dev/null\n");
+}
+
+#[test]
+fn a_list_of_packages_that_cannot_be_read_is_refused() {
+    let machine = Machine::new();
+    machine.registry(
+        r#"{ "id": "gemini", "name": "G", "version": "1.0.0", "distribution": { "npx": { "package": "@google/gemini-cli@1.0.0" } } }"#,
+    );
+    let npm = format!("{NPM}\necho none > \"$3/node_modules/.package-lock.json\"");
+    machine.program("npm", &npm);
+    let refused = machine.catalog().install("gemini", plainly(&machine.path()));
+    assert!(matches!(refused, Err(CatalogError::Disk { .. })), "{refused:?}");
 }
 
 #[test]
