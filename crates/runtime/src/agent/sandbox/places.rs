@@ -12,7 +12,7 @@ use acpd_catalog::find_program;
 use acpd_host::{Walk, Walks};
 
 /// Defaults of variables; each may refer to an earlier one.
-const DEFAULTS: [(&str, &str); 30] = [
+const DEFAULTS: [(&str, &str); 31] = [
     ("XDG_CONFIG_HOME", "$HOME/.config"),
     ("XDG_CACHE_HOME", "$HOME/.cache"),
     ("XDG_DATA_HOME", "$HOME/.local/share"),
@@ -40,6 +40,7 @@ const DEFAULTS: [(&str, &str); 30] = [
     ("UV_CACHE_DIR", "$XDG_CACHE_HOME/uv"),
     ("UV_PYTHON_INSTALL_DIR", "$XDG_DATA_HOME/uv/python"),
     ("UV_TOOL_DIR", "$XDG_DATA_HOME/uv/tools"),
+    ("UV_CREDENTIALS_DIR", "$XDG_DATA_HOME/uv/credentials"),
     ("GRADLE_USER_HOME", "$HOME/.gradle"),
     ("CLAUDE_CONFIG_DIR", "$HOME/.claude"),
     ("CODEX_HOME", "$HOME/.codex"),
@@ -149,9 +150,9 @@ const TOOLS: [&str; 51] = [
     "$XDG_CONFIG_HOME/mise",
     "$XDG_STATE_HOME/mise",
     "$XDG_CACHE_HOME/mise",
-    "$XDG_DATA_HOME/uv",
+    "$UV_TOOL_DIR",
     "$UV_PYTHON_INSTALL_DIR",
-    "$XDG_CONFIG_HOME/uv",
+    "$XDG_CONFIG_HOME/uv/.python-version",
     "$XDG_DATA_HOME/pipx",
     "$PYENV_ROOT",
     "$HOME/miniconda3",
@@ -179,7 +180,7 @@ const TOOLS: [&str; 51] = [
 
 /// Directories and files with passwords, keys and private data. A program in one of them opens no directory, and the path of
 /// one in a session's parameters opens nothing.
-const SECRETS: [&str; 36] = [
+const SECRETS: [&str; 38] = [
     "$HOME/.ssh",
     "$HOME/.gnupg",
     "$HOME/.aws",
@@ -209,6 +210,9 @@ const SECRETS: [&str; 36] = [
     "$XDG_CONFIG_HOME/sops",
     "$XDG_CONFIG_HOME/rclone",
     "$XDG_CONFIG_HOME/pip",
+    // Addresses of package indexes, often with passwords.
+    "$XDG_CONFIG_HOME/uv/uv.toml",
+    "$UV_CREDENTIALS_DIR",
     "$XDG_CONFIG_HOME/google-chrome",
     "$XDG_CONFIG_HOME/chromium",
     "$XDG_CONFIG_HOME/containers",
@@ -538,6 +542,9 @@ mod tests {
             ".config/gh/hosts.yml",
             ".config/git/credentials",
             ".config/acpd/config.toml",
+            ".config/pip/pip.conf",
+            ".config/uv/uv.toml",
+            ".local/share/uv/credentials/credentials.toml",
             ".local/state/acpd/token",
             ".local/share/keyrings/login.keyring",
             ".cargo/credentials.toml",
@@ -554,6 +561,17 @@ mod tests {
                 secret.display()
             );
         }
-        assert!(all.contains(&"/x/lib".into()) && all.contains(&"/home/u/bin".into()));
+        for open in [
+            "/x/lib",
+            "/home/u/bin",
+            "/home/u/.local/share/uv/python",
+            "/home/u/.local/share/uv/tools",
+        ] {
+            assert!(all.contains(&open.into()), "{open}");
+        }
+        for secret in [".local/share/uv", ".config/uv"] {
+            let secret = Path::new("/home/u").join(secret);
+            assert!(Places(&env, &Walks::default()).touches_secrets(&secret));
+        }
     }
 }
