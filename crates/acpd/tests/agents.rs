@@ -407,6 +407,58 @@ fn an_installer_reaches_its_own_directory_and_runs_scripts_if_wanted() {
     }
 }
 
+/// An npm in another directory than its link on `PATH`, with a part beside it. Its settings are where variables say.
+const LINKED_NPM: &str = r#"#!/bin/sh
+if [ "$1" = install ]; then
+    /bin/mkdir -p "$3/node_modules/@google/gemini-cli" "$3/node_modules/.bin"
+    echo '{ "bin": { "gemini": "x.js" } }' > "$3/node_modules/@google/gemini-cli/package.json"
+    echo '{ "packages": { "node_modules/@s/b": { "version": "2.0.0", "hasInstallScript": true } } }' \
+        > "$3/node_modules/.package-lock.json"
+    : > "$3/node_modules/.bin/gemini"
+fi
+for file in away/bin/part settings/npmrc settings/ca.pem .config/uv/uv.toml listed other; do
+    /bin/cat "$HOME/$file" >> "$3/read-by-$1" 2>/dev/null
+done
+exit 0
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_installer_that_is_elsewhere_reads_its_parts_and_settings() {
+    let place = Place::away("[sandbox]\nread = [\"~/listed\"]\n");
+    let at = |file: &str| place.home().join(file);
+    for (file, text) in [
+        ("away/bin/npm", LINKED_NPM),
+        ("away/bin/part", "part "),
+        ("settings/npmrc", "npmrc "),
+        ("settings/ca.pem", "certificate "),
+        (".config/uv/uv.toml", "uv "),
+        ("listed", "listed "),
+        ("other", "other "),
+    ] {
+        std::fs::create_dir_all(at(file).parent().unwrap()).unwrap();
+        std::fs::write(at(file), text).unwrap();
+    }
+    std::fs::set_permissions(at("away/bin/npm"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let bin = put_programs(&place, &[]);
+    std::os::unix::fs::symlink(at("away/bin/npm"), bin.join("npm")).unwrap();
+    let installed = outcome(
+        place
+            .command(&["agents", "install", "gemini", "--json", "--run-scripts"])
+            .env("PATH", &bin)
+            .env("NPM_CONFIG_USERCONFIG", at("settings/npmrc"))
+            .env("NODE_EXTRA_CA_CERTS", at("settings/ca.pem")),
+    );
+    assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+    let report: Value = serde_json::from_str(&installed.stdout).unwrap();
+    let command = PathBuf::from(report["command"].as_str().unwrap());
+    let text = |name: &str| {
+        std::fs::read_to_string(command.ancestors().nth(3).unwrap().join(name)).unwrap_or_default()
+    };
+    assert_eq!(text("read-by-install"), "part npmrc certificate uv listed ");
+    assert_eq!(text("read-by-rebuild"), "part certificate listed ");
+}
+
 #[test]
 fn a_client_installs_a_download() {
     let address = serve_registry();

@@ -482,7 +482,7 @@ fn the_real_npm_runs_nothing_of_a_repository_to_install_an_agent() {
         watch: None,
         unverified: false,
         scripts: false,
-        confine: &|_, _| Ok(None),
+        confine: &|_, _, _| Ok(None),
     };
     let refused = Catalog::new(&data).install("stand-in", installer);
     assert!(refused.is_err(), "{refused:?}");

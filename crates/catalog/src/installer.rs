@@ -22,7 +22,7 @@ use super::progress::{Progress, Watch};
 
 /// Settings of installers, which users put into the environment. [`Environment`] leaves out what it does not know, such as
 /// the keys of other services.
-const SETTINGS: [&str; 5] = ["NPM_*", "npm_*", "UV_*", "PIP_*", "NODE_OPTIONS"];
+pub const INSTALLER_VARIABLES: [&str; 5] = ["NPM_*", "npm_*", "UV_*", "PIP_*", "NODE_OPTIONS"];
 
 /// Longest line of an installer that is read as one.
 const LINE_BYTES: u64 = 4 << 10;
@@ -44,8 +44,9 @@ pub enum Phase {
     Scripts,
 }
 
-/// Returns the sandbox in which an installer may write a directory; `None` on a system without sandboxes.
-pub type Confine<'a> = &'a (dyn Fn(&Path, Phase) -> Result<Option<Sandbox>, String> + Sync);
+/// Returns the sandbox in which an installer (the first path) may write a directory (the second); `None` on a system without
+/// sandboxes.
+pub type Confine<'a> = &'a (dyn Fn(&Path, &Path, Phase) -> Result<Option<Sandbox>, String> + Sync);
 
 /// How an agent is installed.
 #[derive(Clone, Copy)]
@@ -103,7 +104,7 @@ impl Installer<'_> {
             package: package.to_owned(),
             reason,
         };
-        let sandbox = (self.confine)(into, phase).map_err(failed)?;
+        let sandbox = (self.confine)(program, into, phase).map_err(failed)?;
         let mut command = Command::new(program);
         command
             .args(args)
@@ -136,12 +137,16 @@ impl Installer<'_> {
             ("PATH", self.path.to_owned()),
             ("TMPDIR", text(temporary)),
             ("UV_CACHE_DIR", text(cache.join("uv"))),
+            // The cache is removed, so that no file may be a link into it.
+            ("UV_LINK_MODE", "copy".to_owned()),
+            // A Python that uv downloads is the agent's own: uv may write no other directory.
+            ("UV_PYTHON_INSTALL_DIR", text(into.join("python"))),
             ("PIP_CACHE_DIR", text(cache.join("pip"))),
             ("npm_config_git", NO_GIT.to_owned()),
         ];
         let set = set.map(|(name, value)| (name.to_owned(), value)).into();
         let settings = match phase {
-            Phase::Fetch => SETTINGS.map(str::to_owned).to_vec(),
+            Phase::Fetch => INSTALLER_VARIABLES.map(str::to_owned).to_vec(),
             Phase::Scripts => Vec::new(),
         };
         let mut environment = Environment::here(&settings, &set);

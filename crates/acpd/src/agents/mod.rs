@@ -147,7 +147,7 @@ pub async fn install_agent(
 ) -> anyhow::Result<(Agents, Installed)> {
     let name = name.to_owned();
     let (agents, installed) = tokio::task::spawn_blocking(move || {
-        let installed = install_with_progress(agents.catalog(), &reserved, &name, wanted);
+        let installed = install_with_progress(&agents, &reserved, &name, wanted);
         (agents, installed)
     })
     .await?;
@@ -218,21 +218,21 @@ async fn may_run_scripts(args: &AgentsInstallArgs) -> anyhow::Result<bool> {
 
 /// Installs an agent, with its progress on a terminal; elsewhere, its installer writes to standard error.
 fn install_with_progress(
-    catalog: &Catalog,
+    agents: &Agents,
     reserved: &Reserved,
     name: &str,
     Wanted { unverified, scripts }: Wanted,
 ) -> Result<Installed, CatalogError> {
-    let path = search_path();
+    let (path, book) = (search_path(), agents.book());
     let install = |watch: Option<Watch<'_>>| {
         let installer = Installer {
             path: &path,
             watch,
             unverified,
             scripts,
-            confine: &|target, phase| for_installer(reserved, target, phase),
+            confine: &|program, target, phase| for_installer(&book.sandbox, reserved, program, target, phase),
         };
-        catalog.install(name, installer)
+        agents.catalog().install(name, installer)
     };
     if unverified || !Progress::is_shown() {
         return install(None);

@@ -302,7 +302,7 @@ printf '#!/bin/sh\necho "$@" > pip-args\n: > venv/bin/py-agent\n' > "$3/bin/pyth
     // uv is preferred if it is available.
     machine.program(
         "uv",
-        r#"echo "$*" >> uv-args; /bin/mkdir -p venv/bin; : > venv/bin/py-agent"#,
+        r#"echo "$*" >> uv-args; echo "$UV_LINK_MODE $UV_PYTHON_INSTALL_DIR" > uv-settings; /bin/mkdir -p venv/bin; : > venv/bin/py-agent"#,
     );
     let installed = install().unwrap();
     let folder = installed.command.ancestors().nth(3).unwrap();
@@ -312,6 +312,10 @@ printf '#!/bin/sh\necho "$@" > pip-args\n: > venv/bin/py-agent\n' > "$3/bin/pyth
             "venv venv\npip install --python {}/venv/bin/python --no-build -- py-agent==1.0.0\n",
             folder.display()
         )
+    );
+    assert_eq!(
+        std::fs::read_to_string(folder.join("uv-settings")).unwrap(),
+        format!("copy {}/python\n", folder.display())
     );
     let path = machine.path();
     let builds = Installer {
@@ -344,7 +348,8 @@ fn install_scripts_run_only_if_wanted_and_are_named() {
     machine.program("npm", SCRIPTED);
     let path = machine.path();
     let phases = std::sync::Mutex::new(Vec::new());
-    let confine = |into: &std::path::Path, phase: Phase| {
+    let confine = |program: &std::path::Path, into: &std::path::Path, phase: Phase| {
+        assert_eq!(program, machine.bin().join("npm"));
         assert!(into.starts_with(machine.data()));
         phases.lock().unwrap().push(phase);
         Ok(None)

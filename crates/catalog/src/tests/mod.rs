@@ -84,7 +84,7 @@ fn plainly(path: &str) -> Installer<'_> {
         watch: None,
         unverified: false,
         scripts: false,
-        confine: &|_, _| Ok(None),
+        confine: &|_, _, _| Ok(None),
     }
 }
 

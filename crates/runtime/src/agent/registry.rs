@@ -346,13 +346,13 @@ impl Agents {
 
     /// Installs an agent of the catalog, without code of its packages. Blocks until it is installed.
     pub fn install(&self, id: &str, reserved: &Reserved, watch: Watch<'_>) -> Result<(), Failure> {
-        let path = search_path();
+        let (path, book) = (search_path(), self.book());
         let installer = Installer {
             path: &path,
             watch: Some(watch),
             unverified: false,
             scripts: false,
-            confine: &|target, phase| for_installer(reserved, target, phase),
+            confine: &|program, target, phase| for_installer(&book.sandbox, reserved, program, target, phase),
         };
         let installed = self.catalog.install(id, installer);
         let installed = installed.map_err(|error| self.failure(id, &error))?;
