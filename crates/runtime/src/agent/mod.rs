@@ -17,4 +17,5 @@ pub(crate) mod running;
 pub mod sandbox;
 pub mod shared;
 pub(crate) mod stalled;
+mod start_directory;
 pub(crate) mod stdin;

@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use crate::agent::config::{AgentConfig, StartIn};
 use crate::agent::installs::Installs;
 use crate::agent::sandbox::{SandboxSettings, SandboxState, for_installer};
+use crate::agent::start_directory;
 
 /// The name of the demo agent, unless the configuration or the registry has an agent of that name.
 pub const DEMO: &str = "demo";
@@ -191,11 +192,14 @@ impl Agents {
     pub fn find(&self, name: &str) -> Result<Runnable, Failure> {
         let book = self.book();
         let found = self.find_program_of(&book, name)?;
-        let mut found = found
-            .within(name, &book.sandbox)
-            .map_err(|reason| Failure::agent(format!("the agent {name:?} cannot be started: {reason}")))?;
+        let refused =
+            |reason: String| Failure::agent(format!("the agent {name:?} cannot be started: {reason}"));
+        let mut found = found.within(name, &book.sandbox).map_err(refused)?;
         found.config.start_directory = match found.config.start_in {
-            StartIn::Empty => Some(self.start_directory.clone()),
+            StartIn::Empty => {
+                start_directory::check(&self.start_directory).map_err(refused)?;
+                Some(self.start_directory.clone())
+            }
             StartIn::Workspace => None,
         };
         Ok(found)
