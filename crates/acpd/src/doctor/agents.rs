@@ -9,6 +9,8 @@ use std::process::Command;
 use acpd_catalog::{
     Catalog, InstallMethod, LaunchMethod, OnHost, Presence, find_program, package_version, usual_places,
 };
+use acpd_runtime::agent::config::{AgentConfig, StartIn};
+use acpd_runtime::agent::mcp::McpServer;
 use acpd_runtime::agent::probe::probe;
 use acpd_runtime::agent::registry::{Agents, ListedAgent, Source, search_path};
 use futures_util::future::join_all;
@@ -30,10 +32,20 @@ struct Facts {
     agents: Vec<Agent>,
     /// Agents that are on this host and need an adapter or a setting.
     incomplete: Vec<OnHost>,
+    /// MCP servers whose command line has a relative path.
+    relative: Vec<Relative>,
     /// The major version of Node; `None` if it is not on `PATH`.
     node: Option<u32>,
     /// Whether any agent was started.
     were_started: bool,
+}
+
+/// A relative path in the command line of an MCP server.
+#[derive(Debug, Clone)]
+struct Relative {
+    agent: String,
+    server: String,
+    path: String,
 }
 
 #[derive(Debug, Clone)]
@@ -84,10 +96,32 @@ pub async fn check(subject: &Subject, starts: bool) -> Vec<Finding> {
             .into_iter()
             .filter(|found| !matches!(found.presence, Presence::Runs(_)) && !is_configured(&found.id))
             .collect(),
+        relative: daemon
+            .agents
+            .iter()
+            .flat_map(|(id, config)| relative_of(id, config))
+            .collect(),
         node: node(),
         were_started: starts,
         agents,
     })
+}
+
+/// Returns the relative paths of an agent's MCP servers, if it starts in an empty directory.
+fn relative_of(id: &str, config: &AgentConfig) -> Vec<Relative> {
+    if config.start_in == StartIn::Workspace {
+        return Vec::new();
+    }
+    let programs = config.mcp_servers.iter().filter_map(McpServer::program);
+    programs
+        .filter_map(|program| {
+            Some(Relative {
+                agent: id.to_owned(),
+                server: program.name.clone(),
+                path: program.relative_path()?.to_owned(),
+            })
+        })
+        .collect()
 }
 
 fn describe(agent: ListedAgent) -> Agent {
@@ -190,6 +224,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
             ),
         )
     }));
+    found.extend(facts.relative.iter().map(of_relative));
     found.extend(facts.incomplete.iter().map(of_incomplete));
     if found.is_empty() {
         found.push(
@@ -221,6 +256,14 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         ));
     }
     found
+}
+
+fn of_relative(Relative { agent, server, path }: &Relative) -> Finding {
+    let message = format!(
+        "the MCP server {server:?} of {agent} has the relative path {path:?}: the agent may start it in an empty directory"
+    );
+    Finding::warning(Group::Agents, message)
+        .fix("write an absolute path, or start_in = \"workspace\" for the agent")
 }
 
 fn of_agent(agent: &Agent, node: Option<u32>) -> Finding {
@@ -452,6 +495,26 @@ mod tests {
             args: Vec::new(),
         };
         assert_eq!(worst(&incomplete(command)).0, Level::Ok);
+    }
+
+    #[test]
+    fn relative_paths_of_servers_are_named_if_they_lead_nowhere() {
+        let config = |start_in: &str| -> AgentConfig {
+            let server = json!({ "name": "files", "command": "node", "args": ["./files.js"] });
+            serde_json::from_value(json!({ "start_in": start_in, "mcp_servers": [server] })).unwrap()
+        };
+        assert!(relative_of("gemini", &config("workspace")).is_empty());
+        let facts = Facts {
+            agents: vec![agent(Ok(LaunchMethod::Path))],
+            relative: relative_of("gemini", &config("empty")),
+            ..Facts::default()
+        };
+        let (level, message) = worst(&facts);
+        assert_eq!(level, Level::Warning);
+        assert!(
+            message.contains("\"files\" of gemini") && message.contains("./files.js"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -48,6 +48,17 @@ pub struct McpProgram {
     pub env: BTreeMap<String, String>,
 }
 
+impl McpProgram {
+    /// Returns the first relative path of its command line. It leads to a place that depends on the agent.
+    pub fn relative_path(&self) -> Option<&str> {
+        let command =
+            Some(&self.command).filter(|command| command.contains('/') && !command.starts_with('/'));
+        let is_relative = |arg: &&String| arg.starts_with("./") || arg.starts_with("../");
+        let path = command.or_else(|| self.args.iter().find(is_relative));
+        path.map(String::as_str)
+    }
+}
+
 /// An MCP server that the agent connects to.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -191,6 +202,21 @@ mod tests {
         assert_eq!(servers.len(), 2);
         assert_eq!(servers[0], own, "as it came");
         assert!(servers[1].get().contains("mcp-b"));
+    }
+
+    #[test]
+    fn relative_paths_are_found() {
+        for (words, expected) in [
+            (&["mcp-a", "--root", "/srv", "a/b"][..], None),
+            (&["/srv/mcp-a"], None),
+            (&["tools/mcp-a"], Some("tools/mcp-a")),
+            (&["./mcp-a", "./b"], Some("./mcp-a")),
+            (&["node", "-x", "../a.js"], Some("../a.js")),
+        ] {
+            let server = configured(json!([{ "name": "a", "command": words[0], "args": words[1..] }]));
+            let program = server[0].program().unwrap();
+            assert_eq!(program.relative_path(), expected, "{words:?}");
+        }
     }
 
     #[test]
