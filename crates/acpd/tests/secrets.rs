@@ -293,21 +293,34 @@ fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
     );
 }
 
-#[test]
+/// Returns a function that has `peer.py` ask at the socket of a daemon, behind a program and in one of its ways.
 #[cfg(target_os = "linux")]
-fn an_agent_is_no_owner_whatever_has_started_it() {
-    let daemon = Daemon::at(Place::without_sandbox(""));
+fn peer_of(daemon: &Daemon) -> impl Fn(&str, &str) -> String {
     let script = daemon.place.work().join("peer.py");
     std::fs::write(&script, include_str!("support/peer.py")).expect("it can be written");
     let socket = daemon.place.data().join("acpd.sock");
-    let ask = |before: &str, way: &str| {
+    move |before, way| {
         let line = format!(
             "{before} python3 '{}' {way} '{}'",
             script.display(),
             socket.display()
         );
         support::outcome(std::process::Command::new("sh").args(["-c", &line])).stdout
-    };
+    }
+}
+
+/// Returns whether a process gave up new privileges.
+#[cfg(target_os = "linux")]
+fn gave_up_privileges(process: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    status.contains("NoNewPrivs:\t1")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_agent_is_no_owner_whatever_has_started_it() {
+    let daemon = Daemon::at(Place::without_sandbox(""));
+    let ask = peer_of(&daemon);
     assert!(ask("", "http").contains("\"owner\""));
     let mark = "ACPD_PROCESS=0000abc-0007-42";
     let own_parent = format!("env {mark} sh -c 'env -i PATH=\"$PATH\" \"$@\"; true' sh");
@@ -316,9 +329,8 @@ fn an_agent_is_no_owner_whatever_has_started_it() {
         (own_parent, "http"),
         (String::new(), "limited"),
     ];
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
     // Where the daemon has no privileges to gain either, this tells nothing about others.
-    if status.contains("NoNewPrivs:\t0") {
+    if !gave_up_privileges("self") {
         ways.push((String::new(), "confined"));
     }
     for (before, way) in ways {
@@ -329,4 +341,19 @@ fn an_agent_is_no_owner_whatever_has_started_it() {
         );
         assert!(!answer.contains("\"owner\""), "{before} {way}: {answer}");
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_service_that_gains_no_privileges_recognizes_processes_in_a_sandbox() {
+    if gave_up_privileges("self") {
+        support::not_tested("no process here can gain privileges");
+    }
+    // As `NoNewPrivileges=yes` of the units does.
+    let daemon = Daemon::behind(Place::without_sandbox(""), &["setpriv", "--no-new-privs", "--"]);
+    assert!(gave_up_privileges(&daemon.pid().to_string()));
+    let ask = peer_of(&daemon);
+    assert!(ask("", "http").contains("\"owner\""));
+    let answer = ask("", "confined");
+    assert!(answer.contains("not the owner at this socket"), "{answer}");
 }
