@@ -805,35 +805,3 @@ fn a_sign_in_that_writes_without_end_can_be_interrupted() {
     screen.press("\u{3}");
     assert_eq!(screen.finish().0.code(), Some(130));
 }
-
-#[test]
-fn agents_leave_room_at_the_local_socket() {
-    let daemon = Daemon::at(Place::without_sandbox("[limits]\nconnections = 64\n"));
-    let mut client = Client::new(&daemon);
-    let thread = client.thread(&daemon);
-    let script = daemon.place.work().join("crowd.py");
-    let text = "import select, socket, sys, time\n\
-                held = []\n\
-                for _ in range(500):\n\
-                \x20   peer = socket.socket(socket.AF_UNIX)\n\
-                \x20   peer.connect(sys.argv[1])\n\
-                \x20   held.append(peer)\n\
-                while len(held) > 32:\n\
-                \x20   ended, _, _ = select.select(held, [], [], 60)\n\
-                \x20   if not ended: break\n\
-                \x20   held = [peer for peer in held if peer not in ended]\n\
-                print('held', len(held), flush=True)\n\
-                time.sleep(600)\n";
-    std::fs::write(&script, text).unwrap();
-    let socket = daemon.place.data().join("acpd.sock");
-    let line = format!("python3 '{}' '{}'", script.display(), socket.display());
-    client.call(
-        "thread/command/run",
-        &json!({ "threadId": thread, "command": line }),
-    );
-    client.until(|message| {
-        message.method == "item/terminalCommand/output" && message.text("text").contains("held 32")
-    });
-    let listed = acpd(&daemon.place, &["threads"]);
-    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
-}

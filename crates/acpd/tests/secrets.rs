@@ -357,3 +357,60 @@ fn a_service_that_gains_no_privileges_recognizes_processes_in_a_sandbox() {
     let answer = ask("", "confined");
     assert!(answer.contains("not the owner at this socket"), "{answer}");
 }
+
+/// Opens 40 connections, each of which shows a token, and prints the answers: many.py SOCKET TOKEN.
+#[cfg(target_os = "linux")]
+const MANY: &str = r"import socket, sys
+ask = 'GET /api/session HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n' % sys.argv[2]
+held = []
+for _ in range(40):
+    peer = socket.socket(socket.AF_UNIX)
+    peer.connect(sys.argv[1])
+    held.append(peer)
+    peer.sendall(ask.encode())
+    print(peer.recv(4096).split(b'\r')[0].decode())
+";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn agents_leave_room_at_the_local_socket() {
+    let daemon = Daemon::at(Place::without_sandbox("[limits]\nconnections = 64\n"));
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let script = daemon.place.work().join("crowd.py");
+    let text = "import select, socket, sys, time\n\
+                held = []\n\
+                for _ in range(500):\n\
+                \x20   peer = socket.socket(socket.AF_UNIX)\n\
+                \x20   peer.connect(sys.argv[1])\n\
+                \x20   held.append(peer)\n\
+                while len(held) > 256:\n\
+                \x20   ended, _, _ = select.select(held, [], [], 60)\n\
+                \x20   if not ended: break\n\
+                \x20   held = [peer for peer in held if peer not in ended]\n\
+                print('held', len(held), flush=True)\n\
+                time.sleep(600)\n";
+    std::fs::write(&script, text).unwrap();
+    let socket = daemon.place.data().join("acpd.sock");
+    let line = format!("python3 '{}' '{}'", script.display(), socket.display());
+    client.call(
+        "thread/command/run",
+        &json!({ "threadId": thread, "command": line }),
+    );
+    client.until(|message| {
+        message.method == "item/terminalCommand/output" && message.text("text").contains("held ")
+    });
+    let listed = acpd(&daemon.place, &["threads"]);
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+    // Nor do they take the place of processes with a token, each of which keeps its connection.
+    let made = acpd(
+        &daemon.place,
+        &["token", "create", "--name", "many", "--role", "observer"],
+    );
+    let many = daemon.place.work().join("many.py");
+    std::fs::write(&many, MANY).unwrap();
+    let mut command = std::process::Command::new("python3");
+    command.arg(&many).arg(&socket).arg(made.stdout.trim());
+    let answers = support::outcome(command.env("ACPD_PROCESS", "0000abc-0007-42")).stdout;
+    assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 40, "{answers}");
+}

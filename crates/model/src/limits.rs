@@ -547,17 +547,15 @@ pub const BODY_BYTES: usize = 16 << 10;
 pub const HTTP_REQUESTS: u32 = 300;
 /// Milliseconds until one more of the [`HTTP_REQUESTS`] is available.
 pub const HTTP_REQUEST_MILLIS: u64 = 100;
-/// Network connections without a valid credential, from all addresses. Above it, the oldest of the address with the most is
+/// Connections without a valid credential, of the network or of agents at the local socket, from all addresses. Above it, the oldest of the address with the most is
 /// closed.
 pub const NEWCOMERS: usize = 256;
-/// Network connections without a valid credential from one address (IPv6: /64). Above it, the oldest is closed, unless it is
+/// Connections without a valid credential from one address (IPv6: /64), or of all agents. Above it, the oldest is closed, unless it is
 /// younger than [`NEWCOMER_GRACE_MILLIS`].
 pub const NEWCOMERS_OF_ONE: usize = 64;
 /// Milliseconds in which a connection can authenticate before others of its address take its place. All clients behind a proxy
 /// connect at once when the daemon has restarted.
 pub const NEWCOMER_GRACE_MILLIS: u64 = 1000;
-/// Connections at the local socket of processes that need a token there, such as agents. Further ones end at once.
-pub const OTHERS_CONNECTIONS: usize = 32;
 /// Seconds until a connection without a valid credential is closed, whether it is in use or not.
 pub const NEWCOMER_SECS: u64 = 30;
 /// Failed logins that one address may make in a burst.

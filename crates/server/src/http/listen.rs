@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS, OTHERS_CONNECTIONS};
+use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS};
 use axum::Router;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,7 +22,7 @@ use crate::net::http_version::HttpService;
 use crate::net::listener::NetworkListener;
 use crate::net::peer_address::PeerAddress;
 use crate::net::tls::Certified;
-use crate::net::unauthenticated::UnauthenticatedConnections;
+use crate::net::unauthenticated::{AuthProgress, UnauthenticatedConnections};
 use crate::net::unix_socket;
 use crate::transport::lines::Lines;
 
@@ -144,12 +144,16 @@ async fn serve_network(
         let acceptor = tls
             .as_ref()
             .map(|tls| TlsAcceptor::from(Arc::clone(&tls.borrow().config)));
-        server.peers.spawn(async move {
-            tokio::select! {
-                () = serve_connection(stream, acceptor, service, stop) => {}
-                () = progress.over(Duration::from_secs(NEWCOMER_SECS)) => {}
-            }
-        });
+        let served = serve_connection(stream, acceptor, service, stop);
+        server.peers.spawn(serve_until_over(served, progress));
+    }
+}
+
+/// Serves a connection that must authenticate in time.
+async fn serve_until_over(served: impl Future<Output = ()>, progress: Arc<AuthProgress>) {
+    tokio::select! {
+        () = served => {}
+        () = progress.over(Duration::from_secs(NEWCOMER_SECS)) => {}
     }
 }
 
@@ -201,23 +205,24 @@ async fn serve_connection(
 /// Accepts connections at the local socket until the daemon stops.
 pub async fn serve_socket(listener: UnixListener, server: ServerState) {
     let room = Room::new(&server);
-    // Agents need a token here. They must not use up the owner's connections.
-    let others = Arc::new(Semaphore::new(OTHERS_CONNECTIONS));
+    // Agents need a token here. With or without one, they must not use up the owner's connections, nor those without one the others'.
+    let mut unauthenticated = UnauthenticatedConnections::new(Room::new(&server).limit);
     let router = routes::router(server.clone());
-    while let Some(((stream, _), mut permit)) = room.next(&listener).await {
+    while let Some(((stream, _), permit)) = room.next(&listener).await {
         let peer = unix_socket::peer(&stream);
-        if peer != unix_socket::Peer::User {
-            let Ok(place) = Arc::clone(&others).try_acquire_owned() else {
-                continue;
-            };
-            permit = place;
+        let service = HttpService::new(PeerAddress::Socket { peer }, router.clone());
+        let stop = server.stop.clone();
+        if peer == unix_socket::Peer::User {
+            server.peers.spawn(async move {
+                let _permit = permit;
+                http_version::either(stream, service, stop).await;
+            });
+        } else {
+            let progress = unauthenticated.add(Source::Socket);
+            let service = service.of(Arc::clone(&progress));
+            let served = http_version::either(stream, service, stop);
+            server.peers.spawn(serve_until_over(served, progress));
         }
-        let peer_address = PeerAddress::Socket { peer };
-        let (router, stop) = (router.clone(), server.stop.clone());
-        server.peers.spawn(async move {
-            let _permit = permit;
-            http_version::either(stream, HttpService::new(peer_address, router), stop).await;
-        });
     }
 }
 

@@ -39,7 +39,7 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 #[derive(Clone)]
 pub struct HttpService {
     peer_address: PeerAddress,
-    /// The authentication progress of a network connection.
+    /// The authentication progress of a connection that needs a credential.
     progress: Option<Arc<AuthProgress>>,
     /// The transferred bytes of the connection. HTTP/1.1 counts them.
     traffic: Traffic,

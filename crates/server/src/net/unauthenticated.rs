@@ -1,4 +1,4 @@
-//! Network connections that are not authenticated yet. Their number and duration are limited, and a new connection evicts
+//! Connections of the network, and of agents at the local socket, that are not authenticated yet. Their number and duration are limited, and a new connection evicts
 //! the oldest. The limit of one address leaves each connection a moment to authenticate: a team behind a proxy, or local programs,
 //! connect again at once when the daemon has restarted. An address never takes the places of others.
 //!
