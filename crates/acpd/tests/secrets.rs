@@ -211,7 +211,11 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn what_an_agent_opens_to_other_users_is_closed_while_the_daemon_runs() {
-    let mut daemon = Daemon::start();
+    let place = Place::new("");
+    // The user may have opened it to others.
+    let config = place.config();
+    set_mode(&config, 0o640);
+    let mut daemon = Daemon::at(place);
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
     let data = daemon.place.data();
@@ -224,6 +228,8 @@ fn what_an_agent_opens_to_other_users_is_closed_while_the_daemon_runs() {
         ("chmod", "000", &token),
         ("chmod", "go+w", &socket),
         ("python", "0o640", &log),
+        ("chmod", "o+r", &config),
+        ("chmod", "000", &config),
     ] {
         let closed = mode(path);
         let before = daemon.log().matches("had mode").count();

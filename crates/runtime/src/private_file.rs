@@ -3,7 +3,7 @@
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use acpd_policy::shell_line;
 use rustix::fs::{Mode, OFlags};
@@ -51,6 +51,69 @@ pub fn close(path: &Path) -> Result<Option<u32>> {
     }
     std::fs::set_permissions(path, Permissions::from_mode(private))?;
     Ok(Some(now))
+}
+
+/// A file or directory whose mode is the user's choice, such as the configuration.
+#[derive(Debug)]
+pub struct UserFile {
+    path: PathBuf,
+    seen: Option<Seen>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    device: u64,
+    inode: u64,
+    mode: u32,
+}
+
+impl UserFile {
+    /// Remembers the mode of the file, if it exists.
+    pub fn new(path: PathBuf) -> Self {
+        let seen = look(&path).ok().flatten();
+        Self { path, seen }
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes access back that other users got since the mode was remembered, and restores the mode if the user lost access. Returns
+    /// the mode if that had to be changed. A mode that gives others less is remembered, and so is that of another file: an agent
+    /// cannot put one there.
+    pub fn restore(&mut self) -> Result<Option<u32>> {
+        let Some(now) = look(&self.path)? else {
+            return Ok(None);
+        };
+        let is_same = |seen: &Seen| (seen.device, seen.inode) == (now.device, now.inode);
+        let before = self.seen.filter(is_same).map_or(now.mode, |seen| seen.mode);
+        let is_lost = before & 0o500 & !now.mode != 0;
+        let mode = if is_lost {
+            before
+        } else {
+            now.mode & (before | 0o700)
+        };
+        if mode != now.mode {
+            std::fs::set_permissions(&self.path, Permissions::from_mode(mode))?;
+        }
+        self.seen = Some(Seen { mode, ..now });
+        Ok((mode != now.mode).then_some(now.mode))
+    }
+}
+
+/// Returns the identity and the mode of what a path leads to, if it belongs to this user, who alone can change the mode.
+fn look(path: &Path) -> Result<Option<Seen>> {
+    let found = match path.metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    Ok(is_own.then(|| Seen {
+        device: found.dev(),
+        inode: found.ino(),
+        mode: found.mode() & 0o777,
+    }))
 }
 
 /// Reads a file of at most `most` bytes; returns `None` if there is no file. Fails for a file that belongs to another
@@ -187,6 +250,49 @@ mod tests {
             assert_eq!(changed, (before != after).then_some(before));
         }
         assert_eq!(close(&dir.path().join("none")).unwrap(), None);
+    }
+
+    #[test]
+    fn what_the_user_has_opened_stays_open_and_no_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, "").unwrap();
+        let set = |mode| std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        let mode = || path.metadata().unwrap().mode() & 0o777;
+        for (before, then, after) in [
+            (0o640, 0o644, 0o640),
+            (0o644, 0o666, 0o644),
+            (0o600, 0o777, 0o700),
+            (0o640, 0o000, 0o640),
+            (0o640, 0o600, 0o600),
+            (0o600, 0o400, 0o400),
+            (0o400, 0o600, 0o600),
+        ] {
+            set(before);
+            let mut file = UserFile::new(path.clone());
+            set(then);
+            let restored = file.restore().unwrap();
+            assert_eq!(
+                (restored, mode()),
+                ((then != after).then_some(then), after),
+                "{before:o} {then:o}"
+            );
+            assert_eq!(file.restore().unwrap(), None);
+        }
+        // The user closed it, or put another file there.
+        set(0o644);
+        let mut file = UserFile::new(path.clone());
+        set(0o600);
+        assert_eq!(file.restore().unwrap(), None);
+        set(0o644);
+        assert_eq!(file.restore().unwrap(), Some(0o644));
+        let other = dir.path().join("other");
+        std::fs::write(&other, "").unwrap();
+        std::fs::set_permissions(&other, Permissions::from_mode(0o644)).unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        assert_eq!((file.restore().unwrap(), mode()), (None, 0o644));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(file.restore().unwrap(), None);
     }
 
     #[test]

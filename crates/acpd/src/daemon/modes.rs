@@ -1,11 +1,11 @@
-//! The modes of the daemon's directory and files while it runs. Agents cannot open these, but the sandbox cannot keep them from changing
-//! modes, and so from opening them to other users.
+//! The modes of the daemon's directory and files, and of the user's files with its secrets, while it runs. Agents cannot open these, but
+//! the sandbox cannot keep them from changing modes, and so from opening them to other users.
 //!
-//! In: the data directory. Out: which files were open. Owns: nothing. Never: opens a file to others.
+//! In: the data directory, and what is reserved elsewhere. Out: which files were open. Owns: nothing. Never: opens a file to others.
 
 use std::path::{Path, PathBuf};
 
-use acpd_runtime::private_file;
+use acpd_runtime::private_file::{self, UserFile};
 
 use crate::data_files::DATA_FILES;
 
@@ -29,13 +29,28 @@ pub fn close(data_dir: &Path) -> Vec<(PathBuf, u32)> {
     closed.collect()
 }
 
-/// Closes what was opened since the last time, and reports it.
-pub fn watch(data_dir: &Path) {
+/// Closes what was opened since the last time, and reports it. Of the user's own files, such as the configuration, what the user has
+/// opened stays open.
+pub fn watch(data_dir: &Path, user_files: &mut [UserFile]) {
     for (path, mode) in close(data_dir) {
         tracing::error!(
             "{} had mode {mode:04o}, so a process of this user has opened it to other users, or closed it to acpd; acpd has restored \
              its mode. If other people use this host, renew the tokens",
             path.display()
         );
+    }
+    for file in user_files {
+        match file.restore() {
+            Ok(Some(mode)) => tracing::error!(
+                "{} had mode {mode:04o}, which it did not have when acpd started, so an agent may have opened it to other users, or closed \
+                 it to acpd; acpd has restored its mode. If other people use this host, renew the secrets in it. To open it yourself, \
+                 stop acpd first",
+                file.path().display()
+            ),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::debug!(path = %file.path().display(), %error, "its mode cannot be restored");
+            }
+        }
     }
 }

@@ -3,10 +3,12 @@
 //! In: the files, and SIGHUP. Out: reloads of the daemon. Owns: the state of the files when they were last read. Never:
 //! applies a part of a wrong file.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use acpd_runtime::private_file::UserFile;
 use acpd_server::auth::tokens;
 use acpd_server::{Config, Daemon};
 
@@ -47,6 +49,8 @@ pub struct Files {
     tokens: Watched,
     certificate: Vec<Watched>,
     data_dir: PathBuf,
+    /// What agents cannot access outside of the data directory, for its modes.
+    user_files: Vec<UserFile>,
 }
 
 impl Files {
@@ -58,7 +62,7 @@ impl Files {
                 .into(),
             None => Vec::new(),
         };
-        Ok(Self {
+        let mut files = Self {
             // It may have changed since the settings were read: the first check reloads it.
             config: Watched {
                 path: config_path.to_owned(),
@@ -67,7 +71,22 @@ impl Files {
             tokens: Watched::new(tokens::path(&config.data_dir)),
             certificate,
             data_dir: config.data_dir.clone(),
-        })
+            user_files: Vec::new(),
+        };
+        files.watch_modes_of(config);
+        Ok(files)
+    }
+
+    /// Watches the modes of what this configuration reserves. Those that are known keep the mode that is.
+    fn watch_modes_of(&mut self, config: &Config) {
+        let reserved = config.reserved();
+        let paths: BTreeSet<&Path> = reserved.paths().filter(|path| *path != config.data_dir).collect();
+        self.user_files.retain(|file| paths.contains(file.path()));
+        for path in paths {
+            if self.user_files.iter().all(|file| file.path() != path) {
+                self.user_files.push(UserFile::new(path.to_owned()));
+            }
+        }
     }
 
     /// Continues once the daemon has started, which creates a self-signed certificate if there was none.
@@ -86,15 +105,19 @@ impl Files {
     }
 
     /// Closes what agents opened last, so that the next daemon can start. Called when they have ended.
-    pub fn finish(&self) {
-        modes::watch(&self.data_dir);
+    pub fn finish(&mut self) {
+        modes::watch(&self.data_dir, &mut self.user_files);
     }
 
     /// Applies what has changed, or everything if `all`. `load` reads the configuration.
     pub async fn apply(&mut self, daemon: &Daemon, all: bool, load: impl Fn() -> anyhow::Result<Config>) {
-        modes::watch(&self.data_dir);
+        modes::watch(&self.data_dir, &mut self.user_files);
         if self.config.has_changed() || all {
-            reload_config(daemon, load());
+            let config = load();
+            if let Ok(config) = &config {
+                self.watch_modes_of(config);
+            }
+            reload_config(daemon, config);
         }
         if self.tokens.has_changed() || all {
             reload_tokens(daemon).await;
