@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use acpd_loopback::{serve, sha256};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use support::{
-    Client, Daemon, Outcome, Place, Screen, acpd, copy_surroundings, fake_agent, needs_sandboxes, outcome,
-    without_terminal,
+    Client, Daemon, Outcome, Place, Running, Screen, acpd, copy_surroundings, exists, fake_agent,
+    needs_sandboxes, outcome, signal, wait_until, without_terminal,
 };
 
 /// Returns a script that runs the fake agent and ignores its arguments.
@@ -804,4 +805,23 @@ fn a_sign_in_that_writes_without_end_can_be_interrupted() {
     screen.wait_for("more\nmore\n");
     screen.press("\u{3}");
     assert_eq!(screen.finish().0.code(), Some(130));
+}
+
+#[test]
+fn a_sign_in_without_a_terminal_ends_with_the_command() {
+    let place = Place::new("");
+    place.configure(&python_agent(
+        &place,
+        "    print(os.getpid(), 'waits', flush=True)\n    time.sleep(1000)",
+    ));
+    for ending in [Signal::INT, Signal::QUIT, Signal::TERM, Signal::HUP] {
+        let login = Running::start(&mut place.command(&["agents", "login", "py", "--yes"]));
+        login.wait_for_output("waits");
+        signal(login.pid(), ending);
+        let ended = login.finish();
+        assert!(ended.code.is_some(), "{ending:?}: {}", ended.stderr);
+        let program = ended.stdout.split(' ').next().and_then(|pid| pid.parse().ok());
+        let program: u32 = program.expect("the program has said its pid");
+        wait_until("the program is gone", || !exists(program));
+    }
 }

@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::command::Program;
 use crate::descriptors::watch;
@@ -31,15 +31,22 @@ const GRACE: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_millis(500);
 
 /// Runs a program until it ends. On a terminal, it is shown there, and gets every key, also Ctrl-C. Otherwise it has the streams
-/// of this process, and no terminal.
+/// of this process, and no terminal. A signal that would end this process ends the program first: it has a session of its own, which
+/// the signals of this one do not reach.
 pub async fn run_for_user(program: &Program) -> Result<Exit, Failure> {
     let failed = |error: io::Error| Failure::invalid_params(cannot_start(program, &error));
+    // Before the program starts, so that none arrives without a handler.
+    let mut signals = EndingSignals::new().map_err(failed)?;
     let sandbox = program.sandbox.as_ref();
     let mut command = leader::command(program);
     let is_shown = io::stdin().is_terminal() && io::stdout().is_terminal();
     let Some(screen) = is_shown.then(Screen::open).and_then(Result::ok) else {
         let mut leader = Leader::start(&mut command, sandbox, |_| Ok(())).map_err(failed)?;
-        leader.exited().await;
+        tokio::select! {
+            biased;
+            () = leader.exited() => {}
+            () = signals.next() => {}
+        }
         return Ok(end(leader).await);
     };
     let (master, slave) = pty::open_plain().map_err(failed)?;
@@ -50,7 +57,7 @@ pub async fn run_for_user(program: &Program) -> Result<Exit, Failure> {
     // It holds the program's end of the terminal, which would never be closed.
     drop(command);
     let mut output = Flow::default();
-    let shown = screen.show(&master, &mut output, &mut leader).await;
+    let shown = screen.show(&master, &mut output, &mut leader, &mut signals).await;
     let exit = end(leader).await;
     let rest = async { while let Ok(true) = output.pass(&master, &screen.terminal).await {} };
     let _ = tokio::time::timeout(REST, rest).await;
@@ -67,6 +74,33 @@ async fn end(mut leader: Leader) -> Exit {
     }
     let ended = leader.end(is_running).await;
     ended.status.map(Exit::from).unwrap_or_default()
+}
+
+/// The signals that would end this process, and leave the program behind.
+struct EndingSignals([Signal; 4]);
+
+impl EndingSignals {
+    /// Receives them from now on.
+    fn new() -> io::Result<Self> {
+        Ok(Self([
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::quit())?,
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
+        ]))
+    }
+
+    /// Waits for one of them. Safe to cancel.
+    async fn next(&mut self) {
+        let [interrupt, quit, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            biased;
+            _ = interrupt.recv() => {}
+            _ = quit.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
 }
 
 /// The user's terminal, which passes on every key. Dropping it restores its modes.
@@ -102,10 +136,9 @@ impl Screen {
         master: &AsyncFd<OwnedFd>,
         output: &mut Flow,
         leader: &mut Leader,
+        signals: &mut EndingSignals,
     ) -> io::Result<()> {
         let mut resized = signal(SignalKind::window_change())?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut hangup = signal(SignalKind::hangup())?;
         let mut keys = Flow::default();
         let mut is_open = true;
         loop {
@@ -113,8 +146,7 @@ impl Screen {
             tokio::select! {
                 biased;
                 () = leader.exited() => return Ok(()),
-                _ = terminate.recv() => return Ok(()),
-                _ = hangup.recv() => return Ok(()),
+                () = signals.next() => return Ok(()),
                 _ = resized.recv() => self.resize(master),
                 passed = keys.pass(&self.terminal, master) => {
                     if !passed? {
