@@ -127,7 +127,7 @@ impl Daemon {
         };
         let codex_address = for_codex.as_ref().map(NetworkListener::address);
         for listener in std::iter::once(&listener).chain(&for_codex) {
-            if !listener.has_localhost() {
+            if listener.shares_localhost() {
                 names.refuse_localhost(listener.address().port());
             }
         }

@@ -3,7 +3,7 @@
 //! A page can make its own host name resolve to any address (DNS rebinding); `Host` still contains the page's name then. So
 //! the daemon accepts only the names of this host, its addresses in literal form, and the configured names.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri, header};
@@ -138,7 +138,8 @@ impl AllowedHosts {
                     let address = address.to_canonical();
                     address == here || (address.is_loopback() && here.is_loopback())
                 }
-                Err(_) => host == "localhost" && here.is_loopback(),
+                // Other loopback addresses are not those of the name.
+                Err(_) => host == "localhost" && (here == Ipv4Addr::LOCALHOST || here == Ipv6Addr::LOCALHOST),
             };
         by_itself
             || self.configured.iter().any(|(name, at)| {

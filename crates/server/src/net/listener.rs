@@ -15,6 +15,9 @@ use tokio::net::{TcpListener, TcpStream};
 /// Attempts to find a port that is free on both loopback addresses.
 const ATTEMPTS: usize = 8;
 
+/// The first port on which programs of all users may listen.
+const PRIVILEGED_PORTS: u16 = 1024;
+
 /// The sockets that listen on an address.
 #[derive(Debug)]
 pub struct NetworkListener {
@@ -22,7 +25,8 @@ pub struct NetworkListener {
     /// The socket on the other loopback address.
     other: Option<TcpListener>,
     address: SocketAddr,
-    has_localhost: bool,
+    /// Why another program can have the other loopback address, as a clause.
+    shared: Option<String>,
 }
 
 impl NetworkListener {
@@ -30,7 +34,7 @@ impl NetworkListener {
     pub async fn bind(address: SocketAddr) -> Result<Self> {
         for _ in 1..ATTEMPTS {
             let listener = Self::with_other(TcpListener::bind(address).await?).await?;
-            if address.port() != 0 || listener.has_localhost || other_loopback(address).is_none() {
+            if address.port() != 0 || !listener.shares_localhost() {
                 listener.warn();
                 return Ok(listener);
             }
@@ -47,32 +51,29 @@ impl NetworkListener {
 
     async fn with_other(main: TcpListener) -> Result<Self> {
         let address = main.local_addr()?;
-        let (other, has_localhost) = match other_loopback(address) {
-            _ if listens_on_both(&main, address) => (None, true),
-            None => (None, false),
-            Some(other) => match TcpListener::bind(other).await {
-                Ok(other) => (Some(other), true),
-                Err(error) => (None, is_without_family(&error)),
+        let (other, shared) = match other_loopback(address) {
+            Some(other) if !listens_on_both(&main, address) => match TcpListener::bind(other).await {
+                Ok(other) => (Some(other), None),
+                Err(error) => (None, why_shared(other, &error)),
             },
+            _ => (None, None),
         };
         Ok(Self {
             main,
             other,
             address,
-            has_localhost,
+            shared,
         })
     }
 
     /// Reports that the name `localhost` may lead to another program.
     fn warn(&self) {
-        let Some(other) = other_loopback(self.address).filter(|_| !self.has_localhost) else {
-            return;
-        };
-        tracing::warn!(
-            "{}: the daemon refuses requests to \"localhost\", which may lead there; use {}",
-            taken(other),
-            self.address
-        );
+        if let Some(why) = &self.shared {
+            tracing::warn!(
+                "{why}: the daemon refuses requests to \"localhost\", which may lead there; use {}",
+                self.address
+            );
+        }
     }
 
     /// Returns the address, with its port.
@@ -80,9 +81,10 @@ impl NetworkListener {
         self.address
     }
 
-    /// Returns whether no other program can listen on an address of `localhost` with this port.
-    pub fn has_localhost(&self) -> bool {
-        self.has_localhost
+    /// Returns whether the daemon listens on one address of `localhost`, and another program can have the other one with this port. A
+    /// daemon on none of them has that name only if it is configured, as behind a forwarded port.
+    pub fn shares_localhost(&self) -> bool {
+        self.shared.is_some()
     }
 
     /// Returns the next connection and the address of its client. One task may wait for it.
@@ -140,12 +142,17 @@ fn listens_on_both(listener: &TcpListener, address: SocketAddr) -> bool {
     address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) && matches!(ipv6_v6only(listener), Ok(false))
 }
 
-/// Returns whether this host has no addresses of a family, so that no program listens there.
-fn is_without_family(error: &Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT)
-    )
+/// Returns a clause that says why another program can have the other address of `localhost`, on which the daemon could not listen.
+fn why_shared(other: SocketAddr, error: &Error) -> Option<String> {
+    match Errno::from_io_error(error) {
+        // This host has no addresses of the family, so that no program listens there.
+        Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT) => None,
+        // Nor may programs of other users listen there. One of root may, which serves the whole host.
+        Some(Errno::ACCESS) if other.port() < PRIVILEGED_PORTS && user_of(other).is_none() => None,
+        Some(Errno::ADDRINUSE) => Some(taken(other)),
+        // What denies it to the daemon, such as a setting of its unit, may allow it to others.
+        _ => Some(format!("acpd cannot listen on {other} ({error})")),
+    }
 }
 
 #[cfg(test)]
@@ -170,7 +177,7 @@ mod tests {
                 continue;
             }
             let listener = NetworkListener::bind(at(ip, 0)).await.unwrap();
-            assert!(listener.has_localhost(), "{ip}");
+            assert!(!listener.shares_localhost(), "{ip}");
             for client in ["127.0.0.1", "::1"] {
                 if !exists(client) {
                     continue;
@@ -194,14 +201,30 @@ mod tests {
             let address = at(ours, port);
             assert_eq!(taken_by_another(address), Some(at(theirs, port)), "{ours}");
             let listener = NetworkListener::bind(address).await.unwrap();
-            assert!(!listener.has_localhost(), "{ours}");
+            assert!(listener.shares_localhost(), "{ours}");
             drop((listener, other));
             assert_eq!(taken_by_another(address), None, "{ours}");
-            assert!(NetworkListener::bind(address).await.unwrap().has_localhost());
+            assert!(!NetworkListener::bind(address).await.unwrap().shares_localhost());
         }
         let apart = NetworkListener::bind(at("127.0.0.2", 0)).await;
         // Not every system has this address.
-        assert!(apart.is_err() || apart.is_ok_and(|listener| !listener.has_localhost()));
+        assert!(apart.is_err() || apart.is_ok_and(|listener| !listener.shares_localhost()));
+    }
+
+    #[test]
+    fn an_address_that_is_denied_is_not_called_taken() {
+        let why = |errno: Errno, port| why_shared(at("::1", port), &errno.into());
+        assert_eq!(why(Errno::AFNOSUPPORT, 4127), None);
+        assert_eq!(why(Errno::ACCESS, 1), None);
+        let taken = why(Errno::ADDRINUSE, 4127).unwrap();
+        assert!(taken.starts_with("[::1]:4127 is taken"), "{taken}");
+        for denied in [Errno::ACCESS, Errno::PERM] {
+            let denied = why(denied, 4127).unwrap();
+            assert!(
+                denied.starts_with("acpd cannot listen on [::1]:4127 ("),
+                "{denied}"
+            );
+        }
     }
 
     #[test]

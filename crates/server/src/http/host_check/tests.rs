@@ -32,6 +32,9 @@ fn a_name_is_ours_by_itself_or_by_configuration() {
         ("192.0.2.1:4127", "192.0.2.1:4127", true),
         ("[::ffff:192.0.2.1]:4127", "192.0.2.1:4127", true),
         ("192.0.2.1:4127", "localhost:4127", false),
+        ("127.0.0.2:4127", "localhost:4127", false),
+        ("127.0.0.2:4127", "127.0.0.1:4127", true),
+        ("[::1]:4127", "localhost:4127", true),
         ("192.0.2.1:4127", "127.0.0.1:4127", false),
         ("192.0.2.1:4127", "evil.example:4127", false),
         ("192.0.2.1:4127", "box.example:4127", true),
@@ -249,6 +252,19 @@ fn a_refused_name_comes_with_the_setting_that_allows_it() {
             Ok(()),
             "{host}"
         );
+    }
+}
+
+#[test]
+fn localhost_is_accepted_at_other_addresses_if_it_is_configured() {
+    let allowed_hosts = AllowedHosts::new(&["localhost".to_owned()]).unwrap();
+    for local in ["192.0.2.1:4127", "127.0.0.2:4127"] {
+        for host in ["localhost:4127", "localhost"] {
+            assert!(
+                check(&allowed_hosts, local, false, &[("host", host)]),
+                "{local} {host}"
+            );
+        }
     }
 }
 
