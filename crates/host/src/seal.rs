@@ -1,7 +1,8 @@
 //! A system call filter for agents and terminals: it keeps the mark in a process's limits, and refuses calls by which a process
 //! acts on others without any file.
 //!
-//! In: nothing. Out: a filter to install between fork and exec. Never: denies a call that concerns only the caller.
+//! In: nothing. Out: a filter to install between fork and exec. Never: looks at memory of the caller, such as a
+//! path, or knows which threads are the caller's own.
 //!
 //! Any process may lower its own hard limit, and root may raise it. Either would remove the mark. The filter survives
 //! fork and exec, as the limit does, and cannot be removed. Without `CAP_SYS_ADMIN`, the system installs it only in
