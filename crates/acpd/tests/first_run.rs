@@ -283,7 +283,7 @@ fn a_vendors_program_is_offered_with_its_adapter() {
     program(
         &place.home().join("bin"),
         "npm",
-        "echo 'no network here' >&2; exit 1",
+        "grep realtime /proc/self/limits >&2; echo 'no network here' >&2; exit 1",
     );
     let screen = start(&alone(&place));
     screen.wait_for("1) claude-acp");
@@ -298,6 +298,14 @@ fn a_vendors_program_is_offered_with_its_adapter() {
     screen.wait_until("the second question", |shown| shown.matches("[y/N]").count() == 2);
     screen.press("y\r");
     screen.wait_for("no network here");
+    // It has the mark of an agent, so that it is not the owner at the daemon's socket.
+    if cfg!(target_os = "linux") {
+        let shown = screen.text();
+        assert!(
+            shown.contains("Max realtime timeout") && !shown.contains("unlimited"),
+            "{shown}"
+        );
+    }
     screen.wait_until("the question once more", |shown| {
         shown.matches("Which one?").count() == 3
     });

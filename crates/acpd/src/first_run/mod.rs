@@ -7,6 +7,7 @@ mod menu;
 mod place;
 
 use std::io::IsTerminal;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use acpd_catalog::{LaunchMethod, OnHost, Presence};
@@ -20,6 +21,7 @@ use crate::cli::{AttachArgs, Common, OpenArgs, Permissions, RunArgs, ThreadArg};
 use crate::client::Client;
 use crate::daemon::{background, open};
 use crate::exit::Exit;
+use crate::own_program::own_program;
 use crate::settings::Settings;
 use crate::setup::{self, Chosen};
 use crate::terminal::ask::{ask, repeat_until};
@@ -202,13 +204,25 @@ async fn is_made_ready(settings: &Settings, agent: &mut Chosen) -> anyhow::Resul
     {
         return Ok(false);
     }
-    match setup::make_ready(settings, agent).await {
-        Ok(()) => Ok(true),
-        Err(error) => {
-            print::err(&format!("{}\n", plain_line(&format!("{error:#}"))));
-            Ok(false)
-        }
+    let is_installed = install_agent(settings, &agent.id).await?;
+    if is_installed {
+        agent.set_installed();
     }
+    Ok(is_installed)
+}
+
+/// Installs an agent by a command of its own, which prints why if it fails. That command counts as an agent, so that what it starts is
+/// not the owner at the daemon's socket, where this one is.
+async fn install_agent(settings: &Settings, id: &str) -> anyhow::Result<bool> {
+    let mut command = tokio::process::Command::new(own_program()?);
+    command
+        .args(settings.options_of_serve())
+        .args(["agents", "install", id])
+        .env_remove("ACPD_CONNECT")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    let status = command.status().await.context("acpd cannot start itself")?;
+    Ok(status.success())
 }
 
 /// Returns what can be done now.

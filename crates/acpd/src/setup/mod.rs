@@ -53,6 +53,14 @@ impl From<OnHost> for Chosen {
     }
 }
 
+impl Chosen {
+    /// Records that what it needs was installed.
+    pub fn set_installed(&mut self) {
+        self.presence = Presence::Runs(LaunchMethod::Installed);
+        self.is_ready = true;
+    }
+}
+
 /// A file that was written.
 #[derive(Debug)]
 pub struct Written {
@@ -76,6 +84,8 @@ pub async fn setup(settings: &Settings, args: &SetupArgs) -> anyhow::Result<Exit
     let mut agents = selected(settings, args, asks).await?;
     let default = choose::default_agent(&agents, args.default_agent.as_deref(), asks).await?;
     let mut installed = Vec::new();
+    // What installs them must not be the owner at the daemon's socket, which this command does not use.
+    acpd_host::count_as_agent();
     for agent in agents.iter_mut().filter(|agent| !agent.is_ready) {
         if args.print || !wants_adapter(agent, args, asks).await? {
             continue;
@@ -105,11 +115,10 @@ pub async fn find(settings: &Settings) -> anyhow::Result<Vec<OnHost>> {
 }
 
 /// Installs what an agent needs to be started.
-pub async fn make_ready(settings: &Settings, agent: &mut Chosen) -> anyhow::Result<()> {
+async fn make_ready(settings: &Settings, agent: &mut Chosen) -> anyhow::Result<()> {
     let agents = Agents::fixed(settings.daemon.agent_book(), &settings.daemon.data_dir);
     install_agent(agents, settings.daemon.reserved(), &agent.id, Wanted::default()).await?;
-    agent.presence = Presence::Runs(LaunchMethod::Installed);
-    agent.is_ready = true;
+    agent.set_installed();
     Ok(())
 }
 
