@@ -40,6 +40,11 @@ impl Known {
         *known = Some((wall, elapsed));
     }
 
+    fn is_set(&self) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.is_some()
+    }
+
     /// Returns the wall time after `elapsed`: the host's, unless it is behind the time that is known, which goes on.
     fn wall(&self, host: Millis, elapsed: Duration) -> Millis {
         let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,6 +153,11 @@ impl Clock {
         if let Some(known) = self.known {
             known.set(wall, self.start.elapsed());
         }
+    }
+
+    /// Returns whether a time is known that was right, and the host's clock is not behind it.
+    pub fn is_known(&self) -> bool {
+        self.known.is_some_and(Known::is_set) && self.behind() == 0
     }
 
     /// Returns by how many milliseconds the host's clock is behind this one: zero while this one follows it.

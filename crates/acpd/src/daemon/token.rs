@@ -3,6 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use acpd_runtime::retention;
 use acpd_server::auth::Holder;
 use acpd_server::auth::tokens::{self, TokensError};
 use acpd_server::net::unix_socket;
@@ -35,7 +36,7 @@ pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Resul
 async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<()> {
     let data_dir = &settings.daemon.data_dir;
     make_data_dir(data_dir)?;
-    let now = now();
+    let now = now(settings);
     let expires_at = match &args.expires {
         Some(text) => Some(now.saturating_add(duration(text)?)),
         None => None,
@@ -65,7 +66,7 @@ async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<(
 }
 
 fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
-    let now = now();
+    let now = now(settings);
     let tokens = tokens::load(&settings.daemon.data_dir)?;
     if !as_json && tokens.is_empty() {
         print::hint("no tokens except the owner's token in the data directory");
@@ -170,7 +171,9 @@ async fn notify_daemon(settings: &Settings) -> bool {
         .is_ok_and(|answer| answer.status().is_success())
 }
 
-fn now() -> i64 {
+/// Returns the time by which the daemon judges tokens. While it does not follow the clock of the host, that is exact to an hour.
+fn now(settings: &Settings) -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+    let host = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    retention::time_of_daemon(&retention::path(&settings.daemon.data_dir), host)
 }

@@ -29,7 +29,7 @@ use crate::thread::directory::{Directory, log_failure};
 
 pub use self::settings::{Age, RetentionSettings, Size};
 use self::sweep::{Progress, Sweep};
-pub use self::trust::{Held, TrustRecord, path, read};
+pub use self::trust::{Held, TrustRecord, path, read, time_of_daemon};
 use self::trust::{Look, Trust};
 
 const DELAY: Duration = Duration::from_secs(RETENTION_DELAY_SECS);

@@ -97,6 +97,15 @@ pub fn read(path: &Path) -> Result<Option<TrustRecord>, String> {
     acpd_model::json::from_bytes(&bytes).map_err(|error| error.to_string())
 }
 
+/// Returns the time of a daemon that starts now: the host's, unless that is behind the time that is known. Blocks.
+pub fn time_of_daemon(path: &Path, host: Millis) -> Millis {
+    let stored = read(path).ok().flatten();
+    let known = stored.and_then(|stored| stored.known_at);
+    known
+        .filter(|known| host.saturating_add(CLOCK_SLACK_MILLIS) < *known)
+        .unwrap_or(host)
+}
+
 impl Trust {
     /// Loads what earlier daemons have stored. Without a path, nothing is stored. Blocks.
     pub fn load(path: Option<PathBuf>) -> Self {

@@ -189,6 +189,7 @@ impl Keeper {
             let job = tokio::select! {
                 job = queue.recv() => job,
                 () = over => {
+                    self.correct().await;
                     self.store.handle_timeout(self.clock.now());
                     continue;
                 }
@@ -197,6 +198,26 @@ impl Keeper {
             let answer = job(&mut self.store, self.clock.now());
             let stored = self.save().await;
             answer(stored);
+        }
+    }
+
+    /// Lets what began while the clock was ahead last as long as it was meant to. Before a time is known, the clock may be behind.
+    async fn correct(&mut self) {
+        let now = self.clock.now();
+        if !self.clock.is_known() || !self.store.correct(now.wall) {
+            return;
+        }
+        let data_dir = Arc::clone(&self.data_dir);
+        let corrected = tokio::task::spawn_blocking(move || tokens::correct(&data_dir, now.wall)).await;
+        match corrected {
+            Ok(Ok(keys)) => {
+                self.store.set_keys(keys, now);
+            }
+            Ok(Err(error)) => {
+                tracing::error!(%error, "tokens that were created while the clock was ahead are valid for longer")
+            }
+            // The daemon stops.
+            Err(_) => {}
         }
     }
 
@@ -268,6 +289,37 @@ mod tests {
         let identity = store.token(&secret, Source::Socket, at(2)).unwrap();
         let _gate = AuthHandle::open(store, dir.path(), Clock::start());
         identity.ends.cancelled().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_began_while_the_clock_was_ahead_ends_by_the_known_time() {
+        const DAY: i64 = 24 * 3600 * 1000;
+        const LEAPT: i64 = 400 * DAY;
+        let dir = tempfile::tempdir().unwrap();
+        let secret = create(dir.path(), "a", Role::Owner, LEAPT, Some(LEAPT + DAY)).unwrap();
+        let owner = Token::given("a-token-of-some-length").unwrap();
+        let keys = load(dir.path()).unwrap();
+        let (shares, sessions) = (Shares::default(), Sessions::default());
+        let mut store = AuthStore::new(&owner, keys, shares, sessions, at(LEAPT));
+        let token = store.token(&secret, Source::Socket, at(LEAPT)).unwrap();
+        let link = ShareSecret::random().unwrap();
+        store.create_share(new_share(), &link, at(LEAPT)).unwrap();
+        let link = store.token(&link.secret, Source::Socket, at(LEAPT)).unwrap();
+        let cookie = SessionSecret::random().unwrap();
+        let session = store.begin_session(&cookie, &store.owner(), at(LEAPT)).unwrap();
+        let clock = Clock::starting_at(DAY);
+        let auth = AuthHandle::open(store, dir.path(), clock);
+        // Nothing says that the clock is right: it may be behind.
+        tokio::time::sleep(NAP * 3).await;
+        assert_eq!(load(dir.path()).unwrap()[0].created_at, LEAPT);
+        clock.confirm(clock.host_wall());
+        token.ends.cancelled().await;
+        assert!(clock.now().wall < 3 * DAY);
+        // Another reload of the corrected file ends nothing.
+        auth.reload().await.unwrap();
+        link.ends.cancelled().await;
+        session.ends.cancelled().await;
+        assert!(clock.now().wall < 40 * DAY);
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@
 pub(crate) mod devices;
 pub(crate) mod handle;
 pub(crate) mod identity;
+mod lifetime;
 pub mod owner_token;
 pub(crate) mod sessions;
 pub(crate) mod shares;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::devices::PushSubscription;
+use crate::auth::lifetime;
 use crate::auth::owner_token::{Hash, random};
 use crate::auth::stored_list::{Entry, Form, StoredList, Unstored};
 
@@ -200,6 +201,18 @@ impl Sessions {
             self.all.change(place)?.used_at = now;
         }
         self.all.get(place)
+    }
+
+    /// Lets the sessions that were used while the clock was ahead be used last now.
+    pub fn correct(&mut self, now: i64) {
+        for place in 0..self.all.len() {
+            if lifetime::is_ahead(self.all[place].used_at, now)
+                && let Some(session) = self.all.change(place)
+            {
+                session.created_at = session.created_at.min(now);
+                session.used_at = now;
+            }
+        }
     }
 
     /// Returns the session with this hash.

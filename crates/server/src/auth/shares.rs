@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::auth::lifetime;
 use crate::auth::owner_token::{Hash, random};
 use crate::auth::stored_list::{Entry, Form, StoredList, Unstored};
 use crate::auth::tokens::IssuedToken;
@@ -224,6 +225,17 @@ impl Shares {
         let rests = |share: &&mut Share| share.ends.is_cancelled() && !share.is_over(wall);
         for share in self.all.unstored_parts().filter(rests) {
             share.ends = CancellationToken::new();
+        }
+    }
+
+    /// Lets the links that were made while the clock was ahead begin now.
+    pub fn correct(&mut self, now: i64) {
+        for place in 0..self.all.len() {
+            if lifetime::is_ahead(self.all[place].created_at, now)
+                && let Some(share) = self.all.change(place)
+            {
+                lifetime::correct(&mut share.created_at, &mut share.expires_at, now);
+            }
         }
     }
 

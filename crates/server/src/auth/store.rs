@@ -154,12 +154,16 @@ impl AuthStore {
         store
     }
 
-    /// Replaces the issued tokens. Tokens that were removed or changed end. Returns their number.
+    /// Replaces the issued tokens. Tokens that were removed, or have another role, end. Returns their number.
     pub fn set_keys(&mut self, keys: Vec<IssuedToken>, now: Now) -> usize {
         let before = self.tokens.len();
         // The tokens file does not contain the owner's token.
-        self.tokens.retain(|tokens| {
-            let stays = tokens.key.name == OWNER || keys.contains(&tokens.key);
+        self.tokens.retain_mut(|tokens| {
+            let known = keys.iter().find(|key| key.is_same(&tokens.key));
+            if let Some(known) = known {
+                tokens.key.clone_from(known);
+            }
+            let stays = tokens.key.name == OWNER || known.is_some();
             if !stays {
                 tokens.ends.cancel();
             }
@@ -368,6 +372,14 @@ impl AuthStore {
         self.wake(now.wall);
         self.forget_tickets();
         self.tickets.retain(|_, ticket| ticket.until > now.mono);
+    }
+
+    /// Lets links and sessions that began while the clock was ahead begin now, which is known to be right. Returns whether there are
+    /// such tokens, whose file has to be corrected.
+    pub fn correct(&mut self, now: i64) -> bool {
+        self.shares.correct(now);
+        self.sessions.correct(now);
+        self.tokens.iter().any(|token| token.key.is_ahead(now))
     }
 
     /// Returns when the next token, link or session expires, in milliseconds since the epoch.

@@ -1,6 +1,7 @@
 //! The tokens that the owner has issued. `tokens.json` in the data directory holds their hashes.
 //!
-//! The CLI writes the file, whether or not a daemon runs. A running daemon reloads it when it changes.
+//! The CLI writes the file, whether or not a daemon runs. A running daemon reloads it when it changes, and corrects tokens that
+//! were created while the clock was ahead.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use acpd_model::Role;
 use acpd_model::limits::{TOKEN_NAME_BYTES, TOKENS, TOKENS_FILE_BYTES};
 use serde::{Deserialize, Serialize};
 
+use crate::auth::lifetime;
 use crate::auth::owner_token::{Hash, random};
 use acpd_runtime::private_file;
 
@@ -26,6 +28,18 @@ pub struct IssuedToken {
     /// Milliseconds since the epoch; `None` if the token never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
+}
+
+impl IssuedToken {
+    /// Returns whether both are the same token, whose lifetime may have been corrected.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.name == other.name && self.role == other.role
+    }
+
+    /// Returns whether the token expires, and was created while the clock was ahead.
+    pub(crate) fn is_ahead(&self, now: i64) -> bool {
+        self.expires_at.is_some() && lifetime::is_ahead(self.created_at, now)
+    }
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -154,6 +168,19 @@ pub fn revoke(data_dir: &Path, name: &str) -> Result<(), TokensError> {
         }
         Ok(())
     })
+}
+
+/// Lets the tokens that were created while the clock was ahead begin now. Returns all tokens.
+pub(crate) fn correct(data_dir: &Path, now: i64) -> Result<Vec<IssuedToken>, TokensError> {
+    change(data_dir, |tokens| {
+        for token in tokens {
+            if let Some(expires_at) = &mut token.expires_at {
+                lifetime::correct(&mut token.created_at, expires_at, now);
+            }
+        }
+        Ok(())
+    })?;
+    load(data_dir)
 }
 
 fn change(
