@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use acpd_model::Millis;
 use acpd_model::limits::{CLOCK_LOOK_MILLIS, CLOCK_PAUSE_MILLIS, CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS};
 use acpd_proto::time::Now;
+use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
 
 /// The source of time for the state machines.
@@ -139,7 +140,7 @@ impl Clock {
                     tracing::warn!(
                         secs = behind / 1000,
                         "the clock of this host is behind a time that was right; acpd goes on from that time, until the clock has not \
-                         been set for {CLOCK_STEADY_LOOKS} h, or \"acpd prune --confirm-clock\" confirms it"
+                         been set for {CLOCK_STEADY_LOOKS} h in which acpd ran, or \"acpd prune --confirm-clock\" confirms it"
                     );
                 }
                 was_behind = behind > 0;
@@ -199,6 +200,22 @@ impl Clock {
             WallClock::Manual(began) => Duration::from_millis(began.unsigned_abs()) + self.start.elapsed(),
         };
         i64::try_from(wall.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Returns the time since the host has started, to the second. It does not leap, and contains the time in which the host slept.
+    pub fn since_boot(&self) -> Duration {
+        // Elsewhere the monotonic clock goes on during sleep.
+        #[cfg(target_os = "linux")]
+        const WITH_SLEEP: ClockId = ClockId::Boottime;
+        #[cfg(not(target_os = "linux"))]
+        const WITH_SLEEP: ClockId = ClockId::Monotonic;
+        match self.wall {
+            WallClock::Host => {
+                Duration::from_secs(u64::try_from(clock_gettime(WITH_SLEEP).tv_sec).unwrap_or_default())
+            }
+            #[cfg(any(test, feature = "testing"))]
+            WallClock::Manual(_) => self.start.elapsed(),
+        }
     }
 
     /// Converts a state machine's deadline to tokio's clock. After a pause, the same deadline is a later time.

@@ -99,7 +99,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
             ),
         )
         .fix(format!(
-            "set the clock; if it is right, confirm it with \"acpd prune --confirm-clock\", or let acpd run for {CLOCK_STEADY_LOOKS} h"
+            "set the clock; if it is right, confirm it with \"acpd prune --confirm-clock\", or let acpd run for {CLOCK_STEADY_LOOKS} h without a restart"
         ))
     });
     let held = facts.held.map(|held| {

@@ -165,7 +165,7 @@ impl Task {
         let clock = self.context.clock;
         let look = Look {
             now: clock.host_wall(),
-            at: Instant::now(),
+            at: clock.since_boot(),
             is_hourly,
             ahead: (clock.behind() > 0).then(|| clock.now().wall),
         };

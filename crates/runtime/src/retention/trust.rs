@@ -10,6 +10,7 @@
 //! Never: reads a clock.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use acpd_model::Millis;
 use acpd_model::limits::{
@@ -17,7 +18,6 @@ use acpd_model::limits::{
     RETENTION_UNUSED_MILLIS,
 };
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
 
 use crate::private_file;
 
@@ -42,9 +42,9 @@ pub struct TrustRecord {
 pub(super) struct Look {
     /// The time by the host's clock.
     pub now: Millis,
-    /// The same by a clock that does not leap.
-    pub at: Instant,
-    /// Whether the look before was an hour ago, by that clock.
+    /// The time since the host has started, with that in which it slept.
+    pub at: Duration,
+    /// Whether the daemon has run for an hour since the look before.
     pub is_hourly: bool,
     /// The daemon's time, if the host's clock is behind it.
     pub ahead: Option<Millis>,
@@ -80,7 +80,7 @@ pub(super) struct Trust {
     path: Option<PathBuf>,
     record: TrustRecord,
     /// The host's time at the look before.
-    seen: Option<(Millis, Instant)>,
+    seen: Option<(Millis, Duration)>,
     /// Hourly looks in a row since which the host's clock has not been set.
     steady: u32,
 }
@@ -165,7 +165,7 @@ impl Trust {
         let now = look.now;
         let before = self.seen.replace((now, look.at));
         let is_steady = before.is_some_and(|(was, at)| {
-            let passed = look.at.saturating_duration_since(at).as_millis();
+            let passed = look.at.saturating_sub(at).as_millis();
             let passed = i64::try_from(passed).unwrap_or(i64::MAX);
             now.abs_diff(was.saturating_add(passed)) <= CLOCK_SLACK_MILLIS.unsigned_abs()
         });
@@ -249,8 +249,6 @@ pub(super) fn write(path: &Path, record: TrustRecord) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const HOUR: Millis = 60 * 60 * 1000;
@@ -266,11 +264,10 @@ mod tests {
     /// Looks each hour at a host's clock that is at these hours, and returns what is known after each look. `ahead` is where the
     /// daemon's time begins if the host's clock is behind it.
     fn learned(trust: &mut Trust, hours: &[i64], ahead: Option<i64>) -> Vec<Option<i64>> {
-        let began = Instant::now();
         let known = (0_u32..).zip(hours).map(|(number, hour)| {
             let look = Look {
                 now: NOW + hour * HOUR,
-                at: began + Duration::from_hours(1) * number,
+                at: Duration::from_hours(1) * number,
                 is_hourly: number > 0,
                 ahead: ahead.map(|ahead| NOW + (ahead + i64::from(number)) * HOUR),
             };
@@ -288,7 +285,7 @@ mod tests {
             (&[8, 1, 2], &[None, None, Some(2)]),
             // Ahead at one look.
             (&[0, 1, 402, 3, 4], &[None, Some(1), Some(1), Some(1), Some(4)]),
-            // Asleep.
+            // Set ahead, and not set since.
             (&[0, 1, 20, 21], &[None, Some(1), Some(1), Some(21)]),
         ];
         for (hours, known) in cases {
@@ -296,14 +293,30 @@ mod tests {
         }
         // Settings that change bring a look that is not hourly.
         let mut trust = trust(None);
-        let at = Instant::now();
         let look = |minutes: u64| Look {
             now: NOW + i64::try_from(minutes).unwrap() * 60_000,
-            at: at + Duration::from_mins(minutes),
+            at: Duration::from_mins(minutes),
             is_hourly: false,
             ahead: None,
         };
         assert!(!trust.learn(look(1), true) && !trust.learn(look(3), true));
+    }
+
+    #[test]
+    fn a_host_that_sleeps_does_not_set_its_clock() {
+        let mut trust = trust(None);
+        let nights = (0..=i64::from(CLOCK_STEADY_LOOKS)).map(|number| {
+            let asleep = if number > 2 { 9 } else { 0 };
+            let hours = number + asleep;
+            let look = Look {
+                now: NOW + hours * HOUR,
+                at: Duration::from_hours(hours.unsigned_abs()),
+                is_hourly: number > 0,
+                ahead: Some(NOW + (20 + number) * HOUR),
+            };
+            trust.learn(look, true)
+        });
+        assert_eq!(nights.filter(|is_right| *is_right).count(), 1, "at the last look");
     }
 
     #[test]
@@ -326,7 +339,7 @@ mod tests {
             assert!(!is_right);
             let look = Look {
                 now,
-                at: Instant::now(),
+                at: Duration::ZERO,
                 is_hourly: false,
                 ahead: (now < NOW).then_some(NOW),
             };
