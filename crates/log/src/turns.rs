@@ -140,7 +140,7 @@ pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<Tu
     };
     let mut begin = wanted.before.unwrap_or(end);
     let older = loop {
-        let Some((row, before)) = previous(rows, begin, &wanted.dropped)? else {
+        let Some((row, before)) = previous(rows, begin, wanted)? else {
             break None;
         };
         if turns.len() == wanted.turns || room.left == 0 {
@@ -197,10 +197,10 @@ pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<Tu
 fn previous<R: TurnRows>(
     rows: &mut R,
     position: TurnPosition,
-    dropped: &[RangeInclusive<u32>],
+    wanted: &TurnsWanted,
 ) -> Result<Option<(TurnRow, u32)>, R::Error> {
     let TurnPosition { turn, item } = position;
-    let is_dropped = |turn: u32| dropped.iter().find(|run| run.contains(&turn));
+    let is_dropped = |turn: u32| wanted.dropped.iter().find(|run| run.contains(&turn));
     if let Some(item) = item
         && is_dropped(turn).is_none()
     {
@@ -215,7 +215,7 @@ fn previous<R: TurnRows>(
             Some(run) => below = *run.start(),
             None if row.turn > 0 => return Ok(Some((row, u32::MAX))),
             None => {
-                let mut some = false;
+                let mut some = wanted.open.iter().any(|open| open.turn.is_none());
                 rows.items_before(0, u32::MAX, &mut |_| {
                     some = true;
                     false

@@ -45,6 +45,7 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     turns::pages_lead_from_the_end_to_the_beginning(&open().await).await;
     turns::a_page_is_bounded_in_turns_and_bytes(&open().await).await;
     turns::unfinished_items_take_room(&open().await).await;
+    turns::unfinished_items_before_the_first_turn_take_room(&open().await).await;
     turns::later_events_and_dropped_turns_do_not_count(&open().await).await;
     turns::notes_are_found_with_their_items(&open().await).await;
     turns::the_end_of_a_turn_is_known(&open().await).await;

@@ -212,6 +212,40 @@ pub(super) async fn unfinished_items_take_room(log: &SharedLog) {
     assert_eq!(found[..3], [9, 8, 7]);
 }
 
+/// Unfinished items before the first turn take room too, also if no item there has finished.
+pub(super) async fn unfinished_items_before_the_first_turn_take_room(log: &SharedLog) {
+    let thread = sample::new_thread();
+    append(log, thread, 1..=1).await;
+    let open = [20, 21].map(|item| UnfinishedItem {
+        item: ItemId(item),
+        turn: None,
+        bytes: 4 * ITEM_BYTES,
+    });
+    let mut wanted = TurnsWanted {
+        bytes: 5 * ITEM_BYTES,
+        open: open.to_vec(),
+        ..wanted(9)
+    };
+    let at = |item| {
+        Some(TurnPosition {
+            turn: 0,
+            item: Some(ItemId(item)),
+        })
+    };
+    let mut found = Vec::new();
+    loop {
+        let page = page(log, thread, wanted.clone()).await;
+        let turns: Vec<_> = page.turns.iter().map(|turn| turn.turn).collect();
+        found.push((turns, page.older));
+        wanted.before = page.older;
+        if page.older.is_none() {
+            break;
+        }
+    }
+    let first = (vec![Some(TurnId(1))], Some(before(1)));
+    assert_eq!(found, [first, (vec![None], at(21)), (vec![None], None)]);
+}
+
 /// Events that are shown after an item are found with it, also while it is unfinished, those after a turn with its end, and
 /// those before the first turn at the start.
 pub(super) async fn notes_are_found_with_their_items(log: &SharedLog) {
