@@ -317,11 +317,58 @@ impl TurnsFound {
         seqs
     }
 
-    /// Returns those of the events that are shown beside the turns and items, or that only update them.
-    pub fn notes(&self) -> BTreeSet<Seq> {
-        let items = self.turns.iter().flat_map(|turn| &turn.items);
-        let late = items.flat_map(|item| &item.late);
-        let after = self.turns.iter().flat_map(|turn| &turn.after);
-        late.chain(after).chain(&self.early).copied().collect()
+    /// Returns those of the events that are shown beside the turns and items, or that only update them: first those before the first
+    /// turn, then from the end of the page to its beginning.
+    pub fn notes(&self) -> Vec<Seq> {
+        let of_turns = self.turns.iter().rev().flat_map(|turn| {
+            let late = turn.items.iter().rev().flat_map(|item| item.late.iter().rev());
+            turn.after.iter().rev().chain(late)
+        });
+        self.early.iter().chain(of_turns).copied().collect()
+    }
+
+    /// Leaves to the next page what has no room on this one, which ends at `before`: the turn or item that has this event of
+    /// [`notes`](Self::notes), and all before it. An item with which the page would not get shorter stays, and is returned.
+    pub fn begin_behind(&mut self, note: Seq, before: Option<TurnPosition>) -> Option<FoundItem> {
+        let place = |turn: &FoundTurn| turn.items.iter().rposition(|item| item.late.contains(&note));
+        let has = |turn: &FoundTurn| turn.after.contains(&note) || place(turn).is_some();
+        let at = self.turns.iter().rposition(has)?;
+        let number = |turn: &FoundTurn| turn.turn.map_or(0, |turn| turn.0);
+        let Some(place) = place(&self.turns[at]) else {
+            let next = number(self.turns.get(at + 1)?);
+            self.begin_at(
+                at + 1,
+                0,
+                TurnPosition {
+                    turn: next,
+                    item: None,
+                },
+            );
+            return None;
+        };
+        let turn = number(&self.turns[at]);
+        let item = self.turns[at].items[place].clone();
+        let behind = TurnPosition {
+            turn,
+            item: Some(ItemId(item.item.0.saturating_add(1))),
+        };
+        if before.is_none_or(|before| behind < before) {
+            self.begin_at(at, place + 1, behind);
+            return None;
+        }
+        if (at, place) != (0, 0) {
+            let first = (place > 0).then_some(item.item);
+            self.begin_at(at, place, TurnPosition { turn, item: first });
+        }
+        Some(item)
+    }
+
+    fn begin_at(&mut self, turn: usize, item: usize, older: TurnPosition) {
+        self.turns.drain(..turn);
+        if let Some(first) = self.turns.first_mut() {
+            first.items.drain(..item);
+        }
+        self.older = Some(older);
+        self.early.clear();
     }
 }

@@ -273,8 +273,8 @@ pub const LOG_RETRY_MOST: Duration = Duration::from_mins(1);
 pub const SNAPSHOT_SHARE: u64 = 8;
 /// Bytes of events between two snapshots that the log keeps for forks of earlier turns.
 pub const SNAPSHOT_SPACING: u64 = 16 << 20;
-/// Bytes of items on one page of a thread's turns, and again of the notices, late updates and plans beside them. A larger item
-/// is on a page alone; of the rest, only the last parts are on the page.
+/// Bytes of items on one page of a thread's turns, again of the notices and late updates beside them, and again of plans. A larger
+/// item is on a page alone.
 pub const TURNS_PAGE_BYTES: u64 = 1 << 20;
 /// Bytes of one item of a message or thought. A longer message goes on in the next item, and only a single update that is
 /// larger makes a larger item.

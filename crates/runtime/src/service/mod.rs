@@ -20,6 +20,7 @@ mod started;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod turn_notes;
 mod turn_pages;
 mod turns;
 

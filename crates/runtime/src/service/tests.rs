@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_model::event::{Fidelity, TurnStatus};
+use acpd_model::event::{Fidelity, PlanEntry, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::TURNS_PAGE_BYTES;
 use acpd_model::{
@@ -12,7 +12,7 @@ use acpd_model::{
 };
 use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
-use acpd_proto::projection::{Live, marks_of};
+use acpd_proto::projection::{Live, TurnsPage, marks_of};
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::request::{ListThreads, Request, Turns};
 use acpd_proto::thread::{Answer, InterruptOptions};
@@ -265,14 +265,13 @@ fn large_turn() -> Vec<Event> {
     events
 }
 
-#[tokio::test]
-async fn a_page_is_bounded_whatever_is_unfinished_or_late() {
+/// Stores events, and returns the pages of their turns, the last one first.
+async fn pages(events: &[Event]) -> Vec<TurnsPage> {
     let dir = tempfile::tempdir().unwrap();
     let service = service(dir.path()).await;
-    let events = large_turn();
-    store(&service, &events).await;
+    store(&service, events).await;
     let mut live = Live::new(thread());
-    for event in &events {
+    for event in events {
         live.fold(event);
     }
     let live = Arc::new(live);
@@ -280,18 +279,117 @@ async fn a_page_is_bounded_whatever_is_unfinished_or_late() {
     loop {
         let turns = Turns { before, limit: None };
         let page = service.turns_page(&live, turns).await.unwrap();
-        let items = page.turns.iter().flat_map(|turn| &turn.items);
-        let contents = items.map(|item| (item.id, serde_json::to_string(&item.content()).unwrap()));
-        let contents: Vec<_> = contents.collect();
+        before = page.older;
+        found.push(page);
+        if before.is_none() {
+            return found;
+        }
+    }
+}
+
+/// Returns the items of a page with their contents as JSON.
+fn contents(page: &TurnsPage) -> Vec<(u32, String)> {
+    let items = page.turns.iter().flat_map(|turn| &turn.items);
+    items
+        .map(|item| (item.id.0, serde_json::to_string(&item.content()).unwrap()))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_page_is_bounded_whatever_is_unfinished_or_late() {
+    let pages = pages(&large_turn()).await;
+    let mut found = Vec::new();
+    for page in &pages {
+        let contents = contents(page);
         let bytes: usize = contents.iter().map(|(_, content)| content.len()).sum();
         assert!(bytes as u64 <= 2 * TURNS_PAGE_BYTES, "{bytes} bytes");
         found.extend(contents.into_iter().rev());
-        before = page.older;
-        if before.is_none() {
-            break;
-        }
     }
-    let ids: Vec<u32> = found.iter().map(|(item, _)| item.0).collect();
+    let ids: Vec<u32> = found.iter().map(|(item, _)| *item).collect();
     assert_eq!(ids, [4, 3, 2, 1]);
     assert!(found[3].1.contains("\"4x"), "it has the last update");
+    // The others are left out, and a notice says so.
+    let notes = pages.last().unwrap().turns.iter().flat_map(|turn| &turn.notes);
+    let notes: Vec<_> = notes.map(|note| (note.after, note.event.seq)).collect();
+    assert_eq!(notes, [(Some(ItemId(1)), 7)]);
+}
+
+/// Returns the events of an ended turn with three tool calls, each with a late update of this size, and a plan.
+fn turn_with_late_updates(bytes: usize) -> Vec<Event> {
+    let status = ToolStatus::Completed;
+    let mut kinds = vec![(
+        EventKind::TurnStarted {
+            client_turn_id: None,
+            imported: false,
+        },
+        None,
+    )];
+    for item in (1..=3).map(ItemId) {
+        let call = RawJson::parse(format!(r#"{{"toolCallId":"{}"}}"#, item.0)).unwrap();
+        let start = ItemStart::ToolCall {
+            tool_call_id: item.0.to_string().into(),
+            title: "t".into(),
+            kind: "other".into(),
+            status,
+        };
+        let started = EventKind::ItemStarted {
+            item,
+            parent: None,
+            start,
+        };
+        let completed = EventKind::ItemCompleted {
+            item,
+            outcome: ItemOutcome::Completed,
+            end: ItemEnd::ToolCall {
+                status,
+                call: call.clone(),
+            },
+        };
+        kinds.extend([(started, Some(call)), (completed, None)]);
+    }
+    let entry = PlanEntry {
+        content: "Test".into(),
+        priority: "high".into(),
+        status: "pending".into(),
+    };
+    let entries = vec![entry];
+    kinds.push((EventKind::PlanReplaced { entries }, None));
+    for item in (1..=3).map(ItemId) {
+        let text = "x".repeat(bytes);
+        let raw = format!(r#"{{"toolCallId":"{0}","rawOutput":"{0}{text}"}}"#, item.0);
+        let raw = RawJson::parse(raw).unwrap();
+        kinds.push((EventKind::ItemUpdated { item, status }, Some(raw)));
+    }
+    let mut settled = settled();
+    if let EventKind::TurnSettled { plan, .. } = &mut settled {
+        *plan = Some(8);
+    }
+    kinds.push((settled, None));
+    let numbered = (1..).zip(kinds);
+    numbered
+        .map(|(seq, (kind, raw))| Event {
+            raw,
+            ..event(seq, 1, kind)
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn late_updates_without_room_are_on_the_next_page_and_plans_have_room_of_their_own() {
+    for (kib, expected) in [(1, vec![vec![1, 2, 3]]), (600, vec![vec![3], vec![2], vec![1]])] {
+        let pages = pages(&turn_with_late_updates(kib << 10)).await;
+        let items = |page| {
+            contents(page)
+                .into_iter()
+                .map(|(item, _)| item)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(pages.iter().map(items).collect::<Vec<_>>(), expected);
+        for page in &pages {
+            for (item, content) in contents(page) {
+                assert!(content.contains(&format!("\"{item}x")), "{kib} KiB: {item}");
+            }
+            assert!(page.turns.iter().all(|turn| turn.plan.is_some()), "{kib} KiB");
+        }
+    }
 }

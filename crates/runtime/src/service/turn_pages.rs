@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog, TurnsFound, TurnsWanted, UnfinishedItem};
 use acpd_model::limits::{TURNS_PAGE, TURNS_PAGE_BYTES};
-use acpd_model::{Event, EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
+use acpd_model::{EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::Turns;
 
 use crate::room::Charge;
+use crate::service::turn_notes::{look_up_within, omission, read_notes, read_plans};
 use crate::service::{Caller, Service};
 use crate::thread::directory::log_failure;
 use crate::thread::indexing::{find_turns, look_up};
@@ -93,33 +94,35 @@ async fn read_page(
     log: SharedLog,
     live: Arc<Live>,
     before: Option<TurnPosition>,
-    found: TurnsFound,
+    mut found: TurnsFound,
 ) -> Result<TurnsPage, LogError> {
-    let older = found.older;
-    let notes = found.notes();
-    let described = found.seqs().difference(&notes).copied().collect();
-    let mut events = look_up(&log, live.thread, described).await?;
     // What only adds to turns and items has room of its own, so that neither fills the page without end.
     let mut room = TURNS_PAGE_BYTES;
-    events.extend(look_up_within(&log, live.thread, notes, &mut room).await?);
+    let notes = read_notes(&log, live.thread, &mut found, before, &mut room).await?;
+    let older = found.older;
+    let of_notes: BTreeSet<Seq> = found.notes().into_iter().collect();
+    let described = found.seqs().difference(&of_notes).copied().collect();
+    let mut events = look_up(&log, live.thread, described).await?;
+    events.extend(notes.events);
     events.sort_unstable_by_key(|event| event.seq);
     let mut page = Transcript::new(live.thread);
     for event in &events {
         page.fold(event);
     }
-    let plans = page
-        .turns
-        .iter()
-        .filter_map(|turn| turn.settled.as_ref()?.plan)
-        .collect();
-    let plans = look_up_within(&log, live.thread, plans, &mut room).await?;
+    if let Some((item, seq)) = notes.omitted {
+        page.add_notes(item, [omission(&events, seq)]);
+    }
+    let turns = page.turns.iter().rev();
+    let plans: Vec<Seq> = turns.filter_map(|turn| turn.settled.as_ref()?.plan).collect();
+    let plans = read_plans(&log, live.thread, &plans).await?;
     page.add_plans(&plans, &live);
     page.add_open(&live, older, before);
     for (item, notes) in found.open {
         if !page.has_open(item) {
             continue;
         }
-        let notes = look_up_within(&log, live.thread, notes.into_iter().collect(), &mut room).await?;
+        let notes: Vec<Seq> = notes.into_iter().rev().collect();
+        let (notes, _) = look_up_within(&log, live.thread, &notes, &mut room).await?;
         page.add_notes(item, notes);
     }
     page.add_present(&live);
@@ -164,45 +167,4 @@ pub(super) async fn end_of_turn(
     Ok(found
         .filter(|found| found.turn == Some(turn))
         .and_then(|found| found.settled))
-}
-
-/// Returns the events with these numbers for which there is room, the last ones first, in order, and only those that can be
-/// read: a page without a notice is better than no page.
-async fn look_up_within(
-    log: &SharedLog,
-    thread: ThreadId,
-    seqs: BTreeSet<Seq>,
-    room: &mut u64,
-) -> Result<Vec<Event>, LogError> {
-    if seqs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let weight = |event: &Event| event.weight() as u64;
-    // The log returns a few at once if they are not too large.
-    if let Ok(found) = log.events(thread, seqs.iter().copied().collect()).await
-        && found.len() == seqs.len()
-        && let Some(left) = room.checked_sub(found.iter().map(weight).sum())
-    {
-        *room = left;
-        return Ok(found);
-    }
-    let mut last_first = Vec::new();
-    for seq in seqs.into_iter().rev() {
-        let event = match look_up(log, thread, vec![seq]).await {
-            Ok(found) => found.into_iter().next(),
-            Err(LogError::DamagedEvents { .. }) => {
-                tracing::warn!(%thread, seq, "a page of turns lacks a notice or plan whose event cannot be read");
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        let Some(event) = event else { continue };
-        let Some(left) = room.checked_sub(weight(&event)) else {
-            break;
-        };
-        *room = left;
-        last_first.push(event);
-    }
-    last_first.reverse();
-    Ok(last_first)
 }
