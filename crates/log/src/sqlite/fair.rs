@@ -3,7 +3,7 @@
 //! In: changes with their thread and size. Out: the same changes, in an order in which a thread that stores much delays no
 //! other. Owns: the changes that wait. Never: changes the order of one thread's changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::ThreadId;
 
@@ -16,12 +16,19 @@ const CHANGE_BYTES: u64 = 1 << 10;
 /// had used before it.
 #[derive(Debug)]
 pub(super) struct FairQueue<T> {
-    /// The changes with their sizes, by the count at which they come, then by their arrival.
-    waiting: BTreeMap<(u64, u64), (usize, T)>,
+    /// The changes, by the count at which they come, then by their arrival.
+    waiting: BTreeMap<(u64, u64), Waiting<T>>,
     /// What each thread has used that is ahead of the count.
     used: BTreeMap<ThreadId, u64>,
     count: u64,
     arrived: u64,
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    thread: ThreadId,
+    bytes: usize,
+    change: T,
 }
 
 impl<T> Default for FairQueue<T> {
@@ -41,7 +48,12 @@ impl<T> FairQueue<T> {
         let used = self.used.entry(thread).or_default();
         let at = self.count.max(*used);
         *used = at + bytes as u64 + CHANGE_BYTES;
-        self.waiting.insert((at, self.arrived), (bytes, change));
+        let waiting = Waiting {
+            thread,
+            bytes,
+            change,
+        };
+        self.waiting.insert((at, self.arrived), waiting);
         self.arrived += 1;
     }
 
@@ -55,19 +67,27 @@ impl<T> FairQueue<T> {
         self.waiting.is_empty()
     }
 
-    /// Takes the next change if it has at most so many bytes.
+    /// Takes the next change that has at most so many bytes, with its size. Larger ones are passed over, with all later changes of
+    /// their threads, and stay the next ones.
     pub(super) fn pop_within(&mut self, bytes: usize) -> Option<(usize, T)> {
-        let next = self.waiting.first_entry()?;
-        if next.get().0 > bytes {
-            return None;
-        }
-        let ((at, _), change) = next.remove_entry();
-        self.count = at;
-        self.used.retain(|_, used| *used > at);
+        let mut passed = BTreeSet::new();
+        let (key, _) = self.waiting.iter().find(|(_, next)| {
+            let fits = next.bytes <= bytes && !passed.contains(&next.thread);
+            if !fits {
+                passed.insert(next.thread);
+            }
+            fits
+        })?;
+        let key = *key;
+        let Waiting { bytes, change, .. } = self.waiting.remove(&key)?;
+        // It does not go back for one that was passed over.
+        let count = self.count.max(key.0);
+        self.count = count;
+        self.used.retain(|_, used| *used > count);
         if self.waiting.is_empty() {
             self.used.clear();
         }
-        Some(change)
+        Some((bytes, change))
     }
 }
 
@@ -116,13 +136,24 @@ mod tests {
     }
 
     #[test]
-    fn a_large_change_waits_for_a_commit_of_its_own() {
+    fn a_large_change_waits_for_a_commit_of_its_own_and_smaller_ones_pass_it() {
+        let [first, large, other] = [1, 2, 3].map(sample::thread);
         let mut queue = FairQueue::default();
-        queue.push(sample::thread(1), 100, "first");
-        queue.push(sample::thread(2), 5000, "second");
-        assert_eq!(queue.pop_within(1000), Some((100, "first")));
-        assert_eq!(queue.pop_within(1000), None);
-        assert_eq!(queue.len(), 1);
-        assert_eq!(queue.pop_within(5000), Some((5000, "second")));
+        queue.push(first, 100, "first");
+        queue.push(large, 5000, "large 1");
+        queue.push(large, 10, "large 2");
+        queue.push(other, 200, "other 1");
+        queue.push(other, 300, "other 2");
+        assert_eq!(queue.pop_within(usize::MAX), Some((100, "first")));
+        assert_eq!(queue.pop_within(1000), Some((200, "other 1")));
+        assert_eq!(queue.pop_within(800), Some((300, "other 2")));
+        assert_eq!(queue.pop_within(500), None, "the order of a thread stays");
+        assert_eq!(queue.len(), 2);
+        // What arrives now does not pass the large one again.
+        queue.push(first, 100, "first 2");
+        let count = queue.count;
+        assert_eq!(queue.pop_within(usize::MAX), Some((5000, "large 1")));
+        assert_eq!(queue.count, count);
+        assert_eq!(order(&mut queue), ["first 2", "large 2"]);
     }
 }

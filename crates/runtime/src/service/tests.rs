@@ -327,7 +327,7 @@ fn turn_with_late_updates(bytes: usize) -> Vec<Event> {
     for item in (1..=3).map(ItemId) {
         let call = RawJson::parse(format!(r#"{{"toolCallId":"{}"}}"#, item.0)).unwrap();
         let start = ItemStart::ToolCall {
-            tool_call_id: item.0.to_string().into(),
+            tool_call_id: item.0.to_string(),
             title: "t".into(),
             kind: "other".into(),
             status,
