@@ -30,24 +30,48 @@ export function queueOf({ turns, head }: Pick<ThreadState, "turns" | "head">): r
 
 /**
  * Returns turns in the order of the conversation: as they have begun, which the user may have changed while they were
- * queued. The daemon numbers items in that order; times go back when a clock is set. Ended turns without items stay behind
- * the turn before them, and queued turns are last.
+ * queued. The daemon numbers items in that order; times go back when a clock is set. Ended turns without items are behind
+ * the turn that had begun last by their time, and queued turns are last.
  */
 export function inOrder(turns: readonly FoldedTurn[]): readonly FoldedTurn[] {
+  const begun = turns.flatMap((turn) => {
+    const number = numberOf(turn);
+    return number === undefined ? [] : [{ number, at: turn.startedAt ?? 0 }];
+  });
   let before = 0;
   const placed = turns.map((turn) => {
-    const [number] = /\d+$/.exec(turn.items[0]?.itemId ?? "") ?? [];
+    const number = numberOf(turn);
     if (number !== undefined) {
-      before = Number(number);
-    } else if (turn.status === "queued" || turn.status === "running") {
-      return { turn, place: turn.status === "queued" ? Infinity : Number.MAX_VALUE };
+      before = number;
+      return { turn, place: number, at: 0 };
     }
-    return { turn, place: before };
+    if (turn.status === "queued" || turn.status === "running") {
+      return { turn, place: turn.status === "queued" ? Infinity : Number.MAX_VALUE, at: 0 };
+    }
+    const at = turn.startedAt ?? turn.completedAt ?? 0;
+    return { turn, place: at > 0 ? placeAt(begun, at) : before, at };
   });
-  const isSorted = placed.every(({ place }, index) => index === 0 || placed[index - 1]!.place <= place);
+  type Placed = (typeof placed)[number];
   // Not by subtraction: the places of two queued turns are both infinite.
-  const compare = (one: number, other: number) => (one === other ? 0 : one < other ? -1 : 1);
-  return isSorted ? turns : placed.sort((one, other) => compare(one.place, other.place)).map(({ turn }) => turn);
+  const order = (one: number, other: number) => (one === other ? 0 : one < other ? -1 : 1);
+  const compare = (one: Placed, other: Placed) =>
+    order(one.place, other.place) || order(one.at, other.at) || (one.at > 0 ? byPrompt(one.turn.id, other.turn.id) : 0);
+  const isSorted = placed.every((turn, index) => index === 0 || compare(placed[index - 1]!, turn) <= 0);
+  return isSorted ? turns : placed.sort(compare).map(({ turn }) => turn);
+}
+
+/** Returns the number of a turn's first item. */
+function numberOf({ items }: FoldedTurn): number | undefined {
+  const [number] = /\d+$/.exec(items[0]?.itemId ?? "") ?? [];
+  return number === undefined ? undefined : Number(number);
+}
+
+/** Returns the number of the first item of the turn that had begun last at a time. */
+function placeAt(begun: readonly { number: number; at: number }[], time: number): number {
+  const isLater = (one: (typeof begun)[number], other: (typeof begun)[number]) =>
+    one.at === other.at ? one.number > other.number : one.at > other.at;
+  const earlier = begun.filter(({ at }) => at <= time);
+  return earlier.reduce((last, turn) => (isLater(turn, last) ? turn : last), { number: 0, at: -1 }).number;
 }
 
 /** Compares turns by the order of their prompts, in which the daemon numbers them. */

@@ -384,6 +384,19 @@ describe("what a page that follows shows equals what a page that loads shows", (
     expect(shown(loaded)).toEqual(shown(state));
   });
 
+  test("a turn that ended in the queue is behind the turn that ran then", () => {
+    const queued = (id: string) => () => event("turn/queued", turn(id, { status: "queued" }));
+    const state = from([
+      ...[started("1"), queued("2"), queued("3"), queued("4"), said("item_1", "1"), ended("1")],
+      ...[started("4"), said("item_2", "4"), ended("3"), ended("4"), ended("2")],
+    ]);
+    const ids = ({ turns }: ThreadState) => turns.map(({ id }) => id);
+    expect(ids(state)).toEqual(["1", "4", "3", "2"]);
+    const page = [...state.turns].sort((one, other) => Number(one.id) - Number(other.id));
+    const turns = page.map(({ key: _, ...rest }) => rest) as Thread["turns"];
+    expect(ids(openThread({ thread: { ...read("demo"), id: threadId, turns }, latestSeq: state.seq }))).toEqual(ids(state));
+  });
+
   test("turns keep their order when the clock goes back", () => {
     const at = (id: string, startedAt: number) => () => event("turn/started", turn(id, { status: "running", startedAt }));
     const state = from([at("1", 9_000), said("item_1", "1"), ended("1"), at("2", 1), said("item_2", "2"), ended("2"), at("3", 5_000)]);
