@@ -115,7 +115,8 @@ impl App {
         }
     }
 
-    /// Answers the question in the panel with a number, once all of it was in sight.
+    /// Chooses an option of the question in the panel. Only Enter gives it: Esc, and a digit for the prompt, are the same
+    /// bytes as Alt with the digit, and terminals and slow connections send them together.
     fn choose(&mut self, digit: char, now: Instant) {
         if self.has_form() {
             self.show_message("Tab leads to the question", now);
@@ -124,12 +125,21 @@ impl App {
         let Some(question) = self.questions.front_mut() else {
             return;
         };
-        match question.refusal(now) {
-            Some(why) => self.show_error(why, now),
-            None => {
-                let answered = question.answer(&digit.to_string());
-                self.give(answered, now);
-            }
+        let typed = digit.to_string();
+        if let Err(why) = question.choose(&typed, now) {
+            self.show_error(why, now);
+            return;
+        }
+        if self.focus == Focus::Search {
+            self.end_search();
+        }
+        self.focus = Focus::Answer;
+        self.answer.set(&typed);
+        if let Some(areas) = self.areas()
+            && let Some(question) = self.questions.front_mut()
+            && let Some(rows) = question.chosen(&typed)
+        {
+            question.reveal(&rows, usize::from(areas.panel.height));
         }
     }
 
@@ -148,10 +158,9 @@ impl App {
 
     fn key_in_answer(&mut self, key: KeyEvent, is_ctrl: bool, is_alt: bool, now: Instant) {
         match key.code {
-            KeyCode::Tab => self.focus = Focus::Prompt,
+            KeyCode::Tab => self.leave_question(),
             KeyCode::Up => self.arrow(-1),
             KeyCode::Down => self.arrow(1),
-            KeyCode::Char(digit @ '1'..='9') if !is_ctrl && self.takes_digit() => self.choose(digit, now),
             KeyCode::Char('d') if is_ctrl => {
                 let dismissed = self.questions.front_mut().map(Question::dismiss);
                 if let Some(dismissed) = dismissed {
@@ -216,7 +225,7 @@ impl App {
     fn escape(&mut self, now: Instant) {
         match self.focus {
             Focus::Search => self.end_search(),
-            Focus::Answer => self.focus = Focus::Prompt,
+            Focus::Answer => self.leave_question(),
             Focus::Prompt if !self.head.is_running() => {}
             Focus::Prompt if self.escape_until.take().is_some_and(|until| now < until) => self.interrupt(now),
             Focus::Prompt => {
@@ -263,9 +272,13 @@ impl App {
         self.effects.push_back(Effect::End(End::Detached));
     }
 
-    /// Returns whether a digit is an answer at once: nothing was typed yet, and it can name each option.
-    fn takes_digit(&self) -> bool {
-        self.answer.is_empty() && self.questions.front().is_some_and(Question::takes_digit)
+    /// Returns to the prompt. The value of a form's field stays, a choice does not.
+    fn leave_question(&mut self) {
+        if self.has_form() {
+            self.focus = Focus::Prompt;
+        } else {
+            self.leave_answer();
+        }
     }
 
     /// Returns whether the question in the panel asks for information.

@@ -3,6 +3,7 @@
 //! In: the daemon's question, what of it was drawn, and the user's answer. Out: the text, and the response. Never: takes an
 //! answer from a key before all of the question was on the screen.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -13,6 +14,9 @@ use crate::terminal::questions::{Choice, Form, Taken, dismissed, is_permission, 
 
 /// Time that a question must be in sight before a key answers it: the key may have been meant for something else.
 const SETTLE: Duration = Duration::from_millis(500);
+
+/// Time that a chosen option must be marked before Enter gives it: keys that arrive at once were typed for something else.
+const MARKED: Duration = Duration::from_millis(100);
 
 /// An open question.
 pub struct Question {
@@ -26,10 +30,14 @@ pub struct Question {
     /// Its text, wrapped at a number of columns.
     rows: Vec<String>,
     columns: usize,
+    /// The first row of each option.
+    options: Vec<usize>,
     /// How many of the rows were drawn, from the first one on.
     drawn: usize,
     /// When all of it was in sight for the first time.
     seen_at: Option<Instant>,
+    /// When a key chose an option.
+    chosen_at: Option<Instant>,
     /// Whether a response was sent.
     pub is_answered: bool,
 }
@@ -81,8 +89,10 @@ impl Question {
             top: 0,
             rows: Vec::new(),
             columns: 0,
+            options: Vec::new(),
             drawn: 0,
             seen_at: None,
+            chosen_at: None,
             is_answered: false,
         };
         question.lay_out(columns);
@@ -102,11 +112,6 @@ impl Question {
         matches!(self.wants, Wants::Permission { .. })
     }
 
-    /// Returns whether a digit can name each of its options.
-    pub fn takes_digit(&self) -> bool {
-        matches!(&self.wants, Wants::Permission { choices, .. } if choices.len() <= 9)
-    }
-
     /// Returns whether this client may answer it.
     pub fn may_answer(&self) -> bool {
         self.id.is_some()
@@ -119,8 +124,12 @@ impl Question {
 
     /// Wraps the text at a number of columns. It counts as unseen then.
     pub fn lay_out(&mut self, columns: usize) {
+        let mut options = 0;
         let text = match &self.wants {
-            Wants::Permission { text, .. } => text.clone(),
+            Wants::Permission { text, choices } => {
+                options = choices.len();
+                text.clone()
+            }
             Wants::Information { form, wrong } => {
                 let wrong = wrong.as_deref().unwrap_or_default();
                 format!("{}{}\n{wrong}", form.heading(), form.question().trim_end())
@@ -129,15 +138,19 @@ impl Question {
                 format!("{text}Answer it in the web UI (acpd open), or dismiss it: Tab, then Ctrl+D\n")
             }
         };
-        let lines = text.trim_end().lines().flat_map(|line| {
+        let mut rows: Vec<String> = Vec::new();
+        let mut lines = Vec::new();
+        for line in text.trim_end().lines() {
             let line = line.replace('\t', "    ");
-            let ranges = wrap(&line, columns);
-            ranges
-                .into_iter()
-                .map(|range| line[range].to_owned())
-                .collect::<Vec<_>>()
-        });
-        let rows: Vec<String> = lines.collect();
+            lines.push(rows.len());
+            rows.extend(
+                wrap(&line, columns)
+                    .into_iter()
+                    .map(|range| line[range].to_owned()),
+            );
+        }
+        // The options are the last lines.
+        self.options = lines.split_off(lines.len().saturating_sub(options));
         if rows != self.rows {
             self.rows = rows;
             self.drawn = 0;
@@ -174,7 +187,39 @@ impl Question {
         match self.seen_at {
             None => Some("scroll to see all of it first (↑ ↓)"),
             Some(seen) if now < seen + SETTLE => Some("the question is new: press the key again to answer"),
+            Some(_) if self.chosen_at.is_some_and(|at| now < at + MARKED) => {
+                Some("press Enter again to answer")
+            }
             Some(_) => None,
+        }
+    }
+
+    /// Takes note that a key chose the option that a text names. Fails if there is none.
+    pub fn choose(&mut self, typed: &str, now: Instant) -> Result<(), String> {
+        if let Wants::Permission { choices, .. } = &self.wants
+            && Choice::pick(choices.iter(), typed).is_none()
+        {
+            return Err(no_option(typed, choices));
+        }
+        self.chosen_at = Some(now);
+        Ok(())
+    }
+
+    /// Returns the rows of the option that a text names.
+    pub fn chosen(&self, typed: &str) -> Option<Range<usize>> {
+        let Wants::Permission { choices, .. } = &self.wants else {
+            return None;
+        };
+        let picked = Choice::pick(choices.iter(), typed)?;
+        let at = choices.iter().position(|choice| std::ptr::eq(choice, picked))?;
+        let end = self.options.get(at + 1).copied().unwrap_or(self.rows.len());
+        Some(*self.options.get(at)?..end)
+    }
+
+    /// Scrolls to some rows in a panel of `height` rows, once all of the question was in sight.
+    pub fn reveal(&mut self, rows: &Range<usize>, height: usize) {
+        if self.seen_at.is_some() {
+            self.top = self.top.max(rows.end.saturating_sub(height)).min(rows.start);
         }
     }
 
@@ -186,7 +231,7 @@ impl Question {
         match &mut self.wants {
             Wants::Permission { choices, .. } => match Choice::pick(choices.iter(), typed) {
                 Some(choice) => Answered::Response(id, choice.response()),
-                None => Answered::Refused(format!("{typed:?} is no option: 1 to {}", choices.len())),
+                None => Answered::Refused(no_option(typed, choices)),
             },
             Wants::Information { form, wrong } => match form.take(Some(typed)) {
                 Taken::Next => {
@@ -217,4 +262,8 @@ impl Question {
             (Some(id), _) => Answered::Response(id.clone(), dismissed()),
         }
     }
+}
+
+fn no_option(typed: &str, choices: &[Choice]) -> String {
+    format!("{typed:?} is no option: 1 to {}", choices.len())
 }

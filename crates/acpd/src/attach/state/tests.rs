@@ -150,6 +150,12 @@ impl Scene {
         }
     }
 
+    /// Chooses an option, and lets it be marked for a moment.
+    fn choose(&mut self, key: &str) {
+        self.key(key);
+        self.wait(200);
+    }
+
     fn typed(&mut self, text: &str) {
         for c in text.chars() {
             self.key(&c.to_string());

@@ -12,12 +12,9 @@ pub const KEYS: &[(&str, &str)] = &[
     ("Alt+↑ Alt+↓", "recall earlier prompts"),
     (
         "Alt+1 … Alt+9",
-        "answer the question, once all of it was in sight",
+        "choose an option of the question: Enter gives it",
     ),
-    (
-        "Tab",
-        "into the question: a digit answers, and a form is filled in",
-    ),
+    ("Tab", "into the question: a number or a form's value, then Enter"),
     (
         "Esc Esc, Ctrl+C",
         "interrupt the turn; again: terminate the agent (Esc Esc)",

@@ -212,8 +212,19 @@ impl View<'_> {
             &right,
             self.theme.question(),
         );
-        for (at, row) in (0..self.areas.panel.height).zip(&rows[top..]) {
-            put(buffer, line_of(self.areas.panel, at), &[(row, Style::new())]);
+        let is_answering = self.app.focus == Focus::Answer;
+        let chosen = question.chosen(self.app.answer.text()).filter(|_| is_answering);
+        for (at, (index, row)) in (0..self.areas.panel.height).zip(rows.iter().enumerate().skip(top)) {
+            let line = line_of(self.areas.panel, at);
+            let Some(chosen) = chosen.as_ref().filter(|chosen| chosen.contains(&index)) else {
+                put(buffer, line, &[(row, Style::new())]);
+                continue;
+            };
+            let style = self.theme.chosen();
+            match row.strip_prefix(' ').filter(|_| index == chosen.start) {
+                Some(rest) => put(buffer, line, &[("›", style), (rest, style)]),
+                None => put(buffer, line, &[(row, style)]),
+            }
         }
     }
 
@@ -286,20 +297,19 @@ impl View<'_> {
         let hints: &[&str] = match (app.focus, app.questions.front()) {
             _ if app.help.is_some() => &["any key closes the help"],
             (Focus::Search, _) => &["Enter older", "↓ newer", "Esc end of search"],
-            (Focus::Answer, Some(question)) if question.takes_digit() => {
-                &["1-9 answer", "↑↓ scroll it", "Esc back"]
+            (Focus::Answer, Some(question)) if question.is_permission() => {
+                &["a number, then Enter", "↑↓ scroll it", "Esc back"]
             }
-            (Focus::Answer, Some(question)) if question.is_permission() => &["Enter answer", "Esc back"],
             (Focus::Answer, _) => &["Enter answer", "Ctrl+D dismiss", "Esc back"],
             (Focus::Prompt, Some(question)) if question.is_permission() && app.prompt.is_empty() => &[
-                "Alt+1-9 answer",
+                "Alt+1-9 choose",
                 "↑↓ scroll it",
                 "Tab into it",
                 "Ctrl+D detach",
                 "F1 help",
             ],
             (Focus::Prompt, Some(question)) if question.is_permission() => {
-                &["Alt+1-9 answer", "Tab into it", "F1 help"]
+                &["Alt+1-9 choose", "Tab into it", "F1 help"]
             }
             (Focus::Prompt, Some(_)) => &["Tab answer", "F1 help"],
             (Focus::Prompt, None) if app.head.is_running() && !app.prompt.is_empty() => {

@@ -48,6 +48,11 @@ impl Theme {
         self.colored(Color::Yellow).bold()
     }
 
+    /// Returns the style of an option that Enter gives.
+    pub fn chosen(self) -> Style {
+        self.question().reversed()
+    }
+
     /// Returns the style of an error in the status line.
     pub fn error(self) -> Style {
         self.colored(Color::Red).bold()

@@ -102,7 +102,8 @@ fn a_question_that_was_resolved_meanwhile_is_gone_and_another_can_be_answered() 
     scene.draw();
     scene.wait(1_000);
     scene.app.handle_lost("lost", scene.now);
-    scene.key("M-1");
+    scene.choose("M-1");
+    scene.key("Enter");
     assert!(scene.effects().is_empty());
     assert!(!scene.app.questions[0].is_answered);
     scene.app.handle_connected();

@@ -18,23 +18,26 @@ fn a_number_answers_a_question_that_was_in_sight() {
     let mut scene = Scene::open(&json!([]));
     scene.run_turn("turn_1");
     scene.permission("req_1");
-    scene.key("M-1");
+    scene.choose("M-1");
+    scene.key("Enter");
     assert!(answers(&mut scene).is_empty(), "it was not drawn yet");
     assert!(scene.draw().contains("$ rm -r build"));
     scene.wait(100);
-    scene.key("M-1");
+    scene.key("Enter");
     assert!(
         answers(&mut scene).is_empty(),
         "the key was meant for something else"
     );
     scene.wait(500);
-    scene.key("M-3");
+    scene.choose("M-3");
     assert!(answers(&mut scene).is_empty());
     assert!(scene.status().contains("1 to 2"));
-    scene.key("M-1");
+    scene.choose("M-1");
+    scene.key("Enter");
     let given = json!({ "decision": "accept", "optionId": "yes", "optionKind": "allow_once" });
     assert_eq!(answers(&mut scene), [given]);
-    scene.key("M-1");
+    scene.choose("M-1");
+    scene.key("Enter");
     assert!(answers(&mut scene).is_empty(), "it is answered once");
     scene.event(
         "serverRequest/resolved",
@@ -49,7 +52,36 @@ fn a_number_answers_a_question_that_was_in_sight() {
 }
 
 #[test]
-fn a_digit_answers_where_the_question_has_the_focus() {
+fn escape_and_a_digit_that_arrive_together_do_not_answer() {
+    let mut scene = Scene::open(&json!([]));
+    scene.permission("req_1");
+    scene.draw();
+    scene.wait(1_000);
+    // Esc, and "2 files" for the prompt: the terminal's decoder reads Alt+2.
+    scene.key("M-2");
+    assert!(answers(&mut scene).is_empty());
+    let picture = scene.draw();
+    assert!(
+        picture.contains("› 2) Reject") && picture.contains("  1) Allow once"),
+        "{picture}"
+    );
+    scene.typed(" files");
+    assert!(!scene.draw().contains('›'));
+    scene.wait(1_000);
+    scene.key("Enter");
+    assert!(answers(&mut scene).is_empty());
+    assert!(scene.status().contains("is no option"));
+    // Nor with an Enter that arrives together with them.
+    scene.keys(&["M-1", "Enter"]);
+    assert!(answers(&mut scene).is_empty());
+    assert_eq!(scene.status(), "press Enter again to answer");
+    // Esc leaves no choice behind.
+    scene.keys(&["Esc", "Tab"]);
+    assert!(!scene.draw().contains('›'));
+}
+
+#[test]
+fn a_number_and_enter_answer_where_the_question_has_the_focus() {
     let mut scene = Scene::open(&json!([]));
     scene.permission("req_1");
     scene.draw();
@@ -57,6 +89,9 @@ fn a_digit_answers_where_the_question_has_the_focus() {
     scene.typed("2 more");
     assert_eq!(scene.app.prompt.text(), "2 more");
     scene.keys(&["Tab", "2"]);
+    assert!(answers(&mut scene).is_empty(), "it may be the start of a text");
+    assert!(scene.draw().contains("› 2) Reject"));
+    scene.key("Enter");
     assert_eq!(answers(&mut scene)[0]["decision"], "decline");
     // The answer gives the focus back.
     scene.key("1");
@@ -133,7 +168,8 @@ fn a_long_question_is_answered_after_all_of_it_was_drawn() {
     );
     scene.draw();
     scene.wait(1_000);
-    scene.key("M-1");
+    scene.choose("M-1");
+    scene.key("Enter");
     assert!(scene.status().contains("scroll to see all of it first"));
     // Scrolled over, but never drawn.
     for _ in 0..100 {
@@ -141,7 +177,7 @@ fn a_long_question_is_answered_after_all_of_it_was_drawn() {
     }
     scene.draw();
     scene.wait(1_000);
-    scene.key("M-1");
+    scene.key("Enter");
     assert!(answers(&mut scene).is_empty());
     for _ in 0..100 {
         scene.key("Up");
@@ -152,7 +188,7 @@ fn a_long_question_is_answered_after_all_of_it_was_drawn() {
     }
     assert!(scene.draw().contains("1) Allow once"));
     scene.wait(1_000);
-    scene.key("M-1");
+    scene.key("Enter");
     assert_eq!(answers(&mut scene).len(), 1);
     // In a window of another width, it is another picture.
     scene.message(
@@ -163,8 +199,9 @@ fn a_long_question_is_answered_after_all_of_it_was_drawn() {
     assert_eq!(scene.status(), "the answer was not accepted: no");
     scene.app.handle_resize(50, 20);
     scene.draw();
+    scene.choose("M-1");
     scene.wait(1_000);
-    scene.key("M-1");
+    scene.key("Enter");
     assert!(answers(&mut scene).is_empty());
 }
 
@@ -222,7 +259,8 @@ fn an_observer_sees_a_question_and_cannot_answer() {
     scene.message("item/permissions/requestApproval", params, None);
     assert!(scene.draw().contains("1) Allow once"));
     scene.wait(1_000);
-    scene.key("M-1");
+    scene.choose("M-1");
+    scene.key("Enter");
     assert_eq!(scene.status(), "your role may not answer questions");
 }
 
