@@ -3,8 +3,8 @@
 import type { ThreadEvent } from "@acpd/client";
 
 import { grounds, who } from "../text/who.ts";
-import { heldFor } from "./scopes.ts";
-import { inOneLine, isAlways } from "./subjects.ts";
+import { heldFor, isRemembered } from "./scopes.ts";
+import { inOneLine } from "./subjects.ts";
 
 export interface AuditEntry {
   readonly seq: number;
@@ -33,10 +33,10 @@ export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
         titles.set(event.params.requestId, event.params.title);
         return undefined;
       case "serverRequest/resolved": {
-        const { seq, ts, requestId, outcome, by, optionKind, reason } = event.params;
+        const { seq, ts, requestId, outcome, by, reason } = event.params;
         const effects = { accepted: "allow", declined: "deny", cancelled: "void", void: "void" } as const;
         // An answer for every thread of the agent is stored after its question is settled.
-        const held = (remembered?.seq === seq - 1 ? remembered.held : undefined) ?? (isAlways(optionKind) ? "remembered" : undefined);
+        const held = (remembered?.seq === seq - 1 ? remembered.held : undefined) ?? (isRemembered(event.params) ? "remembered" : undefined);
         return {
           seq,
           ts,

@@ -1,6 +1,8 @@
 /** For how long an answer is remembered: the same words in questions, decisions and policies. Pure. */
 
-import type { Role, Scope } from "@acpd/client";
+import type { Resolved, Role, Scope } from "@acpd/client";
+
+import { isAlways } from "./subjects.ts";
 
 const WORDS: Readonly<Record<string, string>> = {
   session: "for this session",
@@ -17,6 +19,14 @@ export function scopeWords(scope: string): string {
 export function heldFor(answer: unknown): string | undefined {
   const scope = (answer as { scope?: unknown } | null)?.scope;
   return typeof scope === "string" ? scopeWords(scope) : undefined;
+}
+
+/**
+ * Returns whether acpd remembers an "always" answer. It then sends the agent another option; an answer that it cannot remember
+ * goes to the agent as it is. A question of acpd's own is about no item of the agent, and has only answers that acpd can remember.
+ */
+export function isRemembered(answer: Resolved, kind: string | null | undefined = answer.optionKind): boolean {
+  return isAlways(kind) && (answer.sentOptionId != null || answer.itemId == null);
 }
 
 /** Returns the scopes that a role may choose, besides the session. */

@@ -75,4 +75,8 @@ test("an answer that is remembered says for how long, in the words of the questi
   // For the agent it is stored after the question is settled.
   expect(reasons(event("serverRequest/resolved", answered), remembered("agent"))).toEqual(["remembered"]);
   expect(reasons(event("serverRequest/resolved", { ...answered, optionKind: "allow_once" }))).toEqual([]);
+  // What acpd cannot remember goes to the agent as it is.
+  const ofAgent = { ...answered, itemId: "i" };
+  expect(reasons(event("serverRequest/resolved", ofAgent))).toEqual([]);
+  expect(reasons(event("serverRequest/resolved", { ...ofAgent, sentOptionId: "once" }), remembered("agent"))).toEqual(["remembered"]);
 });

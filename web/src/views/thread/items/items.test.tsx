@@ -489,7 +489,8 @@ const resolved = (rest: object) =>
 
 test.each([
   [{}, /^Allowed by owner \(web\), \d/],
-  [{ optionKind: "allow_always" }, /^Allowed and remembered by owner \(web\), /],
+  [{ optionKind: "allow_always", itemId: "i" }, /^Allowed by owner \(web\), /],
+  [{ optionKind: "allow_always", itemId: "i", sentOptionId: "b" }, /^Allowed and remembered by owner \(web\), /],
   [{ outcome: "declined", optionKind: "reject_always" }, /^Rejected and remembered by owner \(web\), /],
   [{ by: { kind: "policy", rule: "Bash(git *)", scope: "agent" } }, /^Allowed by rule Bash\(git \*\), /],
 ])("a decided call says who decided, for good: %o", (rest, words) => {

@@ -243,8 +243,8 @@ const resolved = (rest: Partial<Resolved>): Resolved => ({
 });
 
 test.each([
-  [resolved({ optionId: "2" }), "Allowedremembered", "“Yes, from now on” by mara (command line)"],
-  [resolved({ optionId: "2", sentOptionId: "1" }), "Allowedremembered", "by mara (command line); acpd remembers it, the agent was sent “Yes”"],
+  [resolved({ optionId: "2", itemId: "i" }), "Allowed run git push", "“Yes, from now on” by mara (command line)"],
+  [resolved({ optionId: "2", itemId: "i", sentOptionId: "1" }), "Allowedremembered", "by mara (command line); acpd remembers it, the agent was sent “Yes”"],
   [resolved({ outcome: "declined", by: { kind: "policy", rule: "deny: Bash(git push *)" } }), "Rejected", "by rule deny: Bash(git push *)"],
   [resolved({ outcome: "void", reason: "the turn ended" }), "No longer needed", "the turn ended"],
   [resolved({ outcome: "cancelled", by: { kind: "daemon" } }), "Cancelled", "by acpd"],

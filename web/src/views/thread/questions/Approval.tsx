@@ -3,7 +3,7 @@
 
 import type { Always, Approval as Asked, PermissionOption, Resolved, Scope } from "@acpd/client";
 
-import { scopeWords } from "../../../state/scopes.ts";
+import { isRemembered, scopeWords } from "../../../state/scopes.ts";
 import { Fragment } from "preact";
 
 import { heading, inOneLine, isAlways } from "../../../state/subjects.ts";
@@ -56,7 +56,7 @@ type AnswersProps = Required<Pick<ApprovalProps, "question" | "onAnswer" | "scop
 
 function Answers({ question, off, onAnswer, scopes }: AnswersProps) {
   const { options, always, agentRemembers } = question;
-  const isRemembered = ({ kind, optionId }: PermissionOption) =>
+  const canHold = ({ kind, optionId }: PermissionOption) =>
     isAlways(kind) && always != null && "holds" in always && agentRemembers?.includes(optionId) !== true;
   if (options.length === 0) {
     return (
@@ -80,7 +80,7 @@ function Answers({ question, off, onAnswer, scopes }: AnswersProps) {
             <Label option={option} always={always} />
             {agentRemembers?.includes(option.optionId) && <span class="th-tag">the agent may remember this answer itself</span>}
           </button>
-          {!off && scopes.length > 0 && isRemembered(option) && (
+          {!off && scopes.length > 0 && canHold(option) && (
             <Longer option={option} scopes={scopes} onPick={(scope) => onAnswer(option, scope)} />
           )}
         </Fragment>
@@ -144,12 +144,12 @@ export function Settled({ title, form = false, resolved, options = [], held }: S
   const { said, icon } = (form ? FORM_OUTCOMES : OUTCOMES)[resolved.outcome] ?? OUTCOMES.void;
   const option = options.find((one) => one.optionId === resolved.optionId);
   const sent = options.find((one) => one.optionId === resolved.sentOptionId);
-  const always = isAlways(option?.kind ?? resolved.optionKind);
+  const remembered = isRemembered(resolved, option?.kind ?? resolved.optionKind);
   return (
     <p class="th-settled" role="status" data-outcome={resolved.outcome}>
       <Icon name={icon} />
       <span class="th-settled-what">
-        <strong>{said}</strong> {(held ?? always) && <span class="th-tag">{held ?? "remembered"}</span>} {visibleLine(title)}
+        <strong>{said}</strong> {(held ?? remembered) && <span class="th-tag">{held ?? "remembered"}</span>} {visibleLine(title)}
       </span>
       <span class="th-quiet">
         {option !== undefined && `“${visibleLine(option.name)}” `}
