@@ -54,6 +54,19 @@ test("all remembered answers are listed with their duration and place, and can b
   expect(lines()).toHaveLength(3);
 });
 
+test("a thread that cannot be read does not hide the answers of the others", async () => {
+  const call = connected({ t0: [answer(1, "session")], t2: [answer(2, "thread")] });
+  const answered = call.getMockImplementation()!;
+  call.mockImplementation(async (method, params) => {
+    if (params.threadId === "t1") throw new Error("no such thread");
+    return answered(method, params);
+  });
+  const view = drawn(<AllRemembered role="owner" />);
+  await settle();
+  expect(view.all("li")).toHaveLength(2);
+  expect(view.one("[role=alert]").textContent).toBe("Couldn’t load all remembered answers: Thread 1: no such thread");
+});
+
 test("an approver revokes no answer for every thread of an agent", async () => {
   connected({ t0: [answer(1, "session"), answer(3, "agent")] });
   const view = drawn(<AllRemembered role="approver" />);

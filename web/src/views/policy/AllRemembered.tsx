@@ -34,15 +34,12 @@ export function AllRemembered({ role }: { role: Role }) {
       return;
     }
     let over = false;
-    look(now, (threads.peek() ?? []).slice(0, wanted), () => over).then(
-      (all) => {
-        if (!over) {
-          setFound(all);
-          setError(undefined);
-        }
-      },
-      (why: unknown) => !over && setError(sentence(why)),
-    );
+    void look(now, (threads.peek() ?? []).slice(0, wanted), () => over).then(({ all, failure }) => {
+      if (!over) {
+        setFound(all);
+        setError(failure);
+      }
+    });
     return () => void (over = true);
   }, [online.value, isListed, wanted, round]);
   const revoke = async ({ thread, answer }: Found) => {
@@ -55,10 +52,10 @@ export function AllRemembered({ role }: { role: Role }) {
       <h2 id="remembered">Remembered answers</h2>
       {error !== undefined && (
         <p class="error-text" role="alert">
-          Couldn’t load the remembered answers: {error}
+          Couldn’t load all remembered answers: {error}
         </p>
       )}
-      {found?.length === 0 && <p class="policy-intro">No remembered answers.</p>}
+      {found?.length === 0 && error === undefined && <p class="policy-intro">No remembered answers.</p>}
       {found && found.length > 0 && (
         <ul role="list" class="card rows">
           {found.map((one) => (
@@ -103,17 +100,29 @@ function keyOf({ thread, answer }: Found): string {
   return answer.scope === "agent" ? `${thread.agentType} ${answer.id}` : `${thread.id} ${answer.id}`;
 }
 
-async function look(now: Client, list: readonly Listed[], isOver: () => boolean): Promise<readonly Found[]> {
+interface Looked {
+  readonly all: readonly Found[];
+  /** The first failure, with its thread. */
+  readonly failure: string | undefined;
+}
+
+/** Looks in each thread. One that cannot be read, such as a thread that was deleted meanwhile, does not hide the others. */
+async function look(now: Client, list: readonly Listed[], isOver: () => boolean): Promise<Looked> {
   const found = new Map<string, Found>();
+  let failure: string | undefined;
   for (const thread of list) {
     if (isOver()) {
       break;
     }
-    const { data } = await now.call("policy/remembered/list", { threadId: thread.id });
-    for (const answer of data) {
-      const one = { thread, answer };
-      found.set(keyOf(one), one);
+    try {
+      const { data } = await now.call("policy/remembered/list", { threadId: thread.id });
+      for (const answer of data) {
+        const one = { thread, answer };
+        found.set(keyOf(one), one);
+      }
+    } catch (why) {
+      failure ??= `${nameOf(thread)}: ${sentence(why)}`;
     }
   }
-  return [...found.values()];
+  return { all: [...found.values()], failure };
 }
