@@ -286,7 +286,6 @@ impl ToolCalls {
         is_kept: impl Fn(ItemId) -> bool,
     ) {
         self.refused.clear();
-        let denied = std::mem::take(&mut self.denied);
         let ends = |id: &ItemId, view: &ItemView| !matches!(view, ItemView::Terminal { .. }) && !is_kept(*id);
         let open: Vec<(ItemId, bool)> = journal
             .live()
@@ -298,7 +297,7 @@ impl ToolCalls {
         for (item, is_tool) in open {
             if is_tool {
                 let is_completed = outcome == ItemOutcome::Completed;
-                if is_completed && denied.contains(&item) {
+                if is_completed && self.denied.contains(&item) {
                     self.complete_tool(journal, item, ItemOutcome::Failed);
                 } else if !(is_completed && self.end_unreported(journal, item)) {
                     self.complete_tool(journal, item, outcome);
@@ -307,6 +306,8 @@ impl ToolCalls {
                 journal.complete(item, outcome);
             }
         }
+        // Of the calls that go on, a later turn's end must know it as well.
+        self.denied.retain(|item| journal.item(*item).is_some());
     }
 }
 
@@ -331,5 +332,51 @@ fn tool_status(journal: &Journal, item: ItemId) -> ToolStatus {
     match journal.item(item) {
         Some(ItemView::Tool(tool)) => tool.status(),
         _ => ToolStatus::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use acpd_model::ThreadId;
+    use acpd_model::event::Outcome;
+
+    use super::*;
+    use crate::time::Now;
+
+    #[test]
+    fn a_denied_call_that_goes_on_fails_when_it_ends_later() {
+        let now = Now {
+            mono: Duration::ZERO,
+            wall: 0,
+        };
+        let mut journal = Journal::new(ThreadId(uuid::Uuid::nil()), Arc::default(), now);
+        let mut calls = ToolCalls::default();
+        let tool = ToolUpdate {
+            id: "t".into(),
+            opens: true,
+            title: None,
+            kind: None,
+            status: None,
+            has_diff: false,
+        };
+        let ToolOutcome::Began(call) = calls.handle(&mut journal, tool, None, None, false) else {
+            panic!("it begins");
+        };
+        calls.question_settled(&mut journal, call, &Outcome::Declined);
+        calls.close_all(&mut journal, ItemOutcome::Completed, |item| item == call);
+        calls.close_all(&mut journal, ItemOutcome::Completed, |_| false);
+        let mut events = Vec::new();
+        journal.take_events(&mut events);
+        let outcomes: Vec<ItemOutcome> = events
+            .iter()
+            .filter_map(|event| match event.kind {
+                EventKind::ItemCompleted { outcome, .. } => Some(outcome),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(outcomes, [ItemOutcome::Failed]);
     }
 }
