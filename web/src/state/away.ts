@@ -28,7 +28,7 @@ export function unseenWords(turns: readonly SeenTurn[], answers: readonly Resolv
   const [done, failed, stopped] = [withStatus("completed"), withStatus("failed"), withStatus("interrupted", "refused", "limited")];
   // What has not ended, as a call that waits for approval, has not happened.
   const items = turns.flatMap((turn) => unseenItems(turn, left)).filter(({ outcome }) => outcome != null);
-  const { commands } = tallyOf(items, (id) => answers.some(({ itemId, outcome }) => itemId === id && outcome === "declined"));
+  const { commands } = tallyOf(items, (id) => answers.findLast(({ itemId }) => itemId === id)?.outcome === "declined");
   const changes = changesOf(items);
   const files = new Set(changes.map(({ path }) => path)).size;
   const { added, removed } = sumOf(changes);

@@ -41,6 +41,14 @@ test("nothing is said of what did not happen, and an answered form allows nothin
   expect(unseenWords([turn("1", 0, 50, [command("old")])], [{ ...answer(120, ann), optionId: undefined, answers: {} }], { at: 100 })).toEqual([]);
 });
 
+test("the last answer about a command decides whether it ran", () => {
+  const call = { itemId: "c", type: "toolCall", toolCallId: "c", title: "make", kind: "execute", status: "failed", outcome: "failed" } as Item;
+  const words = (...outcomes: Resolved["outcome"][]) =>
+    unseenWords([turn("1", 160, 170, [call])], outcomes.map((outcome, at) => ({ ...answer(at, ann, outcome), itemId: "c" })), { at: 100 });
+  expect(words("declined", "accepted")).toContain("ran 1 command");
+  expect(words("accepted", "declined")).not.toContain("ran 1 command");
+});
+
 test("names of others are shown with their invisible characters", () => {
   const by = { kind: "client", principal: "a\u202Eb", client: "x" } as const;
   expect(unseenWords([], [answer(120, by)], { at: 100 })).toEqual(["allowed 1 by a⟨U+202E⟩b (x)"]);

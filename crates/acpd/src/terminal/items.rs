@@ -4,6 +4,7 @@
 //! an item's texts, at most [`ITEM_BYTES`] each. Never: lets an agent's text reach a terminal as it is.
 
 mod changes;
+mod rejected;
 
 use acpd_model::line_ends::shown_diff;
 use acpd_model::text::shorten;
@@ -11,6 +12,7 @@ use acpd_policy::{call_title, shell_line};
 use serde_json::Value;
 
 use self::changes::changed_lines;
+pub use self::rejected::RejectedCalls;
 use crate::terminal::plain::{plain, plain_line, visible, visible_line};
 
 /// Number of characters of a short id. They are the last ones: ids begin with their time of creation, so that ids of one
@@ -34,7 +36,7 @@ pub struct Item {
     parent: Option<String>,
     /// How it ended, unless it completed.
     unmade: Option<&'static str>,
-    /// Whether the question about it was declined.
+    /// Whether the last answer about its tool call declined it.
     is_rejected: bool,
     kind: Kind,
 }
@@ -111,14 +113,14 @@ pub struct Block {
 impl Item {
     /// Reads the items of a turn of a page.
     pub fn of_turn(turn: &Value) -> Vec<Self> {
-        let list = |member: &str| turn[member].as_array().map_or(&[][..], Vec::as_slice);
-        let mut items: Vec<Self> = list("items").iter().map(Self::read).collect();
-        for call in list("answers").iter().filter_map(rejected_item) {
-            for item in items.iter_mut().filter(|item| item.is_of(call)) {
-                item.reject();
-            }
-        }
-        items
+        let rejected = RejectedCalls::of_turn(turn);
+        let items = turn["items"].as_array().into_iter().flatten();
+        let items = items.map(|item| {
+            let mut item = Self::read(item);
+            item.set_rejected(rejected.covers(&item));
+            item
+        });
+        items.collect()
     }
 
     /// Reads an item of a page, or the params of the notification that starts it.
@@ -210,9 +212,9 @@ impl Item {
         self.id == call || self.parent.as_deref() == Some(call)
     }
 
-    /// Takes note that the question about its tool call was declined.
-    pub fn reject(&mut self) {
-        self.is_rejected = true;
+    /// Takes note of whether the last answer about its tool call declined it.
+    pub fn set_rejected(&mut self, is_rejected: bool) {
+        self.is_rejected = is_rejected;
     }
 
     fn unmade(&self) -> Option<&'static str> {
@@ -395,13 +397,6 @@ fn message(known: &Value) -> Option<String> {
     Some(texts.collect())
 }
 
-/// Returns the tool call that an answer rejects.
-pub fn rejected_item(answer: &Value) -> Option<&str> {
-    answer["itemId"]
-        .as_str()
-        .filter(|_| answer["outcome"] == "declined")
-}
-
 /// Returns how an item ended that did not complete: an item that was rejected was neither carried out nor interrupted.
 pub fn unmade(item: &Value, is_rejected: bool) -> Option<&'static str> {
     match item["outcome"].as_str() {
@@ -535,14 +530,22 @@ mod tests {
         };
         assert_eq!(shown(&edit("interrupted")), both(Role::Title, "interrupted"));
         assert_eq!(shown(&edit("failed")), both(Role::Failed, "failed"));
+        let answers = |outcomes: &[&str]| -> Value {
+            let answer = |outcome: &&str| json!({ "itemId": "item_1", "outcome": outcome });
+            outcomes.iter().map(answer).collect()
+        };
+        // The agent may ask about a call again: the last answer decides.
         for (outcome, answered, how) in [
-            ("failed", "declined", "rejected"),
-            ("interrupted", "declined", "rejected"),
-            ("failed", "accepted", "failed"),
+            ("failed", &["declined"][..], "rejected"),
+            ("interrupted", &["declined"][..], "rejected"),
+            ("failed", &["accepted"][..], "failed"),
+            ("failed", &["declined", "accepted"][..], "failed"),
+            ("failed", &["accepted", "declined"][..], "rejected"),
+            ("interrupted", &["declined", "void"][..], "rejected"),
         ] {
             let mut turn = edit(outcome);
-            turn["answers"] = json!([{ "itemId": "item_1", "outcome": answered }]);
-            assert_eq!(shown(&turn), both(Role::Failed, how), "{answered}");
+            turn["answers"] = answers(answered);
+            assert_eq!(shown(&turn), both(Role::Failed, how), "{answered:?}");
         }
         // A call that was carried out in spite of the answer is not called rejected.
         let mut turn = edit("completed");

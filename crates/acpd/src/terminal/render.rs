@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
 use crate::terminal::items::{
-    command_line, end_of_command, is_about_protocol, notice_detail, plan_line, rejected_item, unmade,
+    RejectedCalls, command_line, end_of_command, is_about_protocol, notice_detail, plan_line, unmade,
     waits_for_input,
 };
 use crate::terminal::plain::{plain, visible_line};
@@ -33,7 +33,7 @@ pub struct Renderer {
     /// The changes that a question has shown: their paths, and their added and removed lines.
     shown_changes: VecDeque<(String, String)>,
     /// The tool calls of the turn whose question was declined.
-    rejected: HashSet<String>,
+    rejected: RejectedCalls,
     /// The changes that are being made by a tool call, whose own line says how they end.
     of_calls: HashSet<String>,
 }
@@ -49,7 +49,7 @@ impl Renderer {
             in_thought: false,
             noted: String::new(),
             shown_changes: VecDeque::new(),
-            rejected: HashSet::new(),
+            rejected: RejectedCalls::default(),
             of_calls: HashSet::new(),
         }
     }
@@ -88,8 +88,11 @@ impl Renderer {
                     self.line(&line);
                 }
             }
-            "serverRequest/resolved" => self.rejected.extend(rejected_item(params).map(str::to_owned)),
-            "turn/completed" => {
+            "serverRequest/resolved" => {
+                self.rejected.handle_answer(params);
+            }
+            // A queued turn that was taken back has nothing to end.
+            "turn/completed" if params["turn"]["startedAt"].is_number() => {
                 self.rejected.clear();
                 self.of_calls.clear();
             }
@@ -277,6 +280,27 @@ mod tests {
             json!({ "itemId": "i", "parentItemId": "call", "path": "/x", "diff": diff, "outcome": "failed" });
         renderer.show("item/fileChange/started", &part);
         assert_eq!(renderer.change(&part), None);
+    }
+
+    #[test]
+    fn the_last_answer_about_a_call_decides_until_its_turn_ends() {
+        let mut renderer = Renderer::new(false);
+        let mut answered = |outcome: &str| {
+            renderer.show(
+                "serverRequest/resolved",
+                &json!({ "itemId": "i", "outcome": outcome }),
+            );
+            renderer.show("turn/completed", &json!({ "turn": { "id": "queued" } }));
+            renderer.rejected.contains("i")
+        };
+        assert!(answered("declined"));
+        assert!(!answered("accepted"));
+        assert!(answered("declined"));
+        renderer.show(
+            "turn/completed",
+            &json!({ "turn": { "id": "t", "startedAt": 1 } }),
+        );
+        assert!(!renderer.rejected.contains("i"));
     }
 
     #[test]

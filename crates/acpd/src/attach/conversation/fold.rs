@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Conversation;
 use super::entry::{Body, Entry};
-use crate::terminal::items::{Item, rejected_item};
+use crate::terminal::items::Item;
 
 /// Number of entries before the end of a turn that may have the reason of its end.
 const NOTED: usize = 4;
@@ -32,7 +32,8 @@ impl Conversation {
             | "item/toolCall/started"
             | "item/fileChange/started"
             | "item/terminalCommand/started" => {
-                let item = Item::read(params);
+                let mut item = Item::read(params);
+                item.set_rejected(self.rejected.covers(&item));
                 if !self.is_recent(&item.id) {
                     self.push(Entry::item(turn, item));
                 }
@@ -65,8 +66,8 @@ impl Conversation {
             }
             "thread/terminal/waiting" => self.push(Entry::waiting(params)),
             "serverRequest/resolved" => {
-                if let Some(call) = rejected_item(params) {
-                    self.reject(call);
+                if let Some((call, is_rejected)) = self.rejected.handle_answer(params) {
+                    self.set_rejected(call, is_rejected);
                 }
                 self.push(Entry::answer(params));
             }
@@ -75,6 +76,9 @@ impl Conversation {
                 let end = Entry::end(&params["turn"], self.entries.iter().rev().take(NOTED));
                 // A queued turn that was taken back has nothing to end.
                 let has_begun = params["turn"]["startedAt"].is_number();
+                if has_begun {
+                    self.rejected.clear();
+                }
                 if has_begun && !self.is_recent(&end.id) {
                     self.push(end);
                 }
@@ -85,15 +89,15 @@ impl Conversation {
         Folded::Done
     }
 
-    /// Marks the items of a tool call whose question was declined.
-    fn reject(&mut self, call: &str) {
+    /// Marks the items of a tool call about which an answer has changed.
+    fn set_rejected(&mut self, call: &str, is_rejected: bool) {
         let is_of_call = |entry: &&Entry| matches!(&entry.body, Body::Item(item) if item.is_of(call));
-        let recent = self.entries.iter().rev().take(RECENT);
-        let ids: Vec<String> = recent.filter(is_of_call).map(|entry| entry.id.clone()).collect();
+        let of_call = self.entries.iter().filter(is_of_call);
+        let ids: Vec<String> = of_call.map(|entry| entry.id.clone()).collect();
         for id in ids {
             self.change(&id, |entry| {
                 if let Body::Item(item) = &mut entry.body {
-                    item.reject();
+                    item.set_rejected(is_rejected);
                 }
             });
         }

@@ -20,6 +20,7 @@ use serde_json::Value;
 use self::entry::Entry;
 pub use self::fold::Folded;
 use self::scroll::Memo;
+use crate::terminal::items::RejectedCalls;
 
 /// Maximum size of the entries, in bytes.
 pub const HELD_BYTES: usize = 16 << 20;
@@ -35,6 +36,8 @@ pub struct Conversation {
     /// Pages after the last one that were dropped, the nearest last.
     newer: Vec<Dropped>,
     bytes: usize,
+    /// The rejected calls of the newest turn.
+    rejected: RejectedCalls,
     /// The layout of entries that were shown lately.
     memo: RefCell<Memo>,
 }
@@ -69,6 +72,8 @@ impl Conversation {
             older: cursor_of(thread),
             ..Self::default()
         };
+        let newest = begun_turns(thread).next_back();
+        opened.rejected = newest.map(RejectedCalls::of_turn).unwrap_or_default();
         let entries = entries_of(thread, None);
         opened.bytes = entries.iter().map(Entry::bytes).sum();
         opened.pages.push_back(Page {
@@ -225,11 +230,16 @@ fn cursor_of(thread: &Value) -> Option<String> {
     thread["cursor"].as_str().map(str::to_owned)
 }
 
-/// Returns the entries of a page. Queued turns are not part of the conversation yet. `next` is the turn of the entry that
-/// follows the page: a turn that is too large for one page is on two.
-fn entries_of(thread: &Value, next: Option<&str>) -> Vec<Entry> {
+/// Returns the turns of a page. Queued turns are not part of the conversation yet.
+fn begun_turns(thread: &Value) -> impl DoubleEndedIterator<Item = &Value> + Clone {
     let turns = thread["turns"].as_array().map_or(&[][..], Vec::as_slice);
-    let begun = turns.iter().filter(|turn| turn["status"] != "queued");
+    turns.iter().filter(|turn| turn["status"] != "queued")
+}
+
+/// Returns the entries of a page. `next` is the turn of the entry that follows the page: a turn that is too large for one page
+/// is on two.
+fn entries_of(thread: &Value, next: Option<&str>) -> Vec<Entry> {
+    let begun = begun_turns(thread);
     let last = begun.clone().count().saturating_sub(1);
     let entries = begun.enumerate().flat_map(|(at, turn)| {
         let continues = at == last && next.is_some() && turn["id"].as_str() == next;

@@ -306,3 +306,47 @@ fn a_form_is_filled_in_field_by_field() {
     scene.keys(&["Tab", "C-d"]);
     assert_eq!(answers(&mut scene), [json!({ "dismissed": true })]);
 }
+
+#[test]
+fn the_last_answer_decides_what_an_edit_is_called() {
+    for (outcomes, how) in [
+        (["declined", "accepted"], "failed"),
+        (["accepted", "declined"], "rejected"),
+    ] {
+        let mut scene = Scene::open(&json!([]));
+        scene.run_turn("turn_1");
+        scene.event(
+            "item/toolCall/started",
+            json!({ "turnId": "turn_1", "itemId": "item_1", "type": "toolCall", "title": "Edit", "status": "pending" }),
+        );
+        for outcome in outcomes {
+            scene.event(
+                "serverRequest/resolved",
+                json!({ "turnId": "turn_1", "requestId": "req_1", "itemId": "item_1", "outcome": outcome,
+                    "by": { "kind": "client", "principal": "owner", "client": "acpd-web" } }),
+            );
+        }
+        // A queued prompt that is taken back ends nothing.
+        scene.event(
+            "turn/completed",
+            json!({ "turn": { "id": "turn_2", "status": "interrupted" } }),
+        );
+        scene.event(
+            "item/fileChange/started",
+            json!({ "turnId": "turn_1", "itemId": "item_2", "parentItemId": "item_1", "type": "fileChange", "path": "/w/x" }),
+        );
+        for (method, item) in [
+            ("item/fileChange/completed", "item_2"),
+            ("item/toolCall/completed", "item_1"),
+        ] {
+            let params =
+                json!({ "turnId": "turn_1", "itemId": item, "outcome": "failed", "status": "failed" });
+            scene.event(method, params);
+        }
+        let picture = scene.draw();
+        assert!(
+            picture.contains(&format!("● Edit [{how}]")) && picture.contains(&format!("✎ /w/x [{how}]")),
+            "{picture}"
+        );
+    }
+}
