@@ -1,6 +1,7 @@
 //! Protocol violations of agents, and the known quirks of some.
 
 use acpd_model::event::TurnStatus;
+use acpd_model::limits::MESSAGE_ITEM_BYTES;
 use acpd_model::{ErrorCode, EventKind, Failure, TurnId};
 use acpd_proto::agent::Quirks;
 use acpd_proto::thread::{HostCall, HostReply};
@@ -82,6 +83,33 @@ fn a_message_that_is_sent_once_more_as_a_whole_is_text_unless_the_agent_is_known
             .any(|kind| matches!(kind, EventKind::AgentNotified { .. })),
         "what is dropped is kept in the log"
     );
+}
+
+/// Such a message has several items, of which only the last is held.
+#[test]
+fn a_repeated_message_that_is_longer_than_an_item_is_shown_once() {
+    let half = "ab".repeat(MESSAGE_ITEM_BYTES / 4);
+    let whole = half.repeat(3);
+    for pieces in [vec![&*half; 3], vec![&*whole]] {
+        check_in(repeating(), |s| {
+            s.open_turn();
+            for piece in &pieces {
+                s.chunk(piece);
+            }
+            s.chunk(&whole);
+            s.chunk("!");
+            s.stops_with("end_turn");
+            assert_eq!(s.said().concat().len(), whole.len() + 1);
+        });
+    }
+    // Of the same size, but other text.
+    check_in(repeating(), |s| {
+        s.open_turn();
+        s.chunk(&whole);
+        s.chunk(&whole.replace('b', "c"));
+        s.stops_with("end_turn");
+        assert_eq!(s.said().concat().len(), 2 * whole.len());
+    });
 }
 
 #[test]

@@ -5,15 +5,16 @@
 //! longer than an item may be goes on in the next one.
 
 mod echo;
+mod said;
 
 use acpd_model::limits::MESSAGE_ITEM_BYTES;
 use acpd_model::{EventKind, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
 
 use self::echo::Echo;
+use self::said::Said;
 use super::journal::Journal;
 use crate::agent::{Chunk, ChunkContent, Quirks, text_chunk};
 use crate::fanout::{Delta, Source};
-use crate::projection::{ItemView, Part};
 
 /// The message that the agent is sending.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ struct OpenMessage {
     broken: bool,
     /// Whether the last update was not text, so that equal text is no repetition.
     interrupted: bool,
+    /// What the message says, of an agent that repeats messages; `None` if it has more than text.
+    said: Option<Said>,
 }
 
 /// The messages of a thread.
@@ -74,11 +77,7 @@ impl Messages {
         if !self.is_echo(journal, quirks, &chunk) {
             return self.add_chunk(journal, quirks, chunk, raw, raw_params);
         }
-        let raw = raw.or_else(|| match &chunk.content {
-            ChunkContent::Text(text) => Some(text_chunk(chunk.role, text)),
-            ChunkContent::Block(_) => None,
-        });
-        journal.emit_unshown(raw, raw_params);
+        emit_repeated(journal, &chunk, raw, raw_params);
     }
 
     /// Returns whether a chunk repeats the prompt of this turn. After the first user chunk that does not, nothing
@@ -108,7 +107,8 @@ impl Messages {
         self.echo = Echo::default();
     }
 
-    /// Adds a chunk. Splits a text that is too long for one item, unless its update has members that only the whole has.
+    /// Adds a chunk, unless it repeats its message. Splits a text that is too long for one item, unless its update has members
+    /// that only the whole has.
     fn add_chunk(
         &mut self,
         journal: &mut Journal,
@@ -117,6 +117,9 @@ impl Messages {
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
     ) {
+        if quirks.repeats_messages && self.repeats(&chunk) {
+            return emit_repeated(journal, &chunk, raw, raw_params);
+        }
         if let ChunkContent::Text(text) = &mut chunk.content
             && text.len() > MESSAGE_ITEM_BYTES
             && !chunk.alone
@@ -156,14 +159,10 @@ impl Messages {
             last_half: _,
         } = chunk;
         let item = self.message_item(journal, role, message_id.clone());
-        if quirks.repeats_messages
-            && let ChunkContent::Text(text) = &content
-            && self.repeats(journal, item, text)
-        {
-            let raw = raw.unwrap_or_else(|| text_chunk(role, text));
-            return journal.emit_unshown(Some(raw), raw_params);
-        }
         let item = self.item_with_room(journal, item, content.bytes());
+        if quirks.repeats_messages {
+            self.note_said(&content);
+        }
         match content {
             ChunkContent::Text(text) if raw_params.is_none() && !alone => journal.emit_text(Delta {
                 turn: journal.current_turn(),
@@ -190,20 +189,37 @@ impl Messages {
     }
 
     /// Returns whether a chunk repeats its whole message. Any other equal text is new: "ha", "ha".
-    fn repeats(&self, journal: &Journal, item: ItemId, text: &str) -> bool {
-        let broken = |open: &OpenMessage| open.broken || open.interrupted;
-        if self.open.as_ref().is_none_or(broken) || text.is_empty() {
-            return false;
-        }
-        let Some(ItemView::Message(view)) = journal.item(item) else {
+    fn repeats(&self, chunk: &Chunk) -> bool {
+        let ChunkContent::Text(text) = &chunk.content else {
             return false;
         };
-        let held = journal.held_text(item);
-        match &view.parts[..] {
-            [] => held == text,
-            [Part::Text(said)] => text.strip_prefix(said.as_str()) == Some(held),
-            _ => false,
+        let open = self
+            .continued(chunk.role, chunk.message_id.as_deref())
+            .filter(|open| !open.interrupted && !text.is_empty());
+        open.and_then(|open| open.said.as_ref())
+            .is_some_and(|said| said.is(text))
+    }
+
+    /// Takes note of content that was added to the open message.
+    fn note_said(&mut self, content: &ChunkContent) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        match content {
+            ChunkContent::Text(text) => {
+                if let Some(said) = &mut open.said {
+                    said.add(text);
+                }
+            }
+            ChunkContent::Block(_) => open.said = None,
         }
+    }
+
+    /// Returns the open message, if a chunk with this role and message id belongs to it.
+    fn continued(&self, role: MessageType, message_id: Option<&str>) -> Option<&OpenMessage> {
+        let open = self.open.as_ref()?;
+        let is_same = open.role == role && open.message_id.as_deref() == message_id && !open.broken;
+        is_same.then_some(open)
     }
 
     /// Returns the message that a chunk belongs to: the open one, or a new one that ends it.
@@ -213,13 +229,10 @@ impl Messages {
         role: MessageType,
         message_id: Option<String>,
     ) -> ItemId {
-        if let Some(open) = &self.open {
-            let same_id = open.message_id == message_id;
-            if open.role == role && same_id && !open.broken {
-                return open.item;
-            }
+        match self.continued(role, message_id.as_deref()) {
+            Some(open) => open.item,
+            None => self.begin(journal, role, message_id, Some(Said::default())),
         }
-        self.begin(journal, role, message_id)
     }
 
     /// Returns the item that `bytes` of content are added to: the open one, or the next one of the same message if they make
@@ -227,11 +240,11 @@ impl Messages {
     fn item_with_room(&mut self, journal: &mut Journal, item: ItemId, bytes: usize) -> ItemId {
         let full = self
             .open
-            .as_ref()
+            .as_mut()
             .filter(|open| open.bytes > 0 && open.bytes + bytes > MESSAGE_ITEM_BYTES)
-            .map(|open| (open.role, open.message_id.clone()));
+            .map(|open| (open.role, open.message_id.clone(), open.said.take()));
         let item = match full {
-            Some((role, message_id)) => self.begin(journal, role, message_id),
+            Some((role, message_id, said)) => self.begin(journal, role, message_id, said),
             None => item,
         };
         if let Some(open) = &mut self.open {
@@ -241,8 +254,14 @@ impl Messages {
         item
     }
 
-    /// Starts an item, after the open one has ended.
-    fn begin(&mut self, journal: &mut Journal, role: MessageType, message_id: Option<String>) -> ItemId {
+    /// Starts an item, after the open one has ended. `said` is what its message says in earlier items.
+    fn begin(
+        &mut self,
+        journal: &mut Journal,
+        role: MessageType,
+        message_id: Option<String>,
+        said: Option<Said>,
+    ) -> ItemId {
         self.end(journal, ItemOutcome::Completed);
         let item = journal.next_item();
         let start = ItemStart::Message {
@@ -263,6 +282,7 @@ impl Messages {
             message_id,
             broken: false,
             interrupted: false,
+            said,
         });
         item
     }
@@ -274,4 +294,13 @@ impl Messages {
             journal.complete(open.item, outcome);
         }
     }
+}
+
+/// Records a chunk that repeats what is shown already.
+fn emit_repeated(journal: &mut Journal, chunk: &Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
+    let raw = raw.or_else(|| match &chunk.content {
+        ChunkContent::Text(text) => Some(text_chunk(chunk.role, text)),
+        ChunkContent::Block(_) => None,
+    });
+    journal.emit_unshown(raw, raw_params);
 }
