@@ -60,5 +60,5 @@ pub use tail::Tail;
 #[cfg(target_os = "linux")]
 pub use tcp_peer::{user_of_tcp_listener, user_of_tcp_peer};
 pub use terminal::{Terminal, TerminalSpec, TerminalUpdate};
-pub use walk::{Walk, Walks};
+pub use walk::{LookupError, Walk, Walks};
 pub use wsl::windows_drives;

@@ -206,23 +206,34 @@ impl AsFd for Walk {
 
 /// Walks along several paths, along each once. A path that was missing stays missing.
 #[derive(Debug, Clone, Default)]
-pub struct Walks(RefCell<BTreeMap<PathBuf, Option<Arc<Walk>>>>);
+pub struct Walks {
+    known: RefCell<BTreeMap<PathBuf, Option<Arc<Walk>>>>,
+    failure: RefCell<Option<LookupError>>,
+}
+
+/// The system did not say where a path leads, for example because too many files are open.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{} cannot be looked up: {reason}", .path.display())]
+pub struct LookupError {
+    path: PathBuf,
+    reason: String,
+}
 
 impl Walks {
     /// Returns the walk along a path; `None` if that leads nowhere.
     pub fn along(&self, path: &Path) -> Option<Arc<Walk>> {
-        if let Some(known) = self.0.borrow().get(path) {
+        if let Some(known) = self.known.borrow().get(path) {
             return known.clone();
         }
-        let walk = Walk::along(path).ok().map(Arc::new);
-        self.0.borrow_mut().insert(path.to_owned(), walk.clone());
+        let walk = self.found(path, Walk::along(path)).map(Arc::new);
+        self.known.borrow_mut().insert(path.to_owned(), walk.clone());
         walk
     }
 
     /// Returns the walk along a path, then the directories around what that leads to, innermost first. Returns nothing if the
     /// path leads nowhere, or elsewhere than before.
     pub fn trail(&self, path: &Path) -> Vec<Arc<Walk>> {
-        let Ok((walk, above)) = Walk::with_parents(path) else {
+        let Some((walk, above)) = self.found(path, Walk::with_parents(path)) else {
             return Vec::new();
         };
         let walk = Arc::new(walk);
@@ -241,7 +252,7 @@ impl Walks {
 
     /// Returns whether the path has led to the same file before, or was not walked along.
     fn agree(&self, path: &Path, walk: &Arc<Walk>) -> bool {
-        let mut known = self.0.borrow_mut();
+        let mut known = self.known.borrow_mut();
         let first = known
             .entry(path.to_owned())
             .or_insert_with(|| Some(Arc::clone(walk)));
@@ -258,6 +269,39 @@ impl Walks {
             _ => path.to_owned(),
         }
     }
+
+    /// Returns the first error that left open where a path leads. The path counts as missing, so nothing that was decided with
+    /// these walks may be used then.
+    pub fn check(&self) -> Result<(), LookupError> {
+        self.failure.borrow().clone().map_or(Ok(()), Err)
+    }
+
+    /// Returns the result of a walk along `path`, if it leads anywhere.
+    fn found<T>(&self, path: &Path, walked: io::Result<T>) -> Option<T> {
+        let keep = |error: &io::Error| {
+            if !leads_nowhere(error) {
+                let (path, reason) = (path.to_owned(), error.to_string());
+                self.failure
+                    .borrow_mut()
+                    .get_or_insert(LookupError { path, reason });
+            }
+        };
+        walked.inspect_err(keep).ok()
+    }
+}
+
+/// Returns whether an error says that a path leads nowhere. Agents can cause these errors with what they write, so no sandbox
+/// fails for them.
+fn leads_nowhere(error: &io::Error) -> bool {
+    let of_the_path = [
+        Errno::NOENT,
+        Errno::NOTDIR,
+        Errno::LOOP,
+        Errno::NAMETOOLONG,
+        Errno::INVAL,
+        Errno::ACCESS,
+    ];
+    Errno::from_io_error(error).is_some_and(|error| of_the_path.contains(&error))
 }
 
 enum Step {
@@ -440,5 +484,22 @@ mod tests {
         let moved = Arc::new(Walk::along(&scene.path("moved")).unwrap());
         assert_eq!(walks.keep(&moved), Some(scene.path("moved")));
         assert!(walks.trail(&scene.path("moved/b"))[1].is_same(&moved));
+    }
+
+    #[test]
+    fn only_an_error_that_leaves_open_where_a_path_leads_is_kept() {
+        let scene = Scene::new();
+        let walks = Walks::default();
+        for nowhere in ["none", "a/file/x", "loop", "x".repeat(300).as_str(), "nul\0"] {
+            assert!(walks.along(&scene.path(nowhere)).is_none(), "{nowhere}");
+        }
+        assert!(walks.along(Path::new("relative")).is_none());
+        walks.check().unwrap();
+        for (path, errno) in [("/first", Errno::MFILE), ("/second", Errno::IO)] {
+            let failed: io::Result<()> = Err(errno.into());
+            assert_eq!(walks.found(Path::new(path), failed), None);
+        }
+        let error = walks.check().unwrap_err().to_string();
+        assert!(error.starts_with("/first cannot be looked up: "), "{error}");
     }
 }

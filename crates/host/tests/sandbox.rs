@@ -4,11 +4,15 @@
 
 mod support;
 
+use std::fs::File;
 use std::net::TcpListener;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use acpd_host::{Grants, Kernel, Network, Program, Sandbox, SandboxError, Terminal, TerminalSpec, Workspace};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::mpsc;
 
 /// Paths that every program needs.
@@ -336,6 +340,55 @@ fn a_workspace_that_holds_what_is_withheld_is_refused() {
         assert!(!matches!(error, SandboxError::Unavailable));
         assert!(error.to_string().contains(sentence), "{error}");
     }
+}
+
+/// Marks the child of the next test, which lowers its limit of open files.
+const FEW_FILES: &str = "ACPD_TEST_FEW_FILES";
+
+#[test]
+fn without_descriptors_for_all_walks_no_sandbox_is_made() {
+    let scene = Scene::new();
+    if std::env::var_os(FEW_FILES).is_none() {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["without_descriptors_for_all_walks_no_sandbox_is_made", "--exact"])
+            .env(FEW_FILES, "1")
+            .output()
+            .unwrap();
+        assert!(
+            child.status.success(),
+            "{}",
+            String::from_utf8_lossy(&child.stdout)
+        );
+        return;
+    }
+    // A walk to the secret needs more descriptors than all others.
+    let secret = scene.path(&"d/".repeat(40)).join("secret");
+    std::fs::create_dir_all(&secret).unwrap();
+    symlink(&secret, scene.path("link")).unwrap();
+    let grants = || Grants {
+        read: vec![scene.path("d")],
+        withheld: vec![scene.path("link")],
+        ..scene.grants()
+    };
+    let limits = getrlimit(Resource::Nofile);
+    let limit = |current: Option<u64>| {
+        let maximum = limits.maximum;
+        setrlimit(Resource::Nofile, Rlimit { current, maximum }).unwrap();
+    };
+    let next = File::open("/").unwrap().as_raw_fd();
+    let used = u64::try_from(next).unwrap();
+    let needed = u64::try_from(secret.components().count()).unwrap();
+    for free in 0..needed {
+        let grants = grants();
+        limit(Some(used + free));
+        let made = Sandbox::new(&grants);
+        limit(limits.current);
+        let error = made.expect_err("the secret could not be looked up");
+        assert!(matches!(error, SandboxError::Lookup(_)), "{free}: {error}");
+        let named = format!("{} cannot be looked up: ", scene.path("link").display());
+        assert!(error.to_string().starts_with(&named), "{free}: {error}");
+    }
+    Sandbox::new(&grants()).unwrap();
 }
 
 #[test]

@@ -24,7 +24,7 @@ use fingerprint::Fingerprint;
 use landlock::Ruleset;
 
 use crate::files::{FileId, Reserved};
-use crate::walk::Walks;
+use crate::walk::{LookupError, Walks};
 
 /// The access that processes in a sandbox have; everything else is denied. Missing files are ignored.
 #[derive(Debug, Clone, Default)]
@@ -110,6 +110,9 @@ pub enum SandboxError {
         /// The path that it leads to.
         real: PathBuf,
     },
+    /// It is unknown where one of the paths leads, which may be to a withheld one.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
     /// The system refused to create the sandbox.
     #[error("the sandbox could not be made: {0}")]
     System(String),
@@ -143,11 +146,13 @@ impl Eq for Sandbox {}
 impl Sandbox {
     /// Creates a sandbox. Walks now along the paths that were not checked before.
     pub fn new(grants: &Grants) -> Result<Self, SandboxError> {
+        let ruleset = Ruleset::new(grants);
+        grants.walks.check()?;
         Ok(Self(Arc::new(Inner {
             workspace: grants.workspace.clone(),
             readonly: grants.readonly,
             grants: Fingerprint::of(grants),
-            ruleset: Ruleset::new(grants)?,
+            ruleset: ruleset?,
         })))
     }
 

@@ -118,6 +118,7 @@ impl AgentConfig {
         let grants = self.grants(mode, reserved, workspace, servers);
         let found = paths.iter().find_map(|path| denial(&grants, path))?;
         let is_secret = Places(&self.variables(), &grants.walks).touches_secrets(&found.path);
+        grants.walks.check().ok()?;
         Some(Denial { is_secret, ..found })
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use acpd_catalog::{INSTALLER_VARIABLES, Phase, find_program};
-use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox, Walks, Writable};
+use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox, Walks, Writable, check_descriptors};
 
 use super::interpreter::Finder;
 use super::places::{Places, devices};
@@ -52,6 +52,7 @@ pub fn for_installer(
     if !Kernel::here().has_sandboxes() {
         return Ok(None);
     }
+    check_descriptors().map_err(|error| error.to_string())?;
     let env = Environment::here(&INSTALLER_VARIABLES.map(str::to_owned), &BTreeMap::new());
     let walks = Walks::default();
     let places = Places(&env, &walks);

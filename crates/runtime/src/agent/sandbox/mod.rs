@@ -20,8 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_catalog::{self as catalog, OwnNames, find_program};
-use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox, SandboxError, Walk, Walks, Writable};
-use acpd_model::Failure;
+use acpd_host::{
+    Environment, Grants, Kernel, Reserved, Sandbox, SandboxError, Walk, Walks, Writable, check_descriptors,
+};
+use acpd_model::{ErrorCode, Failure};
 
 pub use denial::{Denial, denied_paths};
 pub use installer::for_installer;
@@ -93,6 +95,10 @@ impl AgentConfig {
         let SandboxState::Confined(mode) = self.sandbox_state() else {
             return Ok(None);
         };
+        check_descriptors().map_err(|error| {
+            let reason = format!("the agent cannot be confined: {error}");
+            Failure::new(ErrorCode::Overloaded, reason)
+        })?;
         let grants = self.grants(mode, reserved, workspace, servers);
         let sandbox = Sandbox::new(&grants).map_err(|error| refusal(&error))?;
         Ok(Some((sandbox, grants)))
@@ -351,6 +357,7 @@ fn refusal(error: &SandboxError) -> Failure {
         SandboxError::Contains { .. } | SandboxError::Inside { .. } => {
             format!("run it in another directory, such as that of a project, or {off}")
         }
+        SandboxError::Lookup(_) => "try again when that path can be looked up".to_owned(),
         SandboxError::Unavailable | SandboxError::Elsewhere { .. } | SandboxError::System(_) => {
             off.to_owned()
         }
