@@ -10,7 +10,7 @@ use acpd_model::limits::{COMMAND_DEPTH, COMMAND_LINE_BYTES, COMMAND_PARTS, PATH_
 
 use super::builtins;
 use super::command_words::CommandWords;
-use super::path::{absolute, climbs, normalise};
+use super::path::{absolute, behind_file_scheme, climbs, normalise};
 use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, TOO_LONG, TOO_MANY_PARTS, Word};
 use super::variables::{is_harmless, is_harmless_in_line};
@@ -170,7 +170,8 @@ impl<'a> Reading<'a> {
     /// Returns the absolute path that a word denotes, otherwise unchanged.
     fn named(&self, word: &Word) -> Option<String> {
         // Only the shell knows what `~` expands to. To a shell, a URL is a relative path.
-        let is_plain = !word.dynamic && !word.text.starts_with('~') && !word.text.starts_with("file:");
+        let is_url = behind_file_scheme(&word.text).is_some();
+        let is_plain = !word.dynamic && !word.text.starts_with('~') && !is_url;
         let known = is_plain && (!self.moved || word.text.starts_with('/'));
         known.then(|| absolute(&word.text, self.cwd, None)).flatten()
     }

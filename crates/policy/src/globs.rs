@@ -3,6 +3,8 @@
 //! In: a pattern. Out: whether every path that it can match is below the directory in which it is looked for. Never: trusts a
 //! pattern that some tool could read differently: what is not understood leads elsewhere.
 
+use super::path::behind_file_scheme;
+
 /// Longest pattern that is analyzed, in bytes.
 const BYTES: usize = 4096;
 
@@ -12,13 +14,33 @@ const ALTERNATIVES: usize = 256;
 
 /// Returns whether a pattern matches only files below the directory in which it is looked for.
 pub fn stays_inside(pattern: &str) -> bool {
-    alternatives(pattern).is_some_and(|all| all.iter().all(|one| is_inside(one)))
+    all_stay_inside(pattern, |_| false)
 }
 
 /// Like [`stays_inside`], for members that some tools split at commas and blanks.
 pub fn list_stays_inside(patterns: &str) -> bool {
-    let is_end = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '|');
-    alternatives(patterns).is_some_and(|all| all.iter().flat_map(|list| list.split(is_end)).all(is_inside))
+    all_stay_inside(patterns, |c| c.is_whitespace() || matches!(c, ',' | ';' | '|'))
+}
+
+fn all_stay_inside(patterns: &str, is_end: impl Fn(char) -> bool + Copy) -> bool {
+    let stay = |patterns: &str| {
+        let all = alternatives(patterns);
+        all.is_some_and(|all| all.iter().flat_map(|list| list.split(is_end)).all(is_inside))
+    };
+    stay(patterns) && listed(patterns).iter().flatten().all(|one| stay(one))
+}
+
+/// Returns the texts of a list that is written as text, such as `["a", "b"]`.
+fn listed(text: &str) -> Option<Vec<String>> {
+    let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?.trim();
+    let split = || inside.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let is_list = inside.starts_with(['"', '\'']);
+    is_list.then(|| serde_json::from_str(text).unwrap_or_else(|_| split()))
+}
+
+/// Returns whether tools may remove `c` around a pattern or a path.
+fn is_around(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '`')
 }
 
 /// Returns whether a tool that reads a path as a pattern could leave the directory that the path names.
@@ -27,19 +49,24 @@ pub fn is_ambiguous_path(path: &str) -> bool {
     let directory = |brackets| Group::first(path, brackets).map_or(path.len(), slash);
     let fixed = directory(Brackets::Braces).min(directory(Brackets::Round));
     let is_odd = |part: &str| part != ".." && may_be_parent(part);
-    !stays_inside(&path[fixed..]) || path.split('/').any(is_odd)
+    !stays_inside(&path[fixed..]) || path.split('/').any(is_odd) || path.trim_matches(is_around) != path
 }
 
 /// Returns whether a pattern without groups matches only files below its directory.
 fn is_inside(pattern: &str) -> bool {
+    let pattern = unescaped(pattern);
     // Behind an even number of "!", a pattern includes files.
-    let pattern = unescaped(pattern.trim_start_matches('!'));
+    let pattern = pattern.trim_start_matches(|c: char| c == '!' || is_around(c));
+    let pattern = pattern.trim_end_matches(is_around);
     let is_variable =
         |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase() || matches!(c, '{' | '_'));
     let leads_out = pattern.starts_with(['/', '~'])
-        || pattern.starts_with("file:")
+        || behind_file_scheme(pattern).is_some()
         || pattern.strip_prefix('$').is_some_and(is_variable);
-    !leads_out && !pattern.split('/').any(may_be_parent)
+    let mut parts = pattern.rsplit('/');
+    // A last part with wildcards only adds the name of the parent to the result, and most texts to look for are such: ".*".
+    let last = parts.next().filter(|last| !last.contains(['*', '?']));
+    !leads_out && !parts.chain(last).any(may_be_parent)
 }
 
 /// Removes backslashes in front of punctuation. Those of regular expressions, such as `\b`, stay.
@@ -56,20 +83,24 @@ fn unescaped(pattern: &str) -> String {
 
 /// Returns whether a part of a pattern between two slashes could match `..`.
 fn may_be_parent(part: &str) -> bool {
-    let (mut dots, mut classes, mut has_wildcard) = (0, 0, false);
+    // A name with a dot at its beginning is matched by a dot or a class of characters there, and never by a wildcard.
+    if !part.starts_with(['.', '[']) {
+        return false;
+    }
+    let (mut characters, mut has_star) = (0, false);
     let mut rest = part;
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
         match c {
-            '.' => dots += 1,
-            '*' | '?' => has_wildcard = true,
+            '.' | '?' => characters += 1,
+            '*' => has_star = true,
             '[' => match class(rest) {
                 Some((class, behind)) if has_dot(class) => {
                     // A class of a class, such as "[[:punct:]]", ends later.
                     if class.contains("[:") {
                         return true;
                     }
-                    classes += 1;
+                    characters += 1;
                     rest = behind;
                 }
                 _ => return false,
@@ -77,12 +108,7 @@ fn may_be_parent(part: &str) -> bool {
             _ => return false,
         }
     }
-    match (dots, classes, has_wildcard) {
-        // "*" matches no name that begins with a dot, and one character is no parent.
-        (0, 0, _) | (1, 0, false) | (0, 1, false) => false,
-        // Nor is a name of three dots.
-        (dots, classes, _) => dots + classes <= 2,
-    }
+    characters == 2 || characters == 1 && has_star
 }
 
 /// Returns the class of characters at the beginning of `text`, behind its bracket, and what follows it.
@@ -102,7 +128,7 @@ fn has_dot(class: &str) -> bool {
 }
 
 /// Returns the patterns without groups that a pattern stands for, such as `a` and `b` for `{a,b}` and `@(a|b)`. Returns `None` for
-/// too many, or for a group that is not understood.
+/// too many.
 fn alternatives(pattern: &str) -> Option<Vec<String>> {
     let groups = pattern.bytes().filter(|byte| matches!(byte, b'{' | b'(')).count();
     if pattern.len() > BYTES || groups > GROUPS {
@@ -124,7 +150,7 @@ fn expand(patterns: Vec<String>, brackets: Brackets) -> Option<Vec<String>> {
             None => all.push(before + &rest),
             Some(group) => {
                 let before = before + group.before;
-                let parts = group.parts()?;
+                let parts = group.parts();
                 if parts.is_empty() {
                     left.push((before + group.opening, [group.inside, group.closed].concat()));
                 } else {
@@ -232,27 +258,34 @@ impl<'a> Group<'a> {
         &self.closed[1..]
     }
 
-    /// Returns the texts that the group stands for, or none if it is only text. Returns `None` if it is not understood.
-    fn parts(&self) -> Option<Vec<String>> {
+    /// Returns the texts that the group stands for, or none if it is only text.
+    fn parts(&self) -> Vec<String> {
         let mut parts = self.split();
         if self.brackets == Brackets::Braces {
             let is_end = |end: &str| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_alphanumeric());
             return match (parts.len(), self.inside.split_once("..")) {
-                (1, None) => Some(Vec::new()),
+                (1, None) => Vec::new(),
                 // A range of letters or numbers.
-                (1, Some((first, last))) => (is_end(first) && is_end(last)).then(|| vec!["x".to_owned()]),
-                _ => Some(parts),
+                (1, Some((first, last))) if is_end(first) && is_end(last) => vec!["x".to_owned()],
+                _ => parts,
             };
         }
         match self.opening.as_bytes()[0] {
-            b'!' => return None,
+            // Everything else, which begins with a dot at worst. Other tools exclude what is in the group.
+            b'!' => parts.push(".*".to_owned()),
             b'*' | b'+' => parts.iter_mut().for_each(|part| part.push('*')),
+            // Tools that know groups without an operator never match the parent with a wildcard.
+            b'(' if !self.inside.contains('(') => {
+                for part in &mut parts {
+                    *part = part.replace(['*', '?'], "x");
+                }
+            }
             _ => {}
         }
-        if self.opening.starts_with(['*', '?']) {
+        if self.opening.starts_with(['*', '?', '!']) {
             parts.push(String::new());
         }
-        Some(parts)
+        parts
     }
 
     /// Splits the inside at the separators that are in no group of it.
@@ -298,7 +331,34 @@ mod tests {
         ] {
             assert!(stays_inside(pattern) && list_stays_inside(pattern), "{pattern}");
         }
-        for pattern in ["GET /api", "https?://", "$scope", ".", "..."] {
+        for pattern in [
+            "*.*",
+            "**/*.*",
+            ".*",
+            "?.?",
+            "src/.*",
+            "src/!(*.test).ts",
+            "(.*)/(.*)",
+            "((.*)?)/x",
+            "[.]*",
+            "'*.rs' \"*.toml\"",
+            r#"["*.rs", "src/**"]"#,
+            r#"["'][^"']"#,
+        ] {
+            assert!(stays_inside(pattern) && list_stays_inside(pattern), "{pattern}");
+        }
+        for pattern in [
+            "GET /api",
+            "https?://",
+            "https?://.*",
+            "$scope",
+            ".",
+            "...",
+            "Foo { .. }",
+            "Foo {..}",
+            "if !(x)",
+            "let [a, ..] = x",
+        ] {
             assert!(stays_inside(pattern), "{pattern}");
         }
     }
@@ -339,7 +399,26 @@ mod tests {
             "!../x",
             "$HOME/x",
             "file:///etc/passwd",
+            "File:///etc/passwd",
             "{../..a}",
+            "{..}/x",
+            " ../x",
+            "\t/etc/*",
+            "! !/etc/*",
+            r#""/etc/*""#,
+            "'../x'",
+            "`~/x`",
+            r#""src/..""#,
+            r#"\"/etc/*\""#,
+            r#"["/etc/*"]"#,
+            r#" ["x", "../y"] "#,
+            r#"["\u002fetc"]"#,
+            "['x', '/etc/*']",
+            "!(a)../x",
+            "!(../x)",
+            ".?/x",
+            "[.]*/x",
+            ".**/x",
         ] {
             assert!(!stays_inside(pattern), "{pattern}");
             assert!(!list_stays_inside(pattern), "{pattern}");
@@ -377,6 +456,9 @@ mod tests {
             "/w{/,x}..",
             "x/@(..)/y",
             ".*/x",
+            ".*",
+            " /etc/x",
+            "\"/etc/x\"",
         ] {
             assert!(is_ambiguous_path(path), "{path}");
         }

@@ -62,7 +62,7 @@ pub const PATHS: [&str; 24] = [
 /// Members that contain the directory to list or search.
 pub const SEARCHED: [&str; 1] = ["dir_path"];
 
-/// Members that contain a pattern of file names, or in other tools a text to look for.
+/// Members that contain patterns of file names, or in other tools a text to look for.
 pub const PATTERNS: [&str; 2] = ["pattern", "query"];
 
 /// Members that contain patterns of file names, which some tools split at commas and blanks.

@@ -10,7 +10,7 @@ pub fn normalise(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
 /// Like [`normalise`], but keeps `.` and `..`: after a symbolic link they may lead elsewhere.
 pub fn absolute(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
     let decoded;
-    let path = match path.strip_prefix("file://") {
+    let path = match behind_file_scheme(path).and_then(|rest| rest.strip_prefix("//")) {
         None => path,
         Some(rest) => {
             decoded = percent_decoded(rest.strip_prefix("localhost").unwrap_or(rest))?;
@@ -30,6 +30,12 @@ pub fn absolute(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
         None if path.starts_with('/') => path.to_owned(),
         None => format!("{cwd}/{path}"),
     })
+}
+
+/// Returns what follows the `file:` of a URL, which may be in upper case; `None` for another text.
+pub fn behind_file_scheme(text: &str) -> Option<&str> {
+    let (scheme, rest) = text.split_at_checked(5)?;
+    scheme.eq_ignore_ascii_case("file:").then_some(rest)
 }
 
 /// Returns whether `path` has a `..` segment, which only the system can resolve.

@@ -22,7 +22,7 @@ use super::members;
 use super::path::normalise;
 use super::request::{Access, Form, Kind, Request, Subject};
 use super::shell::Assignment;
-use super::tool_names::{kind_by_words, kind_of_name};
+use super::tool_names::{finds_files, kind_by_words, kind_of_name};
 use super::variables::is_harmless;
 
 type Object = Map<String, Value>;
@@ -278,9 +278,12 @@ impl<'a> Reading<'a> {
 
     /// Returns whether the patterns of a search match only files in the directory that it names.
     fn patterns_stay_inside(&self) -> bool {
+        let finds_files = self.name.is_some_and(finds_files)
+            || self.given("target").is_some_and(|target| target == "files");
+        let is_one = |name: &&str| PATTERNS.contains(name) && !finds_files;
         let stay = |name: &&str| match self.given(name) {
             None | Some(Value::Bool(false)) => true,
-            Some(Value::String(text)) if PATTERNS.contains(name) => globs::stays_inside(text),
+            Some(Value::String(text)) if is_one(name) => globs::stays_inside(text),
             Some(Value::String(text)) => globs::list_stays_inside(text),
             // A list, or what no tool takes.
             Some(_) => false,

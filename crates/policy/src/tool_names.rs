@@ -7,6 +7,8 @@ use super::request::Kind;
 
 /// Words for an agent's own notes, which a thinking tool may write.
 const NOTES: [&str; 6] = ["todo", "todos", "plan", "task", "tasks", "topic"];
+/// Words of tools that look for files by their names.
+const FINDS: [&str; 4] = ["glob", "find", "ls", "list"];
 /// Words for files. A tool with one of them does not write an agent's own notes.
 const FILES: [&str; 3] = ["file", "files", "disk"];
 const RUNS: [&str; 24] = [
@@ -109,6 +111,12 @@ pub fn kind_by_words(name: &str, kind: Kind) -> Option<Kind> {
         .into_iter()
         .find_map(|(list, kind)| has(list).then_some(kind))
         .filter(|kind| *kind != Kind::Edit || !is_note)
+}
+
+/// Returns whether a tool's name says that it looks for files by their names, and not for a text.
+pub fn finds_files(name: &str) -> bool {
+    let words = words(name);
+    words == ["file", "search"] || words.iter().any(|word| FINDS.contains(&word.as_str()))
 }
 
 /// Splits `writeFile`, `write_file` and `write-file` into the same words.

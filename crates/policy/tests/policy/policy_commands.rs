@@ -131,6 +131,7 @@ fn policy_asks_about_redirections_that_write() {
         allow Bash(git *), allow Edit(src/**) :: $ git log <> src/x => ask
         allow Bash(git *), allow Edit(src/**) :: $ git log &> src/x => ask
         allow Bash(git *), allow Edit(src/**) :: $ git log > file:///w/src/x => ask
+        allow Bash(git *), allow Edit(src/**) :: $ git log > File:///w/src/x => ask
         allow Bash(*), allow Edit(src/**) :: $ cd a; git log > src/x => ask
         allow Bash(git *), allow Edit(src/**) :: to /w/src/x $ git log > src/x => allow
         allow Bash(git *), allow Edit(src/**) :: to /real/w/src/x $ git log > src/x => allow

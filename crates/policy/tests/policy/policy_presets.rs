@@ -204,6 +204,7 @@ fn policy_presets_allow_honest_reads() {
         r#"{"kind":"search","rawInput":{"dir_path":"src","pattern":"x","include":"*.rs","fixed_strings":true}}"#,
         r#"{"kind":"search","_meta":{"toolName":"search_files"},"rawInput":{"path":".","pattern":"x","target":"files","file_glob":"*.rs"}}"#,
         r#"{"kind":"search","rawInput":{"path":"src","pattern":"https?://|GET /api","glob":"*.{ts,tsx}","include":"src/**/*.rs, tests/**"}}"#,
+        r#"{"kind":"search","rawInput":{"path":"src","pattern":"(.*)/(.*)|https?://.*|Foo { .. }","glob":"**/*.*"}}"#,
         r#"{"kind":"read","rawInput":{"file_path":"/w/app/(group)/[...all]/page.tsx"}}"#,
         r#"{"kind":"read","rawInput":{"Path":"x"}}"#,
         r#"{"kind":"read","rawInput":{"path":"x","content":null,"overwrite":false,"summary":null,"kind":"FileEditorAction","security_risk":"LOW"}}"#,
@@ -216,6 +217,34 @@ fn policy_presets_allow_honest_reads() {
         let call = format!("call {call}");
         assert_eq!(under(Preset::Standard, &call), Effect::Allow, "{call}");
         assert_eq!(under(Preset::Readonly, &call), Effect::Allow, "{call}");
+    }
+}
+
+/// A tool that finds files may split a pattern as others split their lists.
+#[test]
+fn policy_presets_judge_each_pattern_of_a_tool_that_finds_files() {
+    for (name, target, effect) in [
+        ("Glob", "content", Effect::Ask),
+        ("find_path", "content", Effect::Ask),
+        ("file_search", "content", Effect::Ask),
+        ("search_files", "files", Effect::Ask),
+        ("search_files", "content", Effect::Allow),
+        ("Grep", "content", Effect::Allow),
+    ] {
+        let call = |member: &str, pattern: &str| {
+            let input = format!(r#"{{"path":"src","target":"{target}","{member}":"{pattern}"}}"#);
+            let call =
+                format!(r#"call {{"kind":"search","_meta":{{"toolName":"{name}"}},"rawInput":{input}}}"#);
+            (under(Preset::Standard, &call), call)
+        };
+        for member in ["pattern", "query"] {
+            for pattern in ["*.rs,/etc/*", "*.rs /etc/*", "x|../y"] {
+                let (found, call) = call(member, pattern);
+                assert_eq!(found, effect, "{call}");
+            }
+            let (found, call) = call(member, "src/**/*.*");
+            assert_eq!(found, Effect::Allow, "{call}");
+        }
     }
 }
 
@@ -243,6 +272,11 @@ fn policy_presets_allow_no_search_elsewhere() {
         r#""[.][.]/*""#,
         r#""!!/etc/*""#,
         r#""\\../x""#,
+        r#"" ../x""#,
+        r#""\t/etc/*""#,
+        r#""'/etc/*'""#,
+        r#""[\"/etc/*\"]""#,
+        r#""File:///etc/*""#,
         r#"["/etc/*"]"#,
         r#"["../x","y"]"#,
         r#"{"x":1}"#,

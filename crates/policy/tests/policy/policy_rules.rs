@@ -31,6 +31,8 @@ fn policy_matches_paths_after_they_are_resolved() {
         allow Edit(./src/**) :: edit src/./a//b => allow
         allow Edit(**) :: edit ../x => ask
         allow Edit(**) :: edit file:///w/a%20b => allow
+        allow Edit(**) :: edit File:///etc/x => ask
+        allow Edit(**) :: edit FILE://localhost/w/a => allow
         allow Edit(**) :: edit file://host/w/a => ask
         allow Read(~/x) :: read /home/u/x => allow
         allow Read(~/x) :: read ~/x => ask
