@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import characters from "../../../crates/model/fixtures/unseen.json?raw";
+import words from "../../../crates/model/fixtures/words.json?raw";
 import { visible, visibleLine, visibleName, visibleOrder, visibleWords } from "./bidi-guard.ts";
 
 test("what turns text around in a file's name is written out", () => {
@@ -41,6 +42,12 @@ test("in names, joiners that are seen stay", () => {
   expect(visibleName("pa\u200Dy\u200Cpal \u200D👩\u200D \u202E\n")).toBe("pa⟨U+200D⟩y⟨U+200C⟩pal ⟨U+200D⟩👩⟨U+200D⟩ ⟨U+202E⟩⏎");
   expect(visibleName("a\u00A0\u00A0b \u2800\u00A0c\uFE0F\u3000")).toBe("a⟨U+00A0⟩⟨U+00A0⟩b ⟨U+2800⟩⟨U+00A0⟩c⟨U+FE0F⟩⟨U+3000⟩");
   expect(visibleWords("a\u00A0b\n\u200B")).toBe("a\u00A0b\n⟨U+200B⟩");
+});
+
+test("the daemon and this page write out the same blanks of words", () => {
+  for (const [given, shown] of JSON.parse(words) as [string, string][]) {
+    expect(visibleName(given).replace(/⟨U\+[0-9A-F]+⟩/g, "\uFFFD")).toBe(shown);
+  }
 });
 
 test("in code only what changes the order of reading is written: emoji of several parts stay whole", () => {

@@ -11,6 +11,9 @@
 const UNSEEN =
   /(?![\t\n ])[\p{Cc}\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800\uFFF9-\uFFFB\u{13430}-\u{1343F}\u{16FE4}\u{1D159}]/gu;
 
+/** Any other character. */
+const SIGN = String.raw`(?:(?!${UNSEEN.source})[^\t\n ])`;
+
 /** Characters that change the direction of following text, or start another line. */
 const REORDERS = /[\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
 
@@ -31,10 +34,13 @@ export function visibleLine(text: string): string {
 
 /**
  * Characters of words that are seen. A joiner between two pictures makes one emoji of them, one between Arabic letters changes their
- * shape, a selector makes a picture of a sign or a digit, and a blank between two signs separates them.
+ * shape, a selector makes a picture of a sign or a digit, and a blank between two signs separates them. The daemon has the same rule
+ * for blanks (`acpd_model::text::plain_line`).
  */
-const SEEN =
-  /(\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}]?\u200D(?=\p{Extended_Pictographic})|\p{Extended_Pictographic}[\uFE0E\uFE0F]|[0-9#*]\uFE0F\u20E3|\p{Script=Arabic}\u200C(?=\p{Script=Arabic})|(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}][\u00A0\u2009\u202F\u3000](?=[\p{L}\p{N}\p{P}\p{S}]))/u;
+const SEEN = new RegExp(
+  String.raw`(\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}]?\u200D(?=\p{Extended_Pictographic})|\p{Extended_Pictographic}[\uFE0E\uFE0F]|[0-9#*]\uFE0F\u20E3|\p{Script=Arabic}\u200C(?=\p{Script=Arabic})|${SIGN}[\u00A0\u2009\u202F\u3000](?=${SIGN}))`,
+  "u",
+);
 
 /** Like `visible`, for words: keeps the characters of these that are seen. */
 export function visibleWords(text: string): string {
