@@ -31,6 +31,12 @@ const LOOKUP: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const LOOKUP: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
+/// For looking up names in a directory that this process may not list.
+#[cfg(target_vendor = "apple")]
+const SEARCH: OFlags = OFlags::from_bits_retain(libc::O_SEARCH.cast_unsigned());
+#[cfg(not(target_vendor = "apple"))]
+const SEARCH: OFlags = LOOKUP;
+
 /// The directory with the names of this process's descriptors.
 #[cfg(target_os = "linux")]
 const DESCRIPTORS: &str = "/proc/self/fd";
@@ -325,8 +331,12 @@ fn step(dir: impl AsFd, name: &OsStr) -> Result<Step, Errno> {
 
 /// Opens a directory, in which names can be looked up. A link is not followed.
 pub(crate) fn directory(dir: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
-    let flags = LOOKUP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(dir, name, flags, Mode::empty())
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = |how: OFlags| rustix::fs::openat(&dir, name, how | flags, Mode::empty());
+    match open(LOOKUP) {
+        Err(Errno::ACCESS) if SEARCH != LOOKUP => open(SEARCH),
+        opened => opened,
+    }
 }
 
 /// Returns the target of a link. Fails with `INVAL` if the name is something else.
@@ -357,7 +367,8 @@ fn names(path: &Path) -> VecDeque<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -484,6 +495,18 @@ mod tests {
         let moved = Arc::new(Walk::along(&scene.path("moved")).unwrap());
         assert_eq!(walks.keep(&moved), Some(scene.path("moved")));
         assert!(walks.trail(&scene.path("moved/b"))[1].is_same(&moved));
+    }
+
+    #[test]
+    fn a_walk_goes_through_directories_that_cannot_be_listed() {
+        let scene = Scene::new();
+        let (closed, inside) = (scene.path("a"), scene.path("a/b"));
+        let set = |mode| std::fs::set_permissions(&closed, Permissions::from_mode(mode)).unwrap();
+        set(0o311);
+        let walks = [Walk::along(&closed), Walk::along(&inside)];
+        set(0o755);
+        let real = walks.map(|walk| walk.unwrap().real().to_owned());
+        assert_eq!(real, [closed, inside]);
     }
 
     #[test]
