@@ -333,15 +333,13 @@ pub const GRANTS: usize = 256;
 pub const VIOLATIONS: usize = 64;
 /// Callbacks of one agent that may be processed at the same time.
 pub const AGENT_CALLS: usize = 256;
-/// Bytes that the callbacks of one agent process may hold. This budget covers files and outputs that they load into
-/// memory, until the response is in the agent's pipe; what does not fit waits. A second budget of the same size covers
-/// the payload of the unanswered callbacks of one thread, such as the contents of files to write. A callback that
-/// exceeds it is refused.
+/// Bytes that the callbacks of one agent process may hold. This budget covers files and outputs that they load into memory, until the
+/// response is in the agent's pipe; what does not fit waits. A second budget of the same size covers the payload of the unanswered
+/// callbacks of one thread, such as the contents of files to write. A callback that exceeds it is refused.
 pub const AGENT_CALL_BYTES: u32 = 64 << 20;
 /// Bytes of an unfinished line of an agent from which on it needs room that all agents share.
 pub const LONG_LINE_BYTES: usize = 1 << 20;
-/// Bytes of the long lines of all agent processes. Each long line takes as much as the longest line may have; an agent waits
-/// within its line until there is room.
+/// Bytes of the long lines of all agents. Each takes as much as the longest line may have; an agent waits within it for room.
 pub const LINE_BYTES: u32 = 256 << 20;
 /// Bytes that the callbacks of all agent processes may load into memory.
 pub const CALL_BYTES: u32 = 256 << 20;
@@ -350,7 +348,9 @@ pub const CALL_BYTES: u32 = 256 << 20;
 pub const LIVE_BYTES: u32 = 64 << 20;
 /// Bytes of pages and lists that the clients of one principal have not received yet. The next one is read when there is room.
 pub const UNSENT_BYTES_OF_ONE: u32 = 8 << 20;
-/// The same as [`UNSENT_BYTES_OF_ONE`], of all principals, and again of the readers of all shared threads.
+/// The same for one connection. A larger answer takes all of it.
+pub const UNSENT_BYTES_OF_CONNECTION: u32 = 2 << 20;
+/// The same for all principals, and again for the readers of all shared threads. The last [`UNSENT_BYTES_OF_ONE`] are for owners.
 pub const UNSENT_BYTES: u32 = 32 << 20;
 /// Bytes that are reserved for a list of threads, or the diff of a turn, before it is read.
 pub const UNSENT_ANSWER_BYTES: u64 = 1 << 20;

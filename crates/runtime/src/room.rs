@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A number of bytes that are free or charged. Clones share them.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ struct Bytes {
     whole: Option<Arc<Bytes>>,
 }
 
-/// A part of a [`Room`], and of the room around it; returned on drop.
+/// A part of a [`Room`], and of the rooms around it; returned on drop.
 #[derive(Debug)]
 pub struct Charge {
     of: Arc<Bytes>,
@@ -32,7 +32,7 @@ impl Room {
         Self::with(most, None)
     }
 
-    /// Creates a room of `most` bytes, at most as many as this one has. They are charged to both.
+    /// Creates a room of `most` bytes, at most as many as this one has. They are charged to both, and to what is around this one.
     #[must_use]
     pub fn part(&self, most: u32) -> Self {
         Self::with(most.min(self.0.most), Some(Arc::clone(&self.0)))
@@ -49,23 +49,23 @@ impl Room {
     /// Waits for `bytes`. A request for more than there is receives all of it.
     pub async fn take(&self, bytes: u64) -> Charge {
         let bytes = self.fitting(bytes);
-        // Of this room alone, until there is room around it: a caller that gives up must return no more than it has.
-        let part = take(&self.0.free, bytes).await;
-        if let Some(whole) = &self.0.whole {
-            take(&whole.free, bytes).await.forget();
+        // From the inside out. A caller that gives up returns what it has.
+        let mut permits = Vec::with_capacity(3);
+        for room in self.0.and_around() {
+            permits.push(take(&room.free, bytes).await);
         }
-        part.forget();
+        permits.into_iter().for_each(SemaphorePermit::forget);
         self.charge(bytes)
     }
 
     /// Takes `bytes` if they are free and no other request waits.
     pub fn try_take(&self, bytes: u64) -> Option<Charge> {
         let bytes = self.fitting(bytes);
-        let part = self.0.free.try_acquire_many(bytes).ok()?;
-        if let Some(whole) = &self.0.whole {
-            whole.free.try_acquire_many(bytes).ok()?.forget();
+        let mut permits = Vec::with_capacity(3);
+        for room in self.0.and_around() {
+            permits.push(room.free.try_acquire_many(bytes).ok()?);
         }
-        part.forget();
+        permits.into_iter().for_each(SemaphorePermit::forget);
         Some(self.charge(bytes))
     }
 
@@ -76,8 +76,7 @@ impl Room {
 
     /// Returns whether nothing is free, or another request waits.
     pub fn is_full(&self) -> bool {
-        // Free bytes are assigned to a waiting request immediately, so the semaphore never shows them as available.
-        self.0.free.available_permits() == 0
+        self.0.is_full()
     }
 
     fn fitting(&self, bytes: u64) -> u32 {
@@ -92,7 +91,19 @@ impl Room {
     }
 }
 
-async fn take(free: &Semaphore, bytes: u32) -> tokio::sync::SemaphorePermit<'_> {
+impl Bytes {
+    /// Returns this room and those around it, from the inside out.
+    fn and_around(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |room| room.whole.as_deref())
+    }
+
+    fn is_full(&self) -> bool {
+        // Free bytes are assigned to a waiting request immediately, so the semaphore never shows them as available.
+        self.free.available_permits() == 0
+    }
+}
+
+async fn take(free: &Semaphore, bytes: u32) -> SemaphorePermit<'_> {
     match free.acquire_many(bytes).await {
         Ok(permit) => permit,
         // The semaphore is never closed.
@@ -106,10 +117,14 @@ impl Charge {
         let kept = u32::try_from(bytes).map_or(self.bytes, |bytes| bytes.min(self.bytes));
         let returned = (self.bytes - kept) as usize;
         self.bytes = kept;
-        self.of.free.add_permits(returned);
-        if let Some(whole) = &self.of.whole {
-            whole.free.add_permits(returned);
+        for room in self.of.and_around() {
+            room.free.add_permits(returned);
         }
+    }
+
+    /// Returns whether a room around the charge's own is full.
+    pub fn is_wanted(&self) -> bool {
+        self.of.and_around().skip(1).any(Bytes::is_full)
     }
 }
 
@@ -145,6 +160,23 @@ mod tests {
         first.shrink(50);
         let second = parts[1].take(50).now_or_never();
         assert!(second.is_some() && whole.is_full());
+        drop((first, second));
+        assert!(whole.try_take(100).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_part_of_a_part_is_charged_to_all() {
+        let whole = Room::new(100);
+        let part = whole.part(60);
+        let small = [part.part(30), part.part(30)];
+        let first = small[0].take(u64::MAX).await;
+        assert!(
+            small[0].is_full() && !first.is_wanted(),
+            "only its own room is full"
+        );
+        let second = small[1].take(30).await;
+        assert!(part.is_full() && first.is_wanted() && second.is_wanted());
+        assert!(whole.try_take(41).is_none() && whole.try_take(40).is_some());
         drop((first, second));
         assert!(whole.try_take(100).is_some());
     }

@@ -1,16 +1,25 @@
 //! Memory for large answers that clients have not received yet.
 //!
 //! In: a client, and the bytes that its answer will have. Out: charges, which are held until the answer is sent. Owns: the room of
-//! each principal, which is a part of the room of all. Never: lets readers of shared threads use the room of other clients.
+//! each connection, which is a part of its principal's, which is a part of the room of all. Never: lets readers of shared threads use
+//! the room of other clients, or other clients all room of owners.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use acpd_model::limits::{UNSENT_BYTES, UNSENT_BYTES_OF_ONE};
-use acpd_model::{AccessScope, Origin, ThreadId};
+use acpd_model::limits::{UNSENT_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE};
+use acpd_model::{AccessScope, Origin, Role, ThreadId};
+use tokio::time::{Instant, sleep_until};
 
 use crate::room::{Charge, Room};
 use crate::service::Caller;
+
+/// A byte more than answers take. It is free as long as none waits.
+const MARK: u32 = 1;
+
+/// The interval of checks after a client has kept an answer for long: an answer that starts to wait wakes no connection.
+const CHECK: Duration = Duration::from_millis(500);
 
 /// The room for answers; cheap to clone.
 #[derive(Debug, Clone)]
@@ -18,54 +27,103 @@ pub struct UnsentAnswers(Arc<Rooms>);
 
 #[derive(Debug)]
 struct Rooms {
-    /// For clients that reach everything.
-    whole: Room,
+    /// For owners that reach everything, and for `others`.
+    owners: Room,
+    /// For other clients that reach everything.
+    others: Room,
     /// For the readers of shared threads.
     shared: Room,
-    principals: Mutex<BTreeMap<Principal, Room>>,
+    parts: Mutex<Parts>,
 }
 
-/// The name of a principal, and the thread if it reaches only one.
-type Principal = (String, Option<ThreadId>);
+/// The rooms that are used.
+#[derive(Debug, Default)]
+struct Parts {
+    principals: BTreeMap<Principal, Room>,
+    connections: BTreeMap<(Principal, Arc<str>), Room>,
+}
+
+/// The name of a principal, its role, and the thread if it reaches only one.
+type Principal = (String, Role, Option<ThreadId>);
+
+/// The room of an answer that has been read for a client.
+#[derive(Debug)]
+pub struct UnsentCharge {
+    charge: Charge,
+    since: Instant,
+}
 
 impl Default for UnsentAnswers {
     fn default() -> Self {
+        let owners = Room::new(UNSENT_BYTES + MARK);
         Self(Arc::new(Rooms {
-            whole: Room::new(UNSENT_BYTES),
-            shared: Room::new(UNSENT_BYTES),
-            principals: Mutex::default(),
+            others: owners.part(UNSENT_BYTES - UNSENT_BYTES_OF_ONE + MARK),
+            owners,
+            shared: Room::new(UNSENT_BYTES + MARK),
+            parts: Mutex::default(),
         }))
     }
 }
 
 impl UnsentAnswers {
-    /// Waits for room for an answer of `bytes`. One that is larger than all room of a principal gets all of it.
+    /// Waits for room for an answer of `bytes`. One that is larger than all room of a connection gets all of it.
     pub(crate) async fn take(&self, caller: &Caller, bytes: u64) -> Charge {
         let room = self.room_of(caller);
         room.take(bytes).await
     }
 
+    /// Returns the room of the caller's connection, which is a part of the room of its principal.
     fn room_of(&self, caller: &Caller) -> Room {
         let name = match &caller.by {
             Origin::Client(client) => client.principal.clone(),
             Origin::Agent | Origin::Daemon | Origin::Policy(_) => String::new(),
         };
-        let (whole, thread) = match caller.permissions.scope {
-            AccessScope::Everything => (&self.0.whole, None),
+        let role = caller.permissions.role;
+        let (around, thread) = match caller.permissions.scope {
+            AccessScope::Everything if role == Role::Owner => (&self.0.owners, None),
+            AccessScope::Everything => (&self.0.others, None),
             AccessScope::Thread(thread) => (&self.0.shared, Some(thread)),
         };
-        let mut principals = self.0.principals.lock().unwrap_or_else(PoisonError::into_inner);
+        let principal = (name, role, thread);
+        let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Parts {
+            principals,
+            connections,
+        } = &mut *parts;
+        connections.retain(|_, room| room.is_used());
         principals.retain(|_, room| room.is_used());
-        principals
-            .entry((name, thread))
-            .or_insert_with(|| whole.part(UNSENT_BYTES_OF_ONE))
+        let of_principal = principals
+            .entry(principal.clone())
+            .or_insert_with(|| around.part(UNSENT_BYTES_OF_ONE + MARK));
+        connections
+            .entry((principal, Arc::clone(&caller.connection)))
+            .or_insert_with(|| of_principal.part(UNSENT_BYTES_OF_CONNECTION))
             .clone()
+    }
+}
+
+impl UnsentCharge {
+    /// Starts the time that the client has to receive the answer.
+    pub(crate) fn new(charge: Charge) -> Self {
+        let since = Instant::now();
+        Self { charge, since }
+    }
+
+    /// Waits until the client has had the answer for this time and other connections wait for its room. Cancel safe.
+    pub async fn overdue(&self, within: Duration) {
+        let mut due = self.since + within;
+        loop {
+            sleep_until(due).await;
+            if self.charge.is_wanted() {
+                return;
+            }
+            due = Instant::now() + CHECK;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use acpd_model::Role;
     use acpd_model::event::ClientOrigin;
     use acpd_proto::surface::contract::Lane;
     use acpd_proto::surface::request::Permissions;
@@ -74,50 +132,109 @@ mod tests {
     use super::*;
     use crate::service::Defaults;
 
-    const ALL: u64 = UNSENT_BYTES_OF_ONE as u64;
+    /// Connections that use all room of their principal.
+    const AT_ONCE: u32 = UNSENT_BYTES_OF_ONE / UNSENT_BYTES_OF_CONNECTION;
 
-    fn caller(principal: &str, scope: AccessScope) -> Caller {
+    fn caller(principal: &str, role: Role, scope: AccessScope, connection: u32) -> Caller {
         let by = Origin::Client(Box::new(ClientOrigin {
             principal: principal.into(),
             client: "test".into(),
         }));
-        let permissions = Permissions {
-            role: Role::Observer,
-            scope,
-        };
-        Caller::new(by, permissions, Lane::App, Defaults::none())
+        let mut caller = Caller::new(by, Permissions { role, scope }, Lane::App, Defaults::none());
+        caller.connection = connection.to_string().into();
+        caller
+    }
+
+    fn observer(principal: &str, connection: u32) -> Caller {
+        caller(principal, Role::Observer, AccessScope::Everything, connection)
+    }
+
+    /// Takes all room of a principal.
+    async fn fill(unsent: &UnsentAnswers, of: impl Fn(u32) -> Caller) -> Vec<Charge> {
+        let mut held = Vec::new();
+        for connection in 0..AT_ONCE {
+            held.push(unsent.take(&of(connection), u64::MAX).await);
+        }
+        held
+    }
+
+    #[tokio::test]
+    async fn a_connection_waits_for_itself_alone() {
+        let unsent = UnsentAnswers::default();
+        let [slow, other] = [0, 1].map(|connection| observer("ann", connection));
+        let first = unsent.take(&slow, u64::MAX).await;
+        let mut second = Box::pin(unsent.take(&slow, 1));
+        assert!(second.as_mut().now_or_never().is_none());
+        assert!(!first.is_wanted(), "it waits for itself");
+        assert!(unsent.take(&other, u64::MAX).now_or_never().is_some());
+        drop(first);
+        assert!(second.now_or_never().is_some());
     }
 
     #[tokio::test]
     async fn a_principal_waits_for_itself_alone() {
         let unsent = UnsentAnswers::default();
-        let [ann, bob] = ["ann", "bob"].map(|name| caller(name, AccessScope::Everything));
-        let first = unsent.take(&ann, ALL - 10).await;
-        let mut second = Box::pin(unsent.take(&ann, 11));
-        assert!(second.as_mut().now_or_never().is_none());
+        let mut held = fill(&unsent, |connection| observer("ann", connection)).await;
+        let ann = observer("ann", AT_ONCE);
+        let mut waiting = Box::pin(unsent.take(&ann, 2));
+        assert!(!held[0].is_wanted());
+        assert!(waiting.as_mut().now_or_never().is_none());
+        assert!(held[0].is_wanted());
+        let bob = observer("bob", 0);
         assert!(unsent.take(&bob, u64::MAX).now_or_never().is_some());
-        drop(first);
-        assert!(second.now_or_never().is_some());
+        held.pop();
+        assert!(waiting.now_or_never().is_some());
+        drop(held);
         // Rooms that are not used are forgotten.
         unsent.room_of(&bob);
-        assert_eq!(unsent.0.principals.lock().unwrap().len(), 1);
+        let parts = unsent.0.parts.lock().unwrap();
+        assert_eq!((parts.principals.len(), parts.connections.len()), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn other_clients_leave_room_for_owners() {
+        let unsent = UnsentAnswers::default();
+        let mut held = Vec::new();
+        for principal in 1..UNSENT_BYTES / UNSENT_BYTES_OF_ONE {
+            held.extend(fill(&unsent, |connection| observer(&principal.to_string(), connection)).await);
+        }
+        let another = observer("another", 0);
+        assert!(unsent.take(&another, 2).now_or_never().is_none());
+        let owner = |connection| caller("owner", Role::Owner, AccessScope::Everything, connection);
+        assert!(fill(&unsent, owner).now_or_never().is_some());
     }
 
     #[tokio::test]
     async fn readers_of_shared_threads_take_no_room_of_others() {
         let unsent = UnsentAnswers::default();
-        let scope = |number| AccessScope::Thread(ThreadId(uuid::Uuid::from_u128(number)));
+        let reader = |number, connection| {
+            let scope = AccessScope::Thread(ThreadId(uuid::Uuid::from_u128(number)));
+            caller("link", Role::Observer, scope, connection)
+        };
         let mut held = Vec::new();
         for number in 0..u128::from(UNSENT_BYTES / UNSENT_BYTES_OF_ONE) {
-            held.push(unsent.take(&caller("link", scope(number)), ALL).await);
+            held.extend(fill(&unsent, |connection| reader(number, connection)).await);
         }
-        assert!(
-            unsent
-                .take(&caller("link", scope(99)), 1)
-                .now_or_never()
-                .is_none()
-        );
-        let owner = caller("owner", AccessScope::Everything);
-        assert!(unsent.take(&owner, ALL).now_or_never().is_some());
+        assert!(unsent.take(&reader(99, 0), 2).now_or_never().is_none());
+        let all = |connection| observer("ann", connection);
+        assert!(fill(&unsent, all).now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_overdue_once_others_wait_for_its_room() {
+        let within = Duration::from_secs(30);
+        let unsent = UnsentAnswers::default();
+        let mut held = fill(&unsent, |connection| observer("ann", connection)).await;
+        let first = UnsentCharge::new(held.remove(0));
+        let alone = tokio::time::timeout(10 * within, first.overdue(within)).await;
+        assert!(alone.is_err(), "no other needs the room");
+        let ann = observer("ann", AT_ONCE);
+        let mut waiting = Box::pin(unsent.take(&ann, 2));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        first.overdue(within).await;
+        drop(first);
+        assert!(waiting.now_or_never().is_some());
+        let second = UnsentCharge::new(held.remove(0));
+        assert!(second.overdue(within).now_or_never().is_none(), "it has its time");
     }
 }

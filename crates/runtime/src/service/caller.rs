@@ -20,6 +20,8 @@ pub struct Caller {
     pub by: Origin,
     /// The role and the scope, which limit the requests that the client may make.
     pub permissions: Permissions,
+    /// The name of the connection, which is unique; empty without one.
+    pub connection: Arc<str>,
     /// The encoding of the events that it receives.
     pub lane: Lane,
     /// Defaults for requests that name no agent and no directory.
@@ -62,6 +64,7 @@ impl Caller {
         Self {
             by,
             permissions: permissions.into(),
+            connection: Arc::default(),
             lane,
             defaults,
             delegate: None,

@@ -45,6 +45,7 @@ use crate::room::Charge;
 use crate::standby::initialize_cache::InitializeCache;
 use crate::thread::directory::{Answer, Directory};
 use crate::thread::subscription::FollowRequest;
+use crate::unsent::UnsentCharge;
 
 /// The part of a client's request that has run already, and a future for the rest.
 pub struct Dispatched {
@@ -79,7 +80,7 @@ pub struct Response {
     pub follow: Option<FollowRequest>,
     /// The room for a large reply, which is held until the client has received it. Boxed, because each request in flight
     /// reserves space for it.
-    pub charge: Option<Box<Charge>>,
+    pub charge: Option<Box<UnsentCharge>>,
 }
 
 impl From<Reply> for Response {
@@ -96,7 +97,7 @@ impl Response {
     /// Creates the response to a request that follows no thread, with the room that it takes.
     fn charged(reply: Reply, charge: Option<Charge>) -> Self {
         Self {
-            charge: charge.map(Box::new),
+            charge: charge.map(|charge| Box::new(UnsentCharge::new(charge))),
             ..Self::from(reply)
         }
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use acpd_runtime::metrics::Present;
-use acpd_runtime::room::Charge;
+use acpd_runtime::unsent::UnsentCharge;
 use tokio::time::Instant;
 
 /// The shortest time between two measurements of one connection.
@@ -19,7 +19,7 @@ pub(super) struct Meter {
     _connected: Present,
     pub sample: DeliverySample,
     /// The room of large answers, each with the number of the message that must be sent.
-    unsent: VecDeque<(u64, Box<Charge>)>,
+    unsent: VecDeque<(u64, Box<UnsentCharge>)>,
 }
 
 impl Meter {
@@ -33,8 +33,13 @@ impl Meter {
     }
 
     /// Holds the room of an answer until message `number` is sent.
-    pub fn hold(&mut self, charge: Option<Box<Charge>>, number: u64) {
+    pub fn hold(&mut self, charge: Option<Box<UnsentCharge>>, number: u64) {
         self.unsent.extend(charge.map(|charge| (number, charge)));
+    }
+
+    /// Returns the room that is held for the longest time.
+    pub fn oldest(&self) -> Option<&UnsentCharge> {
+        self.unsent.front().map(|(_, charge)| &**charge)
     }
 
     /// Returns the room of the answers that were sent.

@@ -14,11 +14,11 @@ use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{Permissions, Request};
 use acpd_runtime::feed::thread_list::ThreadListSubscription;
-use acpd_runtime::room::Charge;
 use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service, Watch};
 use acpd_runtime::standby::task::StandbyHandle;
 use acpd_runtime::thread::delegates::ToEditor;
 use acpd_runtime::thread::subscription::{FollowRequest, News};
+use acpd_runtime::unsent::UnsentCharge;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
@@ -153,7 +153,10 @@ impl<S: Surface> Connection<S> {
         if let Some(first) = first {
             self.received(&first);
         }
-        let most = self.service.context.limits.now().outbound_queue;
+        let (most, write_within) = {
+            let limits = self.service.context.limits.now();
+            (limits.outbound_queue, Duration::from_secs(limits.write_secs))
+        };
         loop {
             self.pump();
             if let Some(end) = self.ended {
@@ -169,11 +172,13 @@ impl<S: Surface> Connection<S> {
             }
             // Events and large responses wait for room in the client's queue. The client's messages never wait.
             let has_room = self.link.has_room();
+            let oldest = self.meter.oldest().or_else(|| first_charge(&self.unsent));
             tokio::select! {
                 biased;
                 () = self.access.stop.cancelled() => {
                     return self.flush_on_shutdown().await.err().unwrap_or(End::Stopping);
                 }
+                () = overdue(oldest, write_within) => return End::Stalled,
                 happened = self.link.next() => match happened {
                     Ok(LinkEvent::Received(text)) => self.received(&text),
                     Ok(LinkEvent::Written) => {}
@@ -347,6 +352,7 @@ impl<S: Surface> Connection<S> {
         Caller {
             by: Origin::Client(Box::new(origin)),
             permissions: self.access.permissions,
+            connection: Arc::clone(&self.access.connection),
             lane: self.surface.lane(),
             defaults: Arc::clone(&self.access.defaults),
             delegate,
@@ -397,7 +403,7 @@ impl<S: Surface> Connection<S> {
     }
 
     /// Passes on an answer. Returns the room that it takes until it is sent.
-    fn answered(&mut self, call: u64, answer: Answer) -> Option<Box<Charge>> {
+    fn answered(&mut self, call: u64, answer: Answer) -> Option<Box<UnsentCharge>> {
         let held = self.followed.take_held(call);
         let (reply, follow, charge) = match answer {
             Ok(Response {
@@ -513,6 +519,21 @@ impl<S: Surface> Connection<S> {
 async fn from_threads(delegated: Option<&mut DelegatedRequests>) -> Option<ToEditor> {
     match delegated {
         Some(delegated) => delegated.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns the room of the first answer that waits for the client's queue.
+fn first_charge(unsent: &VecDeque<(u64, Answer)>) -> Option<&UnsentCharge> {
+    let mut answers = unsent.iter().filter_map(|(_, answer)| answer.as_ref().ok());
+    answers.find_map(|response| response.charge.as_deref())
+}
+
+/// Waits until others need the room of the client's oldest answer, which it does not receive within this time. Cancel safe.
+async fn overdue(oldest: Option<&UnsentCharge>, within: Duration) {
+    match oldest {
+        // Boxed: it is rare, and the connection's task would reserve space for it all the time.
+        Some(charge) => Box::pin(charge.overdue(within)).await,
         None => std::future::pending().await,
     }
 }

@@ -3,48 +3,55 @@ use std::pin::pin;
 
 use acpd_model::Role;
 use acpd_model::event::ClientOrigin;
+use acpd_model::limits::{UNSENT_ANSWER_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE};
 use acpd_model::{Limits, Seq};
 use acpd_proto::surface::app::Peer;
 use acpd_proto::surface::contract::{Gate, Lane, Source};
+use acpd_proto::surface::request::ListThreads;
 use acpd_proto::time::Now;
 use acpd_runtime::test_context::context;
 use acpd_runtime::thread::directory::Directory;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::time::Instant;
 
 use super::*;
 use crate::transport::lines::Lines;
 
-/// Returns the connection of a client whose messages are the lines of the other end.
-async fn connection<S: Surface>(
-    ours: tokio::io::DuplexStream,
-    surface: impl FnOnce(Gate) -> S,
-) -> Connection<S> {
+async fn service() -> Service {
     let place = tempfile::tempdir().unwrap();
     let context = context(place.path(), BTreeMap::new(), Limits::default());
     let directory = Directory::open(context.clone()).await.unwrap();
+    Service::new(directory, context)
+}
+
+/// Returns the connection of a client whose messages are the lines of the other end.
+fn connection<S: Surface>(
+    service: Service,
+    name: &str,
+    ours: DuplexStream,
+    surface: impl FnOnce(Gate) -> S,
+) -> Connection<S> {
+    let limits = service.context.limits.now();
     let (reader, writer) = tokio::io::split(ours);
-    let link = Link::new(
-        Box::new(Lines::new(reader, writer, &context.limits.now())),
-        &context.limits.now(),
-    );
+    let link = Link::new(Box::new(Lines::new(reader, writer, &limits)), &limits);
     let access = Access {
         permissions: Role::Owner.into(),
-        connection: "c".into(),
+        connection: name.into(),
         defaults: Defaults::none(),
         standby: None,
         stop: CancellationToken::new(),
         ends: CancellationToken::new(),
     };
-    let surface = surface(context.gate());
-    Connection::new(link, surface, Service::new(directory, context), access)
+    let surface = surface(service.context.gate());
+    Connection::new(link, surface, service, access)
 }
 
 /// A daemon has thousands of idle connections, and a task reserves space for the largest of its states.
 #[tokio::test]
 async fn an_idle_connection_is_small() {
     let peer = |gate| Peer::new("owner".into(), Role::Owner, gate);
-    let task = connection(tokio::io::duplex(64).0, peer).await.run(None);
-    assert!(size_of_val(&task) <= 5328, "{}", size_of_val(&task));
+    let task = connection(service().await, "c", tokio::io::duplex(64).0, peer).run(None);
+    assert!(size_of_val(&task) <= 5456, "{}", size_of_val(&task));
     // One request allocates space for 32 or 64 of these, and a queue of outputs for four.
     assert!(size_of::<Step>() <= 328, "{}", size_of::<Step>());
     assert!(size_of::<Output>() <= 64, "{}", size_of::<Output>());
@@ -53,6 +60,7 @@ async fn an_idle_connection_is_small() {
 /// A surface that takes every message for the same request, and answers with the same text.
 struct Answering {
     gate: Gate,
+    request: Request,
     answer: Bytes,
     out: VecDeque<Output>,
 }
@@ -91,7 +99,7 @@ impl Surface for Answering {
     fn handle_message(&mut self, _: &str, _: Now) {
         self.out.push_back(Output::Request {
             call: 0,
-            request: Box::new(Request::ListAgents),
+            request: Box::new(self.request.clone()),
             after_sent: false,
         });
     }
@@ -118,10 +126,11 @@ async fn a_client_that_reads_large_answers_one_after_the_other_leaves_turns_to_o
     theirs.write_all(&b"?\n".repeat(ANSWERS)).await.unwrap();
     let answering = |gate| Answering {
         gate,
+        request: Request::ListAgents,
         answer,
         out: VecDeque::new(),
     };
-    let mut run = pin!(connection(ours, answering).await.run(None));
+    let mut run = pin!(connection(service().await, "c", ours, answering).run(None));
     let (mut received, mut turns) = (0, 0);
     let mut buffer = vec![0; ANSWERS * TURN_BYTES];
     while received < ANSWERS * (TURN_BYTES / 4 + 1) {
@@ -132,4 +141,63 @@ async fn a_client_that_reads_large_answers_one_after_the_other_leaves_turns_to_o
         turns += 1;
     }
     assert!(turns >= ANSWERS / 4, "{turns}");
+}
+
+/// Bytes of each answer to a client of [`lister`].
+const LISTED: usize = 256 << 10;
+
+/// Starts the connection of a client that has requested as many lists as its room is for. Returns the client's end.
+async fn lister(service: &Service, name: u32, pipe: usize) -> DuplexStream {
+    let (mut theirs, ours) = tokio::io::duplex(pipe);
+    let answering = |gate| Answering {
+        gate,
+        request: Request::ListThreads(ListThreads::default()),
+        answer: Bytes::from(vec![b'x'; LISTED]),
+        out: VecDeque::new(),
+    };
+    let connection = connection(service.clone(), &name.to_string(), ours, answering);
+    tokio::spawn(connection.run(None));
+    let lists = u64::from(UNSENT_BYTES_OF_CONNECTION) / UNSENT_ANSWER_BYTES;
+    for _ in 0..lists {
+        theirs.write_all(b"?\n").await.unwrap();
+    }
+    theirs
+}
+
+/// Returns how long a client that reads at once waits for its lists.
+async fn time_to_list(service: &Service, name: u32) -> Duration {
+    let begun = Instant::now();
+    let mut client = lister(service, name, 4 * LISTED).await;
+    client.read_exact(&mut vec![0; LISTED]).await.unwrap();
+    begun.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_take_a_byte_at_a_time_keep_others_of_their_principal_waiting_for_a_while_at_most() {
+    let service = service().await;
+    let write_within = Duration::from_secs(service.context.limits.now().write_secs);
+    for slow in 0..UNSENT_BYTES_OF_ONE / UNSENT_BYTES_OF_CONNECTION {
+        let took = time_to_list(&service, 100 + slow).await;
+        assert!(
+            took < Duration::from_millis(100),
+            "{took:?} with {slow} slow clients"
+        );
+        let mut client = lister(&service, slow, 64).await;
+        // It has received the beginning, and goes on reading.
+        client.read_u8().await.unwrap();
+        tokio::spawn(async move {
+            while client.read_u8().await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // Without others, each of them may be as slow as it likes.
+    tokio::time::sleep(2 * write_within).await;
+    let took = time_to_list(&service, 200).await;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    for slow in 1000..1000 + UNSENT_BYTES_OF_ONE / UNSENT_BYTES_OF_CONNECTION {
+        let took = time_to_list(&service, slow).await;
+        assert!(took < Duration::from_secs(1), "{took:?}");
+    }
 }
