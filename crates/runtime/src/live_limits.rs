@@ -5,7 +5,8 @@ use std::sync::Arc;
 use acpd_model::Limits;
 use tokio::sync::watch;
 
-/// The current limits. A connection, thread or process keeps the limits that it started with.
+/// The current limits. A connection, thread or process keeps the limits that it started with, but for the rate of an
+/// agent's bytes.
 #[derive(Debug, Clone)]
 pub struct LiveLimits(Arc<watch::Receiver<Arc<Limits>>>);
 

@@ -252,6 +252,13 @@ pub enum AgentEvent {
     },
 }
 
+impl AgentEvent {
+    /// Returns whether the agent has answered a prompt.
+    pub fn ends_prompt(&self) -> bool {
+        matches!(self, Self::PromptEnded { .. })
+    }
+}
+
 /// An open session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {

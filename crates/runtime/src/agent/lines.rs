@@ -31,6 +31,8 @@ pub(crate) struct AgentLines {
     budget: Budget,
     /// The room for a long line, and when the last part of it arrived.
     long: Option<Box<(Charge, Instant)>>,
+    /// Whether the agent is read even if it writes too much.
+    is_free: bool,
     /// Whether the daemon has logged that the agent writes too much.
     is_noted: bool,
 }
@@ -52,23 +54,36 @@ impl AgentLines {
             limit,
             budget,
             long: None,
+            is_free: false,
             is_noted: false,
         }
     }
 
+    /// Sets whether to read the agent even if it writes too much, because it is about to end something. What it writes counts all
+    /// the same.
+    pub fn set_free(&mut self, is_free: bool) {
+        self.is_free = is_free;
+    }
+
     /// Reads once. An agent that is silent for a while uses no buffer. Cancel safe.
     pub async fn read(&mut self, stdout: &mut (impl AsyncRead + Unpin)) -> Result<(), EndOfLines> {
-        if self.budget.debt().is_some() {
-            // Boxed: it is rare, and the agent's task would reserve space for it all the time.
+        if self.decoder.unfinished() >= LONG_LINE_BYTES {
+            // Even in debt: others may wait for the room of the line. Boxed: it is rare, and the agent's task would reserve space
+            // for it all the time.
+            return Box::pin(self.read_long(stdout)).await;
+        }
+        self.long = None;
+        if self.is_in_debt() {
+            // Boxed for the same reason.
             Box::pin(self.wait_in_debt()).await;
         }
-        if self.decoder.unfinished() < LONG_LINE_BYTES {
-            self.long = None;
-            let read = self.read_once(stdout).await;
-            return self.arrived(&read);
-        }
-        // Boxed for the same reason.
-        Box::pin(self.read_long(stdout)).await
+        let read = self.read_once(stdout).await;
+        self.arrived(&read)
+    }
+
+    /// Returns whether the agent is not read because it has written too much.
+    pub fn is_in_debt(&self) -> bool {
+        !self.is_free && self.budget.debt().is_some()
     }
 
     /// Waits until the agent may write more.
@@ -219,6 +234,36 @@ mod tests {
         assert!(begun.elapsed() >= Duration::from_secs(2));
         assert!(lines.next_line().is_some(), "nothing is lost");
         assert!(budget.debt().is_some(), "what was read counts as well");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_in_debt_finishes_its_long_line() {
+        let total = Budget::total();
+        let budget = Budget::new(&total, 1 << 20);
+        let (mut lines, mut agent, mut stdout) = in_a_long_line(budget.clone()).await;
+        budget.spend(2 * AGENT_BURST_BYTES);
+        agent.write_all(b"y\n{").await.unwrap();
+        assert!(lines.read(&mut stdout).now_or_never().is_some());
+        assert!(lines.next_line().is_some() && lines.next_line().is_none());
+        assert!(lines.read(&mut stdout).now_or_never().is_none(), "it is in debt");
+        let mut others = Vec::new();
+        for _ in 0..AT_ONCE {
+            let room = Budget::new(&total, 0).take_for_line(LIMIT as u64).now_or_never();
+            others.push(room.expect("the line's room is free"));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_is_about_to_end_something_is_read_in_debt() {
+        let budget = Budget::new(&Budget::total(), 1 << 20);
+        let (mut agent, mut stdout) = tokio::io::duplex(LONG_LINE_BYTES);
+        let mut lines = AgentLines::new(LIMIT, budget.clone());
+        budget.spend(2 * AGENT_BURST_BYTES);
+        agent.write_all(b"last\n").await.unwrap();
+        assert!(lines.read(&mut stdout).now_or_never().is_none());
+        lines.set_free(true);
+        assert!(lines.read(&mut stdout).now_or_never().is_some());
+        assert!(lines.next_line().is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 //! In: commands from threads, and output of processes. Out: agents' messages as events. Owns: processes and their
 //! stdin. Never: decides what a message means; [`acpd_proto::agent`] does that.
 
+pub(crate) mod agent_clock;
 pub mod config;
 pub(crate) mod installs;
 pub(crate) mod launcher;

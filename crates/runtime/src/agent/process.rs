@@ -14,13 +14,13 @@ use acpd_proto::wire::RpcError;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::agent_clock::AgentClock;
 use crate::agent::launcher::{Launched, Launcher};
 use crate::agent::leaderless::Leaderless;
 use crate::agent::lines::{AgentLines, EndOfLines};
 use crate::agent::running::{Process, ProcessSlot};
 use crate::agent::stalled::Stalled;
 use crate::agent::stdin::Stdin;
-use crate::clock::Clock;
 use crate::host::budget::{Budget, Charge};
 use crate::host::{AgentProcess, AgentStdout};
 use crate::metrics::Present;
@@ -248,7 +248,7 @@ fn launch(launcher: &Launcher, program: &Program, start: Start, slot: ProcessSlo
             launcher.limits.now().agent_line_bytes,
             slot.process().budget().clone(),
         ),
-        clock: launcher.clock,
+        clock: AgentClock::new(launcher.clock, slot.process().budget().clone()),
         stdin,
         stderr,
         sign_in: None,
@@ -279,7 +279,7 @@ const SIGN_IN_POLL: Duration = Duration::from_millis(SIGN_IN_POLL_MILLIS);
 struct Actor {
     connection: AgentConnection,
     lines: AgentLines,
-    clock: Clock,
+    clock: AgentClock,
     stdin: Stdin,
     stderr: StderrTail,
     /// What the agent prints while a user signs in.
@@ -309,7 +309,7 @@ impl Actor {
         self.collect();
         let mut open = true;
         let mut stalled = None;
-        let mut leaderless = Leaderless::new(&mut *process);
+        let mut leaderless = Leaderless::new(&mut *process, self.clock.clone());
         while open {
             let deadline = self.connection.poll_timeout().map(|at| self.clock.instant(at));
             let look = self.sign_in.as_ref().map(|sign_in| sign_in.next_poll);
@@ -339,10 +339,7 @@ impl Actor {
                     Some(order) => {
                         let Order { command, charge } = *order;
                         self.stdin.charge(charge);
-                        if command == AgentCommand::WaitForUser(true) {
-                            // It may take hours until the user answers.
-                            self.slot.end_start();
-                        }
+                        self.prepare(&command);
                         self.connection.handle_command(command, self.clock.now());
                     }
                     None => break,
@@ -366,6 +363,18 @@ impl Actor {
         // Avoids a deadlock: the thread must not wait for this actor while the actor waits for the thread.
         drop(commands);
         Box::pin(self.finish(process, stdout, events_tx, open, stalled)).await;
+    }
+
+    /// Prepares for what the agent does after a command.
+    fn prepare(&mut self, command: &AgentCommand) {
+        match command {
+            // It may take hours until the user answers.
+            AgentCommand::WaitForUser(true) => self.slot.end_start(),
+            // The agent has to answer in time, however much it has written.
+            AgentCommand::Cancel => self.lines.set_free(true),
+            AgentCommand::Prompt { .. } => self.lines.set_free(false),
+            _ => {}
+        }
     }
 
     /// Converts the bytes read so far to events.
@@ -416,8 +425,12 @@ impl Actor {
         }
         self.stdin.add(self.connection.take_writes());
         let mut events = self.connection.take_events();
-        if self.slot.is_starting() && events.iter().any(ends_start) {
+        // A start in debt may take long, and keeps no other waiting.
+        if self.slot.is_starting() && (events.iter().any(ends_start) || self.lines.is_in_debt()) {
             self.slot.end_start();
+        }
+        if events.iter().any(AgentEvent::ends_prompt) {
+            self.lines.set_free(false);
         }
         if self.events.is_empty() {
             self.events = events;
@@ -442,6 +455,8 @@ impl Actor {
         std::mem::take(&mut self.stdin).close(self.grace).await;
         let mut stopped = process.stop(self.grace);
         let ended = loop {
+            // It has no time to wait, however much it has written.
+            self.lines.set_free(true);
             tokio::select! {
                 biased;
                 ended = &mut stopped => break ended,
@@ -509,251 +524,4 @@ pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::agent::config::AgentConfig;
-    use crate::agent::process_table::ProcessTable;
-    use crate::agent::stalled::STALL;
-    use crate::metrics::Metrics;
-    use acpd_model::limits::{AGENT_COMMAND_BYTES, AGENT_OUTBOX_BYTES};
-    use acpd_model::{Limits, RawJson};
-
-    async fn run(script: &str) -> AgentHandle {
-        let limits = Limits {
-            agent_exit_grace_secs: 1,
-            ..Limits::default()
-        };
-        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
-        let launcher = Launcher::local(limits, metrics);
-        let running = ProcessTable::open(launcher.clone());
-        run_in(&launcher, &running, script).await
-    }
-
-    async fn run_in(launcher: &Launcher, running: &ProcessTable, script: &str) -> AgentHandle {
-        let config = AgentConfig {
-            command: "sh".into(),
-            args: vec!["-c".into(), script.into()],
-            ..AgentConfig::default()
-        };
-        let cwd = std::env::temp_dir().display().to_string();
-        let start = Start::new("fake", cwd, Duration::from_mins(1));
-        let slot = running.start("sh").await.unwrap();
-        let program = config.program(start.cwd.clone().into(), None);
-        spawn(launcher, &program, start, slot).unwrap()
-    }
-
-    /// Returns the size of the future that a function returns.
-    fn size_of_future<A, B, C, D, F>(_: fn(A, B, C, D) -> F) -> usize {
-        size_of::<F>()
-    }
-
-    /// A daemon has thousands of idle agents. A future reserves space for its largest step, so box what is rare and
-    /// large.
-    #[test]
-    fn an_idle_agent_needs_little_memory() {
-        let sizes = [
-            ("the task", size_of_future(Actor::run), 1_184),
-            ("the actor", size_of::<Actor>(), 1_112),
-        ];
-        for (name, size, limit) in sizes {
-            assert!(size <= limit, "{name} has {size} bytes (limit {limit})");
-        }
-    }
-
-    fn notify(params: &RawJson) -> AgentCommand {
-        AgentCommand::Notify {
-            method: "_x".into(),
-            params: Some(params.clone()),
-        }
-    }
-
-    async fn exit_reason(mut handle: AgentHandle) -> String {
-        let exited = async {
-            loop {
-                match handle.receive().await.expect("its end is told") {
-                    AgentMessage::Exited(exit) => break exit.reason,
-                    AgentMessage::Events(_) => {}
-                }
-            }
-        };
-        let exited = tokio::time::timeout(Duration::from_secs(30), exited).await;
-        exited.expect("it is ended")
-    }
-
-    /// Returns the malformed lines that the agent wrote until its end.
-    async fn words(mut handle: AgentHandle) -> Vec<String> {
-        let mut words = Vec::new();
-        while let Some(AgentMessage::Events(events)) = handle.receive().await {
-            words.extend(events.into_iter().filter_map(|event| match event {
-                AgentEvent::Malformed { text, .. } => Some(text),
-                _ => None,
-            }));
-        }
-        words
-    }
-
-    #[tokio::test]
-    async fn processes_of_one_agent_start_one_after_another_and_in_order() {
-        let limits = Limits {
-            agent_exit_grace_secs: 1,
-            agent_starts: 1,
-            ..Limits::default()
-        };
-        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
-        let launcher = Launcher::local(limits, metrics);
-        let running = ProcessTable::open(launcher.clone());
-        let hello = r#"read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'"#;
-        let session =
-            r#"read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}'; cat >/dev/null"#;
-        let opens = format!("{hello}; {session}");
-        // The first one never answers.
-        let first = run_in(&launcher, &running, "cat >/dev/null").await;
-        let mut second = run_in(&launcher, &running, &opens).await;
-        let third = run_in(&launcher, &running, "echo third").await;
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-        assert!(first.process.pid() > 0);
-        assert_eq!((second.process.pid(), third.process.pid()), (0, 0));
-        drop(first);
-        let opened = async {
-            while let Some(AgentMessage::Events(events)) = second.receive().await {
-                if events.iter().any(|event| matches!(event, AgentEvent::Opened(_))) {
-                    return;
-                }
-            }
-            panic!("it opened no session");
-        };
-        tokio::time::timeout(Duration::from_secs(30), opened)
-            .await
-            .unwrap();
-        // The second one goes on, but does not start any more.
-        assert_eq!(words(third).await, ["third"]);
-        assert!(second.process.pid() > 0);
-    }
-
-    #[tokio::test]
-    async fn a_process_that_waits_for_its_start_can_be_stopped() {
-        let limits = Limits {
-            agent_starts: 1,
-            ..Limits::default()
-        };
-        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
-        let launcher = Launcher::local(limits, metrics);
-        let running = ProcessTable::open(launcher.clone());
-        let _first = run_in(&launcher, &running, "cat >/dev/null").await;
-        let second = run_in(&launcher, &running, "echo started").await;
-        second.stop();
-        assert_eq!(exit_reason(second).await, "it was stopped before its start");
-    }
-
-    #[tokio::test]
-    async fn the_last_words_of_an_agent_that_is_stopped_are_heard() {
-        for script in [
-            "cat >/dev/null; echo at the end; printf 'of input'",
-            "trap 'echo at the end; printf \"of input\"; exit' TERM; while :; do sleep 0.1; done",
-        ] {
-            let handle = run(script).await;
-            handle.stop();
-            assert_eq!(words(handle).await, ["at the end", "of input"], "{script}");
-        }
-    }
-
-    #[test]
-    fn an_answer_that_nobody_made_room_for_takes_what_is_left_or_is_an_error() {
-        let budget = Budget::default();
-        let free = || budget.try_take(u64::from(AGENT_CALL_BYTES)).is_some();
-        let answer = |bytes: usize, charge| {
-            let result = RawJson::of(&"x".repeat(bytes - 2)).map_err(|_| unreachable!());
-            let order = Order::new(AgentCommand::Answer { call: 7, result }, charge, &budget);
-            let AgentCommand::Answer { call: 7, result } = order.command else {
-                panic!("it is another command");
-            };
-            (result, order.charge)
-        };
-        let large = AGENT_CALL_BYTES as usize / 2 + 1;
-        let (first, charge) = answer(large, None);
-        assert!(first.is_ok() && charge.is_some() && !free());
-        let (second, none) = answer(large, None);
-        assert_eq!(
-            second.map_err(|error| error.code),
-            Err(ErrorCode::Overloaded.rpc())
-        );
-        assert!(none.is_none());
-        let (small, none) = answer(SMALL_CALL_BYTES, None);
-        assert!(small.is_ok() && none.is_none());
-        drop(charge);
-        // An answer with a charge is charged for its actual size.
-        let (_, charge) = answer(10, budget.try_take(u64::MAX));
-        assert!(charge.is_some() && budget.try_take(u64::from(AGENT_CALL_BYTES) - 10).is_some());
-        drop(charge);
-        assert!(free());
-    }
-
-    #[tokio::test]
-    async fn an_agent_that_reads_nothing_fills_no_memory_and_is_ended() {
-        let handle = run("exec sleep 1000").await;
-        let text = RawJson::of(&"x".repeat(900 << 10)).unwrap();
-        let mut sent = 0;
-        while tokio::time::timeout(STALL / 4, handle.send_command(notify(&text), None))
-            .await
-            .is_ok()
-        {
-            sent += text.get().len();
-            assert!(sent <= AGENT_OUTBOX_BYTES, "{} MiB wait for it", sent >> 20);
-        }
-        assert!(sent >= AGENT_OUTBOX_BYTES / 2, "there was room");
-        // This command waits until the process has ended.
-        handle.send_command(notify(&text), None).await;
-        let reason = exit_reason(handle).await;
-        assert!(reason.contains("stdin"), "{reason}");
-    }
-
-    #[tokio::test]
-    async fn an_agent_ends_with_its_process_although_a_child_holds_its_output() {
-        for (script, reason) in [
-            ("sleep 1000 & echo last; exit 3", "sh exited with code 3"),
-            ("sleep 1000 & echo last; kill -9 $$", "sh was ended by SIGKILL"),
-            // The child has no stdin, so it is no agent.
-            ("sleep 1000 </dev/null & echo last", "sh exited with code 0"),
-        ] {
-            let handle = run(script).await;
-            assert_eq!(exit_reason(handle).await, reason, "{script}");
-        }
-    }
-
-    #[tokio::test]
-    async fn an_agent_that_has_closed_its_stdin_is_ended() {
-        let handle = run("exec <&-; sleep 1000").await;
-        let notification = notify(&RawJson::of(&1).unwrap());
-        let sends = async {
-            loop {
-                handle.send_command(notification.clone(), None).await;
-                tokio::task::yield_now().await;
-                if handle.commands.is_closed() {
-                    break;
-                }
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(30), sends)
-            .await
-            .expect("it is ended");
-        let reason = exit_reason(handle).await;
-        assert!(reason.contains("closed its stdin"), "{reason}");
-    }
-
-    #[tokio::test]
-    async fn a_thread_waits_for_room_for_so_long_and_no_longer() {
-        // The agent reads too little to make room for the rest, but too much to count as stalled.
-        let mut handle = run("while :; do head -c 70000 >/dev/null; sleep 0.2; done").await;
-        handle.patience = Duration::from_millis(500);
-        let large = RawJson::of(&"x".repeat(AGENT_COMMAND_BYTES as usize)).unwrap();
-        handle.send_command(notify(&large), None).await;
-        assert!(!handle.stop.is_cancelled(), "it fits alone");
-        let sent = tokio::time::timeout(Duration::from_secs(30), handle.send_command(notify(&large), None));
-        sent.await.expect("it waits no longer");
-        assert!(handle.stop.is_cancelled());
-    }
-}
+mod tests;

@@ -169,7 +169,7 @@ impl Task {
         }
         let starts = self.starts(&agent);
         let has_company = alive.iter().any(|process| process.agent() == agent);
-        let budget = Budget::new(&self.total, self.launcher.limits.now().agent_bytes_per_sec);
+        let budget = Budget::within(&self.total, self.launcher.limits.clone());
         let process = Arc::new(Process::new(agent, self.launcher.clock.now().wall, budget));
         self.processes.push(Arc::downgrade(&process));
         Ok(ProcessSlot::new(process, starts, has_company))

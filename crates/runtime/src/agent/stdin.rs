@@ -146,7 +146,9 @@ impl Stdin {
 async fn stalled(budget: &Budget, crowded: bool, since: &mut Option<Instant>) {
     loop {
         let now = Instant::now();
-        let left = if crowded || budget.is_full_of_commands() {
+        // An agent whose output is not read may be unable to read.
+        let is_read = budget.debt().is_none();
+        let left = if is_read && (crowded || budget.is_full_of_commands()) {
             STALL.saturating_sub(now - *since.get_or_insert(now))
         } else {
             *since = None;
@@ -163,6 +165,7 @@ async fn stalled(budget: &Budget, crowded: bool, since: &mut Option<Instant>) {
 mod tests {
     use std::process::Stdio;
 
+    use acpd_model::limits::{AGENT_BURST_BYTES, AGENT_BYTES_PER_SEC_MIN};
     use tokio::io::AsyncReadExt;
     use tokio::process::{Child, Command};
 
@@ -275,6 +278,12 @@ mod tests {
         assert!(stalls(&mut stdin, STALL * 10).await, "no command finds room");
         assert!(full_since.elapsed() >= STALL, "it has time to read");
         drop(held);
+        let in_debt = Budget::new(&Budget::total(), AGENT_BYTES_PER_SEC_MIN);
+        in_debt.spend(2 * AGENT_BURST_BYTES);
+        let mut sleep = sleeper();
+        let mut unread = Stdin::new(pipe_of(&mut sleep), in_debt);
+        unread.add(vec![b'x'; AGENT_OUTBOX_BYTES + (1 << 20)]);
+        assert!(!stalls(&mut unread, STALL * 2).await, "its output is not read");
         let mut sleep = sleeper();
         let mut stdin = Stdin::new(pipe_of(&mut sleep), budget);
         stdin.add(vec![b'x'; AGENT_OUTBOX_BYTES + (1 << 20)]);

@@ -4,13 +4,19 @@
 //! bytes are in the agent's pipe. Owns: the budget of one process. Never: makes a callback wait for a command.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use acpd_model::Limits;
 use acpd_model::limits::{AGENT_BURST_BYTES, AGENT_CALL_BYTES, AGENT_COMMAND_BYTES, CALL_BYTES, LINE_BYTES};
 use tokio::time::{Instant, sleep_until};
 
+use crate::live_limits::LiveLimits;
 use crate::rate::Rate;
 pub use crate::room::Charge;
 use crate::room::Room;
+
+/// How long a changed rate may go unnoticed by what waits for the end of a debt.
+const CHECK: Duration = Duration::from_secs(1);
 
 /// The budget of one process. Requests that do not fit wait in order.
 ///
@@ -31,6 +37,8 @@ struct Parts {
     commands: Room,
     /// For the long lines of all processes.
     lines: Room,
+    /// Has the current rate.
+    limits: LiveLimits,
     rate: Mutex<Rate>,
 }
 
@@ -50,10 +58,21 @@ impl Default for Budget {
 impl Budget {
     /// Creates the budget of a process, which may use `bytes_per_sec`; 0 is no limit.
     pub fn new(total: &Total, bytes_per_sec: usize) -> Self {
+        let limits = Limits {
+            agent_bytes_per_sec: bytes_per_sec,
+            ..Limits::default()
+        };
+        Self::within(total, LiveLimits::fixed(limits))
+    }
+
+    /// Creates the budget of a process that may use as many bytes per second as the limits say at each time.
+    pub fn within(total: &Total, limits: LiveLimits) -> Self {
+        let bytes_per_sec = limits.now().agent_bytes_per_sec;
         Self(Arc::new(Parts {
             callbacks: total.callbacks.part(AGENT_CALL_BYTES),
             commands: Room::new(AGENT_COMMAND_BYTES),
             lines: total.lines.clone(),
+            limits,
             rate: Mutex::new(Rate::new(bytes_per_sec, AGENT_BURST_BYTES)),
         }))
     }
@@ -94,23 +113,37 @@ impl Budget {
 
     /// Counts bytes that the process has written, or that the log stores for it.
     pub fn spend(&self, bytes: usize) {
-        self.rate(|rate| rate.spend(bytes, Instant::now()));
+        self.rate(|rate, now| rate.spend(bytes, now));
     }
 
     /// Returns when the process may write more, if not now.
     pub fn debt(&self) -> Option<Instant> {
-        self.rate(|rate| rate.debt(Instant::now()))
+        self.rate(|rate, now| rate.debt(now))
+    }
+
+    /// Returns for how long the process might not write until now.
+    pub fn time_in_debt(&self) -> Duration {
+        self.rate(|rate, now| rate.time_in_debt(now))
+    }
+
+    /// Returns the same for the time when the process may write again.
+    pub fn owed(&self) -> Duration {
+        self.rate(|rate, _| rate.owed())
     }
 
     /// Waits until the process may write more. Cancel safe.
     pub async fn paid(&self) {
         while let Some(due) = self.debt() {
-            sleep_until(due).await;
+            sleep_until(due.min(Instant::now() + CHECK)).await;
         }
     }
 
-    fn rate<T>(&self, act: impl FnOnce(&mut Rate) -> T) -> T {
-        act(&mut self.0.rate.lock().unwrap_or_else(PoisonError::into_inner))
+    fn rate<T>(&self, act: impl FnOnce(&mut Rate, Instant) -> T) -> T {
+        let per_sec = self.0.limits.now().agent_bytes_per_sec;
+        let mut rate = self.0.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        rate.set_per_sec(per_sec, now);
+        act(&mut rate, now)
     }
 
     /// Returns whether a further command must wait.
@@ -169,6 +202,23 @@ mod tests {
         assert!(waiting.as_mut().now_or_never().is_none());
         held.pop();
         assert!(waiting.now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reload_changes_the_rate_of_a_process_in_debt() {
+        let limits = |agent_bytes_per_sec| Limits {
+            agent_bytes_per_sec,
+            ..Limits::default()
+        };
+        let (sender, receiver) = tokio::sync::watch::channel(Arc::new(limits(1 << 20)));
+        let budget = Budget::within(&Budget::total(), LiveLimits::new(receiver));
+        budget.spend(AGENT_BURST_BYTES + (3600 << 20));
+        let begun = Instant::now();
+        let mut paid = Box::pin(budget.paid());
+        assert!(paid.as_mut().now_or_never().is_none());
+        sender.send(Arc::new(limits(0))).unwrap();
+        paid.await;
+        assert!(begun.elapsed() <= 2 * CHECK);
     }
 
     #[tokio::test]

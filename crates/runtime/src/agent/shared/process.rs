@@ -4,7 +4,7 @@
 //! its [`SharedAgent`]. Never: stops while a thread needs it, unless the process has stopped reading; reads further
 //! while a thread is behind. No queue grows, so the slowest thread sets the pace for all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::path::PathBuf;
 use std::task::Poll;
@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use acpd_model::Failure;
 use acpd_model::limits::SHARED_INBOX;
-use acpd_proto::agent::{AgentEvent, Seat, SeatEvent, SharedAgent};
+use acpd_proto::agent::{AgentCommand, AgentEvent, Seat, SeatEvent, SharedAgent};
 use acpd_proto::thread::AgentExit;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::PollSender;
 
+use crate::agent::agent_clock::AgentClock;
 use crate::agent::config::AgentConfig;
 use crate::agent::launcher::{Launched, Launcher};
 use crate::agent::leaderless::Leaderless;
@@ -26,7 +27,6 @@ use crate::agent::running::ProcessSlot;
 use crate::agent::shared::JoiningThread;
 use crate::agent::stalled::Stalled;
 use crate::agent::stdin::Stdin;
-use crate::clock::Clock;
 use crate::host::{AgentProcess, AgentStdout};
 use crate::metrics::Present;
 
@@ -64,11 +64,12 @@ pub(super) fn spawn(
             launcher.limits.now().agent_line_bytes,
             slot.process().budget().clone(),
         ),
-        clock: launcher.clock,
+        clock: AgentClock::new(launcher.clock, slot.process().budget().clone()),
         stdin,
         events_tx: BTreeMap::new(),
         inbox,
         leaves,
+        cancelled: BTreeSet::new(),
         grace,
         _running: launcher.metrics.agent(),
         _slot: slot,
@@ -93,11 +94,13 @@ struct Inputs {
 struct Actor {
     agent: SharedAgent,
     lines: AgentLines,
-    clock: Clock,
+    clock: AgentClock,
     stdin: Stdin,
     events_tx: BTreeMap<Seat, SeatOutbox>,
     inbox: mpsc::Sender<(Seat, Box<Order>)>,
     leaves: mpsc::Sender<Seat>,
+    /// The threads whose turn the agent has to end in time. Until then it is read even if it writes too much.
+    cancelled: BTreeSet<Seat>,
     grace: Duration,
     _running: Present,
     _slot: ProcessSlot,
@@ -117,7 +120,7 @@ impl Actor {
         let mut open = true;
         let mut may_join = true;
         let mut stalled = None;
-        let mut leaderless = Leaderless::new(&mut *process);
+        let mut leaderless = Leaderless::new(&mut *process, self.clock.clone());
         let mut paused = false;
         while open {
             self.collect();
@@ -161,6 +164,7 @@ impl Actor {
                         self.handle_order(seat, *order);
                         self.collect();
                     }
+                    self.cancelled.remove(&seat);
                     self.agent.leave(seat, self.clock.now());
                 }
                 joining = joins.recv(), if may_join && has_room => match joining {
@@ -219,6 +223,15 @@ impl Actor {
 
     fn handle_order(&mut self, seat: Seat, Order { command, charge }: Order) {
         self.stdin.charge(charge);
+        match &command {
+            AgentCommand::Cancel => {
+                self.cancelled.insert(seat);
+            }
+            AgentCommand::Prompt { .. } => {
+                self.cancelled.remove(&seat);
+            }
+            _ => {}
+        }
         self.agent.handle_command(seat, command, self.clock.now());
     }
 
@@ -236,10 +249,16 @@ impl Actor {
                 continue;
             };
             match news {
-                SeatEvent::Events(mut events) => events_tx.events.append(&mut events),
+                SeatEvent::Events(mut events) => {
+                    if events.iter().any(AgentEvent::ends_prompt) {
+                        self.cancelled.remove(&seat);
+                    }
+                    events_tx.events.append(&mut events);
+                }
                 SeatEvent::Left => events_tx.left = true,
             }
         }
+        self.lines.set_free(!self.cancelled.is_empty());
     }
 
     async fn finish(mut self, process: Box<dyn AgentProcess>, stalled: Option<Stalled>) {
@@ -375,12 +394,12 @@ mod tests {
 
     use acpd_model::limits::AGENT_OUTBOX_BYTES;
     use acpd_model::{Limits, RawJson};
-    use acpd_proto::agent::AgentCommand;
 
     use super::*;
     use crate::agent::process::AgentHandle;
     use crate::agent::process_table::ProcessTable;
     use crate::agent::stalled::STALL;
+    use crate::clock::Clock;
     use crate::metrics::Metrics;
 
     fn outbox(room: usize) -> (SeatOutbox, mpsc::Receiver<Box<AgentMessage>>) {
