@@ -234,6 +234,8 @@ pub enum AgentEvent {
     },
     /// The shared process accepts no new threads and will end: an idle thread should unload its agent.
     Retiring,
+    /// The agent wrote more than its rate allows, so that it is read more slowly.
+    Slowed,
     /// The agent wrote a line that is not clean, and whose messages are used all the same. Reported once.
     Mended {
         /// What was wrong with it.

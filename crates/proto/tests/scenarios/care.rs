@@ -2,7 +2,8 @@
 
 use acpd_model::TurnId;
 use acpd_model::event::TurnStatus;
-use acpd_proto::thread::{Command, HostReply};
+use acpd_proto::agent::AgentEvent;
+use acpd_proto::thread::{Command, HostReply, Input};
 use serde_json::Value;
 
 use crate::support::{FULL, SESSION, Scene, check, message, thought, tool};
@@ -27,6 +28,30 @@ fn a_silent_agent_is_cancelled_and_the_turn_fails() {
             "the agent made no progress for 7200 s"
         );
         s.prompt("next");
+        s.stops_with("end_turn");
+    });
+}
+
+/// Returns how often the thread has said that its agent is read more slowly.
+fn slowed(s: &Scene) -> usize {
+    let notices = s.notices();
+    notices.iter().filter(|code| *code == "agentSlowed").count()
+}
+
+#[test]
+fn a_turn_says_once_that_its_agent_is_read_more_slowly() {
+    check(|s| {
+        s.open_turn();
+        for _ in 0..2 {
+            s.handle(Input::Agent(AgentEvent::Slowed));
+            assert_eq!(slowed(s), 1);
+        }
+        s.stops_with("end_turn");
+        s.handle(Input::Agent(AgentEvent::Slowed));
+        assert_eq!(slowed(s), 1, "no turn is slower");
+        s.prompt("next");
+        s.handle(Input::Agent(AgentEvent::Slowed));
+        assert_eq!(slowed(s), 2);
         s.stops_with("end_turn");
     });
 }

@@ -33,7 +33,7 @@ pub(crate) struct AgentLines {
     long: Option<Box<(Charge, Instant)>>,
     /// Whether the agent is read even if it writes too much.
     is_free: bool,
-    /// Whether the daemon has logged that the agent writes too much.
+    /// Whether a debt was reported.
     is_noted: bool,
 }
 
@@ -75,7 +75,7 @@ impl AgentLines {
         self.long = None;
         if self.is_in_debt() {
             // Boxed for the same reason.
-            Box::pin(self.wait_in_debt()).await;
+            Box::pin(self.budget.paid()).await;
         }
         let read = self.read_once(stdout).await;
         self.arrived(&read)
@@ -86,15 +86,16 @@ impl AgentLines {
         !self.is_free && self.budget.debt().is_some()
     }
 
-    /// Waits until the agent may write more.
-    async fn wait_in_debt(&mut self) {
-        if !self.is_noted {
-            self.is_noted = true;
-            tracing::warn!(
-                "an agent writes more than agent_bytes_per_sec in [limits] allows: the daemon reads it more slowly"
-            );
-        }
-        self.budget.paid().await;
+    /// Returns whether the agent is in debt, for the first time since [`expect_debt`](Self::expect_debt).
+    pub fn begins_debt(&mut self) -> bool {
+        let begins = !self.is_noted && self.is_in_debt();
+        self.is_noted |= begins;
+        begins
+    }
+
+    /// Reports the next debt again.
+    pub fn expect_debt(&mut self) {
+        self.is_noted = false;
     }
 
     /// Reads a part of a long line, once there is room for it.

@@ -372,7 +372,10 @@ impl Actor {
             AgentCommand::WaitForUser(true) => self.slot.end_start(),
             // The agent has to answer in time, however much it has written.
             AgentCommand::Cancel => self.lines.set_free(true),
-            AgentCommand::Prompt { .. } => self.lines.set_free(false),
+            AgentCommand::Prompt { .. } => {
+                self.lines.set_free(false);
+                self.lines.expect_debt();
+            }
             _ => {}
         }
     }
@@ -431,6 +434,10 @@ impl Actor {
         }
         if events.iter().any(AgentEvent::ends_prompt) {
             self.lines.set_free(false);
+        }
+        if self.lines.begins_debt() {
+            log_slowed(&self.slot.process());
+            events.push(AgentEvent::Slowed);
         }
         if self.events.is_empty() {
             self.events = events;
@@ -514,6 +521,15 @@ fn ends_start(event: &AgentEvent) -> bool {
             | AgentEvent::SignInRequired(_)
             | AgentEvent::Failed(_)
     )
+}
+
+/// Logs that the process is read more slowly.
+pub(crate) fn log_slowed(process: &Process) {
+    tracing::warn!(
+        agent = process.agent(),
+        pid = process.pid(),
+        "an agent writes more than agent_bytes_per_sec in [limits] allows: the daemon reads it more slowly"
+    );
 }
 
 pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {

@@ -84,6 +84,7 @@ impl Thread {
                 self.session.retire();
                 self.retire_if_idle();
             }
+            AgentEvent::Slowed => self.session.note_slowed(&mut self.journal),
             AgentEvent::Mended { flaw, text } => {
                 let words = flaw.words();
                 let message = format!("The agent wrote {words}; acpd uses such messages all the same.");

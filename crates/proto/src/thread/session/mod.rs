@@ -399,6 +399,11 @@ impl Session {
         self.watchdog.note_silence(journal);
     }
 
+    /// Records that the agent is read more slowly.
+    pub fn note_slowed(&mut self, journal: &mut Journal) {
+        self.watchdog.note_slowed(journal);
+    }
+
     /// Returns when to start the agent, if a start is pending but not allowed yet.
     pub fn start_at(&self) -> Option<Instant> {
         self.watchdog.start_at()

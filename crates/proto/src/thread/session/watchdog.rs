@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acpd_model::event::Level;
 use acpd_model::limits::{RESTART_MILLIS, RESTART_MILLIS_MAX};
-use acpd_model::{EventKind, Limits, Origin};
+use acpd_model::{EventKind, Limits, Origin, TurnId};
 
 use crate::thread::journal::Journal;
 use crate::time::Instant;
@@ -17,6 +17,8 @@ pub(super) struct Watchdog {
     last_activity: Instant,
     /// Why the agent was asked to end its turn, if it was silent.
     silence: Option<String>,
+    /// The last turn in which the agent was read more slowly.
+    slowed_in: Option<TurnId>,
     /// Failures in a row.
     failures: u32,
     /// The earliest time of the next start.
@@ -77,5 +79,16 @@ impl Watchdog {
         journal.notice(Level::Warning, "agentSilent", &reason);
         journal.emit(Origin::Daemon, EventKind::InterruptRequested {}, None);
         self.silence = Some(reason);
+    }
+
+    /// Says once a turn that the agent is read more slowly.
+    pub fn note_slowed(&mut self, journal: &mut Journal) {
+        let turn = journal.live().turn.map(|turn| turn.id);
+        if turn.is_none() || turn == self.slowed_in {
+            return;
+        }
+        self.slowed_in = turn;
+        let message = "The agent wrote more than agent_bytes_per_sec in [limits] allows, so acpd reads it more slowly for a while. Nothing is lost.";
+        journal.notice(Level::Warning, "agentSlowed", message);
     }
 }

@@ -217,6 +217,7 @@ async fn an_agent_in_debt_can_end_a_cancelled_turn() {
         meta: None,
     };
     handle.send_command(prompt, None).await;
+    event(&mut handle, |event| *event == AgentEvent::Slowed).await;
     handle.send_command(AgentCommand::Cancel, None).await;
     event(&mut handle, AgentEvent::ends_prompt).await;
 }

@@ -22,7 +22,7 @@ use crate::agent::config::AgentConfig;
 use crate::agent::launcher::{Launched, Launcher};
 use crate::agent::leaderless::Leaderless;
 use crate::agent::lines::{AgentLines, EndOfLines};
-use crate::agent::process::{AgentMessage, AgentSide, Order, sleep_until};
+use crate::agent::process::{AgentMessage, AgentSide, Order, log_slowed, sleep_until};
 use crate::agent::running::ProcessSlot;
 use crate::agent::shared::JoiningThread;
 use crate::agent::stalled::Stalled;
@@ -72,7 +72,7 @@ pub(super) fn spawn(
         cancelled: BTreeSet::new(),
         grace,
         _running: launcher.metrics.agent(),
-        _slot: slot,
+        slot,
     };
     actor.seat(first);
     let inputs = Inputs {
@@ -103,7 +103,7 @@ struct Actor {
     cancelled: BTreeSet<Seat>,
     grace: Duration,
     _running: Present,
-    _slot: ProcessSlot,
+    slot: ProcessSlot,
 }
 
 impl Actor {
@@ -229,6 +229,7 @@ impl Actor {
             }
             AgentCommand::Prompt { .. } => {
                 self.cancelled.remove(&seat);
+                self.lines.expect_debt();
             }
             _ => {}
         }
@@ -259,6 +260,12 @@ impl Actor {
             }
         }
         self.lines.set_free(!self.cancelled.is_empty());
+        if self.lines.begins_debt() {
+            log_slowed(&self.slot.process());
+            for events_tx in self.events_tx.values_mut() {
+                events_tx.events.push(AgentEvent::Slowed);
+            }
+        }
     }
 
     async fn finish(mut self, process: Box<dyn AgentProcess>, stalled: Option<Stalled>) {
