@@ -223,6 +223,28 @@ test("the search groups hits by thread, is filtered, and marks the words in the 
   await page.locator(".hits-head mark", { hasText: "river" }).waitFor();
 });
 
+test("words that are typed before the page is connected are searched once it is", async () => {
+  const id = await startThread(stage, other, "say a wagtail", { name: "Early bird" });
+  await until(other, id, "idle");
+  // The daemon is reached, and does not answer until all is typed.
+  let release!: () => void;
+  const typed = new Promise<void>((done) => (release = done));
+  const page = await stage.page({
+    prepare: async (context) => {
+      await context.clock.install();
+      await context.routeWebSocket(/\/ws/, (socket) => {
+        const server = socket.connectToServer();
+        socket.onMessage((message) => void typed.then(() => server.send(message)));
+      });
+    },
+  });
+  await page.fill("#search", "wagtail");
+  await page.locator(".side-list").getByText("Waiting for the daemon…").waitFor();
+  await page.clock.runFor(1_000);
+  release();
+  await page.locator(".hits", { hasText: "Early bird" }).waitFor();
+});
+
 test("threads after the daemon's first page of 100 are in the list, and keep their place when the page reconnects", async () => {
   // A connection may send 60 requests in 10 s, and `other` belongs to the tests that follow.
   const starting = ["first-program", "second-program"].map(async (name, half) => {

@@ -3,7 +3,7 @@
 import type { TextFound, ThreadSummary } from "@acpd/client";
 import { computed, effect, signal, untracked } from "@preact/signals";
 
-import { client, sentence } from "../connection/connection.ts";
+import { client, online, sentence } from "../connection/connection.ts";
 import { groupHits, matches } from "../state/threads.ts";
 import { filter, threads } from "./threads.ts";
 
@@ -52,12 +52,19 @@ let pages = 0;
 effect(() => {
   const words = query.value.trim();
   const connected = client.value;
+  const isOnline = online.value;
   clearTimeout(timer);
   if (words === "" || !connected) {
     untracked(() => {
       result.value = undefined;
       searching.value = false;
     });
+    return;
+  }
+  // Requests fail without a connection: the words are searched once there is one.
+  const now = result.peek();
+  if (!isOnline || (now?.for === words && now.error === undefined)) {
+    searching.value = false;
     return;
   }
   searching.value = true;
@@ -105,7 +112,7 @@ export async function loadMoreHits(): Promise<void> {
 
 // Hits contain no folder and no agent, so threads outside of the list are read.
 effect(() => {
-  const now = client.value;
+  const now = online.value && client.value;
   const missing = new Set((result.value?.texts ?? []).map(({ threadId }) => threadId).filter((id) => summaryOf(id) === undefined));
   if (!now || missing.size === 0) {
     return;

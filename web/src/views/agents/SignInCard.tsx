@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { lookForAgents, noteSignIn, titleOfAgent } from "../../app/agents.ts";
 import { announce } from "../../app/live-region.ts";
-import { client, sentence, standing } from "../../connection/connection.ts";
+import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { contentText, objects, text } from "../../state/acp.ts";
 import type { FoldedTurn } from "../../state/thread.ts";
 import { visible, visibleLine } from "../../text/bidi-guard.ts";
@@ -243,14 +243,19 @@ function variablesOf(method: AcpObject): string[] {
 
 /** Returns how the agent introduces itself, which includes its ways to sign in. */
 function useHello(agentType: string): { hello?: AgentHello; error?: string } {
-  const [found, setFound] = useState<{ hello?: AgentHello; error?: string }>({});
+  const [found, setFound] = useState<{ of?: string; hello?: AgentHello; error?: string }>({});
+  const known = found.of === agentType ? found : {};
   useEffect(() => {
+    // Each request starts the agent.
+    if (!online.value || known.hello) {
+      return undefined;
+    }
     let over = false;
     client.peek()?.call("agent/doctor", { agentType }).then(
-      ({ hello, error }) => over || setFound(hello != null ? { hello } : { error: error ?? "it did not respond" }),
-      (why: unknown) => over || setFound({ error: sentence(why) }),
+      ({ hello, error }) => over || setFound({ of: agentType, ...(hello != null ? { hello } : { error: error ?? "it did not respond" }) }),
+      (why: unknown) => over || setFound({ of: agentType, error: sentence(why) }),
     );
     return () => void (over = true);
-  }, [agentType]);
-  return found;
+  }, [agentType, online.value]);
+  return known;
 }

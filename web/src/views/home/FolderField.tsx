@@ -3,6 +3,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { completions, listFolders, recentMatches, splitTyped, type Suggestion } from "../../app/folders.ts";
+import { online } from "../../connection/connection.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -196,7 +197,7 @@ function useSuggestions(typed: string | undefined, places: readonly string[], op
   const [found, setFound] = useState<{ typed: string; list: readonly Suggestion[] }>();
   const split = typed === undefined ? undefined : splitTyped(typed);
   useEffect(() => {
-    if (!open || typed === undefined || split === undefined) {
+    if (!open || !online.value || typed === undefined || split === undefined) {
       return;
     }
     let over = false;
@@ -206,7 +207,7 @@ function useSuggestions(typed: string | undefined, places: readonly string[], op
       () => over || setFound({ typed, list: [] }),
     );
     return () => void (over = true);
-  }, [typed, open]);
+  }, [typed, open, online.value]);
   const recent = recentMatches(places, typed ?? "").slice(0, RECENT);
   const listed = found?.typed === typed && split !== undefined ? (found?.list ?? []) : [];
   const known = new Set(recent.map(({ path }) => path));

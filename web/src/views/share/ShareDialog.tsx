@@ -7,7 +7,7 @@ import { copyText } from "../../app/clipboard.ts";
 import { announce } from "../../app/live-region.ts";
 import { attempt } from "../../app/threads.ts";
 import { toast } from "../../app/toasts.ts";
-import { client, sentence } from "../../connection/connection.ts";
+import { client, online, sentence } from "../../connection/connection.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { dateAndTime } from "../../text/format.ts";
 import { Dialog } from "../parts/Dialog.tsx";
@@ -38,12 +38,16 @@ export default function ShareDialog({ thread: { id: threadId }, onClose }: Share
   const [links, setLinks] = useState<readonly ThreadShare[]>();
   const [error, setError] = useState<string>();
   const look = () => {
+    if (!online.value) {
+      return;
+    }
+    setError(undefined);
     client.peek()?.call("thread/share/list", { threadId }).then(
       ({ data }) => setLinks(data),
       (why: unknown) => setError(sentence(why)),
     );
   };
-  useEffect(look, [threadId]);
+  useEffect(look, [threadId, online.value]);
   const revoke = async (link: ThreadShare) => {
     if (await attempt("Couldn’t revoke the link", (now) => now.call("thread/share/revoke", { shareId: link.id }))) {
       announce("Revoked the link");

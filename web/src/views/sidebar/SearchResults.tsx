@@ -7,6 +7,7 @@ import { useState } from "preact/hooks";
 import { now } from "../../app/clock.ts";
 import { go, pathOf, type Route } from "../../app/route.ts";
 import { found, loadMoreHits, searching } from "../../app/search.ts";
+import { online } from "../../connection/connection.ts";
 import { age, type HitGroup } from "../../state/threads.ts";
 import { visibleOrder } from "../../text/bidi-guard.ts";
 import { findWords, wordsOf } from "../../text/find-words.ts";
@@ -26,7 +27,7 @@ const KINDS: Record<TextKind, string> = {
 export default function Found() {
   const results = found.value;
   if (results === undefined) {
-    return <p class="empty">Searching…</p>;
+    return <p class="empty">{online.value ? "Searching…" : "Waiting for the daemon…"}</p>;
   }
   const { groups, error, more } = results;
   return (
