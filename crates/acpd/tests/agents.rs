@@ -729,7 +729,7 @@ fn python_agent(place: &Place, signs_in: &str) -> String {
          if sys.argv[1:] == ['login']:\n{signs_in}\n\
          input()\nprint('{SIGNS_IN}', flush=True)\ninput()\n"
     );
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, text).expect("write the file");
     let file = file.display().to_string();
     format!("[agents.py]\ncommand = \"python3\"\nargs = [{file:?}]\n")
 }

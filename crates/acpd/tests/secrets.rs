@@ -206,7 +206,7 @@ fn agents_reach_none_of_the_daemons_files_under_any_policy() {
 }
 
 fn mode(path: &Path) -> u32 {
-    std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+    std::fs::symlink_metadata(path).expect("read the mode").permissions().mode() & 0o777
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn peer_of(daemon: &Daemon) -> impl Fn(&str, &str) -> String {
 /// Returns whether a process gave up new privileges.
 #[cfg(target_os = "linux")]
 fn gave_up_privileges(process: &str) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("read the status");
     status.contains("NoNewPrivs:\t1")
 }
 

@@ -45,7 +45,8 @@ pub fn close(path: &Path) -> Result<Option<u32>> {
         _ => return Ok(None),
     };
     let now = found.mode() & 0o777;
-    let is_private = now & 0o077 == 0 && now & needed == needed;
+    // Nothing for others, and all that is needed for the owner.
+    let is_private = now & (0o077 | needed) == needed;
     if is_private || found.uid() != rustix::process::geteuid().as_raw() {
         return Ok(None);
     }

@@ -50,7 +50,7 @@ pub struct Files {
     certificate: Vec<Watched>,
     data_dir: PathBuf,
     /// What agents cannot access outside of the data directory, for its modes.
-    user_files: Vec<UserFile>,
+    private: Vec<UserFile>,
 }
 
 impl Files {
@@ -71,7 +71,7 @@ impl Files {
             tokens: Watched::new(tokens::path(&config.data_dir)),
             certificate,
             data_dir: config.data_dir.clone(),
-            user_files: Vec::new(),
+            private: Vec::new(),
         };
         files.watch_modes_of(config);
         Ok(files)
@@ -81,10 +81,10 @@ impl Files {
     fn watch_modes_of(&mut self, config: &Config) {
         let reserved = config.reserved();
         let paths: BTreeSet<&Path> = reserved.paths().filter(|path| *path != config.data_dir).collect();
-        self.user_files.retain(|file| paths.contains(file.path()));
+        self.private.retain(|file| paths.contains(file.path()));
         for path in paths {
-            if self.user_files.iter().all(|file| file.path() != path) {
-                self.user_files.push(UserFile::new(path.to_owned()));
+            if self.private.iter().all(|file| file.path() != path) {
+                self.private.push(UserFile::new(path.to_owned()));
             }
         }
     }
@@ -106,12 +106,12 @@ impl Files {
 
     /// Closes what agents opened last, so that the next daemon can start. Called when they have ended.
     pub fn finish(&mut self) {
-        modes::watch(&self.data_dir, &mut self.user_files);
+        modes::watch(&self.data_dir, &mut self.private);
     }
 
     /// Applies what has changed, or everything if `all`. `load` reads the configuration.
     pub async fn apply(&mut self, daemon: &Daemon, all: bool, load: impl Fn() -> anyhow::Result<Config>) {
-        modes::watch(&self.data_dir, &mut self.user_files);
+        modes::watch(&self.data_dir, &mut self.private);
         if self.config.has_changed() || all {
             let config = load();
             if let Ok(config) = &config {

@@ -340,7 +340,7 @@ impl Reader<'_> {
             }
             let word = self.word()?;
             if let (Some(value), true) = (word.assigns, simple.words.is_empty()) {
-                let assignment = self.assignment(word, value);
+                let assignment = self.assignment(&word, value);
                 simple.assignments.push(assignment);
                 continue;
             }
@@ -372,7 +372,7 @@ impl Reader<'_> {
     }
 
     /// Takes a word whose value begins at `value`.
-    fn assignment(&mut self, word: Word, value: usize) -> Assignment {
+    fn assignment(&mut self, word: &Word, value: usize) -> Assignment {
         let name = word.text[..value - 1].to_owned();
         let value = word.text[value..].to_owned();
         // One shell replaces `=x` by a path, also behind a colon.
@@ -383,7 +383,7 @@ impl Reader<'_> {
             value: Word {
                 text: value,
                 assigns: None,
-                ..word
+                ..*word
             },
         }
     }

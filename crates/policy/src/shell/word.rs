@@ -84,12 +84,16 @@ impl Reader<'_> {
         match next {
             _ if is_text(next) => {}
             '*' | '?' => word.becomes_several(),
-            // As a separate word it is the `test` command.
-            '[' if is_alone => {}
-            // As a separate word, a brace is for the reader of commands.
-            ']' | '!' | '{' | '}' if is_alone => {}
-            '[' => return self.brackets(word),
-            '{' => return self.braces(before, word),
+            // As separate words, a bracket is the `test` command, and a brace is for the reader of commands.
+            '[' | ']' | '!' | '{' | '}' if is_alone => {}
+            '[' => {
+                self.brackets(word);
+                return Ok(());
+            }
+            '{' => {
+                self.braces(before, word);
+                return Ok(());
+            }
             '!' if is_first && self.looking_at("=") && self.at_word_end_behind(1) => {}
             '=' => return self.equals(is_first, word),
             '~' => {
@@ -121,7 +125,7 @@ impl Reader<'_> {
     }
 
     /// Behind `[`: takes a pattern of letters and digits.
-    fn brackets(&mut self, word: &mut Word) -> Result<(), Why> {
+    fn brackets(&mut self, word: &mut Word) {
         let rest = &self.text[self.at..];
         let inside = rest.split(']').next().unwrap_or_default();
         let is_plain = !inside.is_empty()
@@ -136,11 +140,10 @@ impl Reader<'_> {
             word.text.push(']');
             self.at += inside.len() + 1;
         }
-        Ok(())
     }
 
     /// Behind `{`: takes text in braces, which shells keep (`{}`, `@{1}`) or replace (`{a,b}`, `{1..3}`).
-    fn braces(&mut self, before: Option<char>, word: &mut Word) -> Result<(), Why> {
+    fn braces(&mut self, before: Option<char>, word: &mut Word) {
         let rest = &self.text[self.at..];
         let inside: &str = rest.split('}').next().unwrap_or_default();
         let is_several = inside.contains(',') || inside.contains("..");
@@ -157,7 +160,6 @@ impl Reader<'_> {
         if is_several || !is_closed {
             word.becomes_several();
         }
-        Ok(())
     }
 
     /// At a backslash outside of quotes.
@@ -183,7 +185,7 @@ impl Reader<'_> {
         let text = &rest[..rest.find('\'').ok_or(UNCLOSED)?];
         // In one shell, a backslash keeps the quote from ending here.
         let backslashes = text.len() - text.trim_end_matches('\\').len();
-        self.accept(backslashes % 2 == 0 && !text.contains(is_control), DIFFERS);
+        self.accept(backslashes.is_multiple_of(2) && !text.contains(is_control), DIFFERS);
         word.text.push_str(text);
         self.at += text.len() + 1;
         Ok(())

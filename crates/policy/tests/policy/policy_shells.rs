@@ -41,7 +41,7 @@ fn shells_run_nothing_that_the_policy_did_not_allow() {
         let done = judges.run(&line);
         wrong.extend(done.iter().filter_map(|done| done.wrong(decided)));
         sampled += u64::from(is_sample);
-        harmful += u64::from(is_sample && done.iter().any(|done| done.ran_evil()));
+        harmful += u64::from(is_sample && done.iter().any(super::judges::Done::ran_evil));
     }
     println!("{lines} lines, {allowed} allowed; of {sampled} at random, {harmful} ran what no rule allows");
     assert!(wrong.is_empty(), "\n{wrong}");

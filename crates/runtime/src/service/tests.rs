@@ -249,6 +249,7 @@ fn large_turn() -> Vec<Event> {
         let start = ItemStart::Message {
             role,
             message_id: None,
+            client_message_id: None,
         };
         add(started(item, start), None);
         let text = "y".repeat(LARGE);
