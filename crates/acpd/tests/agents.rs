@@ -772,7 +772,7 @@ fn a_sign_in_has_a_terminal_of_its_own_and_types_nothing_into_the_users() {
         .args(login.get_args());
     copy_surroundings(&login, &mut shell);
     let screen = Screen::start(&shell, 90, 24);
-    screen.wait_for("name? ");
+    screen.wait_for("name?");
     let shown = screen.text();
     assert_eq!(shown.matches("is refused").count(), 4, "{shown}");
     assert!(

@@ -43,7 +43,7 @@ while True:
 
 fn greedy(more: &str) -> Daemon {
     Daemon::with(&format!(
-        "{more}[agents.greedy]\ncommand = \"python3\"\nargs = [\"-c\", '''{GREEDY}''']\nstart_in = \"workspace\"\n"
+        "{more}[limits]\nagent_bytes_per_sec = 0\n[agents.greedy]\ncommand = \"python3\"\nargs = [\"-c\", '''{GREEDY}''']\nstart_in = \"workspace\"\n"
     ))
 }
 

@@ -263,8 +263,8 @@ fn a_slow_client_gets_a_large_event() {
     let daemon = Daemon::with("[limits]\nwrite_secs = 2\n");
     let mut fast = Client::new(&daemon);
     let thread = fast.thread(&daemon);
-    // The notification has the text twice. The slow client needs several times write_secs for it.
-    fast.turn(&thread, "longline bytes=12000000");
+    // The slow client needs several times write_secs for it.
+    fast.turn(&thread, "flood n=1 bytes=25000000 kind=call");
     let mut slow = Slow::open(&daemon);
     let quiet = json!({ "optOutNotificationMethods": ["item/agentMessage/delta"] });
     let hello = json!({ "clientInfo": { "name": "slow", "version": "1" }, "capabilities": quiet });

@@ -206,7 +206,11 @@ fn agents_reach_none_of_the_daemons_files_under_any_policy() {
 }
 
 fn mode(path: &Path) -> u32 {
-    std::fs::symlink_metadata(path).expect("read the mode").permissions().mode() & 0o777
+    std::fs::symlink_metadata(path)
+        .expect("read the mode")
+        .permissions()
+        .mode()
+        & 0o777
 }
 
 #[test]

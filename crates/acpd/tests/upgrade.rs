@@ -25,6 +25,7 @@ fn without_cursors(value: &mut Value) {
 ///
 /// - a turn that a restart broke off is interrupted, not failed, and so are its items;
 /// - a queued turn has its prompt;
+/// - an answer that acpd remembers is shown with its duration;
 /// - a turn has its notices, and the answers to its questions, and a thread without turns has one for its notices.
 fn as_of_now(value: &mut Value) {
     without_cursors(value);
@@ -53,6 +54,13 @@ fn restarted(value: &mut Value) {
                 members.retain(|name, _| name != "notices" && name != "answers");
             }
             members.values_mut().for_each(restarted);
+        }
+        // What acpd remembers is shown with its duration.
+        Value::String(text) if text.contains("` Always ") => {
+            *text = text
+                .replace("` Always allow ", "` Allow ")
+                .replace("` Always reject ", "` Reject ")
+                + " for this session";
         }
         Value::String(text) if text == "It failed." => "It was interrupted.".clone_into(text),
         Value::String(text) if text.starts_with("**Turn ") => *text = text.replace(" failed", " interrupted"),

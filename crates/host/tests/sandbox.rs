@@ -319,12 +319,17 @@ async fn calls_without_a_file_act_on_the_caller_alone() {
     outside.kill().unwrap();
     outside.wait().unwrap();
     assert_eq!(code, Some(0), "{output}");
-    let wrong: Vec<_> = output
+    // Where Python is started by a version manager, that may print something as well.
+    let calls: Vec<_> = output
         .lines()
+        .filter(|line| line.starts_with("own ") || line.starts_with("other "))
+        .collect();
+    let wrong: Vec<_> = calls
+        .iter()
         .filter(|line| line.ends_with("done") != line.starts_with("own "))
         .collect();
-    assert_eq!(wrong, [""; 0]);
-    assert_eq!(output.lines().count(), 24, "{output}");
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert_eq!(calls.len(), 24, "{output}");
     assert!(by_tools.iter().all(|(_, done)| !done), "{by_tools:?}");
 }
 

@@ -316,9 +316,10 @@ mod tests {
     }
 
     /// Settings of the document that a newcomer does not need.
-    const LEFT_OUT: [&str; 7] = [
+    const LEFT_OUT: [&str; 8] = [
         "data_dir_on_network",
         "agents.NAME.share",
+        "agents.NAME.start_in",
         "agents.NAME.chunks",
         "agents.NAME.quirks",
         "agents.NAME.mode",

@@ -99,7 +99,7 @@ pub const TOO_MANY_PARTS: Why = "has too many parts to be looked into";
 const DIFFERS: Why = "has a character, or a word, that shells read differently";
 const STRUCTURE: Why = "has commands and reserved words in an order that shells read differently";
 
-/// Parses `line`. If it is not readable, returns what was found, with the first reason.
+/// Parses `line`. If it is not readable, returns what was found, with the reason: what ended the reading, or else the first doubt.
 pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
     let mut reader = Reader {
         text: line,
@@ -117,7 +117,7 @@ pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
     } else {
         reader.list(false)
     };
-    (reader.found, reader.doubt.map_or(result, Err))
+    (reader.found, result.and(reader.doubt.map_or(Ok(()), Err)))
 }
 
 /// What the commands are inside of.

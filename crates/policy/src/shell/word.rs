@@ -185,7 +185,10 @@ impl Reader<'_> {
         let text = &rest[..rest.find('\'').ok_or(UNCLOSED)?];
         // In one shell, a backslash keeps the quote from ending here.
         let backslashes = text.len() - text.trim_end_matches('\\').len();
-        self.accept(backslashes.is_multiple_of(2) && !text.contains(is_control), DIFFERS);
+        self.accept(
+            backslashes.is_multiple_of(2) && !text.contains(is_control),
+            DIFFERS,
+        );
         word.text.push_str(text);
         self.at += text.len() + 1;
         Ok(())

@@ -88,9 +88,9 @@ fn a_message_that_is_sent_once_more_as_a_whole_is_text_unless_the_agent_is_known
 /// Such a message has several items, of which only the last is held.
 #[test]
 fn a_repeated_message_that_is_longer_than_an_item_is_shown_once() {
-    let half = "ab".repeat(MESSAGE_ITEM_BYTES / 4);
-    let whole = half.repeat(3);
-    for pieces in [vec![&*half; 3], vec![&*whole]] {
+    let halves = ["ab", "cd", "ef"].map(|text| text.repeat(MESSAGE_ITEM_BYTES / 4));
+    let whole = halves.concat();
+    for pieces in [halves.each_ref().map(String::as_str).to_vec(), vec![&*whole]] {
         check_in(repeating(), |s| {
             s.open_turn();
             for piece in &pieces {
