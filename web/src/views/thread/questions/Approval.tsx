@@ -4,8 +4,6 @@
 import type { Always, Approval as Asked, PermissionOption, Resolved, Scope } from "@acpd/client";
 
 import { isRemembered, scopeWords } from "../../../state/scopes.ts";
-import { Fragment } from "preact";
-
 import { heading, inOneLine, isAlways } from "../../../state/subjects.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { AgentsWords } from "./AgentsWords.tsx";
@@ -68,7 +66,7 @@ function Answers({ question, off, onAnswer, scopes }: AnswersProps) {
   return (
     <>
       {options.map((option, at) => (
-        <Fragment key={option.optionId}>
+        <span key={option.optionId} class="th-answer">
           <button
             type="button"
             class={`button ${looks(option.kind)}`}
@@ -83,7 +81,7 @@ function Answers({ question, off, onAnswer, scopes }: AnswersProps) {
           {!off && scopes.length > 0 && canHold(option) && (
             <Longer option={option} scopes={scopes} onPick={(scope) => onAnswer(option, scope)} />
           )}
-        </Fragment>
+        </span>
       ))}
     </>
   );
