@@ -21,6 +21,9 @@ pub struct KnownPackage {
     /// Names of directories in the home directory and in the directories of the XDG specification that the agent may use
     /// as well.
     names: &'static [&'static str],
+    /// The variable that names the directory for what the agent otherwise writes into the working directory of its
+    /// process, and that directory.
+    instead_of_cwd: Option<(&'static str, &'static str)>,
     /// Whether the agent confines its own commands in a way that does not work inside another sandbox.
     confines_itself: bool,
 }
@@ -31,7 +34,17 @@ const NONE: KnownPackage = KnownPackage {
     pass_env: &[],
     homes: &[],
     names: &[],
+    instead_of_cwd: None,
     confines_itself: false,
+};
+
+const FAST_AGENT: KnownPackage = KnownPackage {
+    package: "fast-agent-mcp",
+    pass_env: &["FAST_AGENT_*"],
+    homes: &["$HOME/.fast-agent"],
+    names: &["fast-agent"],
+    instead_of_cwd: Some(("FAST_AGENT_HOME", "$HOME/.fast-agent")),
+    ..NONE
 };
 
 const KNOWN: &[KnownPackage] = &[
@@ -49,6 +62,7 @@ const KNOWN: &[KnownPackage] = &[
         homes: &["$CODEX_HOME"],
         names: &["codex"],
         confines_itself: true,
+        ..NONE
     },
     KnownPackage {
         package: "@google/gemini-cli",
@@ -109,12 +123,16 @@ const KNOWN: &[KnownPackage] = &[
     },
     // The agent does not start without a model, which comes from this variable or from its own file.
     KnownPackage {
-        package: "fast-agent-mcp",
         program: "fast-agent-mcp",
-        pass_env: &["FAST_AGENT_*"],
-        homes: &["$HOME/.fast-agent"],
-        names: &["fast-agent"],
-        ..NONE
+        ..FAST_AGENT
+    },
+    KnownPackage {
+        program: "fast-agent",
+        ..FAST_AGENT
+    },
+    KnownPackage {
+        program: "fast-agent-acp",
+        ..FAST_AGENT
     },
     KnownPackage {
         package: "kimi-code",
@@ -155,6 +173,7 @@ const KNOWN: &[KnownPackage] = &[
         homes: &["$CODEX_HOME"],
         names: &["codex"],
         confines_itself: true,
+        ..NONE
     },
     KnownPackage {
         package: "@zed-industries/claude-code-acp",
@@ -311,6 +330,16 @@ pub fn own_names<'a>(words: impl Iterator<Item = &'a str> + Clone) -> OwnNames {
     }
 }
 
+/// Returns the variables with which the agent of a command line writes nothing into the working directory of its process,
+/// with their values.
+pub fn instead_of_cwd<'a>(words: impl Iterator<Item = &'a str>) -> Vec<(&'static str, &'static str)> {
+    let is_named = named_in(words);
+    let known = KNOWN.iter().filter(|known| is_named(known));
+    let mut found: Vec<_> = known.filter_map(|known| known.instead_of_cwd).collect();
+    found.dedup();
+    found
+}
+
 /// Returns whether the agent of a command line confines its own commands, in a way that does not work inside another
 /// sandbox.
 pub fn confines_itself<'a>(words: impl Iterator<Item = &'a str>) -> bool {
@@ -383,13 +412,18 @@ mod tests {
                 "node /x/node_modules/@google/gemini-cli/dist/index.js",
                 "$HOME/.gemini",
             ),
-            ("uvx fast-agent-mcp==0.10.46", "$HOME/.fast-agent"),
+            ("/opt/bin/fast-agent acp", "$HOME/.fast-agent"),
             ("codex-acp", "$CODEX_HOME"),
             ("/opt/venv/bin/crow-cli acp", "$HOME/.agents/crow"),
             ("uvx crow-cli==0.1.48 acp", "$HOME/.agents/crow"),
         ] {
             assert_eq!(homes(line.split(' ')), [home], "{line}");
         }
+        for line in ["uvx fast-agent-mcp==0.10.46", "/opt/bin/fast-agent-acp"] {
+            let variable = ("FAST_AGENT_HOME", "$HOME/.fast-agent");
+            assert_eq!(instead_of_cwd(line.split(' ')), [variable], "{line}");
+        }
+        assert_eq!(instead_of_cwd(["gemini"].into_iter()), []);
         for line in [
             "/opt/venv/bin/dcode --acp",
             "/opt/venv/bin/deepagents-code --acp",

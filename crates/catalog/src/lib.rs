@@ -32,7 +32,7 @@ use acpd_host::read_small;
 pub use error::CatalogError;
 pub use install::{InstallMethod, Installed, folder_of};
 pub use installer::{Confine, INSTALLER_VARIABLES, Installer, Phase};
-pub use known::{confines_itself, homes, homes_of_others, own_names};
+pub use known::{confines_itself, homes, homes_of_others, instead_of_cwd, own_names};
 pub use names::{OwnNames, downloader, places as places_named};
 pub use on_host::{OnHost, Presence, package_version, usual_places};
 pub use progress::{Progress, Watch};

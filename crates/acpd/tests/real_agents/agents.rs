@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use acpd_catalog::confines_itself;
+use acpd_catalog::{confines_itself, instead_of_cwd};
 use serde_json::{Value, json};
 
 use crate::cases::Case;
@@ -161,6 +161,10 @@ impl Agent {
             ("NO_BROWSER", "1".to_owned()),
         ];
         env.extend((self.env)(setting));
+        // The shell hides the program, by which acpd finds these variables and the agent's own sandbox.
+        for (name, place) in instead_of_cwd(std::iter::once(self.package)) {
+            env.push((name, place.replace("$HOME", &setting.home.display().to_string())));
+        }
         let env: Vec<_> = env
             .iter()
             .map(|(name, value)| format!("{name} = {value:?}"))
@@ -178,7 +182,6 @@ impl Agent {
                 self.packages().join(self.entry).display().to_string()
             ),
         };
-        // The shell hides the program, by which acpd finds that the agent's own sandbox needs to be outside of acpd's.
         let sandbox = if self.confines_itself() {
             "\"off\"".to_owned()
         } else {

@@ -15,6 +15,9 @@ use crate::agent::mcp::ServerCommand;
 /// Words of programs for EACCES and EPERM, in lower case.
 const DENIALS: [&str; 4] = ["eacces", "eperm", "permission denied", "operation not permitted"];
 
+/// The setting that decides where an agent starts.
+const START_IN: &str = "start_in";
+
 /// The part of a text in which denials are looked for, from its end.
 const TEXT_BYTES: usize = 16 << 10;
 
@@ -26,7 +29,7 @@ const PATHS: usize = 16;
 pub struct Denial {
     /// The path, as it was reported.
     pub path: PathBuf,
-    /// The setting that allows it: `read` or `write`.
+    /// The setting that allows it: `read` or `write` of the sandbox, or `start_in` of the agent.
     pub setting: &'static str,
     /// Whether there are keys or passwords in it, or in a directory below.
     pub is_secret: bool,
@@ -35,6 +38,12 @@ pub struct Denial {
 impl Denial {
     /// Returns what happened.
     pub fn message(&self) -> String {
+        if self.setting == START_IN {
+            return format!(
+                "acpd starts the agent in an empty directory that it cannot write: {:?} was reported as denied",
+                self.path.display().to_string()
+            );
+        }
         format!(
             "acpd's sandbox does not grant {:?}, which was reported as denied",
             self.path.display().to_string()
@@ -45,6 +54,12 @@ impl Denial {
     pub fn advice(&self, agent: &str) -> String {
         if self.is_secret {
             return "there are keys or passwords: no agent should have it".to_owned();
+        }
+        if self.setting == START_IN {
+            return format!(
+                "if the agent works in the directory of its process, set [agents.{agent}] {START_IN} = \"workspace\" in the \
+                 configuration: then files of the workspace can decide what runs before the first prompt"
+            );
         }
         let path = self.path.display().to_string();
         let create = if self.path.exists() {
@@ -66,9 +81,13 @@ pub fn denied_paths(text: &str) -> Vec<PathBuf> {
     while !text.is_char_boundary(from) {
         from += 1;
     }
+    let mut is_continued = false;
     let lines = text[from..].lines().filter(|line| {
         let line = line.to_lowercase();
-        DENIALS.iter().any(|denial| line.contains(denial))
+        let is_denial = DENIALS.iter().any(|denial| line.contains(denial));
+        // A long path can be on a line of its own.
+        let is_path = std::mem::replace(&mut is_continued, is_denial && line.trim_end().ends_with(':'));
+        is_denial || is_path
     });
     lines.flat_map(paths_of).take(PATHS).collect()
 }
@@ -115,6 +134,20 @@ impl AgentConfig {
         let SandboxState::Confined(mode) = self.sandbox_state() else {
             return None;
         };
+        let start = self.start_directory.as_deref().and_then(real);
+        let in_start = |path: &&PathBuf| {
+            start
+                .as_ref()
+                .zip(real(path))
+                .is_some_and(|(start, path)| path.starts_with(start))
+        };
+        if let Some(path) = paths.iter().find(in_start) {
+            return Some(Denial {
+                path: path.clone(),
+                setting: START_IN,
+                is_secret: false,
+            });
+        }
         let grants = self.grants(mode, reserved, workspace, servers);
         let found = paths.iter().find_map(|path| denial(&grants, path))?;
         let is_secret = Places(&self.variables(), &grants.walks).touches_secrets(&found.path);
@@ -192,6 +225,10 @@ mod tests {
                 "EPERM: operation not permitted, open '/a/b' -> \"/c d/e\"",
                 &["/a/b", "/c d/e"],
             ),
+            (
+                "PermissionError: [Errno 13] Permission denied: \n'/home/u/a b/.x'\n/not/this",
+                &["/home/u/a b/.x"],
+            ),
             ("Error: EACCES https://x.example/a ./b c/d ~/e $X/f", &[]),
             ("all is well in /home/u", &[]),
             ("permission denied", &[]),
@@ -231,6 +268,27 @@ mod tests {
             denial(&grants, Path::new("/no/such/place")).is_some(),
             is_usable(Path::new("/"), true)
         );
+    }
+
+    #[test]
+    fn what_is_denied_where_an_agent_starts_has_a_setting_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = AgentConfig {
+            command: "sh".into(),
+            start_directory: Some(dir.path().join("start")),
+            ..AgentConfig::default()
+        };
+        config.make_start_directory();
+        let path = dir.path().join("start/.agent");
+        let found = config.denial(&Reserved::default(), &[], &[], std::slice::from_ref(&path));
+        // Without a sandbox, nothing is said about any path.
+        let Some(found) = found else {
+            assert!(!matches!(config.sandbox_state(), SandboxState::Confined(_)));
+            return;
+        };
+        assert_eq!((&found.path, found.setting), (&path, "start_in"));
+        assert!(found.advice("a").contains("[agents.a] start_in = \"workspace\""));
+        assert!(found.message().contains("an empty directory"));
     }
 
     #[test]

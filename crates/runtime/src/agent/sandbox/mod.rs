@@ -306,6 +306,15 @@ impl AgentConfig {
         if let SandboxState::Confined(mode) = self.sandbox_state() {
             env.insert(VARIABLE.to_owned(), mode.name().to_owned());
         }
+        // The agent cannot write into the directory in which it starts.
+        if self.start_directory.is_some() {
+            for (name, place) in catalog::instead_of_cwd(self.words()) {
+                let path = Places(&env, &Walks::default()).path(place);
+                if let Some(path) = path.filter(|_| !env.contains_key(name)) {
+                    env.insert(name.to_owned(), path.display().to_string());
+                }
+            }
+        }
         env
     }
 }
