@@ -211,7 +211,7 @@ test("a pasted picture goes along", async () => {
 
 test("while something is being read, nothing is sent without it", async () => {
   const view = shown({}, "look");
-  let read!: () => void;
+  let read: (() => void) | undefined;
   const file = new File(["x"], "a.png", { type: "image/png" });
   file.arrayBuffer = () => new Promise((resolve) => (read = () => resolve(new ArrayBuffer(1))));
   const event = new Event("paste", { bubbles: true, cancelable: true });
@@ -219,7 +219,8 @@ test("while something is being read, nothing is sent without it", async () => {
   expect(view.one(".th-composer-said").textContent).toBe("Reading attachments…");
   await press(view.area, "Enter");
   expect(view.button("Send").disabled).toBe(true);
-  await after(() => read());
+  await vi.waitFor(() => expect(read).toBeDefined());
+  await after(() => read?.());
   await vi.waitFor(() => expect(view.one(".th-composer-said").textContent).toBe(""));
   await press(view.area, "Enter");
   expect(view.onSend.mock.calls).toEqual([["look", [{ type: "image", mimeType: "image/png", data: "AA==" }], "queue"]]);

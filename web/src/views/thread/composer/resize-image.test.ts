@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { attach } from "./attachments.ts";
+import { attach } from "./read-file.ts";
 
 const ALL = { image: true, audio: true, embeddedContext: true };
 /** Maximum size of a message, in bytes. */

@@ -4,8 +4,9 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 
+import { sentence } from "../../../connection/connection.ts";
 import type { AcpObject, PromptCapabilities } from "../../../state/acp.ts";
-import { type Attachment, attach, hasContent, nameOf, sentBytes } from "./attachments.ts";
+import { type Attachment, hasContent, nameOf, sentBytes } from "./attachments.ts";
 
 /** The attachments of a draft, and sentences about those that were refused. */
 interface Kept {
@@ -54,13 +55,19 @@ export function useAttachments(draft: string | undefined, capabilities: PromptCa
   const take = async (files: readonly File[], room: number) => {
     const [taken, words]: [Attachment[], string[]] = [[], []];
     setReading((before) => before + 1);
-    for (const file of files) {
-      const result = await attach(file, capabilities, room);
-      if ("refused" in result) words.push(result.refused);
-      else {
-        taken.push(result.attachment);
-        room -= result.attachment.size;
+    try {
+      const { attach } = await import("./read-file.ts");
+      for (const file of files) {
+        const result = await attach(file, capabilities, room);
+        if ("refused" in result) words.push(result.refused);
+        else {
+          taken.push(result.attachment);
+          room -= result.attachment.size;
+        }
       }
+    } catch (error) {
+      // The daemon is unreachable, or has been updated and has other files.
+      words.push(`Couldn’t load what reads files. Reload the page. (${sentence(error)})`);
     }
     keep(name, { attached: [...keptOf(name).attached, ...taken], refused: words });
     setReading((before) => before - 1);
