@@ -82,7 +82,9 @@ for (const [name, command] of Object.entries(TRICKS)) {
     const page = await stage.page();
     await answer(page, `Trick ${name}`, "Open").waitFor();
     await expect.poll(() => row(page, `Trick ${name}`).getByRole("button", { name: "Allow" }).count()).toBe(0);
-    await expect.poll(() => row(page, `Trick ${name}`).locator(".row-question").innerText()).not.toMatch(/[\n\u202E\u200B]/);
+    await expect
+      .poll(async () => (await row(page, `Trick ${name}`).locator(".row-wish").allInnerTexts()).join(" "))
+      .not.toMatch(/[\n\u202E\u200B]/);
     await row(page, `Trick ${name}`).locator(".row-link").press("1");
     await answer(page, `Trick ${name}`, "Open").click();
     await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("data-question") != null)).toBe(true);

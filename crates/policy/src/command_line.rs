@@ -104,7 +104,7 @@ fn changes_directory(option: &Word) -> bool {
     option.text.starts_with("-C") || option.text.starts_with("--chdir")
 }
 
-const POISONED: &str = "sets a variable that may change what a command does";
+const POISONED: &str = "sets or removes a variable that may change what a command does";
 
 struct Reading<'a> {
     whole: &'a str,

@@ -49,7 +49,13 @@ pub fn is_ambiguous_path(path: &str) -> bool {
     let directory = |brackets| Group::first(path, brackets).map_or(path.len(), slash);
     let fixed = directory(Brackets::Braces).min(directory(Brackets::Round));
     let is_odd = |part: &str| part != ".." && may_be_parent(part);
-    !stays_inside(&path[fixed..]) || path.split('/').any(is_odd) || path.trim_matches(is_around) != path
+    // `**` stands for any number of directories, also none.
+    let mut parts = path.split('/').skip_while(|part| !part.contains("**"));
+    let leaves_unknown = parts.any(|part| part == "..");
+    !stays_inside(&path[fixed..])
+        || leaves_unknown
+        || path.split('/').any(is_odd)
+        || path.trim_matches(is_around) != path
 }
 
 /// Returns whether a pattern without groups matches only files below its directory.
@@ -445,6 +451,8 @@ mod tests {
             "/w/(group)/(..)x/[...all]/y",
             "/w/{a}",
             "/w/a{b,c}",
+            "../a/**/b",
+            "a/*/../b",
         ] {
             assert!(!is_ambiguous_path(path), "{path}");
         }
@@ -459,6 +467,8 @@ mod tests {
             ".*",
             " /etc/x",
             "\"/etc/x\"",
+            "a/**/../../etc/passwd",
+            "/w/a/x**/b/../../c",
         ] {
             assert!(is_ambiguous_path(path), "{path}");
         }

@@ -7,7 +7,7 @@ use acpd_model::limits::COMMAND_DEPTH;
 use super::command_words::CommandWords;
 use super::path::normalise;
 use super::shell::{self, Assignment, Found, Word};
-use super::variables::is_harmless;
+use super::variables::{is_harmless, is_harmless_in_line};
 
 /// Programs that run a command line, in the grammar that the parser accepts.
 const SHELLS: [&str; 12] = [
@@ -194,7 +194,7 @@ pub enum Wrapper {
     Runs(usize),
     /// The inner command is unknown, because an option is not understood.
     Unknown,
-    /// The wrapper sets a variable that may affect the inner command.
+    /// The wrapper sets or removes a variable that may affect the inner command.
     Poisoned,
 }
 
@@ -211,11 +211,9 @@ struct Words {
 /// Returns the options of the wrapper `name`, or `None` for another program.
 fn words_of(name: &str) -> Option<Words> {
     let (flags, valued, operands): (&[&str], &[&str], usize) = match name {
-        "env" => (
-            &["-i", "-", "--ignore-environment", "-0", "-v"],
-            &["-u", "--unset", "-C", "--chdir"],
-            0,
-        ),
+        // Without a PATH, a shell looks for programs where it was built to, which can be the working directory: the environment
+        // is not emptied.
+        "env" => (&["-0", "-v"], &["-u", "--unset", "-C", "--chdir"], 0),
         "nohup" | "exec" => (&[], &[], 0),
         "setsid" => (&["-f", "-c", "-w", "--fork", "--ctty", "--wait"], &[], 0),
         "command" => (&["-p"], &[], 0),
@@ -261,6 +259,17 @@ impl Words {
     }
 }
 
+/// Returns the variable that an option of `env` removes.
+fn unset<'a>(option: &'a str, next: Option<&'a Word>) -> Option<&'a str> {
+    let name = option
+        .strip_prefix("-u")
+        .or_else(|| option.strip_prefix("--unset"))?;
+    match name.strip_prefix('=').unwrap_or(name) {
+        "" => Some(next.map_or("", |word| word.text.as_str())),
+        name => Some(name),
+    }
+}
+
 /// Returns what a wrapper runs. Only listed options are understood.
 pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
     let Some(words) = words_of(name) else {
@@ -286,10 +295,16 @@ pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
         if !word.text.starts_with('-') {
             break;
         }
-        match words.taken(name, &word.text) {
-            Some(taken) => at += taken,
-            None => return Wrapper::Unknown,
+        let Some(taken) = words.taken(name, &word.text) else {
+            return Wrapper::Unknown;
+        };
+        if name == "env"
+            && let Some(variable) = unset(&word.text, args.get(at + 1))
+            && !is_harmless_in_line(&Assignment::fixed(variable, ""))
+        {
+            return Wrapper::Poisoned;
         }
+        at += taken;
     }
     if name == "env" {
         while let Some((variable, value)) = args.get(at).and_then(|word| word.text.split_once('=')) {

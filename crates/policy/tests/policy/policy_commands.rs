@@ -291,7 +291,9 @@ fn policy_looks_through_wrappers() {
         "allow Bash(git *) :: $ env CI=1 git status => allow
         allow Bash(git *) :: $ CI=1 git status => allow
         allow Bash(git *) :: $ x=1; git status => allow
-        allow Bash(git *) :: $ env -i -u Y CI=1 git status => allow
+        allow Bash(git *) :: $ env -u CI --unset=TZ -uDEBUG NO_COLOR=1 git status => allow
+        allow Bash(git *) :: $ env -u PATH git status => ask
+        allow Bash(git *) :: $ env -i git status => ask
         allow Bash(git *) :: $ sh -c 'git status' => allow
         allow Bash(git *) :: $ bash -lc 'git status && git log' => allow
         allow Bash(git *) :: $ /bin/bash -euo pipefail -c 'git status' => allow

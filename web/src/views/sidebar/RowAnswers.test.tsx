@@ -85,6 +85,12 @@ test("nothing is answered while the rows move", async () => {
   expect(view.button("Allow once").getAttribute("aria-disabled")).toBe("true");
 });
 
+test("a key that is held down since another row answers nothing", async () => {
+  const view = await row();
+  await press(view.one(".row-link"), "1", { repeat: true });
+  expect(approvals()).toEqual([]);
+});
+
 test("a question that does not fit has no answers, but leads to the thread", async () => {
   const view = await row({ ...question, more: 1 });
   expect(view.all("button").map((button) => button.textContent)).toEqual(["Open"]);

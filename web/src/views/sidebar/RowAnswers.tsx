@@ -75,6 +75,10 @@ function Answers({ threadId, cwd, question, tabIndex }: RowAnswersProps) {
         return;
       }
       event.preventDefault();
+      // A key that is held down would answer the questions of the next rows as well.
+      if (event.repeat) {
+        return;
+      }
       const chosen = latest.current.list.find(({ digit }) => digit === Number(event.key));
       if (chosen) {
         latest.current.answer(chosen);

@@ -227,6 +227,8 @@ test("the digits press the answers, once the whole subject has been in sight", a
   observers.forEach((callback) => callback([{ isIntersecting: true } as IntersectionObserverEntry], {} as IntersectionObserver));
   await press(card, "1", { ctrlKey: true });
   await press(card, "9");
+  // Held since the question before.
+  await press(card, "1", { repeat: true });
   expect(onAnswer).not.toHaveBeenCalled();
   await press(card, "3");
   expect(onAnswer.mock.calls).toEqual([[question.options[2]]]);

@@ -63,6 +63,8 @@ export function QuestionCard(props: Props) {
     if (button == null) return;
     event.preventDefault();
     event.stopPropagation();
+    // A key that is held down would answer the questions that follow as well.
+    if (event.repeat) return;
     if (seen()) {
       button.click();
     } else {
