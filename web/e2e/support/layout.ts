@@ -6,6 +6,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
+import { assert, vi } from "vitest";
+
 import type { Browser, BrowserContext, Page } from "playwright-core";
 
 import { answering } from "./answering.ts";
@@ -39,6 +41,14 @@ const STYLE = `
   * { caret-color: transparent !important; }
 `;
 
+/** The requests to the daemon that have no answer yet, of the latest connection of each browser context. */
+const unanswered = new WeakMap<BrowserContext, Map<string, string>>();
+
+interface Message {
+  id?: string | number | null;
+  method?: string;
+}
+
 /** Makes the times, durations and fonts of pages the same in every run. Times keep their order. */
 export async function freeze(context: BrowserContext): Promise<void> {
   const begin = Date.now();
@@ -47,10 +57,26 @@ export async function freeze(context: BrowserContext): Promise<void> {
   await context.routeWebSocket(/\/ws/, (socket) => {
     const server = socket.connectToServer();
     let folder = FOLDER;
-    socket.onMessage((message) => server.send(String(message).replaceAll(FOLDER, folder)));
+    const open = new Map<string, string>();
+    unanswered.set(context, open);
+    socket.onMessage((message) => {
+      const { id, method } = JSON.parse(String(message)) as Message;
+      if (id != null && method !== undefined) {
+        open.set(String(id), method);
+      }
+      server.send(String(message).replaceAll(FOLDER, folder));
+    });
     server.onMessage((message) => {
+      const { id, method } = JSON.parse(String(message)) as Message;
+      if (method === undefined) {
+        open.delete(String(id));
+      }
       folder = FOLDERS.exec(String(message))?.[0] ?? folder;
       socket.send(fixed(String(message)).replaceAll(folder, FOLDER));
+    });
+    socket.onClose((code, reason) => {
+      open.clear();
+      void server.close({ code, reason });
     });
   });
   await context.route(
@@ -135,7 +161,10 @@ async function pictureDifferences(page: Page, name: string): Promise<string[]> {
   return cells;
 }
 
-/** Waits until nothing has changed in a page for some frames, and nothing moves, except what moves for ever. */
+/**
+ * Waits until the daemon has answered all requests of a page, nothing has changed in it for some frames, and nothing
+ * moves, except what moves for ever.
+ */
 export async function atRest(page: Page): Promise<void> {
   // The answers of waiting rows are loaded when the first such row is shown, and wait until the rows keep their places.
   await page.waitForFunction(() =>
@@ -143,18 +172,26 @@ export async function atRest(page: Page): Promise<void> {
       (row) => row.querySelector(".row-answers button") && !row.querySelector(".row-answers [aria-disabled]"),
     ),
   );
-  await page.evaluate(async () => {
-    await document.fonts.ready;
-    let quiet = 0;
-    const observer = new MutationObserver(() => (quiet = 0));
-    observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
-    while (quiet++ < 10) {
-      await new Promise(requestAnimationFrame);
-    }
-    observer.disconnect();
-    const moves = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
-    await Promise.allSettled(moves.map(({ finished }) => finished));
-  });
+  // What is still being loaded has no place yet, and moves what is below it once it comes.
+  const open = () => [...(unanswered.get(page.context())?.values() ?? [])];
+  do {
+    await vi.waitFor(() => assert.deepEqual(open(), [], "requests without an answer"), { timeout: 20_000 });
+    await page.evaluate(still);
+  } while (open().length > 0);
+}
+
+/** Waits until nothing has changed for some frames, and nothing moves. Runs in a page. */
+async function still(): Promise<void> {
+  await document.fonts.ready;
+  let quiet = 0;
+  const observer = new MutationObserver(() => (quiet = 0));
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+  while (quiet++ < 10) {
+    await new Promise(requestAnimationFrame);
+  }
+  observer.disconnect();
+  const moves = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
+  await Promise.allSettled(moves.map(({ finished }) => finished));
 }
 
 /** Returns the differences between the layout of a page and the stored one. */
