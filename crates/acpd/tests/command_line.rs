@@ -440,6 +440,84 @@ fn a_daemon_is_described_stopped_and_started_again() {
     assert_eq!(place.noticed_pid(), None);
 }
 
+/// Starts a command in the background daemon, and waits until its thread has this status.
+fn busy_with(place: &Place, prompt: &str, status: &str) -> Running {
+    let run = ["run", "--agent", "fake", prompt];
+    let running = Running::start(&mut on_terminal(&place.command(&run)));
+    wait_until("the thread is listed", || {
+        !acpd(place, &["threads", "--status", status, "--json"])
+            .stdout
+            .is_empty()
+    });
+    running
+}
+
+#[test]
+fn what_runs_is_not_interrupted_unasked() {
+    let place = Place::new("");
+    done(&place, &["threads"]);
+    let _guard = place.background();
+    let pid = place.noticed_pid();
+    let turn = busy_with(&place, "wait ms=600000", "running");
+    let question = busy_with(&place, "permission", "waiting");
+    for command in ["stop", "restart"] {
+        let refused = acpd(&place, &[command]);
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        for part in [
+            "1 turn runs, 1 question waits",
+            "--when-idle",
+            "--now",
+            "waiting  permission",
+        ] {
+            assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+        }
+        assert_eq!(acpd(&place, &[command, "--when-idle", "--now"]).code, Some(2));
+    }
+    // On a terminal, the user decides. The letter n is no, and a yes says too little.
+    let mut asked = Running::start(&mut on_terminal(&place.command(&["stop"])));
+    asked.wait_for_output("[no]");
+    asked.write("yes\n");
+    asked.wait_for_output("type wait, now or no");
+    asked.write("n\n");
+    assert_eq!(asked.finish().code, Some(1));
+    // Ctrl-C ends the waiting, and not the daemon.
+    let waiting = Running::start(&mut place.command(&["restart", "--when-idle"]));
+    waiting.wait_for_error("waiting until nothing runs or waits");
+    signal(waiting.pid(), Signal::INT);
+    assert_eq!(waiting.finish().code, Some(130));
+    assert_eq!(json_of(&done(&place, &["status", "--json"]))["pid"], json!(pid));
+
+    let waiting = Running::start(&mut place.command(&["stop", "--when-idle"]));
+    waiting.wait_for_error("waiting until nothing runs or waits");
+    for status in ["running", "waiting"] {
+        let listed = done(&place, &["threads", "--status", status, "--json"]);
+        let id = json_of(&listed)["id"].as_str().expect("it has an id").to_owned();
+        assert_eq!(place.noticed_pid(), pid, "it waits for each thread");
+        done(&place, &["interrupt", &id]);
+    }
+    let stopped = waiting.finish();
+    assert_eq!(stopped.code, Some(0), "{}", stopped.stderr);
+    assert_eq!(place.noticed_pid(), None);
+    drop((turn, question));
+}
+
+#[test]
+fn a_stop_at_once_asks_nothing() {
+    for option in ["--now", "--yes"] {
+        let place = Place::new("");
+        done(&place, &["threads"]);
+        let _guard = place.background();
+        let turn = busy_with(&place, "wait ms=600000", "running");
+        let stopped = done(&place, &["stop", option]);
+        assert!(
+            stopped.stdout.starts_with("stopped the daemon"),
+            "{}",
+            stopped.stdout
+        );
+        drop(turn);
+    }
+}
+
 #[test]
 fn a_restart_repeats_the_options_and_the_log_can_be_followed() {
     let place = Place::new("");

@@ -105,6 +105,12 @@ pub struct StatusArgs {
 
 #[derive(Debug, Args)]
 pub struct StopArgs {
+    /// Wait until no turn runs and no question waits
+    #[arg(long, conflicts_with = "now")]
+    pub when_idle: bool,
+    /// Do not ask; running turns end as interrupted
+    #[arg(long, visible_alias = "yes")]
+    pub now: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

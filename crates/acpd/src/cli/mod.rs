@@ -198,7 +198,7 @@ pub enum Command {
     Open(OpenArgs),
     /// Show whether the daemon runs, where, and what it runs
     Status(StatusArgs),
-    /// Stop the daemon; its running turns end as interrupted
+    /// Stop the daemon, after asking if turns run or questions wait
     Stop(StopArgs),
     /// Stop the daemon and start it again in the background
     Restart(StopArgs),

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::cli::StopArgs;
 use crate::daemon::background::{self, Notice};
-use crate::daemon::elsewhere;
 use crate::daemon::process::Process;
+use crate::daemon::{busy, elsewhere};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
@@ -21,10 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(SHUTDOWN_SECS + 10);
 
 /// Stops this user's daemon.
 pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
-    match stopped(settings).await? {
-        pid if args.json => print::json(&json!({ "pid": pid }).to_string()),
-        Some(pid) => print::out(&format!("stopped the daemon (process {pid})\n")),
-        None => print::hint("no daemon is running"),
+    match stopped(settings, args).await? {
+        Stopped::Refused => return Ok(Exit::Failure),
+        Stopped::Process(pid) if !args.json => print::out(&format!("stopped the daemon (process {pid})\n")),
+        Stopped::Process(pid) => print::json(&json!({ "pid": pid }).to_string()),
+        Stopped::None if args.json => print::json(&json!({ "pid": null }).to_string()),
+        Stopped::None => print::hint("no daemon is running"),
     }
     Ok(Exit::Success)
 }
@@ -32,9 +34,10 @@ pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> 
 /// Stops this user's daemon and starts it in the background, with the options of its start.
 pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
     let before = Notice::read(&settings.daemon.data_dir).ok();
-    match (stopped(settings).await?, &before) {
-        (None, _) => print::hint("no daemon was running"),
-        (Some(_), Some(before)) if before.log_file.is_none() => {
+    match (stopped(settings, args).await?, &before) {
+        (Stopped::Refused, _) => return Ok(Exit::Failure),
+        (Stopped::None, _) => print::hint("no daemon was running"),
+        (Stopped::Process(_), Some(before)) if before.log_file.is_none() => {
             print::hint("the daemon ran in a terminal or by a service; now it runs in the background")
         }
         _ => {}
@@ -51,19 +54,42 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
     Ok(Exit::Success)
 }
 
-/// Stops the daemon and waits for its end. Returns its process id, or `None` if none runs.
-async fn stopped(settings: &Settings) -> anyhow::Result<Option<i32>> {
+/// The outcome of a stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    /// No daemon ran.
+    None,
+    /// The daemon with this process id has ended.
+    Process(i32),
+    /// The user has decided against it.
+    Refused,
+}
+
+/// Stops the daemon, if the user agrees to interrupt its work, and waits for its end.
+async fn stopped(settings: &Settings, args: &StopArgs) -> anyhow::Result<Stopped> {
     let Some(stream) = background::try_connect(settings).await? else {
         return match elsewhere::find(&settings.daemon.data_dir) {
             // A process id of another host means nothing here.
             Some(elsewhere) => Err(elsewhere.error()),
-            None => Ok(None),
+            None => Ok(Stopped::None),
         };
     };
     // The operating system names the process at the other end of the socket: a file could name another one.
     let pid = stream.peer_cred()?.pid().and_then(Pid::from_raw);
     let pid = pid.context("the system does not name the daemon's process")?;
+    // Opened before anything is waited for: a daemon that takes its place meanwhile is not stopped.
     let process = Process::open(pid)?;
+    drop(stream);
+    if !busy::may_stop(settings, args).await? {
+        print::hint("the daemon goes on");
+        return Ok(Stopped::Refused);
+    }
+    if process.wait(Duration::ZERO)? {
+        return Err(Exit::Failure.error(format!(
+            "the daemon (process {}) has ended already; \"acpd status\" shows whether another one runs",
+            pid.as_raw_nonzero()
+        )));
+    }
     process.terminate()?;
     let mut progress = Progress::begin("stopping the daemon");
     let ended = tokio::task::spawn_blocking(move || process.wait(PATIENCE)).await?;
@@ -75,5 +101,5 @@ async fn stopped(settings: &Settings) -> anyhow::Result<Option<i32>> {
             PATIENCE.as_secs()
         )));
     }
-    Ok(Some(pid.as_raw_nonzero().get()))
+    Ok(Stopped::Process(pid.as_raw_nonzero().get()))
 }

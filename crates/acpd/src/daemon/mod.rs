@@ -1,6 +1,7 @@
 //! Commands about the daemon itself.
 
 pub mod background;
+mod busy;
 pub mod control;
 pub mod elsewhere;
 mod hindrance;

@@ -162,7 +162,7 @@ fn of_running(running: &Running) -> Vec<Finding> {
         )
         .fix("see acpd logs"),
     }];
-    let restart = "acpd restart; running turns end as interrupted";
+    let restart = "acpd restart --when-idle, which waits until no turn runs";
     if version != OWN_VERSION {
         found.push(
             Finding::warning(
