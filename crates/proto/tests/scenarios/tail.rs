@@ -3,7 +3,7 @@
 use acpd_model::event::TurnStatus;
 use acpd_model::{EventKind, Limits, Origin, ThreadStatus, TurnId};
 use acpd_proto::agent::AgentEvent;
-use acpd_proto::thread::{Answer, Command, Input};
+use acpd_proto::thread::{Answer, Command, Input, InterruptOptions};
 use serde_json::json;
 
 use crate::support::{Scene, check_in, message, tool};
@@ -333,5 +333,125 @@ fn an_agent_that_never_pauses_does_not_keep_its_turn_open() {
         s.now.mono += std::time::Duration::from_millis(tail() + 2_000);
         s.update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#);
         assert_eq!(s.settled_turns(), [TurnStatus::Completed]);
+    });
+}
+
+/// Returns by whom each turn was ended.
+fn ended_by(s: &Scene) -> Vec<Origin> {
+    let ends = s.log.iter();
+    ends.filter(|event| matches!(event.kind, EventKind::TurnSettled { .. }))
+        .map(|event| event.by.clone())
+        .collect()
+}
+
+const CODE: [&str; 2] = ["```let par", "sed = 1;```"];
+
+/// Checks that the two parts of a code block are one message of the first turn, for clients as well.
+fn is_whole(s: &Scene) {
+    assert_eq!(messages(s), [(Some(1), CODE.concat())]);
+    let done = s.params("item/completed");
+    let said: Vec<_> = done
+        .iter()
+        .filter(|item| item["type"] == "agentMessage")
+        .map(|item| (item["turnId"].as_str(), item["text"].as_str()))
+        .collect();
+    assert_eq!(said, [(Some("turn_1"), Some(&*CODE.concat()))]);
+    assert_eq!(s.settled_turns(), [TurnStatus::Interrupted]);
+    assert_eq!(s.thread.live().last_turn, 1);
+}
+
+#[test]
+fn a_stop_of_the_daemon_does_not_cut_a_message() {
+    for exits in [true, false] {
+        check(|s| {
+            s.open_turn();
+            s.chunk(CODE[0]);
+            s.ask(Command::Stop).unwrap();
+            assert_eq!(s.stops, 1);
+            assert!(s.settled_turns().is_empty(), "the rest may be in the pipe");
+            s.chunk(CODE[1]);
+            if exits {
+                s.exits("exit status 0");
+            } else {
+                let end = s.thread.turn_end().unwrap();
+                s.thread.handle_turn_end(s.now);
+                assert!(s.settled_turns().is_empty(), "it is not due");
+                s.until(end);
+            }
+            is_whole(s);
+            assert_eq!(ended_by(s), [Origin::Daemon]);
+            assert_eq!(
+                s.settled_error(TurnId(1)),
+                "acpd was restarted while this turn was running"
+            );
+        });
+    }
+}
+
+#[test]
+fn a_stop_waits_for_no_message_that_has_ended() {
+    check(|s| {
+        s.open_turn();
+        s.chunk("I look");
+        s.update(&tool("t", false, r#","title":"ls","status":"in_progress""#));
+        s.ask(Command::Stop).unwrap();
+        assert_eq!(s.settled_turns(), [TurnStatus::Interrupted]);
+    });
+}
+
+#[test]
+fn text_of_an_agent_that_does_not_stop_is_kept_and_not_shown() {
+    check(|s| {
+        s.open_turn();
+        s.chunk("a");
+        s.ask(Command::Stop).unwrap();
+        s.later(tail());
+        assert_eq!(s.settled_turns(), [TurnStatus::Interrupted]);
+        for _ in 0..3 {
+            s.chunk("b");
+        }
+        s.exits("killed by SIGKILL");
+        assert_eq!(messages(s), [(Some(1), "a".to_owned())]);
+        let kept = s
+            .kinds()
+            .filter(|kind| matches!(kind, EventKind::AgentNotified { .. }));
+        assert_eq!(kept.count(), 3);
+        assert_eq!(s.thread.live().last_turn, 1);
+    });
+}
+
+#[test]
+fn an_interrupt_does_not_cut_a_message() {
+    check(|s| {
+        s.open_turn();
+        s.chunk(CODE[0]);
+        s.interrupt();
+        s.answers_prompt("cancelled");
+        assert!(s.settled_turns().is_empty());
+        s.chunk(CODE[1]);
+        s.later(tail());
+        is_whole(s);
+    });
+    let at_once = InterruptOptions {
+        at_once: true,
+        ..InterruptOptions::default()
+    };
+    check(|s| {
+        s.open_turn();
+        s.chunk(CODE[0]);
+        s.interrupt_with(None, at_once).unwrap();
+        assert_eq!(s.stops, 1);
+        s.chunk(CODE[1]);
+        s.exits("killed by SIGKILL");
+        is_whole(s);
+        assert!(matches!(ended_by(s)[..], [Origin::Client(_)]));
+    });
+    // A second interrupt waits for nothing.
+    check(|s| {
+        s.open_turn();
+        s.chunk("a");
+        s.interrupt_with(None, at_once).unwrap();
+        s.interrupt();
+        assert_eq!(s.settled_turns(), [TurnStatus::Interrupted]);
     });
 }

@@ -321,7 +321,7 @@ impl ThreadActor {
                 self.settle().await?;
             }
             if leave {
-                self.wait_for_agent().await;
+                Box::pin(self.wait_for_agent()).await?;
                 return self.settle().await;
             }
         }
@@ -529,15 +529,21 @@ impl ThreadActor {
     }
 
     /// Waits for the agent to stop when the daemon shuts down. The agent gets its grace period, and its end and pending
-    /// file writes are still recorded.
-    async fn wait_for_agent(&mut self) {
+    /// file writes are still recorded. A turn that waits for the rest of a message ends meanwhile, for the clients that wait for it.
+    async fn wait_for_agent(&mut self) -> Result<(), LogError> {
         loop {
             let at_work = self.machine.has_pending_work();
+            let turn_end = self.machine.turn_end();
+            let due = turn_end.map(|at| self.context.clock.instant(at));
             tokio::select! {
                 biased;
                 Some(from) = from_agent_once(self.agent.as_mut()) => self.handle_agent_event(from),
                 Some(from) = self.host_rx.recv(), if at_work => self.handle_host_message(*from),
-                else => return,
+                () = sleep_until(due), if due.is_some() => {
+                    self.machine.handle_turn_end(self.context.clock.now());
+                    self.settle().await?;
+                }
+                else => return Ok(()),
             }
         }
     }

@@ -193,17 +193,7 @@ impl Thread {
     /// turn whose prompt was never sent ends only if `unsent_too`; otherwise the next process gets the prompt. Commands of
     /// users go on, and so does their turn.
     pub(super) fn abandon(&mut self, reason: &str, status: TurnStatus, by: &Origin, unsent_too: bool) {
-        self.journal.flush();
-        self.void_requests(reason);
-        self.approvals.abandon();
-        self.callbacks.abandon(&mut self.journal);
-        while let Some(continued) = self.session.fail_requests(&mut self.journal, reason, unsent_too) {
-            self.go_on(continued);
-        }
-        self.session.abandon();
-        self.callbacks.end_in_editors(&mut self.journal);
-        self.callbacks.close_terminals(&mut self.journal);
-        let sent = self.turns.abandon();
+        let sent = self.abandon_work(reason, unsent_too);
         if self.live().turn.is_some() && (sent || unsent_too) && !self.runs_commands() {
             self.settle_unanswered(TurnResult::ended(status, reason), by);
         } else {
@@ -216,7 +206,24 @@ impl Thread {
         self.journal.note_status();
     }
 
-    /// Stops the agent and all work, because the daemon stops.
+    /// Ends the work of [`abandon`](Self::abandon) but for the turn and its items. Returns `false` if the running turn's prompt was
+    /// not sent.
+    fn abandon_work(&mut self, reason: &str, unsent_too: bool) -> bool {
+        self.journal.flush();
+        self.void_requests(reason);
+        self.approvals.abandon();
+        self.callbacks.abandon(&mut self.journal);
+        while let Some(continued) = self.session.fail_requests(&mut self.journal, reason, unsent_too) {
+            self.go_on(continued);
+        }
+        self.session.abandon();
+        self.callbacks.end_in_editors(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
+        self.turns.abandon()
+    }
+
+    /// Stops the agent and all work, because the daemon stops. A turn whose agent is in the middle of a message ends with the
+    /// process, or after the tail.
     pub(super) fn stop(&mut self) {
         let reason = RESTARTED;
         self.session.fail_continuations(&mut self.journal, reason);
@@ -227,7 +234,18 @@ impl Thread {
         self.callbacks.drop_in_editors(&mut self.journal);
         self.callbacks.end_user_commands(&mut self.journal);
         self.note_interrupted(DAEMON_STOPPED, reason);
-        self.abandon(reason, TurnStatus::Interrupted, &Origin::Daemon, true);
+        if self.turns.is_prompted() && self.session.can_stop() && self.is_in_message() {
+            let result = if turn::is_interrupted_by_client(&self.journal) {
+                TurnResult::interrupted()
+            } else {
+                TurnResult::ended(TurnStatus::Interrupted, reason)
+            };
+            self.abandon_work(reason, true);
+            self.turns.begin_tail(&self.journal, result, Origin::Daemon);
+            self.journal.note_status();
+        } else {
+            self.abandon(reason, TurnStatus::Interrupted, &Origin::Daemon, true);
+        }
         self.callbacks.abort_delegations(&mut self.journal, reason);
         self.stop_agent();
     }

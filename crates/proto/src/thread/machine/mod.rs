@@ -176,6 +176,19 @@ impl Thread {
         self.session.follow_questions(&mut self.journal);
     }
 
+    /// Returns when the running turn ends by itself.
+    pub fn turn_end(&self) -> Option<Instant> {
+        self.end_deadline()
+    }
+
+    /// Ends the running turn if its time is over. While the daemon stops, nothing else is due: no agent starts any more.
+    pub fn handle_turn_end(&mut self, now: Now) {
+        self.journal.set_now(now);
+        if self.end_deadline().is_some_and(|at| at <= now.mono) {
+            self.end_turn();
+        }
+    }
+
     /// Moves the new events into `taken`: the caller appends them to the log, then sends them to subscribers. `taken`
     /// is cleared first, and its allocation is reused.
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {

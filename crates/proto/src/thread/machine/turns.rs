@@ -132,8 +132,14 @@ impl Thread {
         } else if !self.turns.is_prompted() {
             self.settle(TurnResult::interrupted(), by);
         } else if options.at_once {
+            let is_in_message = self.is_in_message();
             self.stop_agent();
-            self.settle(TurnResult::interrupted(), by);
+            if is_in_message {
+                self.turns
+                    .begin_tail(&self.journal, TurnResult::interrupted(), by.clone());
+            } else {
+                self.settle(TurnResult::interrupted(), by);
+            }
         } else if interrupt == (Interrupt::End { knows: false }) {
             self.turns.cancel(&mut self.journal);
         }
@@ -181,11 +187,26 @@ impl Thread {
         let silence = self.session.turn_ended().filter(|_| !by_client);
         let result = TurnResult::of(answer, silence.as_deref(), by_client);
         self.void_requests("the turn is over");
-        if by_client || silence.is_some() || self.journal.limits().turn_tail_millis == 0 {
+        // A user who has interrupted the turn does not wait, unless that would cut a message in two.
+        let is_over = silence.is_some() || by_client && !self.is_in_message();
+        if is_over || self.journal.limits().turn_tail_millis == 0 {
             return self.settle(result, &Origin::Agent);
         }
-        self.turns.begin_tail(&self.journal, result);
+        self.turns.begin_tail(&self.journal, result, Origin::Agent);
         self.journal.note_status();
+    }
+
+    /// Returns whether a turn that ends now would cut a message: the rest may be in the agent's pipe.
+    pub(super) fn is_in_message(&self) -> bool {
+        self.journal.limits().turn_tail_millis > 0 && self.messages.is_in_message()
+    }
+
+    /// Returns whether text of the agent comes too late to be shown: it is being stopped, and its turn has ended without the text.
+    pub(super) fn is_too_late(&self) -> bool {
+        self.journal.limits().turn_tail_millis > 0
+            && self.session.is_stopping()
+            && self.live().turn.is_none()
+            && self.journal.current_turn().is_none()
     }
 
     /// Ends the turn whose prompt the agent has answered already, because a client interrupts it. Returns whether there
@@ -195,7 +216,7 @@ impl Thread {
         if (id.is_some() && id != running) || self.turns.is_unprompted() {
             return false;
         }
-        let Some(result) = self.turns.take_result() else {
+        let Some((result, by_whom)) = self.turns.take_result() else {
             return false;
         };
         self.callbacks
@@ -207,7 +228,7 @@ impl Thread {
         if options.at_once {
             self.stop_agent();
         }
-        self.settle(result, &Origin::Agent);
+        self.settle(result, &by_whom);
         true
     }
 
@@ -235,8 +256,8 @@ impl Thread {
 
     /// Ends the running turn if the time for what the agent sends after its answer is over.
     pub(super) fn end_turn(&mut self) {
-        if let Some(result) = self.turns.take_result() {
-            self.settle(result, &Origin::Agent);
+        if let Some((result, by)) = self.turns.take_result() {
+            self.settle(result, &by);
         }
     }
 

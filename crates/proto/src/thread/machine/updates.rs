@@ -7,6 +7,7 @@ use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson};
 use super::Thread;
 use crate::agent::{ChunkContent, ToolUpdate, Update, UpdateKind};
 use crate::projection::ItemView;
+use crate::thread::message::Messages;
 use crate::thread::session::note_unasked;
 use crate::thread::tool_call::ToolOutcome;
 
@@ -32,6 +33,9 @@ impl Thread {
             return self.journal.emit_unshown(raw, raw_params);
         }
         let kind = match kind {
+            UpdateKind::Chunk(chunk) if self.is_too_late() => {
+                return Messages::keep_unshown(&mut self.journal, &chunk, raw, raw_params);
+            }
             UpdateKind::Chunk(chunk) => {
                 let quirks = self.session.quirks();
                 return self

@@ -47,6 +47,21 @@ impl Messages {
         self.open.as_ref().map(|open| open.item)
     }
 
+    /// Returns whether more text of the agent would belong to the open message.
+    pub fn is_in_message(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| !open.broken)
+    }
+
+    /// Records a chunk that comes too late to be shown.
+    pub fn keep_unshown(
+        journal: &mut Journal,
+        chunk: &Chunk,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+    ) {
+        emit_unshown(journal, chunk, raw, raw_params);
+    }
+
     /// Expects the agent to repeat these blocks.
     pub fn expect_echo(&mut self, blocks: &[RawJson]) {
         self.echo.expect(blocks);
@@ -77,7 +92,7 @@ impl Messages {
         if !self.is_echo(journal, quirks, &chunk) {
             return self.add_chunk(journal, quirks, chunk, raw, raw_params);
         }
-        emit_repeated(journal, &chunk, raw, raw_params);
+        emit_unshown(journal, &chunk, raw, raw_params);
     }
 
     /// Returns whether a chunk repeats the prompt of this turn. After the first user chunk that does not, nothing
@@ -118,7 +133,7 @@ impl Messages {
         raw_params: Option<RawJson>,
     ) {
         if quirks.repeats_messages && self.repeats(&chunk) {
-            return emit_repeated(journal, &chunk, raw, raw_params);
+            return emit_unshown(journal, &chunk, raw, raw_params);
         }
         if let ChunkContent::Text(text) = &mut chunk.content
             && text.len() > MESSAGE_ITEM_BYTES
@@ -296,8 +311,8 @@ impl Messages {
     }
 }
 
-/// Records a chunk that repeats what is shown already.
-fn emit_repeated(journal: &mut Journal, chunk: &Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
+/// Records a chunk that is not shown, for example because it repeats what is.
+fn emit_unshown(journal: &mut Journal, chunk: &Chunk, raw: Option<RawJson>, raw_params: Option<RawJson>) {
     let raw = raw.or_else(|| match &chunk.content {
         ChunkContent::Text(text) => Some(text_chunk(chunk.role, text)),
         ChunkContent::Block(_) => None,

@@ -41,9 +41,12 @@ enum Work {
     Prompt(TurnId),
     /// The turn consists of commands of users, without a prompt.
     Commands,
-    /// The agent has answered the prompt. The turn ends with this result at this time, because some agents send the end
-    /// of their text after the answer.
-    Tail { until: Instant, result: Box<TurnResult> },
+    /// The agent has answered the prompt, or is being stopped in the middle of a message. The turn ends with this result at this
+    /// time, because the end of a text may come after the answer, and may still be in the agent's pipe.
+    Tail {
+        until: Instant,
+        end: Box<(TurnResult, Origin)>,
+    },
     /// The agent began the turn, without a prompt. The turn ends when the agent is silent until this time.
     Unprompted { until: Instant },
 }
@@ -151,12 +154,12 @@ impl Turns {
         }
     }
 
-    /// Keeps the turn open for what the agent sends after its answer to the prompt.
-    pub fn begin_tail(&mut self, journal: &Journal, result: TurnResult) {
+    /// Keeps the turn open for what the agent sends after its answer to the prompt, or while it is being stopped. `by` has ended it.
+    pub fn begin_tail(&mut self, journal: &Journal, result: TurnResult, by: Origin) {
         self.cancel_deadline = None;
         self.work = Work::Tail {
             until: tail_end(journal),
-            result: Box::new(result),
+            end: Box::new((result, by)),
         };
     }
 
@@ -173,11 +176,11 @@ impl Turns {
         }
     }
 
-    /// Takes the result of a running turn that ends by itself.
-    pub fn take_result(&mut self) -> Option<TurnResult> {
+    /// Takes the result of a running turn that ends by itself, and who has ended it.
+    pub fn take_result(&mut self) -> Option<(TurnResult, Origin)> {
         match std::mem::take(&mut self.work) {
-            Work::Tail { result, .. } => Some(*result),
-            Work::Unprompted { .. } => Some(TurnResult::completed()),
+            Work::Tail { end, .. } => Some(*end),
+            Work::Unprompted { .. } => Some((TurnResult::completed(), Origin::Agent)),
             other => {
                 self.work = other;
                 None
