@@ -1,6 +1,7 @@
 /** A conversation as the user sees it: messages, plans, tools, questions and drafts. */
 
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
@@ -394,4 +395,23 @@ test("all of it has room on a phone", async () => {
   await expect.poll(() => phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   await shoot(phone, "conversation-phone");
   await accessible(phone);
+});
+
+test("a folder outside of the thread is allowed from the notice about it, after it was named", async () => {
+  const library = join(await realpath(stage.daemon.root), "library");
+  await mkdir(library);
+  await writeFile(join(library, "book.txt"), "quince");
+  const look = `read path='${join(library, "book.txt")}'`;
+  const id = await startThread(stage, other, look);
+  await openThread(stage, page, id);
+  const notice = page.locator(".th-notice[data-code=outsideWorkspace]");
+  await notice.getByRole("button", { name: "Allow a folder for this thread…" }).click();
+  await expect.poll(() => notice.locator("code").allInnerTexts()).toEqual([library]);
+  await accessible(page);
+  await notice.getByRole("button", { name: `Allow ${library}`, exact: true }).click();
+  await notice.getByRole("status").waitFor();
+  const { thread } = await other.call("thread/read", { threadId: id });
+  expect(thread.additionalDirectories).toEqual([library]);
+  await sayToEnd(page, look);
+  await line("quince").first().waitFor();
 });

@@ -207,6 +207,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Interrupt(args) => steer::interrupt(settings, &args).await,
         Command::Rename(args) => lifecycle::rename(settings, &args).await,
         Command::Move(args) => lifecycle::set_directory(settings, &args).await,
+        Command::AddDir(args) => lifecycle::add_directory(settings, &args).await,
         Command::Archive(args) => lifecycle::archive(settings, &args).await,
         Command::Unarchive(args) => lifecycle::unarchive(settings, &args).await,
         Command::Delete(args) => lifecycle::delete(settings, &args).await,

@@ -22,6 +22,7 @@ fn help_names_every_command() {
         "interrupt",
         "rename",
         "move",
+        "add-dir",
         "archive",
         "unarchive",
         "delete",

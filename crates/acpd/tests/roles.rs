@@ -41,6 +41,7 @@ const TABLE: &str = "
     app    thread/name/set                 operator
     app    thread/metadata/set             operator
     app    thread/directories/set          operator
+    app    thread/directories/add          operator
     app    thread/archive                  operator
     app    thread/unarchive                operator
     app    retention/run                   owner

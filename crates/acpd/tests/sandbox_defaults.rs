@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use support::{Client, Daemon, Place, acpd};
+use support::{Client, Daemon, Place, Turn, acpd};
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it can be made");
@@ -196,7 +196,7 @@ fn a_denial_names_the_sandbox_the_path_and_the_setting() {
     place.configure(&format!("{config}\n[agents.failing]\ncommand = {failing:?}\n"));
     let doctor = acpd(&place, &["agents", "doctor", "failing"]).stdout;
     for part in [
-        "acpd's sandbox does not grant",
+        "acpd's sandbox lets this agent write only",
         ".unlike/sessions",
         "sandbox = { write = ",
     ] {
@@ -232,5 +232,131 @@ fn a_denial_names_the_sandbox_the_path_and_the_setting() {
         let detail = text(&notice["detail"]);
         assert!(detail.contains(advice), "{notice}");
         assert_eq!(detail.contains("sandbox = "), advice == setting, "{notice}");
+    }
+}
+
+/// Returns the notice about a denied path, which is looked up beside its turn.
+fn denial(client: &mut Client, turn: &Turn) -> Value {
+    let mut seen = turn.messages.iter();
+    let seen = seen.find(|message| message.method == "thread/notice").cloned();
+    seen.unwrap_or_else(|| client.wait_for("thread/notice"))
+        .params
+        .clone()
+}
+
+#[test]
+fn a_denied_folder_is_opened_for_its_thread() {
+    let mut daemon = Daemon::at(Place::away(""));
+    let home = daemon.place.home().canonicalize().expect("it is there");
+    let library = home.join("library");
+    write(&library.join("x"), "quince");
+    write(&home.join(".ssh/x"), "key");
+    symlink(home.join(".ssh"), home.join("alias")).expect("it can be linked");
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let look = format!("terminal cat '{}'", library.join("x").display());
+    let turn = client.turn(&thread, &look);
+    let notice = denial(&mut client, &turn);
+    assert_eq!(
+        (&notice["code"], &notice["folder"]),
+        (&json!("sandboxDenied"), &json!(library)),
+        "{notice}"
+    );
+    let command = format!("acpd add-dir {thread} '{}'", library.display());
+    assert!(
+        notice["detail"]
+            .as_str()
+            .is_some_and(|detail| detail.contains(&command)),
+        "{notice}"
+    );
+
+    let params = |directory: &Path| json!({ "threadId": thread, "directory": directory });
+    for (closed, code) in [
+        (home.clone(), "forbidden"),
+        (PathBuf::from("/"), "forbidden"),
+        (PathBuf::from("/etc"), "forbidden"),
+        (home.join(".ssh"), "forbidden"),
+        (
+            daemon.place.data().canonicalize().expect("it is there"),
+            "forbidden",
+        ),
+        (home.join("alias"), "invalid_params"),
+        (library.join("../.ssh"), "invalid_params"),
+        (library.join("none"), "invalid_params"),
+        (library.join("x"), "invalid_params"),
+    ] {
+        let refused = client.refused("thread/directories/add", &params(&closed));
+        assert_eq!(refused["data"]["code"], code, "{}: {refused}", closed.display());
+    }
+    let running = client.start(&thread, "wait ms=600000");
+    let refused = client.refused("thread/directories/add", &params(&library));
+    assert_eq!(refused["data"]["code"], "conflict", "{refused}");
+    client.call("turn/interrupt", &json!({ "threadId": thread }));
+    client.finish(&thread, &running);
+
+    let added = acpd(
+        &daemon.place,
+        &["add-dir", &thread, library.to_str().expect("it is text")],
+    );
+    assert_eq!(added.code, Some(0), "{}", added.stderr);
+    assert!(
+        added.stdout.contains(&format!("may use {}", library.display())),
+        "{}",
+        added.stdout
+    );
+    assert!(client.turn(&thread, &look).said().contains("quince"));
+    let read = client.call("thread/read", &json!({ "threadId": thread }));
+    assert_eq!(read["thread"]["additionalDirectories"], json!([library]));
+    // Another thread of the agent has not got it.
+    let other = client.thread(&daemon);
+    assert!(!client.turn(&other, &look).said().contains("quince"));
+
+    // What takes its place afterwards is not opened.
+    daemon.stop();
+    std::fs::rename(&library, home.join("elsewhere")).expect("it can be moved");
+    symlink(home.join(".ssh"), &library).expect("it can be linked");
+    daemon.restart();
+    let mut client = Client::new(&daemon);
+    client.resume(&thread, 0);
+    let failed = client.turn(&thread, &look);
+    assert_eq!((failed.status(), &*failed.said()), ("failed", ""), "{failed:?}");
+    assert!(format!("{failed:?}").contains("leads to"), "{failed:?}");
+}
+
+#[test]
+fn a_path_outside_of_the_thread_is_explained_with_its_folder() {
+    let daemon = Daemon::at(Place::away(""));
+    let home = daemon.place.home().canonicalize().expect("it is there");
+    let library = home.join("library");
+    write(&library.join("x"), "quince");
+    write(&home.join(".ssh/x"), "key");
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    for (file, folder) in [("library/x", json!(library)), (".ssh/x", Value::Null)] {
+        let turn = client.turn(&thread, &format!("read path='{}'", home.join(file).display()));
+        let seen: Vec<_> = turn
+            .messages
+            .iter()
+            .filter(|message| {
+                message.method == "thread/notice" && message.params["code"] == "outsideWorkspace"
+            })
+            .cloned()
+            .collect();
+        let notice = match seen.first() {
+            Some(seen) => seen.params.clone(),
+            None => loop {
+                let next = client.wait_for("thread/notice").params.clone();
+                if next["code"] == "outsideWorkspace" {
+                    break next;
+                }
+            },
+        };
+        assert_eq!(notice["folder"], folder, "{notice}");
+        assert!(
+            notice
+                .to_string()
+                .contains("only in the directories of its thread"),
+            "{notice}"
+        );
     }
 }

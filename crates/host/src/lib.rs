@@ -44,7 +44,7 @@ pub use allocator::{give_back_free_memory, give_back_large_buffers};
 pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use descriptors::{NoDescriptors, check_descriptors, raise_descriptor_limit};
 pub use exit::Exit;
-pub use files::{Fit, Reserved, Target, Workspace};
+pub use files::{Fit, Reserved, Target, Workspace, outside_workspace, path_outside};
 pub use leader::confine;
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, ProcessExit, StderrTail, StoppingProcess};

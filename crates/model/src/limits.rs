@@ -98,6 +98,9 @@ impl Default for Limits {
     }
 }
 
+/// Further directories that users may add to one thread.
+pub const ADDITIONAL_DIRECTORIES: usize = 64;
+
 /// Largest value of [`Limits::turn_tail_millis`]: each turn ends that much later.
 pub const TURN_TAIL_MILLIS_MAX: u64 = 10_000;
 

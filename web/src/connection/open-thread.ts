@@ -243,6 +243,10 @@ export class OpenThread implements ThreadActions {
     await this.client.call("thread/terminal/kill", { threadId: this.threadId, terminalId });
   }
 
+  async addFolder(directory: string): Promise<void> {
+    await this.client.call("thread/directories/add", { threadId: this.threadId, directory });
+  }
+
   async arrangeQueue(turnIds: readonly string[], paused?: boolean): Promise<void> {
     await this.client.call("turn/queue/arrange", { threadId: this.threadId, turnIds: [...turnIds], paused });
   }

@@ -25,6 +25,8 @@ export interface ThreadActions {
   typeIn(terminalId: string, text: string): Promise<void>;
   /** Ends a running command. */
   endCommand(terminalId: string): Promise<void>;
+  /** Lets the thread's agent use a further folder, for which it starts anew. */
+  addFolder(directory: string): Promise<void>;
   /** Puts queued turns first, in this order; pauses or continues the queue. */
   arrangeQueue(turnIds: readonly string[], paused?: boolean): Promise<void>;
   /** Replaces the prompt of a queued turn: its text, then other ACP content blocks. */

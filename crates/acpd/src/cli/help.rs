@@ -20,6 +20,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "search",
             "rename",
             "move",
+            "add-dir",
             "archive",
             "unarchive",
             "delete",

@@ -172,6 +172,8 @@ pub enum Command {
     Rename(RenameArgs),
     /// Let a thread work in another directory, such as its own after a move
     Move(MoveArgs),
+    /// Let a thread's agent use a further directory, for which it starts anew
+    AddDir(AddDirArgs),
     /// Archive a thread, hiding it from "acpd threads"
     Archive(ThreadArgs),
     /// Unarchive a thread

@@ -243,6 +243,18 @@ pub struct MoveArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct AddDirArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// Directory that the thread's agent and its commands may read and write, too
+    #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    pub directory: PathBuf,
+    /// Print the thread as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct ExportArgs {
     #[command(flatten)]
     pub thread: ThreadArg,

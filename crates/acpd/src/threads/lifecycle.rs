@@ -1,8 +1,8 @@
-//! `acpd archive`, `unarchive`, `delete`, `move` and `rename`.
+//! `acpd archive`, `unarchive`, `delete`, `move`, `add-dir` and `rename`.
 
 use serde_json::{Value, json};
 
-use crate::cli::{DeleteArgs, MoveArgs, RenameArgs, ThreadArgs};
+use crate::cli::{AddDirArgs, DeleteArgs, MoveArgs, RenameArgs, ThreadArgs};
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -89,6 +89,26 @@ pub async fn set_directory(settings: &Settings, args: &MoveArgs) -> anyhow::Resu
     let moved = summary(&mut client, &id).await?;
     let place = plain_line(moved["cwd"].as_str().unwrap_or_default());
     Ok(report(&moved, &format!("works in {place}"), args.json))
+}
+
+/// Opens a further directory for a thread.
+pub async fn add_directory(settings: &Settings, args: &AddDirArgs) -> anyhow::Result<Exit> {
+    let directory = directory(settings, Some(&args.directory), "name")?;
+    let mut client = Client::connect(settings, false).await?;
+    let id = named(&mut client, &args.thread.thread).await?["id"].take();
+    client
+        .request(
+            "thread/directories/add",
+            json!({ "threadId": id, "directory": directory }),
+        )
+        .await?;
+    let thread = summary(&mut client, &id).await?;
+    let place = plain_line(&directory.to_string_lossy());
+    Ok(report(
+        &thread,
+        &format!("may use {place}; its agent starts anew with the next prompt"),
+        args.json,
+    ))
 }
 
 async fn named(client: &mut Client, given: &str) -> anyhow::Result<Value> {

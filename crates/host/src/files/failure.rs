@@ -2,12 +2,22 @@
 //! sentence.
 
 use std::io;
+use std::path::Path;
 
 use acpd_model::{ErrorCode, Failure};
 use rustix::io::Errno;
 
-pub(super) fn outside(path: &str) -> Failure {
-    Failure::invalid_params(format!("path outside workspace: {path}"))
+/// The beginning of the sentence about a path outside of a workspace.
+const OUTSIDE: &str = "path outside workspace: ";
+
+/// Describes a path outside of a workspace.
+pub fn outside(path: &str) -> Failure {
+    Failure::invalid_params(format!("{OUTSIDE}{path}"))
+}
+
+/// Returns the path of a failure by [`outside`].
+pub fn path_outside(failure: &Failure) -> Option<&Path> {
+    failure.message.strip_prefix(OUTSIDE).map(Path::new)
 }
 
 pub(super) fn invalid(path: &str, what: &str) -> Failure {

@@ -19,6 +19,7 @@ use acpd_model::{Failure, PreviousContent};
 use crate::sandbox::Sandbox;
 use crate::walk::Walk;
 
+pub use failure::{outside as outside_workspace, path_outside};
 pub(crate) use reserved::FileId;
 pub use reserved::Reserved;
 use walk::{Parents, Root};

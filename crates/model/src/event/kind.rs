@@ -244,6 +244,9 @@ pub enum EventKind {
         /// Further explanation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
+        /// The folder that a user may open for the thread, if the agent was denied a path in it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
     },
     /// The agent wrote a line that is not a JSON-RPC message.
     LineMalformed {

@@ -209,6 +209,11 @@ pub enum Change {
     },
     /// Sets the directories that the thread works in from now on.
     SetDirectories(Directories),
+    /// Opens a further directory for the thread.
+    AddDirectory {
+        /// The directory, absolute and without links.
+        directory: String,
+    },
     /// Archives the thread.
     Archive,
     /// Unarchives the thread.

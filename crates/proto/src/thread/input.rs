@@ -1,6 +1,7 @@
 //! The inputs of a thread.
 
-use acpd_model::{Failure, Origin, RawJson};
+use acpd_model::event::Level;
+use acpd_model::{EventKind, Failure, Origin, RawJson};
 use acpd_policy::RealPaths;
 
 use super::command::Command;
@@ -74,6 +75,31 @@ pub enum Input {
         /// The output or the exit.
         event: TerminalEvent,
     },
+}
+
+/// A path that an agent was denied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessDenied {
+    /// The code of the notice.
+    pub code: &'static str,
+    /// What was denied, and by what.
+    pub message: String,
+    /// What the user can do.
+    pub advice: String,
+    /// The folder that a user may open for the thread.
+    pub folder: Option<String>,
+}
+
+impl AccessDenied {
+    pub(super) fn into_event(self) -> EventKind {
+        EventKind::NoticeGiven {
+            level: Level::Warning,
+            code: self.code.to_owned(),
+            message: self.message,
+            detail: Some(self.advice),
+            folder: self.folder,
+        }
+    }
 }
 
 /// Describes how an agent's process ended.

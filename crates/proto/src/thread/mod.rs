@@ -34,6 +34,6 @@ pub(crate) use editors::EditorRequest;
 pub use editors::{EditorCapabilities, EditorCommand};
 pub use effect::{Deletion, Effect, RememberedChange, RememberedOutcome, UserLine, Waiter};
 pub use host_call::{HostCall, HostReply, TerminalEvent};
-pub use input::{AgentExit, Input};
+pub use input::{AccessDenied, AgentExit, Input};
 pub use machine::Thread;
 pub use reply::{ForkContents, ForkPoint, Reply, SteerDelivery, TurnView};

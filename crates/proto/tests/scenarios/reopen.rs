@@ -101,6 +101,57 @@ fn a_thread_whose_directory_was_moved_continues_in_the_new_one() {
 }
 
 #[test]
+fn a_folder_is_added_between_turns_for_an_agent_that_starts_anew() {
+    let add = |directory: &str| {
+        Command::Change(Change::AddDirectory {
+            directory: directory.into(),
+        })
+    };
+    check(|s| {
+        s.open_turn();
+        let refused = s.ask(add("/library")).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Conflict);
+        assert!(refused.message.contains("when the turn has ended"), "{refused}");
+        s.stops_with("end_turn");
+        let logged = s.log.len();
+        s.ask(add("/workspace/inside")).unwrap();
+        assert_eq!(
+            (s.log.len(), s.stops),
+            (logged, 0),
+            "the agent may use it already"
+        );
+        s.ask(add("/library")).unwrap();
+        assert_eq!(s.stops, 1);
+        s.ask(add("/library/part")).unwrap();
+        let spec = &s.thread.live().spec;
+        assert_eq!(spec.additional_directories, ["/library"]);
+        let told = s.params("thread/updated");
+        let told = told
+            .iter()
+            .rfind(|params| params.get("directories").is_some())
+            .unwrap();
+        assert_eq!(told["directories"]["additionalDirectories"], json!(["/library"]));
+        assert_eq!(told["by"]["principal"], "owner");
+        s.exits("exit status 0");
+    });
+}
+
+#[test]
+fn a_thread_has_so_many_further_folders() {
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        let add = |directory: String| Command::Change(Change::AddDirectory { directory });
+        for number in 0..acpd_model::limits::ADDITIONAL_DIRECTORIES {
+            s.ask(add(format!("/library-{number}"))).unwrap();
+        }
+        let refused = s.ask(add("/one-more".to_owned())).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Conflict);
+        s.exits("exit status 0");
+    });
+}
+
+#[test]
 fn then_load_then_a_new_session_that_remembers_nothing() {
     check(|s| {
         reopened(s);

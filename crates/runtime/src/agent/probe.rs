@@ -148,7 +148,11 @@ async fn name_denial(report: &mut ProbeReport, config: &AgentConfig, reserved: &
     let (own, all) = (config.clone(), reserved.clone());
     let look = move || Ok(own.denial(&all, &[cwd], &[], &paths));
     if let (Ok(Some(denial)), Some(error)) = (blocking(&LocalHost, look).await, &mut report.error) {
-        error.push_str(&format!("; {}: {}", denial.message(), denial.advice("NAME")));
+        error.push_str(&format!(
+            "; {}: {}",
+            denial.message(),
+            denial.advice("NAME", "THREAD")
+        ));
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_host::{
     Fit, InputKind, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, TerminalUpdate, Walk, Workspace,
+    outside_workspace,
 };
 use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
@@ -415,7 +416,7 @@ fn inside(workspace: &Workspace, cwd: &str) -> Result<Walk, Failure> {
     })?;
     let mut roots = workspace.real_directories();
     if !roots.any(|root| walk.real().starts_with(root)) {
-        return Err(Failure::invalid_params(format!("path outside workspace: {cwd}")));
+        return Err(outside_workspace(cwd));
     }
     if workspace.reserves_directory(&walk) {
         return Err(Failure::new(

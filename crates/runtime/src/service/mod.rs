@@ -262,6 +262,9 @@ impl Service {
                 self.set_directories(caller, thread, cwd, additional_directories)
                     .await
             }
+            Request::AddDirectory { thread, directory } => {
+                self.add_directory(caller, thread, directory).await
+            }
             Request::SetThreadPolicy { thread, policy } => self.set_thread_policy(by, thread, policy).await,
             Request::ExplainPolicy { thread, tool_call } => {
                 self.explain_policy(by, caller.permissions.role, thread, tool_call)

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use acpd_model::event::Directories;
 use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
-use acpd_proto::projection::Spec;
+use acpd_proto::projection::{Live, Spec};
 use acpd_proto::surface::reply::{Opened, Reply, ThreadView};
 use acpd_proto::surface::request::{FollowFrom, OpenThread, RunRetention};
 use acpd_proto::thread::{Change, Command};
 
-use crate::host::paths;
+use crate::host::{blocking, paths};
 use crate::service::caller::Caller;
 use crate::service::same_directory::on_this_host;
 use crate::service::start::check_directory;
@@ -114,11 +114,7 @@ impl Service {
         additional_directories: Option<Vec<String>>,
     ) -> Result<Dispatched, Failure> {
         let live = self.directory.look(thread).await?;
-        // Its rules name files below the working directory.
-        if live.policy.is_some() && !caller.permissions.role.may(Role::Owner) {
-            let message = "the thread has a policy of its own, which would apply to other files: moving it needs the role owner";
-            return Err(Failure::new(ErrorCode::Forbidden, message));
-        }
+        check_own_policy(caller, &live)?;
         let cwd = on_this_host(cwd)?;
         check_directory(&cwd)?;
         let directories = match additional_directories {
@@ -139,6 +135,28 @@ impl Service {
             .await
     }
 
+    /// Opens a further directory for a thread, if it is one that may be opened.
+    pub(super) async fn add_directory(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        directory: String,
+    ) -> Result<Dispatched, Failure> {
+        let live = self.directory.look(thread).await?;
+        check_own_policy(caller, &live)?;
+        let directory = on_this_host(directory)?;
+        let (agents, reserved) = (
+            Arc::clone(&self.context.agents),
+            Arc::clone(&self.context.reserved),
+        );
+        let (agent, folder) = (live.spec.agent.clone(), PathBuf::from(&directory));
+        let check = move || Ok(agents.find(&agent)?.config.check_folder(&reserved, &folder)?);
+        blocking(&*self.context.host, check).await?;
+        let change = Change::AddDirectory { directory };
+        self.command(caller.by.clone(), thread, Command::Change(change))
+            .await
+    }
+
     /// Unarchives a thread and returns the whole thread.
     async fn unarchive(&self, by: Origin, thread: ThreadId) -> Result<Dispatched, Failure> {
         let command = Command::Change(Change::Unarchive);
@@ -150,6 +168,16 @@ impl Service {
             Ok(Reply::Thread(Box::new(ThreadView { live, turns: None })))
         }))
     }
+}
+
+/// Rejects other directories for a thread whose own policy would apply to their files, unless the owner wants them.
+fn check_own_policy(caller: &Caller, live: &Live) -> Result<(), Failure> {
+    // Its rules name files below the working directory.
+    if live.policy.is_none() || caller.permissions.role.may(Role::Owner) {
+        return Ok(());
+    }
+    let message = "the thread has a policy of its own, which would apply to other files: changing its directories needs the role owner";
+    Err(Failure::new(ErrorCode::Forbidden, message))
 }
 
 /// Returns directories that a user has named, each with its real path.

@@ -65,6 +65,7 @@ pub(super) fn omission(events: &[Event], seq: Seq) -> Event {
             message: "Earlier updates of this tool call are too large to show. An export has them."
                 .to_owned(),
             detail: None,
+            folder: None,
         },
         raw: None,
         raw_params: None,

@@ -482,7 +482,8 @@ impl ThreadActor {
             HostMessage::Done { call, result, charge } => {
                 self.charge = charge;
                 self.callback_ended(call, result.is_err());
-                if result.is_err() {
+                if let Err(failure) = &result {
+                    self.look_outside(failure);
                     self.look_for_directory();
                 }
                 Input::Host { call, result }

@@ -29,6 +29,10 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
   latest.current = thread;
   const style = diffStyle.value;
   const terminals = useTerminals(actions, role, online);
+  const openFolder = useMemo(
+    () => (mayOperate(role) ? (folder: string) => actions.addFolder(folder) : undefined),
+    [actions, role],
+  );
   const context = useMemo(
     (): ThreadContext => ({
       cwd: thread.head.cwd,
@@ -39,11 +43,12 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
       folds: view.folds,
       terminal: (terminalId) => terminalOf(latest.current, terminalId),
       terminals,
+      openFolder,
       choose,
       target,
       following: view.following,
     }),
-    [thread.head.cwd, style, view, choose, target, terminals],
+    [thread.head.cwd, style, view, choose, target, terminals, openFolder],
   );
   const waiting = useWaiting(thread, role);
   const draw = useCallback(

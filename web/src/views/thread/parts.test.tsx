@@ -2,7 +2,7 @@
 import type { Notice } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
-import { ConfigOptions, ModeSelect, NoticeView, Plan, TurnEnd, UsageMeter } from "./index.ts";
+import { ConfigOptions, CurrentThread, ModeSelect, NoticeView, Plan, TurnEnd, UsageMeter } from "./index.ts";
 import { after, drawn, press } from "../testing.ts";
 
 const MODES = [
@@ -146,6 +146,30 @@ test("a notice says who refused, and its detail can be opened", () => {
   const view = drawn(<NoticeView notice={notice({ message: "Refused.", detail: "the end of stderr", by: { kind: "policy", rule: "deny: *" } })} />);
   expect(view.one("summary").textContent).toBe("Refused. (rule deny: *)");
   expect(view.one("[role=note]")).not.toBeNull();
+});
+
+test("a denied folder is opened after it was shown whole, and by those who may", async () => {
+  const folder = "/home/u/\u202elib";
+  const denied = notice({ level: "warning", message: "Denied.", folder });
+  expect(drawn(<NoticeView notice={denied} />).all("button")).toEqual([]);
+
+  const openFolder = vi.fn().mockRejectedValueOnce(new Error("a turn is running")).mockResolvedValue(undefined);
+  const view = drawn(
+    <CurrentThread.Provider value={{ cwd: "", diffStyle: "unified", setDiffStyle: () => {}, folds: new Map(), terminal: () => undefined, openFolder }}>
+      <NoticeView notice={denied} />
+    </CurrentThread.Provider>,
+  );
+  const offer = "Allow a folder for this thread…";
+  await after(() => view.button(offer).click());
+  expect(openFolder).not.toHaveBeenCalled();
+  expect(view.one("code").textContent).toBe("/home/u/⟨U+202E⟩lib");
+  await after(() => view.button("Cancel").click());
+  await after(() => view.button(offer).click());
+  await after(() => view.button("Allow /home/u/⟨U+202E⟩lib").click());
+  expect(openFolder).toHaveBeenCalledWith(folder);
+  expect(view.one("[role=alert]").textContent).toContain("urn is running");
+  await after(() => view.button("Allow /home/u/⟨U+202E⟩lib").click());
+  expect(view.one("[role=status]").textContent).toContain("may use /home/u/⟨U+202E⟩lib");
 });
 
 test("an error is announced", () => {

@@ -19,7 +19,7 @@ use crate::wire::{self, Object, members};
 use crate::wire::{has_string, member, one_line, splice};
 
 /// Codes of notices that the user must read: work fails, or goes on without the user, until something is done.
-const IN_WORDS: [&str; 3] = [AGENT_DECIDES, DIRECTORY_GONE, "sandboxDenied"];
+const IN_WORDS: [&str; 4] = [AGENT_DECIDES, DIRECTORY_GONE, "sandboxDenied", "outsideWorkspace"];
 
 /// Returns the frames for `events` of `thread`, all in one allocation.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
@@ -90,6 +90,7 @@ impl Writer<'_> {
                 code,
                 message,
                 detail,
+                ..
             } => self.notice(event, *level, (code, message), detail.as_deref()),
             EventKind::TerminalWaiting {
                 terminal_id, secret, ..

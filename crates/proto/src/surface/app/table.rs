@@ -12,8 +12,8 @@ use super::params::{
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
-    ArrangeQueue, CreateShare, EditQueued, ForkThread, KillTerminal, ListShares, RevokeShare, RollBack,
-    RunCommand, SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn, WriteTerminal,
+    AddDirectory, ArrangeQueue, CreateShare, EditQueued, ForkThread, KillTerminal, ListShares, RevokeShare,
+    RollBack, RunCommand, SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn, WriteTerminal,
 };
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
@@ -193,6 +193,12 @@ methods! {
             cwd: params.cwd,
             additional_directories: params.additional_directories,
         });
+
+    /// Opens a further directory of the user for the thread: the agent and its commands may read and write there. Stops the agent;
+    /// the next prompt continues its session. Returns `conflict` while a turn runs, and `forbidden` for directories that stay closed,
+    /// such as the home directory, those with keys or programs, and acpd's own.
+    "thread/directories/add" AddDirectory(On<AddDirectory>) -> Nothing,
+        |On { thread, params }| Ok(Request::AddDirectory { thread, directory: params.directory });
 
     /// Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while
     /// a turn runs. Archiving an archived thread has no effect.

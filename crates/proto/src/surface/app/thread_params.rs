@@ -109,6 +109,15 @@ pub struct SetDirectories {
     pub additional_directories: Option<Vec<String>>,
 }
 
+/// Params of `thread/directories/add`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct AddDirectory {
+    /// The directory, an absolute path on the daemon's host without links, such as `folder` of a notice.
+    pub directory: String,
+}
+
 /// Params of `thread/rollback`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -249,11 +249,13 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
             code,
             message,
             detail,
+            folder,
         } => {
             line.put("level", level)
                 .put("code", code)
                 .put("message", message)
-                .maybe("detail", detail.as_ref());
+                .maybe("detail", detail.as_ref())
+                .maybe("folder", folder.as_ref());
         }
         EventKind::LineMalformed { reason, text, bytes } => {
             line.put("reason", reason).put("text", text).put("bytes", bytes);

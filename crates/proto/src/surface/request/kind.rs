@@ -52,6 +52,7 @@ pub enum RequestKind {
     DeleteThread,
     ChangeThread,
     SetDirectories,
+    AddDirectory,
     SetThreadPolicy,
     ExplainPolicy,
     ListRemembered,
@@ -100,6 +101,7 @@ impl RequestKind {
             | Self::ForkThread
             | Self::ChangeThread
             | Self::SetDirectories
+            | Self::AddDirectory
             // An operator can export every thread anyway.
             | Self::CreateShare
             | Self::ListShares
@@ -155,6 +157,7 @@ impl RequestKind {
             | Self::DeleteThread
             | Self::ChangeThread
             | Self::SetDirectories
+            | Self::AddDirectory
             | Self::SetThreadPolicy
             | Self::ExplainPolicy
             | Self::ListRemembered
@@ -202,6 +205,7 @@ impl Request {
             Self::DeleteThread { .. } => RequestKind::DeleteThread,
             Self::ChangeThread { .. } => RequestKind::ChangeThread,
             Self::SetDirectories { .. } => RequestKind::SetDirectories,
+            Self::AddDirectory { .. } => RequestKind::AddDirectory,
             Self::SetThreadPolicy { .. } => RequestKind::SetThreadPolicy,
             Self::ExplainPolicy { .. } => RequestKind::ExplainPolicy,
             Self::ListRemembered { .. } => RequestKind::ListRemembered,
@@ -262,6 +266,7 @@ impl Request {
             | Self::DeleteThread { thread }
             | Self::ChangeThread { thread, .. }
             | Self::SetDirectories { thread, .. }
+            | Self::AddDirectory { thread, .. }
             | Self::SetThreadPolicy { thread, .. }
             | Self::ExplainPolicy { thread, .. }
             | Self::ListRemembered { thread }

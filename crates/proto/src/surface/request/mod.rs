@@ -116,6 +116,13 @@ pub enum Request {
         /// The further directories. If absent, those inside the earlier working directory move along, and the others stay.
         additional_directories: Option<Vec<String>>,
     },
+    /// Opens a further directory for a thread.
+    AddDirectory {
+        /// The thread to change.
+        thread: ThreadId,
+        /// The directory, absolute and without links.
+        directory: String,
+    },
     /// Sets the thread's own policy.
     SetThreadPolicy {
         /// The thread that gets the policy.

@@ -64,6 +64,7 @@ impl RequestKind {
             | Self::TestNotifications
             | Self::ChangeThread
             | Self::SetDirectories
+            | Self::AddDirectory
             | Self::SetThreadPolicy
             | Self::ExplainPolicy
             | Self::ListRemembered

@@ -249,6 +249,7 @@ impl Journal {
             code: code.to_owned(),
             message: message.to_owned(),
             detail,
+            folder: None,
         };
         self.emit(Origin::Daemon, kind, None);
     }

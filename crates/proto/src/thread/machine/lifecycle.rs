@@ -1,7 +1,9 @@
 //! Operations on a whole thread: rename, set metadata, archive, roll back, delete.
 
+use std::path::Path;
+
 use acpd_model::event::{Directories, Fidelity, SessionDeleted};
-use acpd_model::limits::{METADATA_BYTES, NAME_BYTES};
+use acpd_model::limits::{ADDITIONAL_DIRECTORIES, METADATA_BYTES, NAME_BYTES};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
 
 use super::Thread;
@@ -17,6 +19,7 @@ impl Thread {
             Change::Rename { name } => self.rename(by, name.as_deref()),
             Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
             Change::SetDirectories(directories) => self.set_directories(by, directories),
+            Change::AddDirectory { directory } => self.add_directory(by, directory),
             Change::Archive => self.archive(by),
             Change::Unarchive => {
                 if self.live().summary.archived {
@@ -74,6 +77,32 @@ impl Thread {
         // What failed in the earlier directories says nothing about these.
         self.session.forget_failures(self.journal.now().mono);
         Ok(Reply::Done)
+    }
+
+    /// Opens a further directory for the thread. It leads nowhere else: later, a link in its place is refused.
+    fn add_directory(&mut self, by: Origin, directory: String) -> Result<Reply, Failure> {
+        let mut directories = self.live().spec.place();
+        let known = std::iter::once(&directories.cwd).chain(&directories.additional_directories);
+        let mut known = known.chain(&directories.real_directories);
+        if known.any(|known| Path::new(&directory).starts_with(known)) {
+            return Ok(Reply::Done);
+        }
+        if self.live().turn.is_some() && !self.turns.is_unprompted() {
+            let running = "a turn is running: the agent starts anew for another directory, so add it when the turn has ended";
+            return Err(Failure::new(ErrorCode::Conflict, running));
+        }
+        if directories.additional_directories.len() >= ADDITIONAL_DIRECTORIES {
+            let full = format!(
+                "the thread has {ADDITIONAL_DIRECTORIES} further directories: name one that contains several, or start another thread"
+            );
+            return Err(Failure::new(ErrorCode::Conflict, full));
+        }
+        // Threads of older versions have no resolved paths. Without those of the others, this one would be taken for the first.
+        if directories.real_directories.len() == directories.additional_directories.len() + 1 {
+            directories.real_directories.push(directory.clone());
+        }
+        directories.additional_directories.push(directory);
+        self.set_directories(by, directories)
     }
 
     fn archive(&mut self, by: Origin) -> Result<Reply, Failure> {

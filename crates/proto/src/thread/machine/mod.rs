@@ -23,7 +23,7 @@ use acpd_model::{Event, Failure, Inherited, Limits, Origin, RawJson, Summary, Th
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
 use super::effect::{Deletion, Effect};
-use super::input::Input;
+use super::input::{AccessDenied, Input};
 use super::journal::Journal;
 use super::message::Messages;
 use super::session::{Session, reset_directory};
@@ -290,11 +290,10 @@ impl Thread {
         reset_directory(&mut self.journal)
     }
 
-    /// Records that the agent's sandbox has denied a path. `message` names the path, `advice` the setting.
-    pub fn sandbox_denied(&mut self, message: &str, advice: String, now: Now) {
+    /// Records that the agent was denied a path.
+    pub fn access_denied(&mut self, denied: AccessDenied, now: Now) {
         self.journal.set_now(now);
-        self.journal
-            .detailed_notice(Level::Warning, "sandboxDenied", message, Some(advice));
+        self.journal.emit(Origin::Daemon, denied.into_event(), None);
     }
 
     /// Records that the directory of the thread is gone while its agent runs, once in a turn. The detail of `gone` is what the

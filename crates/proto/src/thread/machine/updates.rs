@@ -57,6 +57,7 @@ impl Thread {
                 code: "agentNotice".to_owned(),
                 message,
                 detail: None,
+                folder: None,
             },
             UpdateKind::Compaction {
                 status: Some(status), ..
@@ -65,6 +66,7 @@ impl Thread {
                 code: "compaction".to_owned(),
                 message: format!("The agent shortens its context: {status}"),
                 detail: None,
+                folder: None,
             },
             UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => {
                 return self.journal.emit_unshown(raw, raw_params);

@@ -3,6 +3,7 @@
 use acpd_model::{Event, EventKind, Origin, ThreadId};
 use acpd_proto::surface::acp::{ConnectionStart, Peer, frames};
 use acpd_proto::surface::contract::Surface;
+use acpd_proto::thread::AccessDenied;
 use serde_json::{Value, json};
 
 use super::connection::{connection, deliver, opened, request, sent};
@@ -167,9 +168,13 @@ fn what_stops_the_work_is_told_to_editors_without_notices_as_well() {
         let (of_able, of_simple) = (s.count(able), s.count(simple));
         s.then(|scene| {
             let now = scene.now;
-            scene
-                .thread
-                .sandbox_denied("/x was denied", "add it to \"read\"".to_owned(), now);
+            let denied = AccessDenied {
+                code: "sandboxDenied",
+                message: "/x was denied".to_owned(),
+                advice: "add it to \"read\"".to_owned(),
+                folder: None,
+            };
+            scene.thread.access_denied(denied, now);
             scene.settle();
         });
         let update = |s: &Stage, who: usize, at: usize| s.editors[who].got[at]["params"]["update"].clone();

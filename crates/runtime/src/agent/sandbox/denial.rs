@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use acpd_host::{Grants, Reserved};
+use acpd_host::{Grants, Reserved, Walks};
 
 use super::SandboxState;
 use super::places::Places;
@@ -17,6 +17,9 @@ const DENIALS: [&str; 4] = ["eacces", "eperm", "permission denied", "operation n
 
 /// The setting that decides where an agent starts.
 const START_IN: &str = "start_in";
+
+/// Stands for a setting where no sandbox has denied a path: the thread's directories do not contain it.
+const DIRECTORIES: &str = "directories";
 
 /// The part of a text in which denials are looked for, from its end.
 const TEXT_BYTES: usize = 16 << 10;
@@ -33,6 +36,8 @@ pub struct Denial {
     pub setting: &'static str,
     /// Whether there are keys or passwords in it, or in a directory below.
     pub is_secret: bool,
+    /// The folder with the path that a user may open for the thread.
+    pub folder: Option<String>,
 }
 
 impl Denial {
@@ -44,14 +49,32 @@ impl Denial {
                 self.path.display().to_string()
             );
         }
-        format!(
-            "acpd's sandbox does not grant {:?}, which was reported as denied",
-            self.path.display().to_string()
-        )
+        let path = self.path.display().to_string();
+        match self.setting {
+            DIRECTORIES => {
+                format!(
+                    "acpd lets this agent use files only in the directories of its thread: {path:?} is outside of them"
+                )
+            }
+            "write" => format!(
+                "acpd's sandbox lets this agent write only its workspace and its own directories: {path:?} was reported as denied"
+            ),
+            _ => {
+                format!("acpd's sandbox does not let this agent read {path:?}, which was reported as denied")
+            }
+        }
     }
 
-    /// Returns what to do. The report may be made up, to have a user open what an agent must not have.
-    pub fn advice(&self, agent: &str) -> String {
+    /// Returns the stable code of the notice.
+    pub fn code(&self) -> &'static str {
+        match self.setting {
+            DIRECTORIES => "outsideWorkspace",
+            _ => "sandboxDenied",
+        }
+    }
+
+    /// Returns what to do in a thread. The report may be made up, to have a user open what an agent must not have.
+    pub fn advice(&self, agent: &str, thread: &str) -> String {
         if self.is_secret {
             return "there are keys or passwords: no agent should have it".to_owned();
         }
@@ -62,17 +85,37 @@ impl Denial {
             );
         }
         let path = self.path.display().to_string();
+        let open = self.folder.as_deref().map(|folder| {
+            format!(
+                "\"acpd add-dir {thread} {}\" lets it read and write there in this thread; it starts anew for that, between two turns",
+                shell_word(folder)
+            )
+        });
+        if self.setting == DIRECTORIES {
+            return match open {
+                Some(open) => format!("if the agent may use it: {open}"),
+                None => "it is in no folder that can be opened for a thread".to_owned(),
+            };
+        }
+        let open = open
+            .map(|open| format!("{open}; for all its threads, "))
+            .unwrap_or_default();
         let create = if self.path.exists() {
             ""
         } else {
             "create the path, then "
         };
         format!(
-            "if the agent may use it, {create}add it to {:?} of the agent's sandbox in the configuration: [agents.{agent}] sandbox = {{ {} \
+            "if the agent may use it: {open}{create}add it to {:?} of the agent's sandbox in the configuration: [agents.{agent}] sandbox = {{ {} \
              = [{path:?}] }}",
             self.setting, self.setting
         )
     }
+}
+
+/// Quotes a word for a shell. What an agent has named must not run when it is copied.
+fn shell_word(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Returns the paths that a text says were denied; empty for most texts.
@@ -146,6 +189,7 @@ impl AgentConfig {
                 path: path.clone(),
                 setting: START_IN,
                 is_secret: false,
+                folder: None,
             });
         }
         let grants = self.grants(mode, reserved, workspace, servers);
@@ -153,6 +197,17 @@ impl AgentConfig {
         let is_secret = Places(&self.variables(), &grants.walks).touches_secrets(&found.path);
         grants.walks.check().ok()?;
         Some(Denial { is_secret, ..found })
+    }
+
+    /// Describes a path that acpd has denied the agent, because it is outside of the thread's directories.
+    pub fn outside(&self, path: PathBuf) -> Denial {
+        let (env, walks) = (self.variables(), Walks::default());
+        Denial {
+            is_secret: Places(&env, &walks).touches_secrets(&path),
+            setting: DIRECTORIES,
+            folder: None,
+            path,
+        }
     }
 }
 
@@ -181,11 +236,12 @@ pub(super) fn denial(grants: &Grants, path: &Path) -> Option<Denial> {
         path: path.to_owned(),
         setting,
         is_secret: false,
+        folder: None,
     })
 }
 
 /// Returns a path without links, even if its end does not exist.
-fn real(path: &Path) -> Option<PathBuf> {
+pub(super) fn real(path: &Path) -> Option<PathBuf> {
     let there = path.ancestors().find(|path| path.exists())?;
     let rest = path.strip_prefix(there).ok()?;
     Some(there.canonicalize().ok()?.join(rest))
@@ -287,7 +343,11 @@ mod tests {
             return;
         };
         assert_eq!((&found.path, found.setting), (&path, "start_in"));
-        assert!(found.advice("a").contains("[agents.a] start_in = \"workspace\""));
+        assert!(
+            found
+                .advice("a", "THREAD")
+                .contains("[agents.a] start_in = \"workspace\"")
+        );
         assert!(found.message().contains("an empty directory"));
     }
 
@@ -297,9 +357,40 @@ mod tests {
             path: "/home/u/.ssh/id".into(),
             setting: "read",
             is_secret: false,
+            folder: None,
         };
-        assert!(denial.advice("a").contains("[agents.a] sandbox = "));
+        assert!(denial.advice("a", "THREAD").contains("[agents.a] sandbox = "));
         denial.is_secret = true;
-        assert!(!denial.advice("a").contains("sandbox"));
+        assert!(!denial.advice("a", "THREAD").contains("sandbox"));
+    }
+
+    #[test]
+    fn the_folder_is_advised_as_a_word_of_a_shell() {
+        let mut denial = Denial {
+            path: "/home/u/it's $(evil)/x".into(),
+            setting: "write",
+            is_secret: false,
+            folder: Some("/home/u/it's $(evil)".to_owned()),
+        };
+        let command = r"acpd add-dir THREAD '/home/u/it'\''s $(evil)'";
+        let advice = denial.advice("a", "THREAD");
+        assert!(
+            advice.contains(command) && advice.contains("[agents.a] sandbox = "),
+            "{advice}"
+        );
+        assert!(
+            denial
+                .message()
+                .contains("acpd's sandbox lets this agent write only")
+        );
+        denial.setting = DIRECTORIES;
+        let advice = denial.advice("a", "THREAD");
+        assert!(
+            advice.contains(command) && !advice.contains("sandbox"),
+            "{advice}"
+        );
+        assert_eq!(denial.code(), "outsideWorkspace");
+        denial.is_secret = true;
+        assert!(!denial.advice("a", "THREAD").contains("add-dir"));
     }
 }

@@ -4,6 +4,7 @@
 //! Never: grants access to the daemon's own files.
 
 mod denial;
+mod folder;
 mod git;
 mod git_config;
 mod installer;
@@ -26,6 +27,7 @@ use acpd_host::{
 use acpd_model::{ErrorCode, Failure};
 
 pub use denial::{Denial, denied_paths};
+pub use folder::ClosedFolder;
 pub use installer::for_installer;
 pub use report::{Confinement, announce, closed};
 pub use settings::{Mode, SandboxSettings};

@@ -336,6 +336,16 @@ impl Places<'_> {
         !is_common && !self.holds_home(directory) && !self.touches_secrets(directory)
     }
 
+    /// Returns whether a directory is in one of the operating system, or has such directories in it.
+    pub fn is_of_system(self, directory: &Path) -> bool {
+        SYSTEM
+            .iter()
+            .chain(&[
+                "/boot", "/dev", "/run", "/var/lib", "/var/log", "/var/run", "/System", "/Library",
+            ])
+            .any(|system| directory.starts_with(system) || Path::new(system).starts_with(directory))
+    }
+
     /// Returns whether a path is a secret, or in a directory of secrets, or contains one.
     pub fn touches_secrets(self, path: &Path) -> bool {
         let own = self.1.real(path);

@@ -1,17 +1,20 @@
-//! Denials of the sandbox that a thread's agent or its commands report.
+//! Denials of the sandbox that a thread's agent or its commands report, and paths outside of the thread's directories.
 //!
-//! In: the ends of turns, processes, commands and tool calls that failed. Out: a notice for each path that the sandbox does
-//! not grant. Never: blocks the thread's task on the disk, or reports a path twice.
+//! In: the ends of turns, processes, commands, callbacks and tool calls that failed. Out: a notice for each path that the
+//! sandbox does not grant, or that is outside. Never: blocks the thread's task on the disk, or reports a path twice.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use acpd_host::{Reserved, path_outside};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::SANDBOX_DENIALS;
-use acpd_model::{Event, EventKind, ItemEnd};
+use acpd_model::{Event, EventKind, Failure, ItemEnd};
 use acpd_proto::projection::ToolView;
+use acpd_proto::thread::AccessDenied;
 
+use crate::agent::config::AgentConfig;
 use crate::agent::mcp;
 use crate::agent::sandbox::{Denial, denied_paths};
 use crate::host::blocking;
@@ -59,14 +62,40 @@ impl ThreadActor {
             return;
         }
         let spec = self.machine.live().spec.clone();
+        self.describe(move |config, reserved| {
+            let servers = mcp::commands(&spec.session_mcp_servers());
+            config.denial(reserved, &callbacks::directories(&spec), &servers, &paths)
+        });
+    }
+
+    /// Tells the thread's clients what to do about a path that acpd has denied the agent, because it is outside of the thread's
+    /// directories.
+    pub(super) fn look_outside(&mut self, failure: &Failure) {
+        let Some(path) = path_outside(failure).filter(|path| path.is_absolute()) else {
+            return;
+        };
+        let known = &mut self.denials.get_or_insert_default().0;
+        if known.len() >= SANDBOX_DENIALS || !known.insert(path.to_owned()) {
+            return;
+        }
+        let path = path.to_owned();
+        self.describe(move |config, _| Some(config.outside(path)));
+    }
+
+    /// Looks up a denial beside the thread, and the folder that a user may open for it.
+    fn describe(&self, look: impl FnOnce(&AgentConfig, &Reserved) -> Option<Denial> + Send + 'static) {
+        let agent = self.machine.live().spec.agent.clone();
         let context = self.context.clone();
         let found_tx = self.host_tx.clone();
         tokio::spawn(async move {
             let (agents, reserved) = (Arc::clone(&context.agents), Arc::clone(&context.reserved));
             let look = move || {
-                let config = agents.find(&spec.agent)?.config;
-                let servers = mcp::commands(&spec.session_mcp_servers());
-                Ok(config.denial(&reserved, &callbacks::directories(&spec), &servers, &paths))
+                let config = agents.find(&agent)?.config;
+                let found = look(&config, &reserved);
+                Ok(found.map(|denial| Denial {
+                    folder: config.folder_to_open(&reserved, &denial.path),
+                    ..denial
+                }))
             };
             // Without a configuration there is nothing to advise.
             if let Ok(Some(denial)) = blocking(&*context.host, look).await {
@@ -78,8 +107,12 @@ impl ThreadActor {
 
     /// Tells the thread's clients about a denial.
     pub(super) fn denied(&mut self, denial: &Denial) {
-        let advice = denial.advice(&self.machine.live().spec.agent);
-        let now = self.context.clock.now();
-        self.machine.sandbox_denied(&denial.message(), advice, now);
+        let denied = AccessDenied {
+            code: denial.code(),
+            message: denial.message(),
+            advice: denial.advice(&self.machine.live().spec.agent, &self.id.to_string()),
+            folder: denial.folder.clone().filter(|_| !denial.is_secret),
+        };
+        self.machine.access_denied(denied, self.context.clock.now());
     }
 }

@@ -8,12 +8,15 @@ import { Fold } from "./Fold.tsx";
 import { count, duration, money, short, words } from "../../../text/format.ts";
 import { who } from "../../../text/who.ts";
 import { Icon } from "./Icon.tsx";
+import { OpenFolder } from "./OpenFolder.tsx";
 import { Json } from "./RawJson.tsx";
+import { useThread } from "./context.ts";
 
 const ICONS = { info: "info", warning: "warning", error: "cross" } as const;
 
 export function NoticeView({ notice, details = [] }: { notice: Notice; details?: readonly Notice[] }) {
-  const { code, level, message, detail, update, by } = notice;
+  const { code, level, message, detail, folder, update, by } = notice;
+  const { openFolder } = useThread();
   const more = detail != null || update != null || details.length > 0;
   const said = (
     <>
@@ -44,6 +47,7 @@ export function NoticeView({ notice, details = [] }: { notice: Notice; details?:
       ) : (
         <p class="th-notice-line">{said}</p>
       )}
+      {folder != null && openFolder !== undefined && <OpenFolder folder={folder} onOpen={openFolder} />}
     </div>
   );
 }

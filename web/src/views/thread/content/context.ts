@@ -21,6 +21,8 @@ export interface ThreadContext {
   terminal(terminalId: string): Item | undefined;
   /** Acts on running commands; absent if the user may not. */
   readonly terminals?: (Pick<ThreadActions, "typeIn" | "endCommand"> & { readonly online: boolean }) | undefined;
+  /** Opens a folder for the thread; absent if the user may not. */
+  openFolder?: ((folder: string) => Promise<void>) | undefined;
   /** Opens or closes a row of the conversation that stands for others. */
   choose?(key: string, open: boolean): void;
   /** The row that a search leads to. Its content is open. */

@@ -21,6 +21,9 @@ wire! {
         code: &'a str,
         message: Cow<'a, str>,
         detail: Option<&'a str>,
+        /// The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show
+        /// the folder to the user first.
+        folder: Option<&'a str>,
         /// Length of a line that is not a message.
         bytes: Option<u64>,
         /// The agent's own update, unchanged.
@@ -65,8 +68,10 @@ impl<'a> Notice<'a> {
                 code,
                 message,
                 detail,
+                folder,
             } => Self {
                 detail: detail.as_deref(),
+                folder: folder.as_deref(),
                 update: event.raw.as_ref(),
                 ..Self::plain(at, *level, code, message)
             },
@@ -109,6 +114,7 @@ impl<'a> Notice<'a> {
             code,
             message: message.into(),
             detail: None,
+            folder: None,
             bytes: None,
             update: None,
             omitted: None,

@@ -1,0 +1,60 @@
+// The way out of a denial: opens the folder for the thread. The agent has named the path, so the whole folder is shown first.
+
+import { useState } from "preact/hooks";
+
+import { sentence } from "../../../connection/connection.ts";
+import { visibleLine } from "../../../text/bidi-guard.ts";
+
+type Step = "offered" | "asked" | "sent" | "opened";
+
+interface Props {
+  folder: string;
+  onOpen(folder: string): Promise<void>;
+}
+
+export function OpenFolder({ folder, onOpen }: Props) {
+  const [step, setStep] = useState<Step>("offered");
+  const [refusal, setRefusal] = useState<string>();
+  const name = visibleLine(folder);
+  const open = async () => {
+    setStep("sent");
+    setRefusal(undefined);
+    try {
+      await onOpen(folder);
+      setStep("opened");
+    } catch (error) {
+      setRefusal(sentence(error));
+      setStep("asked");
+    }
+  };
+  if (step === "opened") {
+    return (
+      <p class="th-open-folder" role="status">
+        This thread may use {name}. The agent starts anew with your next message.
+      </p>
+    );
+  }
+  if (step === "offered") {
+    return (
+      <p class="th-open-folder">
+        <button type="button" class="button" onClick={() => setStep("asked")}>
+          Allow a folder for this thread…
+        </button>
+      </p>
+    );
+  }
+  return (
+    <div class="th-open-folder" role="group" aria-label="Allow a folder">
+      <p>
+        The agent named this folder. It could then read and change everything in <code>{name}</code>, in this thread.
+      </p>
+      <button type="button" class="button" disabled={step === "sent"} onClick={() => void open()}>
+        Allow {name}
+      </button>
+      <button type="button" class="button quiet" disabled={step === "sent"} onClick={() => setStep("offered")}>
+        Cancel
+      </button>
+      {refusal !== undefined && <p role="alert">{refusal}</p>}
+    </div>
+  );
+}
