@@ -174,6 +174,39 @@ test("the head of a diff stays in sight, and its buttons lead from change to cha
   expect(await top(head)).toBeGreaterThanOrEqual((await top(feed())) - 1);
 });
 
+test("in a long thread, the heads of several files stay at the top of their own files", async () => {
+  const id = await startThread(stage, other);
+  await openThread(stage, page, id);
+  await sayToEnd(page, `say "${"Many words. ".repeat(2_000)}"`);
+  const text = (mark: string) => Array.from({ length: 100 }, (_, n) => `${mark} ${n}`).join("\\n");
+  await sayToEnd(page, `write path=one.txt text="${text("one")}"; write path=two.txt text="${text("two")}"`);
+  await page.getByText("2 files changed").click();
+  const files = page.locator(".th-turn-diff .th-diff");
+  await expect.poll(() => files.count()).toBe(2);
+  await expect.poll(() => files.locator(".th-path-name").allInnerTexts()).toEqual(["one.txt", "two.txt"]);
+  const list = feed();
+  /** Scrolls so that a file begins at a distance from the upper edge of the list; returns whether its head is there, and on top. */
+  const headAt = (at: number, distance: number) =>
+    list.evaluate(
+      (el, [at, distance]) => {
+        const file = el.querySelectorAll(".th-turn-diff .th-diff")[at!]!;
+        const edge = el.getBoundingClientRect().top;
+        el.scrollTop += file.getBoundingClientRect().top - edge - distance!;
+        const head = file.querySelector(".th-diff-head")!;
+        const { top, left, height } = head.getBoundingClientRect();
+        const isThere = Math.abs(top - edge - Math.max(0, distance!)) < 2;
+        return isThere && head.contains(document.elementFromPoint(left + 4, top + height / 2));
+      },
+      [at, distance] as const,
+    );
+  // It begins its file, and sticks to the edge of the list while the file goes past it.
+  for (const at of [0, 1]) {
+    for (const distance of [60, -200, -600]) {
+      await expect.poll(() => headAt(at, distance), `file ${at} at ${distance}`).toBe(true);
+    }
+  }
+});
+
 const atEnd = () => feed().evaluate((el) => el.scrollTop + el.clientHeight >= el.scrollHeight - 1);
 
 test("a turn that ends while the user reads it stays open", async () => {

@@ -296,7 +296,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
         onPointerDown={onPointerDown}
       >
         <div class="virtual-space" style={{ height: `${virtual.getTotalSize()}px` }}>
-          <div class="virtual-window" style={{ transform: `translateY(${shown[0]?.start ?? 0}px)` }}>
+          <div class="virtual-window" style={{ top: `${shown[0]?.start ?? 0}px` }}>
             {shown.map(({ index, key }) => {
               const item = items[index];
               return item === undefined ? null : (
