@@ -3,6 +3,7 @@
 
 import type { Approval, CallSubject } from "@acpd/client";
 
+import { shownPath } from "../text/format.ts";
 import { quoted } from "../text/shell.ts";
 
 const FILES = { read: "read", search: "search", edit: "change", delete: "delete", move: "move" } as const;
@@ -29,10 +30,17 @@ export function deed(subject: CallSubject): { verb: string; what: string } {
   }
 }
 
-/** Describes a question in one line. An old question without subjects has only the agent's title. */
-export function inOneLine({ subjects, title }: Pick<Approval, "subjects" | "title">): string {
+/**
+ * Describes a question in one line, with the paths of files relative to the thread's directory. An old question without subjects
+ * has only the agent's title.
+ */
+export function inOneLine({ subjects, title }: Pick<Approval, "subjects" | "title">, cwd = ""): string {
   if (subjects.length === 0) return title;
-  return subjects.map((subject) => Object.values(deed(subject)).join(" ")).join("; ");
+  const line = (subject: CallSubject) => {
+    const { verb, what } = deed(subject);
+    return `${verb} ${subject.type === "file" ? shownPath(what, cwd) : what}`;
+  };
+  return subjects.map(line).join("; ");
 }
 
 const OBJECTS: Record<CallSubject["type"], string> = {

@@ -29,9 +29,9 @@ export interface Hunk {
 
 export interface FileDiff {
   /** Absent if the diff does not contain it. */
-  path?: string;
+  path?: string | undefined;
   /** The path before a move. */
-  oldPath?: string;
+  oldPath?: string | undefined;
   state: "changed" | "new" | "deleted" | "moved";
   hunks: Hunk[];
   added: number;

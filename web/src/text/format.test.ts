@@ -1,6 +1,37 @@
 import { expect, test } from "vitest";
 
-import { duration, withPeriod, firstWords } from "./format.ts";
+import { duration, withPeriod, firstWords, pathOfDiff, shownEffect, shownPath } from "./format.ts";
+
+test.each([
+  ["/home/ann/repo/src/app.py", "src/app.py"],
+  ["/home/ann/repo", "/home/ann/repo"],
+  ["/home/ann/repo/", "/home/ann/repo/"],
+  ["/home/ann/repository/x", "/home/ann/repository/x"],
+  ["/mnt/home/ann/repo/x", "/mnt/home/ann/repo/x"],
+  ["/etc/hosts", "/etc/hosts"],
+  ["home/ann/repo/x", "home/ann/repo/x"],
+  ["", ""],
+  ["/home/ann/repo/a\u202Eb", "a⟨U+202E⟩b"],
+  [`/home/ann/repo/${"deep/".repeat(2_000)}x`, `${"deep/".repeat(2_000)}x`],
+])("a path is shown from the thread's directory on: %j", (path, shown) => {
+  expect(shownPath(path, "/home/ann/repo")).toBe(shown);
+  expect(shownPath(path, "/home/ann/repo/")).toBe(shown);
+});
+
+test("diffs omit the first slash of a path, which is known by the directory or by the files", () => {
+  expect(pathOfDiff("home/ann/repo/src/app.py", "/home/ann/repo")).toBe("/home/ann/repo/src/app.py");
+  expect(pathOfDiff("etc/hosts", "/home/ann/repo")).toBe("etc/hosts");
+  expect(pathOfDiff("etc/hosts", "/home/ann/repo", ["/etc/hosts"])).toBe("/etc/hosts");
+  expect(pathOfDiff("src/app.py", "/home/ann/repo", ["src/app.py"])).toBe("src/app.py");
+  expect(pathOfDiff("x", "")).toBe("x");
+});
+
+test("an effect has the path of a file as it is elsewhere, and a command as it is", () => {
+  expect(shownEffect("changing /home/ann/repo/src/app.py", "/home/ann/repo")).toBe("changing src/app.py");
+  expect(shownEffect("changing /etc/hosts", "/home/ann/repo")).toBe("changing /etc/hosts");
+  expect(shownEffect("the command `rm /home/ann/repo/x`", "/home/ann/repo")).toBe("the command `rm /home/ann/repo/x`");
+  expect(shownEffect("changing /tmp/a /home/ann/repo/x", "/home/ann/repo")).toBe("changing /tmp/a /home/ann/repo/x");
+});
 
 test("the first words of a text are cut at a word, and an ellipsis says so", () => {
   expect(firstWords("Make it\n**warmer**, please")).toBe("Make it warmer, please");

@@ -2,11 +2,30 @@
 
 import { visibleLine } from "./bidi-guard.ts";
 
-/** Returns a path relative to the thread's directory, with invisible characters escaped. */
+/** Returns a path relative to the thread's directory, with invisible characters escaped. Paths outside of it stay absolute. */
 export function shownPath(path: string, cwd: string): string {
+  return visibleLine(below(path, cwd) ?? path);
+}
+
+/** Returns the part of a path below a directory, if it is below it. */
+function below(path: string, cwd: string): string | undefined {
   const folder = cwd.endsWith("/") ? cwd : `${cwd}/`;
-  const short = cwd !== "" && path.startsWith(folder) ? path.slice(folder.length) : path;
-  return visibleLine(short === "" ? path : short);
+  return cwd !== "" && path.startsWith(folder) && path.length > folder.length ? path.slice(folder.length) : undefined;
+}
+
+/**
+ * Returns the path of a file in a unified diff as it is elsewhere: diffs omit the first slash of absolute paths. `paths` are the
+ * files that the diff may be about.
+ */
+export function pathOfDiff(path: string, cwd: string, paths: readonly string[] = []): string {
+  const rooted = `/${path}`;
+  return paths.includes(rooted) || (!paths.includes(path) && below(rooted, cwd) !== undefined) ? rooted : path;
+}
+
+/** Returns what an "always" answer covers, such as `changing src/a.rs`, with the path of a file relative to the thread's directory. */
+export function shownEffect(holds: string, cwd: string): string {
+  const [, verb, path] = /^(reading|searching|changing|deleting|moving) (\/.+)$/s.exec(holds) ?? [];
+  return verb === undefined ? visibleLine(holds) : `${verb} ${shownPath(path!, cwd)}`;
 }
 
 const whole = new Intl.NumberFormat("en");

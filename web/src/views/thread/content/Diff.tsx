@@ -4,7 +4,7 @@ import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 
 import { diffOfTexts, type FileDiff, parseUnified } from "../../../text/diff.ts";
-import { visibleLine, visibleOrder } from "../../../text/bidi-guard.ts";
+import { visibleOrder } from "../../../text/bidi-guard.ts";
 import { lineEnds } from "../../../text/line-ends.ts";
 import { type DiffStyle, useThread } from "./context.ts";
 import { CopyButton } from "./CopyButton.tsx";
@@ -12,7 +12,7 @@ import { Counts } from "./Counts.tsx";
 import { useColours } from "./diff-colours.ts";
 import { beginsChange, DiffTable } from "./DiffRows.tsx";
 import { Icon } from "./Icon.tsx";
-import { count } from "../../../text/format.ts";
+import { count, pathOfDiff, shownPath } from "../../../text/format.ts";
 import { Path } from "./Path.tsx";
 
 import "./diff.css";
@@ -23,7 +23,7 @@ const ROWS = 400;
 interface LookProps {
   /** Whether to render everything, as in approvals. */
   full?: boolean;
-  /** Whether the file's name is already shown above. */
+  /** Whether the file's path is already shown above. The head then has only the name, for readers who have scrolled past it. */
   named?: boolean;
   /** Whether the numbers of changed lines are already shown above. */
   counted?: boolean;
@@ -33,11 +33,17 @@ export interface UnifiedProps extends LookProps {
   diff: string;
   /** The file's path, if known from elsewhere: a diff of one file may contain a different name. */
   path?: string | undefined;
+  /** The full paths of files that the diff may be about. */
+  paths?: readonly string[];
 }
 
 /** A unified diff, of one file or of several. */
-export function UnifiedDiff({ diff, path, named = false, ...look }: UnifiedProps) {
-  const files = useMemo(() => parseUnified(diff), [diff]);
+export function UnifiedDiff({ diff, path, paths, named = false, ...look }: UnifiedProps) {
+  const { cwd } = useThread();
+  const files = useMemo(() => {
+    const full = (path: string | undefined) => path && pathOfDiff(path, cwd, paths);
+    return parseUnified(diff).map((file) => ({ ...file, path: full(file.path), oldPath: full(file.oldPath) }));
+  }, [diff, cwd, paths]);
   return <Diffs files={files} path={path} source={diff} named={named && files.length === 1} {...look} />;
 }
 
@@ -74,7 +80,7 @@ function Diffs({ files, path, ...rest }: DiffsProps) {
 type FileDiffProps = Omit<DiffsProps, "files"> & { file: FileDiff };
 
 function FileDiffView({ file, path, source, full = false, named = false, counted = false }: FileDiffProps) {
-  const { diffStyle } = useThread();
+  const { cwd, diffStyle } = useThread();
   const [limit, setLimit] = useState(full ? Number.POSITIVE_INFINITY : ROWS);
   const colours = useColours(file, path);
   const ends = useMemo(() => lineEnds(file), [file]);
@@ -82,9 +88,9 @@ function FileDiffView({ file, path, source, full = false, named = false, counted
   const rows = file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
   const changes = file.hunks.reduce((sum, hunk) => sum + hunk.lines.filter((_, at) => beginsChange(hunk, at)).length, 0);
   return (
-    <section class="th-diff" ref={place} role="group" aria-label={`Changes of ${visibleLine(path ?? "a file")}`}>
+    <section class="th-diff" ref={place} role="group" aria-label={`Changes of ${path === undefined ? "a file" : shownPath(path, cwd)}`}>
       <header class="th-diff-head">
-        {path !== undefined && !named && <Path path={path} />}
+        {path !== undefined && <Path path={path} brief={named} />}
         {file.state !== "changed" && !named && <span class="th-tag">{file.state}</span>}
         {!counted && <Counts added={file.added} removed={file.removed} />}
         <span class="th-space" />

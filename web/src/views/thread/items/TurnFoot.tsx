@@ -1,11 +1,12 @@
 // The footer of a turn: its outcome, all of its changes, and the actions from here.
 
-import type { Notice, Role } from "@acpd/client";
-import { useContext, useEffect, useState } from "preact/hooks";
+import type { Item, Notice, Role } from "@acpd/client";
+import { useContext, useEffect, useMemo, useState } from "preact/hooks";
 
 import { touch } from "../../../app/layout.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
+import { changesOf } from "../../../state/tool-calls.ts";
 import { Waiting } from "../content/context.ts";
 import { Counts } from "../content/Counts.tsx";
 import { UnifiedDiff } from "../content/diffs.ts";
@@ -46,7 +47,7 @@ function lastWordsOf({ status, startedAt, completedAt }: FoldedTurn, exits: read
 }
 
 /** All changes of the turn. They are loaded when they are opened. */
-function TurnDiff({ turn: { key, id, changes }, read }: { turn: FoldedTurn; read: ThreadActions["readDiff"] }) {
+function TurnDiff({ turn: { key, id, changes, items }, read }: { turn: FoldedTurn; read: ThreadActions["readDiff"] }) {
   if (id == null || changes == null || (changes.files === 0 && !changes.incomplete)) return null;
   const { files, added, removed, incomplete } = changes;
   return (
@@ -64,13 +65,13 @@ function TurnDiff({ turn: { key, id, changes }, read }: { turn: FoldedTurn; read
           </>
         }
       >
-        {() => <LoadedDiff load={() => read(id)} />}
+        {() => <LoadedDiff load={() => read(id)} items={items} />}
       </Fold>
     </section>
   );
 }
 
-function LoadedDiff({ load }: { load: () => Promise<string> }) {
+function LoadedDiff({ load, items }: { load: () => Promise<string>; items: readonly Item[] }) {
   const [diff, setDiff] = useState<string>();
   const [error, setError] = useState<string>();
   const begin = () => {
@@ -78,6 +79,7 @@ function LoadedDiff({ load }: { load: () => Promise<string> }) {
     load().then(setDiff, (why: unknown) => setError(why instanceof Error ? why.message : String(why)));
   };
   useEffect(begin, []);
+  const paths = useMemo(() => changesOf(items).map(({ path }) => path), [items]);
   if (error !== undefined) {
     return (
       <p class="error-text" role="alert">
@@ -88,7 +90,7 @@ function LoadedDiff({ load }: { load: () => Promise<string> }) {
       </p>
     );
   }
-  return diff === undefined ? <p class="th-quiet">Loading…</p> : <UnifiedDiff diff={diff} />;
+  return diff === undefined ? <p class="th-quiet">Loading…</p> : <UnifiedDiff diff={diff} paths={paths} />;
 }
 
 /**

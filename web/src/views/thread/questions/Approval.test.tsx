@@ -253,7 +253,7 @@ test.each([
 ])("once answered, it says what and who", (answer, what, who) => {
   const view = drawn(<Approval question={question} onAnswer={nothing} resolved={answer} />);
   expect(view.all("button")).toEqual([]);
-  expect(view.one("[role=status]").textContent?.replace(/\s+/g, " ")).toContain(who);
+  expect(view.one(".th-settled").textContent?.replace(/\s+/g, " ")).toContain(who);
   expect(view.text().replace(/ /g, "")).toContain(what.replace(/ /g, ""));
 });
 

@@ -8,6 +8,7 @@ import { heading, inOneLine, isAlways } from "../../../state/subjects.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { AgentsWords } from "./AgentsWords.tsx";
 import { effectOf, iconOf, nameBeside } from "./answers.ts";
+import { useThread } from "../content/context.ts";
 import { Icon } from "../content/Icon.tsx";
 import { Menu } from "../../parts/Menu.tsx";
 import { who } from "../../../text/who.ts";
@@ -103,9 +104,11 @@ function Longer({ option, scopes, onPick }: { option: PermissionOption; scopes: 
 /** The effect of the answer, followed by the agent's name for it. */
 function Label({ option, always }: { option: PermissionOption; always: Always | null | undefined }) {
   const name = nameBeside(option);
+  const { cwd } = useThread();
+  const [full, shown] = [effectOf(option.kind, always), effectOf(option.kind, always, cwd)];
   return (
-    <span>
-      {effectOf(option.kind, always)}
+    <span title={full === shown ? undefined : full}>
+      {shown}
       {name !== undefined && <span class="th-agents-name"> “{visibleLine(name)}”</span>}
     </span>
   );
@@ -144,7 +147,7 @@ export function Settled({ title, form = false, resolved, options = [], held }: S
   const sent = options.find((one) => one.optionId === resolved.sentOptionId);
   const remembered = isRemembered(resolved, option?.kind ?? resolved.optionKind);
   return (
-    <p class="th-settled" role="status" data-outcome={resolved.outcome}>
+    <p class="th-settled" data-outcome={resolved.outcome}>
       <Icon name={icon} />
       <span class="th-settled-what">
         <strong>{said}</strong> {(held ?? remembered) && <span class="th-tag">{held ?? "remembered"}</span>} {visibleLine(title)}

@@ -1,4 +1,4 @@
-// The open questions of the agent, and the answered ones of the latest turn.
+// The open questions of the agent.
 
 import type { QuestionAnswered, Role, Subscriber } from "@acpd/client";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -7,12 +7,12 @@ import { formDraft, keepDraft } from "../../../app/drafts.ts";
 import { focusWhenThere } from "../../../app/focus.ts";
 import { CLIENT_INFO } from "../../../connection/client-info.ts";
 import { shared, standing } from "../../../connection/connection.ts";
-import { heldFor, widerScopes } from "../../../state/scopes.ts";
-import { heading, inOneLine } from "../../../state/subjects.ts";
-import type { Decision, Question, ThreadState } from "../../../state/thread.ts";
+import { widerScopes } from "../../../state/scopes.ts";
+import { heading } from "../../../state/subjects.ts";
+import type { Question } from "../../../state/thread.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
 import { answerWith } from "./answers.ts";
-import { Approval, Settled } from "./Approval.tsx";
+import { Approval } from "./Approval.tsx";
 import { lazy } from "../../parts/lazy.tsx";
 import { CurrentThread, type ThreadContext } from "../content/context.ts";
 import { diffStyle } from "../content/settings.ts";
@@ -26,16 +26,12 @@ const Elicitation = lazy<ElicitationProps>(() =>
   import("./Elicitation.tsx").then(({ Elicitation }) => ({ default: Elicitation })),
 );
 
-/** Milliseconds for which an answered question stays visible, so that it does not disappear without explanation. */
-const SHOWN = 12_000;
-
 export default function Approvals(props: ThreadViewProps) {
   // Answers of one thread must not appear as new in another.
   return <Questions key={props.thread.threadId} {...props} />;
 }
 
 function Questions({ thread, actions, role, online }: ThreadViewProps) {
-  const settled = useSettled(thread);
   const style = diffStyle.value;
   const folds = useMemo(() => new Map<string, boolean>(), [thread.threadId]);
   const context = useMemo(
@@ -52,7 +48,7 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
   );
   const asked = useMemo(() => others(thread.others), [thread.others, standing.value]);
   const layout = layoutOf(thread.questions);
-  if (thread.questions.length === 0 && settled.length === 0) return null;
+  if (thread.questions.length === 0) return null;
   if (layout === "folded") return <Folded question={thread.questions[0]!} />;
   // A sheet shows one question.
   const shown = layout === "sheet" ? thread.questions.slice(0, 1) : thread.questions;
@@ -60,17 +56,6 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
   return (
     <CurrentThread.Provider value={context}>
       <div class={`th-questions is-${shown.length === 1 ? "one" : "many"}`} aria-label="Questions of the agent" role="region">
-        {layout !== "sheet" &&
-          settled.map(({ params, question }) => (
-            <Settled
-              key={params.requestId}
-              title={"subjects" in question.params ? inOneLine(question.params) : question.params.title}
-              form={question.method === "item/tool/requestUserInput"}
-              resolved={params}
-              options={"options" in question.params ? question.params.options : []}
-              held={heldOf(thread.decisions, params.seq)}
-            />
-          ))}
         {shown.map((question) => (
           <Asked
             key={question.params.requestId}
@@ -187,30 +172,4 @@ function goOn(pressed: HTMLElement): void {
       next.map((selector) => document.querySelector<HTMLElement>(selector)).find((element) => element !== null)?.focus();
     }
   });
-}
-
-/** Returns for how long the answer of an event is remembered: the event before it says so. */
-function heldOf(decisions: readonly Decision[], seq: number): string | undefined {
-  const before = decisions.find(({ method, params }) => method === "policy/remembered" && params.seq === seq - 1);
-  return before?.method === "policy/remembered" ? heldFor(before.params.answer) : undefined;
-}
-
-type ResolvedDecision = Extract<Decision, { method: "serverRequest/resolved" }> & { question: Question };
-
-/** Returns questions that were answered since the page opened the thread, each for a while. */
-function useSettled(thread: ThreadState): readonly ResolvedDecision[] {
-  const [seen] = useState(() => new Set(thread.decisions));
-  const [shown, setShown] = useState<readonly ResolvedDecision[]>([]);
-  useEffect(() => {
-    const fresh = thread.decisions.filter((decision): decision is ResolvedDecision => {
-      if (seen.has(decision)) return false;
-      seen.add(decision);
-      return decision.method === "serverRequest/resolved" && decision.question !== undefined;
-    });
-    if (fresh.length === 0) return;
-    setShown((before) => [...before, ...fresh].slice(-3));
-    // Not cleared when the thread changes again: each disappears after its own time.
-    setTimeout(() => setShown((before) => before.filter((one) => !fresh.includes(one))), SHOWN);
-  }, [thread.decisions]);
-  return shown;
 }

@@ -5,7 +5,7 @@ import type { Always, PermissionOption, QuestionAnswered, Scope } from "@acpd/cl
 
 import { scopeWords } from "../../../state/scopes.ts";
 import { isAlways } from "../../../state/subjects.ts";
-import { visibleLine } from "../../../text/bidi-guard.ts";
+import { shownEffect } from "../../../text/format.ts";
 
 const KINDS: Record<string, { meaning: string; decision: string; icon: "check" | "cross" }> = {
   allow_once: { meaning: "Allow once", decision: "accept", icon: "check" },
@@ -25,9 +25,9 @@ export function iconOf(kind: string): "check" | "cross" | "info" {
 }
 
 /** Returns the effect of an option; for an "always" that acpd remembers, with what it covers and for how long. */
-export function effectOf(kind: string, always?: Always | null): string {
+export function effectOf(kind: string, always?: Always | null, cwd = ""): string {
   if (!isAlways(kind) || always == null || !("holds" in always)) return meaningOf(kind);
-  return `${kind === "allow_always" ? "Allow" : "Reject"} ${visibleLine(always.holds)} ${scopeWords("session")}`;
+  return `${kind === "allow_always" ? "Allow" : "Reject"} ${shownEffect(always.holds, cwd)} ${scopeWords("session")}`;
 }
 
 /** Returns the agent's name for an option, if it says more than the kind. */
