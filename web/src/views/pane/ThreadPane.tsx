@@ -16,6 +16,7 @@ import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 import { ThreadMenu } from "../sidebar/ThreadMenu.tsx";
 import { layoutOf } from "../thread/questions/sheet.ts";
 import { Composer, Conversation, PlanCard, promptCapabilitiesOf, TextDiff, UnifiedDiff } from "../thread/index.ts";
+import type { ReceiptsProps } from "../thread/questions/Receipts.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
 
 import { layOut, listenForPrinting } from "./paper.ts";
@@ -25,6 +26,7 @@ import { useEnds, useFocusOnOpen, useFoundWords, useSeek, useSignIn } from "./ho
 import "./pane.css";
 
 const Approvals = lazy<ThreadViewProps>(() => import("../thread/questions/Approvals.tsx"));
+const Receipts = lazy<ReceiptsProps>(() => import("../thread/questions/Receipts.tsx"));
 const Queue = lazy<ThreadViewProps>(() => import("../thread/queue/Queue.tsx"));
 const SignInCard = lazy<SignInCardProps>(() => import("../agents/SignInCard.tsx"));
 
@@ -70,7 +72,7 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
   useFocusOnOpen();
   useEnds(last?.id ?? undefined, last?.status);
   usePreload(Approvals, Queue, UnifiedDiff, TextDiff);
-  // Answered questions stay visible for a while.
+  // Answers are visible for a moment.
   const asked = useRef(false);
   asked.current ||= state.questions.length > 0;
 
@@ -117,6 +119,7 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
             <p>No messages yet</p>
           </div>
         )}
+        {asked.current && <Receipts thread={state} />}
       </div>
       <div class="pane-foot">
         <PlanCard {...props} />

@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import type { Approval, Thread } from "@acpd/client";
 import { AcpdError } from "@acpd/client";
+import { act } from "preact/test-utils";
 import { beforeEach, expect, test, vi } from "vitest";
 
 import { cramped } from "../../app/layout.ts";
@@ -9,6 +10,7 @@ import type { ThreadState } from "../../state/thread.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { Composer, PlanCard } from "./index.ts";
 import Approvals from "./questions/Approvals.tsx";
+import Receipts from "./questions/Receipts.tsx";
 import { after, drawn, press, type } from "../testing.ts";
 
 const head = {
@@ -124,23 +126,34 @@ test("drafts of two tabs follow each other", async () => {
   await type(area, "");
 });
 
-test("a question that somebody else answers is gone at once, and it says who", () => {
+test("a question that somebody else answers is gone at once, and for a moment it says who", () => {
+  vi.useFakeTimers();
   const given = props({ questions: [question] });
-  const view = drawn(<Approvals {...given} />);
+  const both = (shown: typeof given) => (
+    <>
+      <Approvals {...shown} />
+      <Receipts thread={shown.thread} />
+    </>
+  );
+  const view = drawn(both(given));
+  expect(view.one("[role=status].th-receipts").childElementCount).toBe(0);
   const resolved = {
     seq: 2, threadId: "t", ts: 0, requestId: "q", outcome: "accepted", optionId: "y",
     by: { kind: "client", client: "acpd-cli", principal: "mara" },
   } as const;
   const decisions = [{ method: "serverRequest/resolved", params: resolved, question }] as const;
-  view.draw(<Approvals {...given} thread={{ ...given.thread, questions: [], decisions }} />);
+  view.draw(both({ ...given, thread: { ...given.thread, questions: [], decisions } }));
   expect(view.all("button")).toEqual([]);
-  expect(view.one(".th-settled").textContent).toContain("by mara (command line)");
+  expect(view.one(".th-receipts > .th-settled").textContent).toContain("by mara (command line)");
+  act(() => void vi.advanceTimersByTime(3_000));
+  expect(view.all(".th-settled")).toEqual([]);
+  vi.useRealTimers();
 });
 
 test("what was answered before the thread was opened is no news", () => {
   const resolved = { seq: 2, threadId: "t", ts: 0, requestId: "q", outcome: "accepted", by: { kind: "daemon" } } as const;
-  const view = drawn(<Approvals {...props({ decisions: [{ method: "serverRequest/resolved", params: resolved, question }] })} />);
-  expect(view.place.innerHTML).toBe("");
+  const view = drawn(<Receipts {...props({ decisions: [{ method: "serverRequest/resolved", params: resolved, question }] })} />);
+  expect(view.text()).toBe("");
 });
 
 test.each([
