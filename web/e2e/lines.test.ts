@@ -202,7 +202,7 @@ test("in a long thread, the heads of several files stay at the top of their own 
   // It begins its file, and sticks to the edge of the list while the file goes past it.
   for (const at of [0, 1]) {
     for (const distance of [60, -200, -600]) {
-      await expect.poll(() => headAt(at, distance), `file ${at} at ${distance}`).toBe(true);
+      await expect.poll(() => headAt(at, distance), { message: `file ${at} at ${distance}` }).toBe(true);
     }
   }
 });

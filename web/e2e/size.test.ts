@@ -142,6 +142,36 @@ test("300 turns of 9 items have their first picture after half a second of work,
   }
 }, 240_000);
 
+test("300 turns that end before the page leave neither nodes nor memory in it", async () => {
+  const id = await startThread(stage, other, "say begin");
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  const measure = async () => {
+    await session.send("HeapProfiler.collectGarbage");
+    const { metrics } = await session.send("Performance.getMetrics");
+    const of = (name: string) => metrics.find((metric) => metric.name === name)!.value;
+    return { nodes: of("Nodes"), heap: of("JSHeapUsedSize") / 1e6 };
+  };
+  // The answers arrive in pieces, and have several blocks.
+  const script =
+    'think n=3; tool kind=read path=src/a.rs; say "I look"; tool kind=edit path=src/a.rs; tool kind=execute; say "Done.\\n\\nIt has `code`.\\n\\n"; stream n=6 ms=2';
+  for (let turns = 0; turns < 300; turns += 15) {
+    const client = await stage.daemon.client();
+    for (let n = 0; n < 15; n++) {
+      await client.call("turn/start", { threadId: id, text: script });
+    }
+    await until(client, id, "idle");
+    client.close();
+  }
+  await page.locator('[data-key="work-turn_301"]').waitFor();
+  await expect.poll(async () => (await measure()).nodes).toBeLessThan(8_000);
+  await expect.poll(async () => (await measure()).heap).toBeLessThan(12);
+  const { nodes, heap } = await measure();
+  console.log(`300 turns live: ${nodes} nodes, ${heap.toFixed(1)} MB`);
+}, 240_000);
+
 test("100 deltas a second cost less than half a core", async () => {
   const id = await startThread(stage, other);
   const page = await stage.page();

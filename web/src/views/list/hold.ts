@@ -23,8 +23,15 @@ export class Hold {
 
   /** Keeps the element where it is; calls `over` once it is held no longer. Returns a function that cancels the call. */
   press(scroller: Element, element: Element, over: () => void): () => void {
-    this.take(() => element, topIn(scroller, element));
-    const timer = setTimeout(over, HELD_MS);
+    const find = () => element;
+    this.take(find, topIn(scroller, element));
+    const timer = setTimeout(() => {
+      // The row of the element may leave the page later.
+      if (this.#find === find) {
+        this.release();
+      }
+      over();
+    }, HELD_MS);
     return () => clearTimeout(timer);
   }
 

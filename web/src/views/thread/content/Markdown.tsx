@@ -1,6 +1,6 @@
 // A Markdown text. While it streams, only its last block is rendered again: the earlier ones keep their nodes.
 
-import { h, render, type VNode } from "preact";
+import { Component, h, render } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { type Block, blocksAfter, definitionsOf, withDefinitions } from "../../../text/blocks.ts";
@@ -15,44 +15,60 @@ export interface MarkdownProps {
 }
 
 export function Markdown({ text, streaming = false }: MarkdownProps) {
-  // The nodes of each block. Preact does not touch a node that it receives again.
-  const drawn = useRef<Drawn[]>([]);
-  const nodes = useMemo(() => {
+  const before = useRef<readonly Part[]>([]);
+  const parts = useMemo(() => {
     const blocks = blocksAfter(
-      drawn.current.map((one) => one.block),
+      before.current.map((one) => one.block),
       text,
     );
     const definitions = definitionsOf(blocks);
     const names = [...definitions.values()].join("\n");
-    drawn.current = blocks.map((block, at) => {
+    before.current = blocks.map((block, at) => {
       const whole = !streaming || at < blocks.length - 1;
-      const before = drawn.current[at];
-      if (before !== undefined && before.block === block && before.whole === whole && before.names === names) return before;
+      const old = before.current[at];
+      if (old !== undefined && old.block === block && old.whole === whole && old.names === names) return old;
       const source = block.kind === "code" ? `${block.language}\n${block.code}` : withDefinitions(block, definitions);
-      const node = before?.source === source && before.whole === whole ? before.node : draw(block, source, at, whole);
-      return { block, names, source, whole, node };
+      return { block, names, source, whole };
     });
-    return drawn.current.map((one) => one.node);
+    return before.current;
   }, [text, streaming]);
-  return <div class="th-markdown">{nodes}</div>;
+  return (
+    <div class="th-markdown">
+      {parts.map(({ block, source, whole }, at) => (
+        <Still key={`${block.kind === "code" ? "c" : "m"}${at}`} block={block} source={source} whole={whole} />
+      ))}
+    </div>
+  );
 }
 
-interface Drawn {
+interface StillProps {
   block: Block;
-  /** The applied link definitions. */
-  names: string;
   /** The full input of the block's rendering. */
   source: string;
   whole: boolean;
-  node: VNode;
 }
 
-function draw(block: Block, source: string, at: number, whole: boolean): VNode {
-  return block.kind === "code" ? (
-    <CodeBlock key={`c${at}`} code={block.code} language={block.language} whole={whole || block.closed} />
-  ) : (
-    <MarkdownBlock key={`m${at}`} source={source} whole={whole} />
-  );
+interface Part extends StillProps {
+  /** The applied link definitions. */
+  names: string;
+}
+
+/**
+ * Renders a block again only if its source changes. (Preact's own nodes must not be kept for that: each leads to the tree in which
+ * it was first rendered, and so to every row that was in the page then.)
+ */
+class Still extends Component<StillProps> {
+  override shouldComponentUpdate({ source, whole }: Readonly<StillProps>): boolean {
+    return source !== this.props.source || whole !== this.props.whole;
+  }
+
+  override render({ block, source, whole }: Readonly<StillProps>) {
+    return block.kind === "code" ? (
+      <CodeBlock code={block.code} language={block.language} whole={whole || block.closed} />
+    ) : (
+      <MarkdownBlock source={source} whole={whole} />
+    );
+  }
 }
 
 function MarkdownBlock({ source, whole }: { source: string; whole: boolean }) {
