@@ -97,7 +97,7 @@ test("by keyboard alone: install, sign in, first answer", async () => {
 
 for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE })) {
   test(`the demo is one press from the first visit: ${name}`, async () => {
-    stage = await Stage.set({ agentName: "demo", path: "/nowhere" });
+    stage = await Stage.set({ agentName: null, path: "/nowhere" });
     const page = await stage.page(size && { size });
     await page.getByRole("heading", { name: "Set up an agent" }).waitFor();
     await accessible(page);

@@ -145,7 +145,7 @@ fn a_newcomer_gets_an_answer_a_file_and_a_command() {
 }
 
 #[test]
-fn the_demo_begins_a_thread_in_the_terminal_and_writes_no_configuration() {
+fn the_demo_is_the_default_once_it_is_chosen() {
     let place = home(&[]);
     let screen = start(&alone(&place));
     screen.wait_for("No agent was found on this host.");
@@ -165,12 +165,26 @@ fn the_demo_begins_a_thread_in_the_terminal_and_writes_no_configuration() {
     let (status, shown) = screen.finish();
     assert_eq!(status.code(), Some(0), "{shown}");
     assert!(shown.contains("detached"), "{shown}");
-    assert!(!place.home_config().exists());
+    let file = std::fs::read_to_string(place.home_config()).unwrap();
+    assert!(
+        file.lines().any(|line| line == "default_agent = \"demo\""),
+        "{file}"
+    );
+    // Commands and pages have the same default as the menu.
+    let listed = outcome(alone(&place).args(["agents", "list"]));
+    assert!(
+        listed
+            .stdout
+            .lines()
+            .nth(1)
+            .is_some_and(|row| row.starts_with("demo ") && row.contains("builtin (default)")),
+        "{}",
+        listed.stdout
+    );
 
     let screen = start(&alone(&place));
-    screen.wait_for("Which one?");
-    screen.press("\r");
     screen.wait_for("Continue the last thread: say hello to me");
+    assert!(!screen.text().contains("Which one?"), "{}", screen.text());
     screen.press("3\r");
     screen.wait_for("> say hello to me");
     screen.press("\u{3}");

@@ -38,6 +38,14 @@ impl LaunchMethod {
             Self::Uvx => "uvx",
         }
     }
+
+    /// Returns whether the start of the agent may download it first.
+    pub fn downloads(self) -> bool {
+        match self {
+            Self::Path | Self::Installed => false,
+            Self::Npx | Self::Uvx => true,
+        }
+    }
 }
 
 /// A command line that starts an agent.

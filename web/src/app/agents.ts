@@ -36,6 +36,16 @@ export const folders = stored<string[]>("folders", [], isTexts);
 export const justInstalled = signal<string | undefined>(undefined);
 export const lastAgent = stored<string>("agent", "", (value) => typeof value === "string");
 
+/** Returns the agents that a form offers to start at once, best first: the daemon decides the order. */
+export function setUpAgents(): readonly Agent[] {
+  return (agents.value ?? []).filter(({ isSetUp }) => isSetUp);
+}
+
+/** Returns the agents that the daemon would download before it starts them. */
+export function downloadedAgents(): readonly Agent[] {
+  return (agents.value ?? []).filter(({ isSetUp, installed }) => installed && !isSetUp);
+}
+
 /** Returns an agent's display name, as all views show it. */
 export function titleOfAgent(id: string): string {
   return visibleName(agents.value?.find((agent) => agent.id === id)?.title ?? id);

@@ -44,8 +44,8 @@ const SPOKEN = ["aria-label", "title", "placeholder", "alt", "label"];
 const thread = (id: string): ThreadSummary => ({
   id, name: EVIL, agentType: EVIL, archived: false, createdAt: 1, cwd: `/w/${EVIL}`, status: "idle", turnCount: 1, updatedAt: Date.now() + 1e6,
 });
-const agent = { id: EVIL, title: EVIL, installed: true, source: "config" } as const;
-const other = { ...agent, id: `other ${EVIL}`, installed: false, installsBy: "npx" as const };
+const agent = { id: EVIL, title: EVIL, installed: true, isSetUp: true, isDefault: true, source: "config" } as const;
+const other = { ...agent, id: `other ${EVIL}`, installed: false, isSetUp: false, isDefault: false, installsBy: "npx" as const };
 const option = { id: "o", name: EVIL, currentValue: "v", options: [{ value: "v", name: EVIL }] };
 
 const ANSWERS: Record<string, unknown> = {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::print_report;
+use super::{print_report, source};
 use crate::cli::{AgentsDoctorArgs, AgentsInstallArgs, AgentsListArgs};
 use crate::client::Client;
 use crate::exit::Exit;
@@ -34,7 +34,8 @@ fn row(agent: &Value) -> [String; 4] {
         Some(reason) => format!("not yet: {}", plain_line(reason)),
         None => text("runs"),
     };
-    [text("id"), text("source"), text("version"), runs]
+    let source = source(&text("source"), agent["isDefault"] == true);
+    [text("id"), source, text("version"), runs]
 }
 
 /// Installs an agent on the daemon's host.

@@ -92,10 +92,15 @@ fn row(agent: &ListedAgent) -> [String; 4] {
     };
     [
         plain(&agent.id),
-        agent.source.name().to_owned(),
+        source(agent.source.name(), agent.is_default),
         plain(agent.version.as_deref().unwrap_or("-")),
         plain(&runs),
     ]
+}
+
+/// Returns the source of an agent as the list shows it.
+fn source(source: &str, is_default: bool) -> String {
+    format!("{source}{}", if is_default { " (default)" } else { "" })
 }
 
 /// Formats a size.

@@ -143,8 +143,13 @@ async fn choose_agent(settings: &Settings) -> anyhow::Result<String> {
             }
         });
         let picked = picked.await?;
-        if agents[picked].id == DEMO && picked == found {
-            // The demo is to look at: the next start offers the agents once more.
+        let is_demo = agents[picked].id == DEMO && picked == found;
+        if is_demo && !is_new {
+            // Its file stays as it is.
+            print::hint(&format!(
+                "the demo agent is used this time only; default_agent = {DEMO:?} in {} makes it the default",
+                visible_line(&settings.config_path.display().to_string())
+            ));
             return Ok(DEMO.to_owned());
         }
         if !agents[picked].is_ready && !is_made_ready(settings, &mut agents[picked]).await? {
@@ -155,9 +160,12 @@ async fn choose_agent(settings: &Settings) -> anyhow::Result<String> {
             agents.truncate(found);
             let written = setup::write_new(&settings.config_path, &agents, Some(&id))?;
             let path = visible_line(&written.path.display().to_string());
-            print::hint(&format!(
-                "wrote {path} with {id} as the default; edit it, or see \"acpd help setup\""
-            ));
+            let change = if is_demo {
+                "set default_agent there to another one later"
+            } else {
+                "edit it, or see \"acpd help setup\""
+            };
+            print::hint(&format!("wrote {path} with {id} as the default; {change}"));
         }
         return Ok(id);
     }

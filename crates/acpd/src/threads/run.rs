@@ -88,7 +88,7 @@ impl Turn {
                 let cwd = directory(settings, args.cwd.as_deref(), "set --cwd to")?;
                 let agent = match &args.agent {
                     Some(agent) => agent.clone(),
-                    None => only_agent(&mut client, settings).await?,
+                    None => default_agent(&mut client, settings).await?,
                 };
                 let params = json!({ "agentType": agent, "cwd": cwd, "text": text, "clientTurnId": own });
                 (Value::Null, agent, "thread/start", params)
@@ -317,34 +317,34 @@ async fn until(due: Option<std::time::Instant>) {
     }
 }
 
-/// Returns the default agent of the configuration, or the only configured one.
-async fn only_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<String> {
-    if let (None, Some(default)) = (&settings.remote, &settings.daemon.default_agent) {
-        return Ok(default.clone());
-    }
+/// Returns the agent that the daemon has for clients that name none.
+async fn default_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<String> {
     let listed = client.request("agent/list", json!({})).await?;
-    let agents: Vec<_> = listed["data"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|a| a["source"] == "config")
-        .filter_map(|a| a["id"].as_str())
-        .collect();
-    match agents[..] {
-        [only] => Ok(only.to_owned()),
-        [] => {
-            let file = settings
-                .config_file
-                .as_ref()
-                .map_or("~/.config/acpd/config.toml".into(), |f| f.display().to_string());
-            bail!(
-                "no agent is configured: name one of \"acpd agents list\" with --agent, \
-                 or write {file} with acpd setup"
-            )
-        }
-        _ => bail!(
-            "several agents are configured and none is the default_agent, name one with --agent: {}",
-            agents.join(", ")
-        ),
+    let agents = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
+    let default = agents.iter().find(|agent| agent["isDefault"] == true);
+    if let Some(id) = default.and_then(|agent| agent["id"].as_str()) {
+        return Ok(id.to_owned());
     }
+    let named = |is_wanted: &dyn Fn(&Value) -> bool| {
+        let ids = agents.iter().filter(|agent| is_wanted(agent));
+        let ids: Vec<_> = ids.filter_map(|agent| agent["id"].as_str()).map(plain).collect();
+        ids.join(", ")
+    };
+    let configured = named(&|agent| agent["source"] == "config");
+    if !configured.is_empty() {
+        bail!(
+            "several agents are configured and none is the default_agent, name one with --agent: {configured}"
+        );
+    }
+    let file = settings
+        .config_file
+        .as_ref()
+        .map_or("~/.config/acpd/config.toml".into(), |f| f.display().to_string());
+    let set_up = named(&|agent| agent["isSetUp"] == true);
+    let set_up = if set_up.is_empty() {
+        "of \"acpd agents list\"".to_owned()
+    } else {
+        format!("of those that are set up ({set_up})")
+    };
+    bail!("no agent is configured: name one {set_up} with --agent, or write {file} with acpd setup")
 }

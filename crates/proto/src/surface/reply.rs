@@ -167,6 +167,10 @@ pub struct AgentInfo {
     pub source: &'static str,
     /// Whether the daemon can start the agent.
     pub installed: bool,
+    /// Whether it is configured, on `PATH`, installed or part of acpd, so that nothing is downloaded when it starts.
+    pub is_set_up: bool,
+    /// Whether it is the agent of clients that name none.
+    pub is_default: bool,
     /// How its program is found: `path`, `installed`, `npx` or `uvx`.
     pub runs: Option<&'static str>,
     /// Why the daemon cannot start it.

@@ -143,6 +143,11 @@ pub struct ListedAgent {
     pub source: Source,
     /// Whether the agent can be started.
     pub installed: bool,
+    /// Whether a client may offer to start the agent at once: it is configured, on `PATH`, installed, or part of acpd. Others that can
+    /// be started are downloaded first.
+    pub is_set_up: bool,
+    /// Whether it is the agent of clients that name none. At most one is.
+    pub is_default: bool,
     /// The way to run the program; `None` if the agent cannot be started.
     pub runs: Option<LaunchMethod>,
     /// The reason why the agent cannot be started.
@@ -247,8 +252,17 @@ impl Agents {
         ))
     }
 
-    /// Returns all agents: the configured ones first, then the catalog's, each in the order of its source, then the demo
-    /// agent.
+    /// Returns the agent of clients that name none: that of the configuration, or the only one that is set up if none is configured.
+    pub fn default_agent(&self) -> Option<String> {
+        let default = self.book().default_agent().map(str::to_owned);
+        default.or_else(|| {
+            let mut listed = self.list().into_iter();
+            listed.find(|agent| agent.is_default).map(|agent| agent.id)
+        })
+    }
+
+    /// Returns all agents in the order in which clients offer them: the default one, the configured ones, those that are set up, the
+    /// other ones of the catalog, and the demo agent.
     pub fn list(&self) -> Vec<ListedAgent> {
         self.list_of(&self.catalog.look())
     }
@@ -264,6 +278,8 @@ impl Agents {
                 title: config.title.clone().unwrap_or_else(|| name.clone()),
                 source: Source::Config,
                 installed: found.is_ok(),
+                is_set_up: found.is_ok(),
+                is_default: false,
                 runs: found.as_ref().ok().map(|found| found.how),
                 command: found
                     .as_ref()
@@ -290,6 +306,8 @@ impl Agents {
                     Source::Registry
                 },
                 installed: found.is_ok(),
+                is_set_up: found.as_ref().is_ok_and(|found| !found.how.downloads()),
+                is_default: false,
                 runs: found.as_ref().ok().map(|found| found.how),
                 command: found
                     .as_ref()
@@ -324,6 +342,8 @@ impl Agents {
         {
             all.push(listed_demo(demo));
         }
+        mark_default(&mut all, book.default_agent());
+        all.sort_by_key(rank);
         all
     }
 
@@ -385,12 +405,49 @@ fn catalog_id_of(snapshot: &Snapshot, name: &str, config: &AgentConfig) -> Optio
     snapshot.agent_with(&config.command).map(|entry| entry.id.clone())
 }
 
+/// Marks the agent of clients that name none: the one of this name, or the only one that is set up if none is configured. The demo
+/// counts only if it is named, since nobody wants its answers to a task.
+fn mark_default(agents: &mut [ListedAgent], named: Option<&str>) {
+    let is_configured = agents.iter().any(|agent| agent.source == Source::Config);
+    let default = match named {
+        Some(name) => agents.iter().position(|agent| agent.id == name),
+        None if is_configured => None,
+        None => {
+            let is_candidate = |agent: &ListedAgent| agent.is_set_up && agent.source != Source::BuiltIn;
+            let mut candidates = (0..agents.len()).filter(|at| is_candidate(&agents[*at]));
+            candidates.next().filter(|_| candidates.next().is_none())
+        }
+    };
+    if let Some(agent) = default.and_then(|at| agents.get_mut(at)) {
+        agent.is_default = true;
+    }
+}
+
+/// Returns the place of an agent in a list; those with the same rank keep their order.
+fn rank(agent: &ListedAgent) -> u8 {
+    match agent {
+        ListedAgent { is_default: true, .. } => 0,
+        ListedAgent {
+            source: Source::Config,
+            ..
+        } => 1,
+        ListedAgent {
+            source: Source::BuiltIn,
+            ..
+        } => 4,
+        ListedAgent { is_set_up: true, .. } => 2,
+        _ => 3,
+    }
+}
+
 fn listed_demo(demo: &AgentConfig) -> ListedAgent {
     ListedAgent {
         id: DEMO.to_owned(),
         title: demo.title.clone().unwrap_or_else(|| DEMO.to_owned()),
         source: Source::BuiltIn,
         installed: true,
+        is_set_up: true,
+        is_default: false,
         runs: Some(LaunchMethod::Path),
         reason: None,
         version: None,
@@ -472,4 +529,72 @@ fn line(config: &AgentConfig) -> Vec<String> {
 /// Returns the directories that are searched for programs.
 pub fn search_path() -> String {
     std::env::var("PATH").unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(id: &str, source: Source, is_set_up: bool) -> ListedAgent {
+        ListedAgent {
+            id: id.to_owned(),
+            title: id.to_owned(),
+            source,
+            installed: true,
+            is_set_up,
+            is_default: false,
+            runs: None,
+            reason: None,
+            version: None,
+            description: None,
+            installs_by: None,
+            command: Vec::new(),
+        }
+    }
+
+    /// Returns the names in the order of the list, and the default agent.
+    fn ordered(mut agents: Vec<ListedAgent>, named: Option<&str>) -> (Vec<String>, Option<String>) {
+        mark_default(&mut agents, named);
+        agents.sort_by_key(rank);
+        let default = agents.iter().filter(|agent| agent.is_default);
+        let default: Vec<_> = default.map(|agent| agent.id.clone()).collect();
+        assert!(default.len() <= 1, "{default:?}");
+        let names = agents.iter().map(|agent| agent.id.clone()).collect();
+        (names, default.first().cloned())
+    }
+
+    fn some() -> Vec<ListedAgent> {
+        vec![
+            listed("own", Source::Config, true),
+            listed("by-npx", Source::Registry, false),
+            listed("on-path", Source::Registry, true),
+            listed("demo", Source::BuiltIn, true),
+        ]
+    }
+
+    #[test]
+    fn the_default_comes_first_and_what_is_not_set_up_last_before_the_demo() {
+        assert_eq!(ordered(Vec::new(), None), (Vec::new(), None));
+        let (names, default) = ordered(some(), None);
+        assert_eq!(names, ["own", "on-path", "by-npx", "demo"]);
+        assert_eq!(default, None);
+        for name in ["demo", "on-path", "by-npx"] {
+            let (names, default) = ordered(some(), Some(name));
+            assert_eq!((names[0].as_str(), default.as_deref()), (name, Some(name)));
+        }
+        assert_eq!(ordered(some(), Some("gone")).1, None);
+    }
+
+    #[test]
+    fn the_only_agent_that_is_set_up_is_the_default_and_the_demo_is_not() {
+        let without_own = || some().into_iter().skip(1);
+        assert_eq!(
+            ordered(without_own().collect(), None).1.as_deref(),
+            Some("on-path")
+        );
+        let two = without_own().chain([listed("other", Source::Installed, true)]);
+        assert_eq!(ordered(two.collect(), None).1, None);
+        let none = without_own().filter(|agent| agent.id != "on-path");
+        assert_eq!(ordered(none.collect(), None).1, None);
+    }
 }

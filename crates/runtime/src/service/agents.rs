@@ -31,6 +31,8 @@ impl Service {
             title: agent.title,
             source: agent.source.name(),
             installed: agent.installed,
+            is_set_up: agent.is_set_up,
+            is_default: agent.is_default,
             runs: agent.runs.map(LaunchMethod::name),
             reason: agent.reason,
             version: agent.version,

@@ -238,13 +238,7 @@ async fn codex_socket(
                 .unwrap_or_else(|| "/".into())
                 .to_string_lossy()
                 .into_owned(),
-            default_agent: server
-                .service
-                .context
-                .agents
-                .book()
-                .default_agent()
-                .map(str::to_owned),
+            default_agent: server.service.context.agents.default_agent(),
         },
     };
     let peer = codex::Peer::new(identity.principal.to_string(), identity.permissions(), host, gate);

@@ -8,6 +8,7 @@ import { Command } from "./Command.tsx";
 import { InstallButton, InstallState } from "./Install.tsx";
 
 const SOURCES: Record<string, string> = {
+  builtin: "Part of acpd",
   config: "From your config",
   registry: "From the registry",
   installed: "Installed here",
@@ -25,7 +26,7 @@ interface Props {
   check: (agentType: string) => Promise<AgentExamined>;
   /** Why it cannot be checked now; `undefined` if it can. */
   barred?: string;
-  /** Opens the form for a new thread; `undefined` without permission. */
+  /** Opens the form for a new thread; `undefined` without permission, or if the agent is not set up. */
   onThread?: () => void;
 }
 
@@ -40,6 +41,7 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
             <strong>{name}</strong>
             {name !== id && <code>{visibleLine(id)}</code>}
             {version && <span class="hint">{version}</span>}
+            {agent.isDefault && <span class="hint">Default</span>}
           </p>
           {description && <p class="agent-about">{description}</p>}
           {reason && <p class="agent-reason">{reason}</p>}

@@ -37,8 +37,8 @@ export default function Agents() {
             <p class="empty">Loading…</p>
           ) : (
             <>
-              <Group title="Available" list={all.filter((one) => one.installed)} may={may} />
-              <Group title="Not installed" list={all.filter((one) => !one.installed)} may={may} />
+              <Group title="Available" list={all.filter((one) => one.isSetUp)} may={may} />
+              <Group title="Not set up yet" list={all.filter((one) => !one.isSetUp)} may={may} />
               <p class="hint agents-hint">
                 {may
                   ? "A check starts the agent, sends initialize, and stops it. It creates no thread."
@@ -69,7 +69,7 @@ function Group({ title, list, may }: { title: string; list: readonly Agent[]; ma
             agent={agent}
             check={examine}
             barred={barred}
-            onThread={may ? () => go({ view: "home", agent: agent.id }) : undefined}
+            onThread={may && agent.isSetUp ? () => go({ view: "home", agent: agent.id }) : undefined}
           />
         ))}
       </ul>

@@ -6,7 +6,7 @@ import { AgentRow } from "./AgentRow.tsx";
 import { abilities } from "./capabilities.ts";
 import { Examined } from "./Examined.tsx";
 
-const agent: Agent = { id: "fake", title: "Fake", installed: true, source: "config", runs: "path" };
+const agent: Agent = { id: "fake", title: "Fake", installed: true, isSetUp: true, isDefault: false, source: "config", runs: "path" };
 const found: AgentExamined = {
   agentType: "fake",
   millis: 1_234,

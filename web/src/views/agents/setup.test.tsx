@@ -10,7 +10,7 @@ import { Examined } from "./Examined.tsx";
 import { InstallButton, InstallState } from "./Install.tsx";
 import SignInCard from "./SignInCard.tsx";
 
-const agent: Agent = { id: "goose", title: "Goose", installed: false, source: "registry", installsBy: "download" };
+const agent: Agent = { id: "goose", title: "Goose", installed: false, isSetUp: false, isDefault: false, source: "registry", installsBy: "download" };
 let listed: Agent[] = [agent];
 const answers: Record<string, (params: unknown) => unknown> = {};
 const call = vi.fn((method: string, params?: unknown): Promise<unknown> => Promise.resolve(answers[method]?.(params)));

@@ -19,16 +19,23 @@ afterEach(() => {
 
 const modes = (...names: string[]) => ({ availableModes: names.map((name) => ({ id: name, name })), currentModeId: names[0] });
 
-/** A daemon with two agents, whose responses the test sends. */
+/** An agent of the daemon: its name, or more members. */
+type Listed = string | { id: string; isSetUp?: boolean; isDefault?: boolean };
+
+/** A daemon with these agents, whose responses the test sends. */
 class Daemon {
   readonly asked: string[] = [];
   readonly state = { name: "open" };
-  constructor(private readonly ids: readonly string[]) {}
+  constructor(private readonly agents: readonly Listed[]) {}
   #waiting: { method: string; params: Record<string, unknown>; resolve: (result: unknown) => void; reject: (why: Error) => void }[] = [];
 
   call(method: string, params: Record<string, unknown> = {}): Promise<unknown> {
     if (method === "agent/list") {
-      return Promise.resolve({ data: this.ids.map((id) => ({ id, title: id, installed: true, source: "config" })) });
+      const listed = (agent: Listed) => {
+        const members = typeof agent === "string" ? { id: agent } : agent;
+        return { title: members.id, installed: true, isSetUp: true, isDefault: false, source: "config", ...members };
+      };
+      return Promise.resolve({ data: this.agents.map(listed) });
     }
     // The list next to the form is not part of this test.
     if (method === "thread/list/watch" || (method === "thread/list" && params.agentType === undefined)) {
@@ -75,14 +82,14 @@ class Daemon {
 }
 
 /** Renders the form with the daemon's agents. */
-async function form(wished?: string, ids = ["one", "two"]) {
-  const daemon = new Daemon(ids);
+async function form(wished?: string, listed: readonly Listed[] = ["one", "two"]) {
+  const daemon = new Daemon(listed);
   standing.value = { name: "in", session: { principal: "ann", role: "owner" } };
   client.value = daemon as unknown as Client;
   link.value = { name: "open" } as typeof link.value;
   const view = drawn(<NewThread agent={wished} />);
   await after(() => vi.dynamicImportSettled());
-  expect(agents.value).toHaveLength(ids.length);
+  expect(agents.value).toHaveLength(listed.length);
   const offered = () => view.all("#mode option").map((option) => option.textContent);
   return { daemon, view, offered, pick: (agent: string) => type(view.one<HTMLSelectElement>("#agent"), agent) };
 }
@@ -249,12 +256,51 @@ test("the demo alone is no agent: it is a button beside the steps, and starts at
   expect(route.value).toEqual({ view: "thread", threadId: "t" });
 });
 
-test("who wishes for the demo by a link has the form, and an installed agent comes before it", async () => {
+test("who wishes for the demo by a link has the form, and who has chosen it as the default, too", async () => {
   const { view } = await form("demo", ["demo"]);
   expect(view.one<HTMLSelectElement>("#agent").value).toBe("demo");
-  const both = await form(undefined, ["demo", "one"]);
-  expect(both.view.all("#agent option").map(({ textContent }) => textContent)).toEqual(["one", "demo"]);
-  expect(both.view.one<HTMLSelectElement>("#agent").value).toBe("one");
+  const chosen = await form(undefined, [{ id: "demo", isDefault: true }, { id: "by-npx", isSetUp: false }]);
+  expect(chosen.view.one<HTMLSelectElement>("#agent").value).toBe("demo");
+});
+
+test("the default is selected, not the agent that was used last", async () => {
+  lastAgent.value = "two";
+  const { view } = await form(undefined, [{ id: "three", isDefault: true }, "one", "two"]);
+  expect(view.one<HTMLSelectElement>("#agent").value).toBe("three");
+  expect(view.all("#agent option").map(({ textContent }) => textContent)).toEqual(["three", "one", "two"]);
+});
+
+test("without a default, the agent that was used last is selected", async () => {
+  lastAgent.value = "two";
+  const { view } = await form();
+  expect(view.one<HTMLSelectElement>("#agent").value).toBe("two");
+});
+
+test("an agent that is not set up is never selected by itself, and leads to the Agents page", async () => {
+  const byNpx = { id: "by-npx", isSetUp: false };
+  lastAgent.value = "by-npx";
+  const { daemon, view, pick } = await form(undefined, [byNpx, "one"]);
+  expect(view.one<HTMLSelectElement>("#agent").value).toBe("one");
+  expect(view.all("#agent > option").map(({ textContent }) => textContent)).toEqual(["one"]);
+  expect(view.all("optgroup[label='Not set up yet'] option").map(({ textContent }) => textContent)).toEqual(["by-npx"]);
+  await type(view.one<HTMLInputElement>("#folder"), "/w");
+  await pick("by-npx");
+  expect(view.one(".home-note").textContent).toBe("by-npx is not set up yet. Install it on the Agents page");
+  await press(view.one("#folder"), "Enter");
+  await press(view.one("#prompt"), "Enter", { ctrlKey: true });
+  expect(daemon.asked.filter((asked) => asked.startsWith("thread/start"))).toEqual([]);
+  await after(() => view.one(".home-note a").click());
+  expect(route.value.view).toBe("agents");
+  // A link to it does the same.
+  const linked = await form("by-npx", [byNpx, "one"]);
+  expect(linked.view.text()).toContain("by-npx is not set up yet.");
+  expect(linked.view.text()).not.toContain("is not available");
+});
+
+test("where nothing is set up, agents that would be downloaded do not count", async () => {
+  const { view } = await form(undefined, [{ id: "by-npx", isSetUp: false }, "demo"]);
+  await vi.waitFor(() => view.one(".setup-steps"));
+  expect(view.all("form")).toEqual([]);
 });
 
 test("an agent that was just installed is checked beside the form", async () => {

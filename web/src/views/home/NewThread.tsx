@@ -3,7 +3,17 @@
 import type { AcpObject, Agent, StartThread } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { agents, agentsError, justInstalled, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
+import {
+  agents,
+  agentsError,
+  downloadedAgents,
+  justInstalled,
+  lastAgent,
+  newestSettings,
+  type Settings,
+  settingsOf,
+  setUpAgents,
+} from "../../app/agents.ts";
 import { awayThreads } from "../../app/away.ts";
 import { DEMO } from "../../app/demo.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
@@ -55,9 +65,9 @@ export default function NewThread({ agent: wished }: { agent?: string }) {
   );
 }
 
-/** Returns whether an agent can be started, or the daemon has not responded yet. The demo counts if it is wished for. */
+/** Returns whether an agent is set up, or the daemon has not responded yet. The demo counts if it is wished for, or the default. */
 function hasAgents(wished: string | undefined): boolean {
-  return agents.value === undefined || agents.value.some(({ id, installed }) => installed && (id !== DEMO || wished === DEMO));
+  return agents.value === undefined || setUpAgents().some(({ id, isDefault }) => id !== DEMO || isDefault || wished === DEMO);
 }
 
 /**
@@ -91,12 +101,14 @@ interface Problem {
 }
 
 function Form({ wished, owner }: { wished?: string; owner: boolean }) {
-  const ready = (agents.value ?? []).filter((one) => one.installed);
-  // The demo is offered last.
-  const installed = [...ready.filter(({ id }) => id !== DEMO), ...ready.filter(({ id }) => id === DEMO)];
-  const known = (id: string | undefined) => installed.find((one) => one.id === id)?.id;
+  const ready = setUpAgents();
+  const others = downloadedAgents();
+  const known = (id: string | undefined) => ready.find((one) => one.id === id)?.id;
   const [picked, setPicked] = useState<string | undefined>(wished);
-  const agent = known(picked) ?? known(lastAgent.value) ?? installed[0]?.id;
+  // To start it would download it. So it is selected only if the user picks it, and the form then leads to its installation.
+  const missing = others.find(({ id }) => id === picked);
+  const usual = known(justInstalled.value) ?? ready.find(({ isDefault }) => isDefault)?.id ?? known(lastAgent.value) ?? ready[0]?.id;
+  const agent = missing?.id ?? known(picked) ?? usual;
   const folder = useFolder();
   const prompt = draftOf(NEW_THREAD);
   const [options, setOptions] = useState(NO_OPTIONS);
@@ -109,8 +121,8 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
 
   const start = async (text: string, input: readonly AcpObject[]) => {
     const now = client.peek();
-    if (!agent || !now) {
-      throw new Error(agent ? "There is no connection." : "There is no agent.");
+    if (!agent || missing || !now) {
+      throw new Error(missing ? notSetUp(missing) : agent ? "There is no connection." : "There is no agent.");
     }
     setProblem(undefined);
     const cwd = await folder.resolve();
@@ -140,7 +152,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     return <Setup error={agentsError.value} />;
   }
   const isFirst = threads.value?.length === 0;
-  const fresh = installed.find(({ id }) => id === justInstalled.value);
+  const fresh = ready.find(({ id }) => id === justInstalled.value);
   return (
     <form
       class="home-form"
@@ -153,7 +165,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         }
       }}
     >
-      {wished !== undefined && agents.value !== undefined && known(wished) === undefined && (
+      {wished !== undefined && agents.value !== undefined && known(wished) === undefined && missing === undefined && (
         <p class="home-note" role="status">
           The agent “{visibleLine(wished)}” is not available. Another one is selected.
         </p>
@@ -177,20 +189,34 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         emptyAllowed
         sender={sender}
         quiet={problem !== undefined || folder.problem !== undefined}
-        barred={online.value ? undefined : "Offline. Your draft is saved."}
+        barred={!online.value ? "Offline. Your draft is saved." : missing && notSetUp(missing)}
       >
         <label class="home-pick">
           <span class="sr-only">Agent</span>
           <Icon name="agents" size={14} />
           <select id="agent" value={agent} onChange={(event) => setPicked(event.currentTarget.value)}>
-            {installed.map(({ id, title }) => (
+            {ready.map(({ id, title }) => (
               <option key={id} value={id}>
                 {title}
               </option>
             ))}
+            {others.length > 0 && (
+              <optgroup label="Not set up yet">
+                {others.map(({ id, title }) => (
+                  <option key={id} value={id}>
+                    {title}
+                  </option>
+                ))}
+              </optgroup>
+            )}
           </select>
         </label>
       </ComposerBox>
+      {missing !== undefined && (
+        <p class="home-note" role="status">
+          {notSetUp(missing)} <AgentsLink />
+        </p>
+      )}
       {agentsError.value !== undefined && <p class="error-text">{agentsError.value}</p>}
       {problem !== undefined && (
         <p class="error-text" role="alert">
@@ -237,6 +263,25 @@ function chosen({ name, mode, config, policy }: Options): Partial<StartThread> {
     config: Object.keys(config).length > 0 ? config : undefined,
     policy: policy || undefined,
   };
+}
+
+function notSetUp({ title }: Agent): string {
+  return `${title} is not set up yet.`;
+}
+
+function AgentsLink() {
+  const to = { view: "agents" } as const;
+  return (
+    <a
+      href={pathOf(to)}
+      onClick={(event) => {
+        event.preventDefault();
+        go(to);
+      }}
+    >
+      Install it on the Agents page
+    </a>
+  );
 }
 
 function ThreadLink({ threadId }: { threadId: string }) {

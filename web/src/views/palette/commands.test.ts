@@ -15,7 +15,11 @@ beforeEach(async () => {
   const data = [thread("one", "Fix the parser"), thread("two", "Dark theme for the shop")];
   client.value = { state: { name: "open" }, call: async () => ({ data }), on: () => () => {}, onState: () => () => {} } as unknown as Client;
   standing.value = { name: "in", session: { principal: "ann", role: "owner" } };
-  agents.value = [{ id: "fake", title: "Fake agent", installed: true, source: "config" }, { id: "no", title: "Not there", installed: false, source: "registry" }];
+  agents.value = [
+    { id: "fake", title: "Fake agent", installed: true, isSetUp: true, isDefault: true, source: "config" },
+    // Its start would download it.
+    { id: "no", title: "Not there", installed: true, isSetUp: false, isDefault: false, source: "registry", runs: "npx" },
+  ];
   await vi.waitFor(() => expect(threads.value).toHaveLength(2));
 });
 afterEach(() => {

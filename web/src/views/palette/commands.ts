@@ -1,6 +1,6 @@
 /** What the palette offers, and how typed words select from it. */
 
-import { agents, titleOfAgent } from "../../app/agents.ts";
+import { setUpAgents, titleOfAgent } from "../../app/agents.ts";
 import { copyConversation, copyLink, exportThread } from "../../app/export.ts";
 import { printThread } from "../../app/print.ts";
 import { focusWhenThere } from "../../app/focus.ts";
@@ -124,15 +124,13 @@ function commandEntries(): Entry[] {
 
 function agentEntries(): Entry[] {
   return mayWork()
-    ? (agents.value ?? [])
-        .filter(({ installed }) => installed)
-        .map(({ id, title }) => ({
-          key: `agent ${id}`,
-          group: "Agents",
-          label: `New thread with ${title}`,
-          icon: "agents",
-          run: () => newThread(id),
-        }))
+    ? setUpAgents().map(({ id, title }) => ({
+        key: `agent ${id}`,
+        group: "Agents",
+        label: `New thread with ${title}`,
+        icon: "agents",
+        run: () => newThread(id),
+      }))
     : [];
 }
 

@@ -13,7 +13,7 @@ afterEach(() => {
 /** Connects to a daemon with these policies of agents; returns the list of requested ones. */
 function connected(policies: Record<string, unknown>, more: Record<string, string> = {}): string[] {
   const asked: string[] = [];
-  const agent = ([id, source]: readonly [string, string]) => ({ id, title: `The ${id}`, installed: true, source });
+  const agent = ([id, source]: readonly [string, string]) => ({ id, title: `The ${id}`, installed: true, isSetUp: true, source });
   const configured = Object.keys(policies).map((id) => [id, "config"] as const);
   const daemon = {
     state: { name: "open" },

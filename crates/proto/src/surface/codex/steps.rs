@@ -340,7 +340,8 @@ impl Peer {
         let named = wanted.model.as_deref().map(|model| split_model(model).0);
         let find = |name: Option<&str>| agents.iter().find(|agent| Some(agent.id.as_str()) == name);
         let default = || {
-            find(self.host.default_agent.as_deref()).or_else(|| agents.iter().find(|agent| agent.installed))
+            let set_up = || agents.iter().find(|agent| agent.is_set_up);
+            find(self.host.default_agent.as_deref()).or_else(set_up)
         };
         let Some(agent) = find(named).or_else(default) else {
             let message = "acpd finds no agent: install one with \"acpd agents install NAME\"";

@@ -19,6 +19,8 @@ fn agent(id: &str, installed: bool) -> AgentInfo {
         title: id.to_uppercase(),
         source: "config",
         installed,
+        is_set_up: installed,
+        is_default: false,
         runs: None,
         reason: None,
         version: None,

@@ -148,10 +148,11 @@ impl ConnectionSetup {
             }
             return Ok(agent);
         }
-        let book = self.service.context.agents.book();
-        if let Some(agent) = named.or_else(|| book.default_agent().map(str::to_owned)) {
+        let agents = &self.service.context.agents;
+        if let Some(agent) = named.or_else(|| agents.default_agent()) {
             return Ok(agent);
         }
+        let book = agents.book();
         let configured: Vec<_> = book.configured.keys().map(String::as_str).collect();
         match configured[..] {
             [] => Err(Failure::new(

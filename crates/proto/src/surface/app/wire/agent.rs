@@ -17,10 +17,16 @@ wire! {
         id: String,
         /// Display name of the agent.
         title: String,
-        /// `config`, `registry` or `installed`.
+        /// `config`, `registry`, `installed` or `builtin`.
         source: &'static str,
         /// Whether the agent can be started.
         installed: bool,
+        /// Whether it is configured, on `PATH`, installed or part of acpd. Other agents are downloaded when they start, so
+        /// clients offer to install them instead.
+        is_set_up: bool,
+        /// Whether it is the default of clients that name no agent: `default_agent` of the configuration, the only configured
+        /// agent, or the only one that is set up if none is configured. At most one agent is. It is first in the list.
+        is_default: bool,
         /// How the daemon finds the agent's program: `path`, `installed`, `npx` or `uvx`.
         runs: Option<&'static str> | null,
         /// Why the agent cannot be started.
