@@ -45,12 +45,32 @@ test("who is nobody signs in with a token, which is kept nowhere", async () => {
   await page.locator(".home-form").waitFor();
 });
 
-test("a link with a ticket signs in, once, and the ticket leaves the address", async () => {
+/** Returns a new ticket of the owner. */
+async function newTicket(): Promise<string> {
   const answer = await fetch(`http://${stage.daemon.address}/api/tickets`, {
     method: "POST",
     headers: { authorization: `Bearer ${await stage.daemon.token()}` },
   });
-  const { ticket } = (await answer.json()) as { ticket: string };
+  return ((await answer.json()) as { ticket: string }).ticket;
+}
+
+test("a link with a ticket signs in the tab that shows the sign-in page, and one that is signed in", async () => {
+  const page = await stage.page({ signIn: false });
+  await page.locator("#token").waitFor();
+  await page.getByText("acpd open").waitFor();
+  for (const _ of ["from the sign-in page", "from a session"]) {
+    await page.goto(`${stage.url}/#ticket=${await newTicket()}`);
+    await page.locator(".home-form").waitFor();
+    await expect.poll(() => page.url()).toBe(`${stage.url}/`);
+  }
+  // A link that has ended leaves the session as it is.
+  await page.goto(`${stage.url}/#ticket=none`);
+  await page.getByText("You are still signed in as owner").waitFor();
+  await page.locator(".home-form").waitFor();
+});
+
+test("a link with a ticket signs in, once, and the ticket leaves the address", async () => {
+  const ticket = await newTicket();
   const page = await stage.page({ signIn: false });
   await page.goto("about:blank");
   await page.goto(`${stage.url}/#ticket=${ticket}`);

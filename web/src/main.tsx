@@ -6,6 +6,7 @@ import "./views/parts/parts.css";
 import "./app/theme.ts";
 import "./app/notifications.ts";
 import "./app/install.ts";
+import "./app/link-note.ts";
 
 import { render } from "preact";
 

@@ -7,7 +7,7 @@ import { type Client, connect, type State } from "@acpd/client";
 import { computed, signal } from "@preact/signals";
 
 import { CLIENT_INFO } from "./client-info.ts";
-import { keepPageKey, onKeyOfOtherTab, PageSocket } from "./page-key.ts";
+import { keepPageKey, onKeyOfOtherTab, ownPageKey, PageSocket } from "./page-key.ts";
 import { holdQuestions } from "./questions.ts";
 import {
   LINK_ENDED,
@@ -46,10 +46,7 @@ export async function begin(): Promise<void> {
     return beginShared(shown.share);
   }
   if (shown) {
-    await enter(shown).catch((error: unknown) => {
-      standing.value = { name: "out", why: sentence(error) };
-    });
-    return;
+    return beginWithLink(shown);
   }
   try {
     const session = await whoAmI();
@@ -61,6 +58,31 @@ export async function begin(): Promise<void> {
   } catch (error) {
     // The daemon is unavailable or starting. The client reports a rejection later.
     retry(begin, error);
+  }
+}
+
+/** What a sign-in link has changed, or why it changed nothing, where this browser had a session already. */
+export const linkNote = signal<{ text: string; kind: "info" | "error" } | undefined>(undefined);
+
+/** Signs in with a link. One that has ended leaves the session of this browser as it is. */
+async function beginWithLink(shown: { token: string } | { ticket: string }): Promise<void> {
+  const unknown = (error: unknown) => void console.warn(error);
+  const before = ownPageKey() === undefined ? undefined : ((await whoAmI().catch(unknown)) ?? undefined);
+  try {
+    await enter(shown);
+  } catch (error) {
+    if (before) {
+      become(before);
+      linkNote.value = { text: `${sentence(error)} You are still signed in as ${before.principal}.`, kind: "error" };
+    } else {
+      standing.value = { name: "out", why: sentence(error) };
+    }
+    return;
+  }
+  const { value: now } = standing;
+  // Whoever sent the link may have made it for another user.
+  if (before && now.name === "in" && now.session.principal !== before.principal) {
+    linkNote.value = { text: `This browser is now signed in as ${now.session.principal}, no longer as ${before.principal}.`, kind: "info" };
   }
 }
 
@@ -107,9 +129,10 @@ export function reconnect(): void {
   }
 }
 
-// A link that is opened in a tab which shows acpd already only changes the end of the address.
+// A link that is opened in a tab which shows acpd already only changes the end of the address. The page begins again, so that nothing of
+// the session before it stays.
 addEventListener("hashchange", () => {
-  if (/^#shared?=/.test(location.hash)) {
+  if (/^#(shared?|ticket|token)=/.test(location.hash)) {
     location.reload();
   }
 });

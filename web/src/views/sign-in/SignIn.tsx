@@ -1,4 +1,4 @@
-/** The sign-in form: takes a token, and shows where to find it. */
+/** The sign-in page: names the command that signs in, and takes a token. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -33,8 +33,11 @@ export default function SignIn() {
       <form class="sign-in-card" onSubmit={(event) => void submit(event)}>
         <img src="/favicon.svg" width="40" height="40" alt="" />
         <h1>Sign in to acpd</h1>
+        <p>
+          Run <code>acpd open</code> in a terminal on the daemon’s host. It opens this page, signed in. For a phone, run <code>acpd pair</code>.
+        </p>
         <label class="label" for="token">
-          Access token
+          Or enter an access token
         </label>
         <input
           ref={field}
