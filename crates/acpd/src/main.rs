@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::{Cli, Command, Common, Parsed, PolicyCommand};
-use crate::daemon::{control, logs, notifications, open, policy, reference, serve, status, token};
+use crate::daemon::{answers, control, logs, notifications, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
 use crate::terminal::{plain, print};
 use crate::threads::{answer, export, lifecycle, list, prune, run, search, share, show, steer, type_in};
@@ -226,10 +226,12 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Restore(args) => backup::restore(settings, &args).await,
         Command::Notifications(command) => notifications::notifications(settings, &command).await,
         Command::Token(command) => token::token(settings, &command).await,
+        Command::Policy(PolicyCommand::Answers(args)) => answers::list(settings, &args).await,
+        Command::Policy(PolicyCommand::Revoke(args)) => answers::revoke(settings, &args).await,
         Command::Acp(args) => acp::acp(settings, args).await,
         Command::Codex(args) => codex::codex(settings, args).await,
         Command::Serve(_)
-        | Command::Policy(_)
+        | Command::Policy(PolicyCommand::Test(_))
         | Command::Config(_)
         | Command::Doctor(_)
         | Command::Setup(_)

@@ -233,6 +233,47 @@ fn link(place: &Place) {
 }
 
 #[test]
+fn an_answer_for_an_agent_outlives_its_threads_and_can_be_revoked() {
+    let daemon = Daemon::with("[policy]\nask = [\"Bash\"]\n");
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let ask = "permission kind=execute command=\"make all\"";
+    let turn = client.start(&thread, ask);
+    approve(&mut client, true, "agent");
+    let answer = client.wait_for("policy/remembered").params["answer"].clone();
+    assert_eq!(client.finish(&thread, &turn).status(), "completed");
+    client.call("thread/delete", &json!({ "threadId": thread }));
+    let list =
+        |client: &mut Client, params: Value| client.call("agent/remembered/list", &params)["data"].clone();
+    let expected = json!([{ "agentType": "fake", "answers": [answer] }]);
+    assert_eq!(list(&mut client, json!({})), expected);
+    assert_eq!(list(&mut client, json!({ "agentType": "fake" })), expected);
+    assert_eq!(list(&mut client, json!({ "agentType": "other" })), json!([]));
+    let shown = acpd(&daemon.place, &["policy", "answers"]);
+    assert!(
+        ["fake", "allow", "Bash(make all)"]
+            .iter()
+            .all(|word| shown.stdout.contains(word)),
+        "{}{}",
+        shown.stdout,
+        shown.stderr
+    );
+    let json = acpd(&daemon.place, &["policy", "answers", "--agent", "fake", "--json"]);
+    let line: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((&line["agentType"], &line["id"]), (&json!("fake"), &answer["id"]));
+    let id = answer["id"].to_string();
+    let revoke = ["policy", "revoke", "fake", &id];
+    assert_eq!(acpd(&daemon.place, &revoke).code, Some(0));
+    assert_eq!(list(&mut client, json!({})), json!([]));
+    assert_eq!(acpd(&daemon.place, &revoke).code, Some(5), "it is gone");
+    // A thread that starts now asks again.
+    let thread = client.thread(&daemon);
+    let turn = client.start(&thread, ask);
+    approve(&mut client, false, "session");
+    assert!(client.finish(&thread, &turn).said().starts_with("rejected"));
+}
+
+#[test]
 fn a_link_is_no_way_around_a_deny() {
     let daemon =
         Daemon::with("[policy]\ndeny = [\"Edit(secret/**)\", \"Read(secret/**)\"]\nallow = [\"Edit\"]\n");

@@ -72,6 +72,8 @@ const TABLE: &str = "
     app    notification/test               owner
     app    policy/remembered/list          observer
     app    policy/remembered/revoke        approver
+    app    agent/remembered/list           owner
+    app    agent/remembered/revoke         owner
 
     answer to-a-question                   approver
 

@@ -64,6 +64,33 @@ pub struct TokenTicketArgs {
 pub enum PolicyCommand {
     /// Show whether an action would be allowed, asked or denied, and by which rule
     Test(PolicyTestArgs),
+    /// List the remembered answers that apply to all threads of an agent
+    Answers(PolicyAnswersArgs),
+    /// Revoke a remembered answer that applies to all threads of an agent
+    Revoke(PolicyRevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct PolicyAnswersArgs {
+    /// Only answers for this agent [default: every agent]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Print JSON, one answer per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PolicyRevokeArgs {
+    /// Agent, as named by "acpd policy answers"
+    #[arg(value_name = "AGENT")]
+    pub agent: String,
+    /// Id of the answer, as in "acpd policy answers"
+    #[arg(value_name = "ID")]
+    pub id: u64,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -226,7 +226,7 @@ pub enum Command {
     /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Test the permission policy
+    /// Test the permission policy, and list and revoke remembered answers
     #[command(subcommand)]
     Policy(PolicyCommand),
     /// Run as an ACP agent for an editor, over standard input and output
@@ -251,7 +251,7 @@ impl Command {
     /// Returns whether the command needs a correct configuration file. Others use the daemon as it runs.
     pub fn needs_configuration(&self) -> bool {
         match self {
-            Self::Serve(_) | Self::Restart(_) | Self::Policy(_) => true,
+            Self::Serve(_) | Self::Restart(_) | Self::Policy(PolicyCommand::Test(_)) => true,
             Self::Agents(command) => {
                 !matches!(command, AgentsCommand::Running(_) | AgentsCommand::Uninstall(_))
             }
@@ -270,7 +270,7 @@ impl Command {
         "editors",
         "logs",
         "open",
-        "policy",
+        "policy test",
         "restart",
         "restore",
         "serve",

@@ -1,5 +1,6 @@
 //! Commands about the daemon itself.
 
+pub mod answers;
 pub mod background;
 mod busy;
 pub mod control;

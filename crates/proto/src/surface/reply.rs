@@ -95,6 +95,8 @@ pub enum Reply {
     Explained(Box<Explanation>),
     /// The remembered answers of a thread and of its agent.
     Remembered(Vec<RememberedRule>),
+    /// The remembered answers that apply to all threads of agents, for each agent that has any.
+    AgentAnswers(Vec<AgentAnswers>),
     /// The link that was made.
     ShareCreated(Box<CreatedShare>),
     /// Links that have not expired.
@@ -105,6 +107,15 @@ pub enum Reply {
     Retention(Box<RetentionReport>),
     /// The agent's response, unchanged.
     Agent(RawJson),
+}
+
+/// The remembered answers that apply to all threads of one agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentAnswers {
+    /// Name of the agent.
+    pub agent: String,
+    /// The answers, oldest first.
+    pub answers: Vec<RememberedRule>,
 }
 
 /// What a run of retention removed, or would remove.

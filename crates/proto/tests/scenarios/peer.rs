@@ -7,7 +7,7 @@ use acpd_model::{ErrorCode, Failure, ItemId, RawJson, Role, ThreadId, TurnId, Tu
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
 use acpd_proto::surface::contract::{Delivery, Output, Pending, Surface};
-use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_proto::surface::reply::{AgentAnswers, Opened, Reply};
 use acpd_proto::surface::request::{ListThreads, Request, Turns};
 use acpd_proto::thread::{InterruptOptions, SteerDelivery};
 use acpd_proto::time::Now;
@@ -599,6 +599,15 @@ fn results_are_written_from_replies() {
             "{}",
             Reply::Remembered(Vec::new()),
             json!({ "data": [] }),
+        ),
+        (
+            "agent/remembered/list",
+            "{}",
+            Reply::AgentAnswers(vec![AgentAnswers {
+                agent: "gone".to_owned(),
+                answers: Vec::new(),
+            }]),
+            json!({ "data": [{ "agentType": "gone", "answers": [] }] }),
         ),
     ] {
         let mut line = Line::ready("{}");

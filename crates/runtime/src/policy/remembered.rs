@@ -81,6 +81,27 @@ impl RememberedAnswers {
         self.now.has_changed().unwrap_or(false)
     }
 
+    /// Returns the current answers of all agents, by their names.
+    pub fn all(&self) -> Vec<(String, Arc<Remembered>)> {
+        let book = self.now.borrow();
+        book.iter()
+            .map(|(agent, answers)| (agent.clone(), Arc::clone(answers)))
+            .collect()
+    }
+
+    /// Revokes an answer of an agent without one of its threads. When this returns success, the change is durable and visible
+    /// to every thread.
+    pub async fn revoke(&self, agent: &str, id: u64) -> Result<(), Failure> {
+        // No thread waits for the outcome, so it needs no number of a call.
+        match self
+            .carry_out(agent, RememberedChange::Revoke { call: 0, id })
+            .await
+        {
+            RememberedOutcome::Revoked { result, .. } => result,
+            RememberedOutcome::Remembered(result) => result.map(drop),
+        }
+    }
+
     /// Applies a change from a thread of `agent`. When this returns success, the change is durable and visible to every thread.
     pub async fn carry_out(&self, agent: &str, what: RememberedChange) -> RememberedOutcome {
         let failed = failing(&what, "the daemon is stopping");
@@ -364,6 +385,29 @@ mod tests {
         drop(answers);
         let mut later = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         assert_eq!(rules(&later.of("a")).last().unwrap().0, AGENT_IDS + 9);
+    }
+
+    #[tokio::test]
+    async fn answers_are_listed_and_revoked_without_a_thread() {
+        let place = TestDir::new("listed");
+        let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
+        assert!(answers.all().is_empty());
+        answers.carry_out("b", remember("make")).await;
+        answers.carry_out("a", remember("git push")).await;
+        let listed = |answers: &RememberedAnswers| -> Vec<(String, usize)> {
+            let all = answers.all().into_iter();
+            all.map(|(agent, answers)| (agent, answers.iter().count()))
+                .collect()
+        };
+        assert_eq!(listed(&answers), [("a".to_owned(), 1), ("b".to_owned(), 1)]);
+        for (agent, id) in [("a", AGENT_IDS + 9), ("nobody", AGENT_IDS + 1), ("a", 1)] {
+            let failure = answers.revoke(agent, id).await.unwrap_err();
+            assert_eq!(failure.code, ErrorCode::NotFound, "{agent} {id}");
+        }
+        answers.revoke("a", AGENT_IDS + 1).await.unwrap();
+        assert!(answers.of("a").iter().next().is_none());
+        assert!(remembered(&place.0, "a").unwrap().iter().next().is_none());
+        assert_eq!(listed(&answers)[1], ("b".to_owned(), 1));
     }
 
     #[tokio::test]

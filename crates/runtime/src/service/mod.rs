@@ -272,6 +272,17 @@ impl Service {
             }
             Request::ListRemembered { thread } => self.list_remembered(by, thread).await,
             Request::RevokeRemembered { thread, id } => self.revoke_remembered(by, thread, id).await,
+            Request::ListAgentAnswers { agent } => {
+                let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
+                let listed = self.list_agent_answers(agent.as_deref());
+                Ok(Dispatched::respond_now(Ok(Response::charged(
+                    listed,
+                    Some(charge),
+                ))))
+            }
+            Request::RevokeAgentAnswer { agent, id } => {
+                Ok(Dispatched::now(self.revoke_agent_answer(by, &agent, id).await))
+            }
             Request::CreateShare {
                 thread,
                 expires_in_secs,

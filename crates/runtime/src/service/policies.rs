@@ -1,7 +1,7 @@
 //! Policies and remembered answers.
 
 use acpd_model::{Failure, Origin, RawJson, Role, ThreadId};
-use acpd_proto::surface::reply::Reply;
+use acpd_proto::surface::reply::{AgentAnswers, Reply};
 use acpd_proto::thread::{Command, Sight};
 
 use crate::service::{Dispatched, Service};
@@ -53,5 +53,30 @@ impl Service {
         id: u64,
     ) -> Result<Dispatched, Failure> {
         self.command(by, thread, Command::Revoke { id }).await
+    }
+
+    /// Lists the answers for agents. The file of answers has them, so an agent without threads is listed as well.
+    pub(super) fn list_agent_answers(&self, agent: Option<&str>) -> Reply {
+        let wanted = |name: &str| agent.is_none_or(|agent| agent == name);
+        let all = self.context.answers.all();
+        let agents = all.into_iter().filter(|(name, _)| wanted(name));
+        let listed = agents.map(|(agent, answers)| AgentAnswers {
+            agent,
+            answers: answers.iter().cloned().collect(),
+        });
+        Reply::AgentAnswers(listed.filter(|of| !of.answers.is_empty()).collect())
+    }
+
+    /// Revokes an answer for an agent. No thread has it in its log, so the daemon's log names the client.
+    pub(super) async fn revoke_agent_answer(
+        &self,
+        by: Origin,
+        agent: &str,
+        id: u64,
+    ) -> Result<Reply, Failure> {
+        self.context.answers.revoke(agent, id).await?;
+        let principal = by.into_client().map(|client| client.principal);
+        tracing::info!(principal, agent, id, "a remembered answer is revoked");
+        Ok(Reply::Done)
     }
 }

@@ -19,11 +19,16 @@ afterEach(() => {
 
 const answer = (id: number, scope: string): RememberedAnswer => ({ id, allow: true, rule: `Bash(${scope})`, scope });
 
-/** Connects to a daemon with these answers; returns the calls. */
-function connected(answers: Record<string, RememberedAnswer[]>) {
-  const call = vi.fn(async (method: string, { threadId, id }: { threadId: string; id?: number }) => {
-    if (method === "policy/remembered/revoke") {
-      for (const list of Object.values(answers)) list.splice(0, list.length, ...list.filter((one) => one.id !== id));
+/** Connects to a daemon with these answers of threads, and these of agents; returns the calls. */
+function connected(answers: Record<string, RememberedAnswer[]>, ofAgents: Record<string, RememberedAnswer[]> = {}) {
+  const call = vi.fn(async (method: string, { threadId, id }: { threadId: string; id?: number }): Promise<{ data: unknown[] }> => {
+    if (method === "policy/remembered/revoke" || method === "agent/remembered/revoke") {
+      for (const list of [...Object.values(answers), ...Object.values(ofAgents)]) {
+        list.splice(0, list.length, ...list.filter((one) => one.id !== id));
+      }
+    }
+    if (method === "agent/remembered/list") {
+      return { data: Object.entries(ofAgents).map(([agentType, own]) => ({ agentType, answers: [...own] })) };
     }
     return { data: [...(answers[threadId] ?? [])] };
   });
@@ -52,6 +57,31 @@ test("all remembered answers are listed with their duration and place, and can b
   await after(() => view.button("Look in 5 more threads").click());
   await settle();
   expect(lines()).toHaveLength(3);
+});
+
+test("the answers of agents without threads are listed once and can be revoked", async () => {
+  const gone = { ...answer(5, "agent"), rule: "Bash(gone)" };
+  const everywhere = answer(3, "agent");
+  const call = connected({ t0: [everywhere], t2: [everywhere] }, { a: [everywhere], left: [gone] });
+  const view = drawn(<AllRemembered role="owner" />);
+  await settle();
+  expect(view.all("li").map((line) => line.textContent)).toEqual([
+    "AllowedBash(agent)for every thread of this agent: aRevoke",
+    "AllowedBash(gone)for every thread of this agent: leftRevoke",
+  ]);
+  await after(() => view.button("Revoke Bash(gone)").click());
+  await settle();
+  await settle();
+  expect(call.mock.calls).toContainEqual(["agent/remembered/revoke", { agentType: "left", id: 5 }]);
+  expect(view.all("li")).toHaveLength(1);
+});
+
+test("only an owner asks for the answers of agents", async () => {
+  const call = connected({ t0: [answer(3, "agent")] }, { left: [answer(5, "agent")] });
+  const view = drawn(<AllRemembered role="approver" />);
+  await settle();
+  expect(view.all("li")).toHaveLength(1);
+  expect(call.mock.calls.map(([method]) => method)).not.toContain("agent/remembered/list");
 });
 
 test("a thread that cannot be read does not hide the answers of the others", async () => {

@@ -1,6 +1,6 @@
 /**
- * The remembered answers of the listed threads and their agents, and their revocation. They are requested thread by thread,
- * after the page is rendered.
+ * The remembered answers of the listed threads and of agents, and their revocation. They are requested after the page is rendered:
+ * those of threads thread by thread, those of agents at once by owners. Other roles find them through the threads.
  */
 
 import type { Client, RememberedAnswer, Role } from "@acpd/client";
@@ -17,7 +17,9 @@ import { Answer } from "./Remembered.tsx";
 const ASKED = 20;
 
 interface Found {
-  readonly thread: Listed;
+  /** The thread that the answer was found with; an agent's answer may have none. */
+  readonly thread?: Listed;
+  readonly agentType: string;
   readonly answer: RememberedAnswer;
 }
 
@@ -34,16 +36,20 @@ export function AllRemembered({ role }: { role: Role }) {
       return;
     }
     let over = false;
-    void look(now, (threads.peek() ?? []).slice(0, wanted), () => over).then(({ all, failure }) => {
+    void look(now, (threads.peek() ?? []).slice(0, wanted), role === "owner", () => over).then(({ all, failure }) => {
       if (!over) {
         setFound(all);
         setError(failure);
       }
     });
     return () => void (over = true);
-  }, [online.value, isListed, wanted, round]);
-  const revoke = async ({ thread, answer }: Found) => {
-    await attempt("Couldn’t revoke the answer", (now) => now.call("policy/remembered/revoke", { threadId: thread.id, id: answer.id }));
+  }, [online.value, isListed, wanted, round, role]);
+  const revoke = async ({ thread, agentType, answer: { id } }: Found) => {
+    await attempt("Couldn’t revoke the answer", (now) =>
+      thread === undefined
+        ? now.call("agent/remembered/revoke", { agentType, id })
+        : now.call("policy/remembered/revoke", { threadId: thread.id, id }),
+    );
     setRound(round + 1);
   };
   const left = (list?.length ?? 0) - wanted;
@@ -75,9 +81,9 @@ export function AllRemembered({ role }: { role: Role }) {
 }
 
 /** Where an answer applies: its agent, or its thread. */
-function Place({ thread, answer }: Found) {
-  if (answer.scope === "agent") {
-    return <>: {titleOfAgent(thread.agentType)}</>;
+function Place({ thread, agentType, answer }: Found) {
+  if (thread === undefined || answer.scope === "agent") {
+    return <>: {titleOfAgent(agentType)}</>;
   }
   return (
     <>
@@ -96,20 +102,36 @@ function Place({ thread, answer }: Found) {
 }
 
 /** An answer for an agent is in the list of each of its threads. */
-function keyOf({ thread, answer }: Found): string {
-  return answer.scope === "agent" ? `${thread.agentType} ${answer.id}` : `${thread.id} ${answer.id}`;
+function keyOf({ thread, agentType, answer }: Found): string {
+  return thread === undefined || answer.scope === "agent" ? `${agentType} ${answer.id}` : `${thread.id} ${answer.id}`;
 }
 
 interface Looked {
   readonly all: readonly Found[];
-  /** The first failure, with its thread. */
+  /** The first failure, with its thread if it concerns one. */
   readonly failure: string | undefined;
 }
 
-/** Looks in each thread. One that cannot be read, such as a thread that was deleted meanwhile, does not hide the others. */
-async function look(now: Client, list: readonly Listed[], isOver: () => boolean): Promise<Looked> {
+/**
+ * Asks for the answers of all agents, whose threads may be gone, and looks in each thread. One that cannot be read, such as a thread
+ * that was deleted meanwhile, does not hide the others.
+ */
+async function look(now: Client, list: readonly Listed[], isOwner: boolean, isOver: () => boolean): Promise<Looked> {
   const found = new Map<string, Found>();
   let failure: string | undefined;
+  if (isOwner) {
+    try {
+      const { data } = await now.call("agent/remembered/list", {});
+      for (const { agentType, answers } of data) {
+        for (const answer of answers) {
+          const one = { agentType, answer };
+          found.set(keyOf(one), one);
+        }
+      }
+    } catch (why) {
+      failure = sentence(why);
+    }
+  }
   for (const thread of list) {
     if (isOver()) {
       break;
@@ -117,8 +139,10 @@ async function look(now: Client, list: readonly Listed[], isOver: () => boolean)
     try {
       const { data } = await now.call("policy/remembered/list", { threadId: thread.id });
       for (const answer of data) {
-        const one = { thread, answer };
-        found.set(keyOf(one), one);
+        const one = { thread, agentType: thread.agentType, answer };
+        if (!found.has(keyOf(one))) {
+          found.set(keyOf(one), one);
+        }
       }
     } catch (why) {
       failure ??= `${nameOf(thread)}: ${sentence(why)}`;

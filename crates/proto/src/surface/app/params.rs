@@ -126,7 +126,9 @@ plain!(
     Approve,
     AnswerInput,
     ListShares,
-    RevokeShare
+    RevokeShare,
+    ListAgentAnswers,
+    RevokeAgentAnswer
 );
 
 pub(super) fn missing(name: &str) -> Failure {
@@ -557,6 +559,26 @@ pub struct ExplainPolicy {
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct RevokeRemembered {
     /// Id of the answer, as in `policy/remembered/list`.
+    pub id: u64,
+}
+
+/// Params of `agent/remembered/list`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ListAgentAnswers {
+    /// Only answers for this agent; by default, for every agent.
+    pub agent_type: Option<String>,
+}
+
+/// Params of `agent/remembered/revoke`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct RevokeAgentAnswer {
+    /// Name of the agent, as in `agent/remembered/list`.
+    pub agent_type: String,
+    /// Id of the answer, as in `agent/remembered/list`.
     pub id: u64,
 }
 

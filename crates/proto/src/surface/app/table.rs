@@ -6,9 +6,10 @@ use acpd_model::{Failure, ThreadId};
 
 use super::params::{
     AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
-    ExplainPolicy, InstallAgent, InterruptTurn, ListFolders, ListSessions, ListThreads, Named, NoParams, On,
-    Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeRemembered, RunRetention,
-    SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, TestNotifications,
+    ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions, ListThreads,
+    Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeAgentAnswer,
+    RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
+    TestNotifications,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -16,11 +17,11 @@ use super::thread_params::{
     RollBack, RunCommand, SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn, WriteTerminal,
 };
 use super::wire::results::{
-    AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
-    FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested, PoliciesRead, PolicyExplained,
-    RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed, SignInRead, TextsFound,
-    ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnDiffRead,
-    TurnStartedResult, TurnSteered, Unsubscribed,
+    AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning,
+    CommandStarted, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested,
+    PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed,
+    SignInRead, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed,
+    TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{self, Request, RequestKind};
@@ -354,6 +355,15 @@ methods! {
     /// Revokes a remembered answer. Only the owner can revoke an answer that applies to the agent.
     "policy/remembered/revoke" RevokeRemembered(On<RevokeRemembered>) -> Nothing,
         |On { thread, params }| Ok(Request::RevokeRemembered { thread, id: params.id });
+
+    /// Lists the remembered answers that apply to all threads of an agent, by agent. They stay when the agent has no threads any
+    /// more, or is no longer known.
+    "agent/remembered/list" ListAgentAnswers(ListAgentAnswers) -> AgentAnswersListed,
+        |params| Ok(Request::ListAgentAnswers { agent: params.agent_type });
+
+    /// Revokes a remembered answer that applies to all threads of an agent. Returns `not_found` if there is no such answer.
+    "agent/remembered/revoke" RevokeAgentAnswer(RevokeAgentAnswer) -> Nothing,
+        |params| Ok(Request::RevokeAgentAnswer { agent: params.agent_type, id: params.id });
 
     /// Signs in to the agent. Returns once signed in; times out after 10 minutes.
     "agent/authenticate" SignIn(On<Authenticate>) -> Nothing,

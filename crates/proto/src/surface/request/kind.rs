@@ -57,6 +57,8 @@ pub enum RequestKind {
     ExplainPolicy,
     ListRemembered,
     RevokeRemembered,
+    ListAgentAnswers,
+    RevokeAgentAnswer,
     CreateShare,
     ListShares,
     RevokeShare,
@@ -123,6 +125,9 @@ impl RequestKind {
             | Self::TestNotifications
             | Self::DeleteThread
             | Self::SetThreadPolicy
+            // An answer for an agent is the owner's to give.
+            | Self::ListAgentAnswers
+            | Self::RevokeAgentAnswer
             | Self::SignIn
             | Self::ChangeProvider => Role::Owner,
         }
@@ -144,6 +149,8 @@ impl RequestKind {
             | Self::SearchThreads
             | Self::ReadThread
             | Self::ReadTurnDiff
+            | Self::ListAgentAnswers
+            | Self::RevokeAgentAnswer
             | Self::CreateShare
             | Self::ListShares
             | Self::RevokeShare
@@ -210,6 +217,8 @@ impl Request {
             Self::ExplainPolicy { .. } => RequestKind::ExplainPolicy,
             Self::ListRemembered { .. } => RequestKind::ListRemembered,
             Self::RevokeRemembered { .. } => RequestKind::RevokeRemembered,
+            Self::ListAgentAnswers { .. } => RequestKind::ListAgentAnswers,
+            Self::RevokeAgentAnswer { .. } => RequestKind::RevokeAgentAnswer,
             Self::CreateShare { .. } => RequestKind::CreateShare,
             Self::ListShares { .. } => RequestKind::ListShares,
             Self::RevokeShare { .. } => RequestKind::RevokeShare,
@@ -294,6 +303,8 @@ impl Request {
             | Self::ListThreads(_)
             | Self::SearchThreads(_)
             | Self::WatchThreadList { .. }
+            | Self::ListAgentAnswers { .. }
+            | Self::RevokeAgentAnswer { .. }
             | Self::ListShares { .. }
             | Self::RevokeShare { .. }
             | Self::RunRetention { .. } => None,

@@ -149,6 +149,18 @@ pub enum Request {
         /// Id of the remembered answer.
         id: u64,
     },
+    /// Lists the remembered answers that apply to all threads of an agent, whether it has threads or not.
+    ListAgentAnswers {
+        /// The agent; every agent that has answers if absent.
+        agent: Option<String>,
+    },
+    /// Revokes a remembered answer that applies to all threads of an agent.
+    RevokeAgentAnswer {
+        /// The agent.
+        agent: String,
+        /// Id of the remembered answer.
+        id: u64,
+    },
     /// Makes a link with which anyone can read a thread.
     CreateShare {
         /// The thread to share.

@@ -69,6 +69,8 @@ impl RequestKind {
             | Self::ExplainPolicy
             | Self::ListRemembered
             | Self::RevokeRemembered
+            | Self::ListAgentAnswers
+            | Self::RevokeAgentAnswer
             | Self::CreateShare
             | Self::ListShares
             | Self::RevokeShare

@@ -8,8 +8,8 @@ use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
 use crate::surface::reply::{
-    AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport, RunningProcess,
-    ShareInfo, TargetInfo, TargetTest,
+    self, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport,
+    RunningProcess, ShareInfo, TargetInfo, TargetTest,
 };
 use crate::thread::SteerDelivery;
 
@@ -52,6 +52,7 @@ from_reply! {
     NotificationsTested<'a>: Reply::NotificationsTested(tests) => Self::new(tests);
     PolicyExplained<'a>: Reply::Explained(why) => Self::new(Serde(&why.decision), Serde(&why.subjects));
     RememberedListed<'a>: Reply::Remembered(answers) => Self::new(answers);
+    AgentAnswersListed<'a>: Reply::AgentAnswers(agents) => Self::new(agents);
     ShareCreated<'a>: Reply::ShareCreated(created) => created;
     SharesListed<'a>: Reply::Shares(shares) => Self::new(shares);
     ThreadStarted<'a>: Reply::Opened(new) => {
@@ -239,6 +240,17 @@ wire! {
     /// The remembered answers.
     struct RememberedListed<'a> { data: &'a [RememberedRule] }
 
+    /// The remembered answers for agents, by the agents' names.
+    struct AgentAnswersListed<'a> { data: &'a [reply::AgentAnswers] }
+
+    /// The remembered answers that apply to all threads of an agent.
+    struct AgentAnswers<'a> {
+        /// Name of the agent.
+        agent_type: &'a str,
+        /// The answers, oldest first.
+        answers: &'a [RememberedRule],
+    }
+
     /// A remembered answer.
     struct RememberedAnswer<'a> {
         id: u64,
@@ -258,6 +270,11 @@ wire! {
         call: Option<&'a BlobId>,
     }
 }
+
+shown! { reply::AgentAnswers as AgentAnswers, |of| AgentAnswers {
+    agent_type: &of.agent,
+    answers: &of.answers,
+} }
 
 shown! { RememberedRule as RememberedAnswer, |answer| RememberedAnswer {
     id: answer.id,

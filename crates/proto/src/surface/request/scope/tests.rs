@@ -97,6 +97,11 @@ fn requests(thread: ThreadId) -> Vec<Request> {
         },
         Request::ListRemembered { thread },
         Request::RevokeRemembered { thread, id: 1 },
+        Request::ListAgentAnswers { agent: None },
+        Request::RevokeAgentAnswer {
+            agent: String::new(),
+            id: 1,
+        },
         Request::CreateShare {
             thread,
             expires_in_secs: None,
