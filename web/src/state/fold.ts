@@ -110,21 +110,22 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       const pendingRequestIds = next.head.pendingRequestIds.includes(requestId)
         ? next.head.pendingRequestIds
         : [...next.head.pendingRequestIds, requestId];
-      return {
+      return waiting({
         ...next,
         questions: [...next.questions, { method: event.method, params: event.params } as ThreadState["questions"][0]],
         head: { ...next.head, pendingRequestIds },
-      };
+      }, event.params.ts);
     }
     case "serverRequest/resolved": {
       const { requestId } = event.params;
       const question = next.questions.find(({ params }) => params.requestId === requestId);
       const { head } = next;
-      return {
+      const answered = {
         ...decided(addAnswer(next, event.params), { method: event.method, params: event.params, question }),
         questions: question ? next.questions.filter((other) => other !== question) : next.questions,
         head: { ...head, pendingRequestIds: head.pendingRequestIds.filter((id) => id !== requestId) },
       };
+      return answered.head.pendingRequestIds.length === 0 ? notWaiting(answered, event.params.ts) : answered;
     }
     case "thread/updated": {
       const initialize = event.params.agent?.initialize;
@@ -163,7 +164,7 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       );
     case "turn/completed": {
       const { turn, tokenUsage } = event.params;
-      const over = changeTurn(next, turn.id ?? undefined, ({ interrupting, ...old }) => ({
+      const over = changeTurn(next, turn.id ?? undefined, ({ interrupting, waitingSince: _, ...old }) => ({
         ...old,
         ...stripTurn(turn),
         ...(tokenUsage ? { tokenUsage } : {}),
@@ -185,6 +186,24 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
     default:
       return foldItems(next, event);
   }
+}
+
+/** The running turn waits for the user as long as a question is open, whichever it is. */
+function waiting(state: ThreadState, since: number): ThreadState {
+  return changeRunning(state, (turn) => (turn.waitingSince == null ? { ...turn, waitingSince: since } : turn));
+}
+
+function notWaiting(state: ThreadState, now: number): ThreadState {
+  return changeRunning(state, (turn) => {
+    const { waitingSince, ...rest } = turn;
+    // Clocks can be set back.
+    return waitingSince == null ? turn : { ...rest, waitedMs: (rest.waitedMs ?? 0) + Math.max(0, now - waitingSince) };
+  });
+}
+
+function changeRunning(state: ThreadState, change: (turn: FoldedTurn) => FoldedTurn): ThreadState {
+  const { turnId } = state.head;
+  return turnId != null && state.turns.some(({ id }) => id === turnId) ? changeTurn(state, turnId, change) : state;
 }
 
 function sorted(state: ThreadState): ThreadState {

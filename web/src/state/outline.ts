@@ -24,6 +24,8 @@ export interface WorkRow {
   /** The times of the turn; absent for all parts but its last one. */
   readonly startedAt?: number | undefined;
   readonly completedAt?: number | undefined;
+  readonly waitedMs?: number | undefined;
+  readonly waitingSince?: number | undefined;
   /** The changes of the turn, if this is all of its work. */
   readonly changes?: DiffSize | undefined;
 }
@@ -160,10 +162,11 @@ class TurnOutline {
     const revealed = hidden.some((row) => row.key === this.options.target);
     const open = this.options.chosen(key) ?? (this.options.usual(key, live) || revealed);
     const items = hidden.map(({ item, children }) => (children.length > 0 ? [item, ...children] : item)).flat();
-    const { startedAt, completedAt } = isLast ? turn : {};
+    const { startedAt, completedAt, waitedMs, waitingSince } = isLast ? turn : {};
     const changes = isLast && index === 0 && kind === "turnEnd" ? (turn.changes ?? undefined) : undefined;
     const work = this.same({
-      kind: "work", key, items, open, live, startedAt: startedAt ?? undefined, completedAt: completedAt ?? undefined, changes,
+      kind: "work", key, items, open, live, startedAt: startedAt ?? undefined, completedAt: completedAt ?? undefined,
+      waitedMs: waitedMs ?? undefined, waitingSince: waitingSince ?? undefined, changes,
     });
     return [work, ...(open ? grouped : rows.filter((row) => !hides(row)))];
   }

@@ -143,6 +143,11 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_no_time(millis: &u64) -> bool {
+    *millis == 0
+}
+
 /// What happened. Names are in the past tense.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -323,7 +328,7 @@ pub enum EventKind {
         /// The size of the turn's diff, which the event before this one has. Absent if the turn changed no file, and in
         /// logs from before this member existed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        changes: Option<DiffSize>,
+        changes: Option<Box<DiffSize>>,
         /// The event with the turn's last plan. Absent if the turn has none, and in logs from before this member existed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Seq>,
@@ -331,6 +336,9 @@ pub enum EventKind {
         /// member existed.
         #[serde(default, skip_serializing_if = "is_zero")]
         permitted: u32,
+        /// Milliseconds of the turn in which a question waited for its answer. Absent in logs from before this member existed.
+        #[serde(default, skip_serializing_if = "is_no_time")]
+        waited_ms: u64,
     },
     /// The turn is about to end and has changed files. In logs of earlier versions, the event follows each change.
     DiffUpdated {

@@ -153,6 +153,7 @@ mod tests {
             changes: None,
             plan: None,
             permitted: 0,
+            waited_ms: 0,
         })
     }
 

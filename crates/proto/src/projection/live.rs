@@ -49,6 +49,29 @@ pub struct RunningTurn {
     /// Whether the agent began the turn, without a prompt.
     #[serde(default)]
     pub by_agent: bool,
+    /// Milliseconds in which a question waited for its answer, without the present wait.
+    pub waited_ms: u64,
+    /// When the present wait began: since then, at least one question is open.
+    pub waiting_since: Option<Millis>,
+}
+
+impl RunningTurn {
+    /// Returns the milliseconds in which a question waited, up to the time `at`.
+    pub fn waited_until(&self, at: Millis) -> u64 {
+        let present = self.waiting_since.map_or(0, |since| at.saturating_sub(since));
+        // Clocks can be set back.
+        self.waited_ms
+            .saturating_add(u64::try_from(present).unwrap_or_default())
+    }
+
+    fn begin_wait(&mut self, at: Millis) {
+        self.waiting_since.get_or_insert(at);
+    }
+
+    fn end_wait(&mut self, at: Millis) {
+        self.waited_ms = self.waited_until(at);
+        self.waiting_since = None;
+    }
 }
 
 /// A turn in the queue.
@@ -401,6 +424,8 @@ impl Live {
                     interrupted: None,
                     permitted: 0,
                     by_agent: event.by == Origin::Agent,
+                    waited_ms: 0,
+                    waiting_since: None,
                 });
             }
             EventKind::TurnSettled {
@@ -556,6 +581,13 @@ impl Live {
         }
     }
 
+    fn add_request(&mut self, open: OpenRequest) {
+        if let Some(turn) = &mut self.turn {
+            turn.begin_wait(open.event.at);
+        }
+        self.requests.insert(open.id.number, open);
+    }
+
     fn fold_session(&mut self, event: &Event) {
         match &event.kind {
             EventKind::AgentBound {
@@ -608,7 +640,7 @@ impl Live {
                     event: event.clone(),
                     options: options.to_vec(),
                 };
-                self.requests.insert(request.number, open);
+                self.add_request(open);
             }
             EventKind::InputRequested { request, .. } => {
                 self.last_request = self.last_request.max(request.number);
@@ -617,10 +649,13 @@ impl Live {
                     event: event.clone(),
                     options: Vec::new(),
                 };
-                self.requests.insert(request.number, open);
+                self.add_request(open);
             }
             EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
                 self.requests.remove(&request.number);
+                if let Some(turn) = self.turn.as_mut().filter(|_| self.requests.is_empty()) {
+                    turn.end_wait(event.at);
+                }
             }
             EventKind::LeaseMoved { holder, .. } => self.lease = holder.as_deref().cloned(),
             EventKind::SessionParamsSet(params) => self.spec.set_params((**params).clone()),

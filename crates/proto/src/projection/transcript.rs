@@ -67,6 +67,10 @@ pub struct Turn {
     pub notes: Vec<Note>,
     /// Number of calls that the policy allowed without a permission request.
     pub permitted: u32,
+    /// Milliseconds in which a question waited for its answer; without the present wait, while the turn runs.
+    pub waited_ms: u64,
+    /// When the present wait began, while the turn runs.
+    pub waiting_since: Option<Millis>,
     /// The agent's last plan in the turn.
     pub plan: Option<Vec<PlanEntry>>,
 }
@@ -169,6 +173,7 @@ impl Transcript {
             let turn = self.turns.iter_mut().find(|turn| turn.id == Some(running.id));
             if let Some(turn) = turn {
                 turn.permitted = running.permitted;
+                (turn.waited_ms, turn.waiting_since) = (running.waited_ms, running.waiting_since);
             }
         }
         for queued in &live.queue {
@@ -315,10 +320,12 @@ impl Transcript {
                 changes,
                 plan,
                 permitted,
+                waited_ms,
                 ..
             } => {
                 let turn = self.turn(event.turn);
                 turn.permitted = *permitted;
+                turn.waited_ms = *waited_ms;
                 if turn.started_at.is_none() {
                     turn.place = event.seq;
                 }
@@ -328,7 +335,7 @@ impl Transcript {
                     error: error.clone(),
                     at: event.at,
                     usage: usage.clone(),
-                    changes: *changes,
+                    changes: changes.as_deref().copied(),
                     plan: *plan,
                 });
             }
@@ -433,6 +440,8 @@ impl Transcript {
             items: Vec::new(),
             plan: None,
             permitted: 0,
+            waited_ms: 0,
+            waiting_since: None,
             notes: Vec::new(),
         };
         let at = self.turns.partition_point(|turn| turn.id < id);

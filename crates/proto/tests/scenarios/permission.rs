@@ -2,6 +2,7 @@
 
 use acpd_model::event::{Outcome, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
+use acpd_proto::projection::Transcript;
 use acpd_proto::thread::{Answer, Command};
 use serde_json::{Value, json};
 
@@ -20,6 +21,51 @@ fn open_question(scene: &mut Scene) {
         r#","title":"rm x","kind":"execute","status":"pending""#,
     ));
     scene.asks_permission("7", "t");
+}
+
+#[test]
+fn a_turn_says_how_long_questions_waited() {
+    check(|s| {
+        open_question(s);
+        let since = s.now.wall;
+        s.later(60_000);
+        s.asks_permission("8", "u");
+        s.later(5_000);
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        s.later(10_000);
+        // One question is still open, so this is one wait.
+        let running = s.thread.live().turn.unwrap();
+        assert_eq!((running.waited_ms, running.waiting_since), (0, Some(since)));
+        s.decide(2, Answer::Accept { always: false }).unwrap();
+        s.later(7_000);
+        s.asks_permission("9", "v");
+        s.later(2_000);
+        let running = s.thread.live().turn.unwrap();
+        assert_eq!(
+            (running.waited_ms, running.waited_until(s.now.wall)),
+            (75_000, 77_000)
+        );
+        // A page of the running turn says the same.
+        let mut page = Transcript::default();
+        s.log.iter().for_each(|event| page.fold(event));
+        page.add_present(s.thread.live());
+        let turn = page.into_turns().pop().unwrap();
+        assert_eq!(
+            (turn.waited_ms, turn.waiting_since),
+            (75_000, running.waiting_since)
+        );
+        s.exits("crashed");
+        let ended = &s.params("turn/completed")[0]["turn"];
+        assert_eq!(ended["waitedMs"], 77_000);
+        assert_eq!(s.thread.live().turn, None);
+    });
+    check(|s| {
+        s.open_turn();
+        s.later(5_000);
+        s.stops_with("end_turn");
+        s.later(5_000);
+        assert_eq!(s.params("turn/completed")[0]["turn"]["waitedMs"], Value::Null);
+    });
 }
 
 #[test]

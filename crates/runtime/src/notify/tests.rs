@@ -167,6 +167,7 @@ impl Scene {
                 changes: None,
                 plan: None,
                 permitted: 0,
+                waited_ms: 0,
             },
             raw: None,
             raw_params: None,

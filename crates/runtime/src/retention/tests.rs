@@ -117,6 +117,7 @@ impl Stage {
                 changes: None,
                 plan: None,
                 permitted: 0,
+                waited_ms: 0,
             });
         }
         if summary.archived {

@@ -124,6 +124,7 @@ fn settled() -> EventKind {
         changes: None,
         plan: None,
         permitted: 0,
+        waited_ms: 0,
     }
 }
 

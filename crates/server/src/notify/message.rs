@@ -273,6 +273,7 @@ pub(super) mod tests {
             changes: None,
             plan: None,
             permitted: 0,
+            waited_ms: 0,
         };
         message(NoticeKind::Failed, Subject::Turn(TurnId(2)), settled)
     }

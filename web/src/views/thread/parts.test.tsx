@@ -132,6 +132,12 @@ test("a turn's end says what it took", () => {
   expect(view.all(".th-turn-facts span").map((fact) => fact.textContent)).toEqual(["Done", "1 min 33 s", "48k in", "1.9k out", "€0.0123"]);
 });
 
+test("a turn's end says what it worked, and what it waited for the user", () => {
+  const facts = (waitedMs: number) => drawn(<TurnEnd turn={{ status: "completed", startedAt: 1_000, completedAt: 254_000, waitedMs }} />).all(".th-turn-facts span").map((fact) => fact.textContent);
+  expect(facts(240_000)).toEqual(["Done", "13 s", "waited 4 min 0 s"]);
+  expect(facts(20), "too short to be said").toEqual(["Done", "4 min 13 s"]);
+});
+
 test("a turn whose duration is shown above says only what is not done, and what was used", () => {
   const facts = (turn: object) => drawn(<TurnEnd timed turn={{ status: "completed", startedAt: 1, completedAt: 9_000, ...turn }} />).all(".th-turn-facts span").map((fact) => fact.textContent);
   expect(facts({ stopReason: "end_turn" })).toEqual([]);

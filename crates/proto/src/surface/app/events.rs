@@ -239,10 +239,12 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             changes,
             plan: _,
             permitted,
+            waited_ms,
         } => {
             let turn = Turn {
                 permitted: Some(*permitted).filter(|permitted| *permitted > 0),
-                changes: *changes,
+                waited_ms: Some(*waited_ms).filter(|waited| *waited > 0),
+                changes: changes.as_deref().copied(),
                 stop_reason: stop_reason.as_ref(),
                 error: error.as_ref(),
                 started_at: *started_at,

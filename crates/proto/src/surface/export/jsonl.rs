@@ -356,11 +356,13 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
             changes,
             plan: _,
             permitted: _,
+            waited_ms,
         } => {
             line.put("status", status)
                 .maybe("stopReason", stop_reason.as_ref());
             line.maybe("error", error.as_ref())
-                .maybe("startedTs", started_at.as_ref());
+                .maybe("startedTs", started_at.as_ref())
+                .maybe("waitedMs", Some(waited_ms).filter(|waited| **waited > 0));
             line.json("usage", usage.as_ref());
             line.maybe("changes", changes.as_ref());
         }

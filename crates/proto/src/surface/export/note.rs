@@ -173,6 +173,7 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
         changes,
         plan: _,
         permitted: _,
+        waited_ms,
     } = &event.kind
     else {
         return None;
@@ -191,7 +192,7 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
     }
     block = block.verbatim("", error.as_deref().unwrap_or_default());
     match started_at {
-        Some(started) => block = block.line(vec![word(format!("It took {}.", lasted(*started, event.at)))]),
+        Some(started) => block = block.line(vec![word(took(*started, event.at, *waited_ms))]),
         None => block = block.line(vec![word("It never began.")]),
     }
     if let Some(DiffSize {
@@ -199,7 +200,7 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
         added,
         removed,
         incomplete,
-    }) = changes
+    }) = changes.as_deref()
     {
         let more = if *incomplete {
             ", and more that the diff does not show"
@@ -218,6 +219,16 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
         block = block.line(vec![word(format!("Context: {used} of {size} tokens"))]);
     }
     Some(block)
+}
+
+/// Describes the time of a turn. The time in which a question waited is not the agent's.
+fn took(from: Millis, to: Millis, waited_ms: u64) -> String {
+    if waited_ms == 0 {
+        return format!("It took {}.", lasted(from, to));
+    }
+    let waited = Millis::try_from(waited_ms).unwrap_or(Millis::MAX);
+    let (worked, waited) = (lasted(from.saturating_add(waited), to), lasted(0, waited));
+    format!("It worked for {worked} and waited {waited} for answers.")
 }
 
 fn lasted(from: Millis, to: Millis) -> String {

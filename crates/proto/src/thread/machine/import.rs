@@ -78,9 +78,10 @@ impl Thread {
             error: None,
             started_at: Some(self.journal.now().wall),
             usage: None,
-            changes,
+            changes: changes.map(Box::new),
             plan: plan_of(self.live(), turn),
             permitted: 0,
+            waited_ms: 0,
         };
         self.journal.emit_in(Some(turn), Origin::Agent, kind, None);
         self.journal.set_importing(None);

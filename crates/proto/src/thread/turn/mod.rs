@@ -370,6 +370,11 @@ fn permitted(live: &Live, turn: TurnId) -> u32 {
     running.map_or(0, |running| running.permitted)
 }
 
+fn waited_ms(journal: &Journal, turn: TurnId) -> u64 {
+    let running = journal.live().turn.filter(|running| running.id == turn);
+    running.map_or(0, |running| running.waited_until(journal.now().wall))
+}
+
 /// Records the end of a turn.
 pub(super) fn settle(journal: &mut Journal, turn: TurnId, end: TurnEnd, by: &Origin) {
     let TurnEnd {
@@ -390,9 +395,10 @@ pub(super) fn settle(journal: &mut Journal, turn: TurnId, end: TurnEnd, by: &Ori
         error,
         started_at,
         usage,
-        changes,
+        changes: changes.map(Box::new),
         plan: plan_of(journal.live(), turn),
         permitted: permitted(journal.live(), turn),
+        waited_ms: waited_ms(journal, turn),
     };
     journal.emit_in(Some(turn), by.clone(), kind, raw);
 }

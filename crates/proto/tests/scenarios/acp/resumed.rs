@@ -47,6 +47,7 @@ fn settled(seq: u64, turn: TurnId) -> Event {
         changes: None,
         plan: None,
         permitted: 0,
+        waited_ms: 0,
     };
     event(seq, turn, kind)
 }

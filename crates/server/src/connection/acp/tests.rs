@@ -364,6 +364,7 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
             changes: None,
             plan: None,
             permitted: 0,
+            waited_ms: 0,
         },
     ];
     let events: Vec<Event> = (1..)

@@ -4,6 +4,7 @@ import type { Notice, Turn } from "@acpd/client";
 
 import { visible, visibleLine, visibleWords } from "../../../text/bidi-guard.ts";
 import { isObject, number, text } from "../../../state/acp.ts";
+import { isLongWait, timeOf } from "../../../state/turn-time.ts";
 import { Fold } from "./Fold.tsx";
 import { count, duration, money, short, words } from "../../../text/format.ts";
 import { who } from "../../../text/who.ts";
@@ -60,7 +61,7 @@ const STOPS: Record<string, string> = {
   cancelled: "Stopped",
 };
 
-type Ended = Pick<Turn, "status" | "stopReason" | "error" | "tokenUsage" | "startedAt" | "completedAt">;
+type Ended = Pick<Turn, "status" | "stopReason" | "error" | "tokenUsage" | "startedAt" | "completedAt" | "waitedMs">;
 
 interface TurnEndProps {
   turn: Ended;
@@ -74,8 +75,7 @@ interface TurnEndProps {
 /** The outcome of a turn: reason, duration, usage. A turn that is done needs no words if its duration is shown above. */
 export function TurnEnd({ turn, timed = false, lastWords, wantsSignIn = false }: TurnEndProps) {
   const usage = usageOf(turn.tokenUsage);
-  const { startedAt, completedAt } = turn;
-  const time = !timed && startedAt != null && completedAt != null ? duration(completedAt - startedAt) : undefined;
+  const time = !timed && turn.completedAt != null ? timeOf(turn, turn.completedAt) : undefined;
   const stop = wantsSignIn ? "Waiting for sign-in" : stopped(turn);
   const said = timed && stop === STOPS.end_turn ? undefined : stop;
   if (said === undefined && usage.length === 0) return null;
@@ -96,7 +96,10 @@ export function TurnEnd({ turn, timed = false, lastWords, wantsSignIn = false }:
       )}
       <p class="th-turn-facts">
         {said !== undefined && <span class="th-turn-stop">{said}</span>}
-        {time !== undefined && <span>{time}</span>}
+        {time !== undefined && <span>{duration(time.worked)}</span>}
+        {time !== undefined && isLongWait(time) && (
+          <span title="The time in which a question waited for its answer">waited {duration(time.waited)}</span>
+        )}
         {usage.map(({ said, title }) => (
           <span key={title} title={title}>
             {said}

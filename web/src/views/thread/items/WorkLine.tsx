@@ -5,6 +5,7 @@ import { useContext, useEffect, useState } from "preact/hooks";
 
 import type { GroupRow, WorkRow } from "../../../state/outline.ts";
 import { changesOf, sumOf, tallyOf, wordsOf } from "../../../state/tool-calls.ts";
+import { isLongWait, timeOf } from "../../../state/turn-time.ts";
 import { count, duration } from "../../../text/format.ts";
 import { useThread, Waiting } from "../content/context.ts";
 import { Counts } from "../content/Counts.tsx";
@@ -46,17 +47,22 @@ function sizeOf(items: readonly Item[]): { files: number; added: number; removed
   return { files: new Set(changes.map(({ path }) => path)).size, ...sumOf(changes) };
 }
 
-/** Advances once a second while the turn runs. */
-function Worked({ row: { live, startedAt, completedAt } }: { row: WorkRow }) {
+/** Advances once a second while the turn runs, but not while it waits for the user. */
+function Worked({ row }: { row: WorkRow }) {
+  const { live, completedAt, waitingSince } = row;
+  const counts = live && waitingSince === undefined;
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
-    if (!live) return;
+    if (!counts) return;
+    setNow(Date.now());
     const timer = setInterval(() => setNow(Date.now()), 1_000);
     return () => clearInterval(timer);
-  }, [live]);
-  const end = live ? now : completedAt;
+  }, [counts]);
   const verb = live ? "Working" : "Worked";
-  return <>{startedAt === undefined || end === undefined ? verb : `${verb} ${duration(Math.max(0, end - startedAt))}`}</>;
+  const time = live || completedAt !== undefined ? timeOf(row, Math.max(now, waitingSince ?? 0)) : undefined;
+  if (time === undefined) return <>{verb}</>;
+  const waited = !live && isLongWait(time) ? `, waited ${duration(time.waited)}` : "";
+  return <>{`${verb} ${duration(time.worked)}${waited}`}</>;
 }
 
 export function GroupLine({ row }: { row: GroupRow }) {

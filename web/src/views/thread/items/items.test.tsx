@@ -505,6 +505,13 @@ test.each([
   expect(shown.one(".th-decision").textContent).toMatch(words);
 });
 
+test("the line of a turn's work counts no time in which a question waits", () => {
+  const row = { kind: "work", key: "w", items: [], open: false, live: true, startedAt: 0, waitedMs: 60_000 } as const;
+  const line = (more: object) => drawn(<WorkLine row={{ ...row, ...more }} />).one(".th-work").textContent;
+  expect(line({ waitingSince: 100_000 })).toBe("Working 40 s");
+  expect(line({ live: false, completedAt: 100_000 })).toBe("Worked 40 s, waited 1 min 0 s");
+});
+
 test("a rejected edit is rejected, in its line and in the turn's, and has no numbers of lines", () => {
   const content = [{ type: "diff", path: "/w/a", oldText: "a\n", newText: "b\n" }];
   const end = { outcome: "failed", status: "failed" };

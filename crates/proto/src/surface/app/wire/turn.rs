@@ -47,6 +47,11 @@ wire! {
         answers: Option<Vec<PlacedAnswer<'a>>>,
         /// Number of calls that the policy allowed without a permission request. Absent in logs from before this member existed.
         permitted: Option<u32> as Option<u64>,
+        /// Milliseconds in which a question waited for its answer; while the turn runs, without the present wait. The rest of the
+        /// turn's time is that of the agent. Absent for none, and in logs from before this member existed.
+        waited_ms: Option<u64>,
+        /// When the present wait began, in milliseconds since the epoch. Only while the turn runs and a question is open.
+        waiting_since: Option<Millis> as Option<u64>,
         /// Items in the order in which they started; only if the request includes turns.
         items: Option<&'a [Item]>,
     }
@@ -83,6 +88,8 @@ impl<'a> Turn<'a> {
             notices: None,
             answers: None,
             permitted: None,
+            waited_ms: None,
+            waiting_since: None,
             items: None,
         }
     }
@@ -142,6 +149,8 @@ impl<'a> Turn<'a> {
             notices: Some(notices).filter(|notices| !notices.is_empty()),
             answers: Some(answers).filter(|answers| !answers.is_empty()),
             permitted: Some(turn.permitted).filter(|permitted| *permitted > 0),
+            waited_ms: Some(turn.waited_ms).filter(|waited| *waited > 0),
+            waiting_since: turn.waiting_since,
             items: Some(&turn.items),
             ..Self::with_status(turn.id, status)
         }
