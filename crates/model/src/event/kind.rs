@@ -487,6 +487,10 @@ pub enum EventKind {
         request: RequestId,
         /// Message for the user.
         message: String,
+        /// The tool call that the agent names, which stays its own item: the question is about none. Absent in logs from
+        /// before this member existed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<ItemId>,
     },
     /// A question was answered. The event's `by` names the origin of the answer.
     RequestSettled {
@@ -613,6 +617,15 @@ impl EventKind {
             | Self::TerminalInput { item, .. } => Some(*item),
             Self::PermissionRequested { item, .. } => *item,
             _ => None,
+        }
+    }
+
+    /// Returns the item whose id of the agent the event contains: the one that it is about, or the tool call that a question
+    /// for information names.
+    pub fn named_item(&self) -> Option<ItemId> {
+        match self {
+            Self::InputRequested { call, .. } => *call,
+            _ => self.item(),
         }
     }
 }

@@ -220,6 +220,7 @@ mod tests {
         let input = event(EventKind::InputRequested {
             request,
             message: "which?".to_owned(),
+            call: None,
         });
         assert_eq!(kind_of(&input), Some(NoticeKind::Waiting));
         let voided = event(EventKind::RequestVoided {

@@ -571,7 +571,7 @@ impl Live {
         if let EventKind::ItemStarted { start, .. } = kind {
             return self.used_ids.contains(start);
         }
-        let Some(item) = kind.item() else {
+        let Some(item) = kind.named_item() else {
             return false;
         };
         match self.items.get(&item) {

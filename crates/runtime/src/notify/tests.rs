@@ -223,6 +223,7 @@ impl Scene {
         let kind = EventKind::InputRequested {
             request,
             message: "which?".to_owned(),
+            call: None,
         };
         self.report(thread, seq, kind, ThreadStatus::Waiting).await;
         request

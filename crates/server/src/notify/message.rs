@@ -194,7 +194,7 @@ fn outcome_of(status: TurnStatus) -> &'static str {
 fn question(summary: &Summary, event: &EventKind, wanted: RequestId) -> Option<String> {
     match event {
         EventKind::PermissionRequested { request, title, .. } if *request == wanted => Some(title.clone()),
-        EventKind::InputRequested { request, message } if *request == wanted => Some(message.clone()),
+        EventKind::InputRequested { request, message, .. } if *request == wanted => Some(message.clone()),
         _ => {
             let question = summary.question.as_deref()?;
             (question.request_id == wanted).then(|| question.title.clone())
@@ -287,6 +287,7 @@ pub(super) mod tests {
         let kind = EventKind::InputRequested {
             request,
             message: message_text,
+            call: None,
         };
         message(NoticeKind::Waiting, Subject::Question(request), kind)
     }

@@ -9,7 +9,7 @@ use crate::wire::{has_string, member, spliced};
 pub(super) fn with_items_id(event: &Event) -> Event {
     let mut event = event.clone();
     event.repeats_id = false;
-    let Some(item) = event.kind.item() else {
+    let Some(item) = event.kind.named_item() else {
         return event;
     };
     let id = item.to_string();

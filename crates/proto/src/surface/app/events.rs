@@ -369,7 +369,9 @@ fn of_question<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
                 QuestionTopic::Permissions => N::PermissionsApproval(approval),
             }
         }
-        K::InputRequested { request, message } => N::UserInput(InputWanted::of(at, *request, message, raw)),
+        K::InputRequested { request, message, .. } => {
+            N::UserInput(InputWanted::of(at, *request, message, raw))
+        }
         K::RequestSettled { .. } | K::RequestVoided { .. } => N::RequestResolved(Resolved::of(at, event)?),
         K::CallPermitted { method, subject } => {
             N::PolicyPermitted(event::Permitted::new(at, method, subject, by()))

@@ -418,7 +418,7 @@ impl<'a> Writer<'a> {
                 };
                 self.asked(*request, ask);
             }
-            EventKind::InputRequested { request, message } => {
+            EventKind::InputRequested { request, message, .. } => {
                 let params = event.raw.clone().unwrap_or_else(|| RawJson::trusted("{}"));
                 let message = message.clone();
                 self.asked(*request, Ask::Input { params, message });

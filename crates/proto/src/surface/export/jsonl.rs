@@ -463,7 +463,7 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
                 .maybe("always", always.as_ref());
             copy(line, event.raw.as_ref(), "toolCall", &["toolCall"]);
         }
-        EventKind::InputRequested { request, message } => {
+        EventKind::InputRequested { request, message, .. } => {
             line.put("requestId", request).put("title", message);
             copy(line, event.raw.as_ref(), "schema", &["requestedSchema"]);
             copy(line, event.raw.as_ref(), "url", &["url"]);

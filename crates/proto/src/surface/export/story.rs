@@ -196,7 +196,7 @@ impl Story {
                 always: always.clone(),
                 answer: None,
             })),
-            K::InputRequested { request, message } => self.entries.push(Entry::Question(Question {
+            K::InputRequested { request, message, .. } => self.entries.push(Entry::Question(Question {
                 at: event.at,
                 asked: "Asked for information: ",
                 request: *request,

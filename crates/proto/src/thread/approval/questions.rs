@@ -6,7 +6,7 @@ use acpd_model::event::{Outcome, PermissionOption, QuestionTopic};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::QUESTION_OPTIONS;
 use acpd_model::text::shorten;
-use acpd_model::{EventKind, Failure, Origin, RawJson};
+use acpd_model::{EventKind, Failure, Origin, RawJson, json};
 use serde::Deserialize;
 
 use super::path_lookup::{PathLookup, Question, names_paths};
@@ -16,7 +16,7 @@ use super::{Approvals, NextStep, OpenQuestion, Waiting, request_id};
 use crate::agent::ToolUpdate;
 use crate::projection::ItemView;
 use crate::thread::journal::Journal;
-use crate::wire::repeated_key;
+use crate::wire::{member, repeated_key};
 
 /// The method by which an agent requests a permission.
 pub(in crate::thread) const METHOD: &str = "session/request_permission";
@@ -210,7 +210,13 @@ impl Approvals {
             request: None,
         };
         self.questions.insert(number, open);
-        let kind = EventKind::InputRequested { request, message };
+        let named = member(&raw, "toolCallId").and_then(|id| json::read::<String>(id).ok());
+        let call = named.and_then(|id| journal.live().tools.get(&id));
+        let kind = EventKind::InputRequested {
+            request,
+            message,
+            call: call.map(|call| call.item),
+        };
         journal.emit(Origin::Agent, kind, Some(raw));
         Self::asked(journal, number, None)
     }

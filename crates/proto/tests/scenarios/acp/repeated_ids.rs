@@ -1,6 +1,6 @@
 //! Ids that an agent gives to several messages or tool calls: an editor receives each under an id of its own.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::stage::{ABLE, Stage, play};
 use crate::support::{FULL, tool};
@@ -159,6 +159,55 @@ fn a_question_names_the_call_that_the_editor_knows() {
             "tool_call_update item_4",
         ];
         assert_eq!(ids(s, who, from), expected, "the lost call is failed");
+    });
+}
+
+/// Returns the ids of the calls that the questions for information name.
+fn named_in_forms(s: &Stage, who: usize) -> Vec<Value> {
+    let asked = s.editors[who].got.iter();
+    asked
+        .filter(|message| message["method"] == "elicitation/create")
+        .map(|message| message["params"]["toolCallId"].clone())
+        .collect()
+}
+
+#[test]
+fn a_form_names_the_call_that_the_editor_knows() {
+    let form = |call: &str| {
+        format!(
+            r#"{{"sessionId":"s-1",{call}"mode":"form","message":"Which key?","requestedSchema":{{"type":"object","properties":{{"key":{{"type":"string"}}}}}}}}"#
+        )
+    };
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        turn(s, &[tool("t", false, r#","title":"ls","status":"completed""#)]);
+        s.then(|scene| {
+            scene.prompt("do it");
+            scene.update(&tool("u", false, r#","title":"cat","status":"pending""#));
+            scene.update(&tool("t", false, r#","title":"ls","status":"pending""#));
+            scene.calls("5", "elicitation/create", &form(r#""toolCallId":"t","#));
+            scene.calls("6", "elicitation/create", &form(r#""toolCallId":"u","#));
+            scene.calls("7", "elicitation/create", &form(r#""toolCallId":"unknown","#));
+            scene.calls("8", "elicitation/create", &form(""));
+        });
+        let expected = [json!("item_5"), json!("u"), json!("unknown"), Value::Null];
+        assert_eq!(named_in_forms(s, who), expected);
+        // An editor that loads the session now has the call under the same id.
+        let late = s.editor(ABLE);
+        s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        assert_eq!(named_in_forms(s, late), expected);
+        assert!(ids(s, late, 0).contains(&"tool_call item_5".to_owned()));
+        let asked = s
+            .scene
+            .log
+            .iter()
+            .filter(|event| event.kind.named_item() != event.kind.item());
+        let own = asked.map(|event| event.raw.as_ref().unwrap().get().contains("item_"));
+        assert_eq!(
+            own.collect::<Vec<_>>(),
+            [false, false],
+            "the log has the agent's own words"
+        );
     });
 }
 

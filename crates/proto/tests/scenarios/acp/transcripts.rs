@@ -88,7 +88,7 @@ fn expected(recording: &Recording, one: &Conversation, thread: &str) -> Vec<(usi
 
 /// Returns a frame about a tool call with the agent's own id of it, which the daemon replaces where the agent repeats it.
 fn with_the_agents_id(event: &Event, text: &str) -> String {
-    let Some(item) = event.kind.item().filter(|_| event.repeats_id) else {
+    let Some(item) = event.kind.named_item().filter(|_| event.repeats_id) else {
         return text.to_owned();
     };
     let raw = event.raw.as_ref().unwrap().get();

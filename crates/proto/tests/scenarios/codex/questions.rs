@@ -399,6 +399,7 @@ fn forms_and_addresses_are_elicitations() {
             EventKind::InputRequested {
                 request: ID,
                 message: "How many?".into(),
+                call: None,
             },
         )
     };
@@ -446,6 +447,7 @@ fn numbers_and_lists_are_asked_as_text() {
             EventKind::InputRequested {
                 request: ID,
                 message: "Who?".into(),
+                call: None,
             },
         )
     };
