@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-// What is typed into a prompt box is a prompt: no key there answers a question.
+// What is typed into a text field is text: no key there answers a question.
 
 import type { Approval, Client, Thread } from "@acpd/client";
 import { beforeEach, expect, test, vi } from "vitest";
@@ -9,6 +9,7 @@ import { listenForShortcuts } from "../../app/shortcuts.ts";
 import { client, link, standing } from "../../connection/connection.ts";
 import { RowAnswers } from "../sidebar/RowAnswers.tsx";
 import { RowQuestion } from "../sidebar/RowQuestion.tsx";
+import { SearchField } from "../sidebar/SearchField.tsx";
 import { after, drawn, press, type } from "../testing.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { Composer } from "./index.ts";
@@ -41,10 +42,12 @@ beforeEach(() => {
   standing.value = { name: "in", session: { principal: "ann", role: "owner" } };
 });
 
-function page() {
+const permission = { method: "item/commandExecution/requestApproval", params: approval };
+
+function page(questions: readonly object[] = [permission]) {
   const props = {
     thread: {
-      threadId: "t", seq: 1, head, turns: [], questions: [{ method: "item/commandExecution/requestApproval", params: approval }],
+      threadId: "t", seq: 1, head, turns: [], questions,
       decisions: [], notices: [], answers: [], steering: [], others: [],
     },
     rows: [],
@@ -54,6 +57,7 @@ function page() {
   } as unknown as ThreadViewProps;
   const view = drawn(
     <>
+      <SearchField />
       <div class="row">
         <RowQuestion question={waiting} cwd="/w" />
         <RowAnswers threadId="t" cwd="/w" question={waiting} tabIndex={0} />
@@ -102,4 +106,56 @@ test("no sequence of printable keys that is typed into the prompt box answers a 
   card.focus();
   await press(card, "2");
   expect(answer).toHaveBeenCalledOnce();
+});
+
+/** A form of the agent, with a field of each kind. */
+const form = {
+  method: "item/tool/requestUserInput",
+  params: {
+    seq: 2, threadId: "t", ts: 0, requestId: "f", title: "Which?", mode: "form",
+    schema: {
+      type: "object",
+      properties: { name: { type: "string" }, amount: { type: "integer" }, notes: { type: "string", maxLength: 5_000 }, more: { type: "object" } },
+    },
+  },
+} as const;
+
+/** Fields as any view may have them, also those that it will have. */
+const FIELDS = [
+  "<input>", "<input type=search>", "<input type=password>", "<input type=number>", "<input type=url>", "<textarea></textarea>",
+  "<select><option>1</option></select>", "<div contenteditable tabindex=0></div>", "<div contenteditable><b tabindex=0></b></div>",
+];
+const PRINTABLE = KEYS.filter((key) => key.length === 1);
+
+/** Types random text into a field; returns whether the focus stayed there. */
+async function typedInto(field: HTMLElement, seed: number): Promise<boolean> {
+  const next = numbers(seed);
+  field.focus();
+  for (let left = 1 + next(20); left > 0; left -= 1) {
+    await press(document.activeElement as HTMLElement, PRINTABLE[next(PRINTABLE.length)]!);
+  }
+  return document.activeElement === field;
+}
+
+test.each([["a permission", permission, 2], ["a form", form, 5]])("no sequence of printable keys that is typed into any text field answers %s", async (_, question, fields) => {
+  const view = page([question]);
+  await after(() => void (settled.value = true));
+  await vi.waitFor(() => expect(view.all("[data-question]")).not.toHaveLength(0));
+  const foreign = [view.one(".row"), ...view.all("[data-question]"), view.place].flatMap((place) =>
+    FIELDS.map((html) => {
+      const holder = document.createElement("div");
+      holder.innerHTML = html;
+      place.append(holder);
+      return holder.querySelector<HTMLElement>("[tabindex]") ?? (holder.firstElementChild as HTMLElement);
+    }),
+  );
+  const own = view.all("input:not([type=radio], [type=checkbox]), textarea, select").filter((field) => !foreign.includes(field));
+  expect(own.length, "the search, the prompt and those of the form").toBeGreaterThanOrEqual(fields);
+  for (const [at, field] of [...own, ...foreign].entries()) {
+    for (let seed = 1; seed <= 8; seed += 1) {
+      expect(await typedInto(field, at * 8 + seed), field.outerHTML).toBe(true);
+    }
+  }
+  expect(answer).not.toHaveBeenCalled();
+  expect(call.mock.calls.filter(([method]: unknown[]) => method === "item/approve" || method === "item/answer")).toEqual([]);
 });
