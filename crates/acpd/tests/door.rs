@@ -479,6 +479,50 @@ fn a_cookie_that_another_port_was_sent_opens_nothing() {
     log_in(&daemon, &json!({ "token": daemon.place.token() }));
 }
 
+/// A browser stores one cookie of a name for all ports of a host. Behind two tunnels, two daemons may have the same port of their own.
+#[test]
+fn sessions_at_two_ports_of_a_host_do_not_end_each_other() {
+    let daemon = Daemon::with("[server]\nhosts = [\"tunnel:9001\", \"tunnel:9002\"]\n");
+    let login = json!({ "token": daemon.place.token() }).to_string();
+    let log_in = |host: &str| {
+        let headers = [("Host", host), ("Content-Type", "application/json")];
+        let (status, answer) = send(daemon.address(), "POST", "/api/session", &headers, &login);
+        assert_eq!(status, 200, "{answer}");
+        let cookie = header(&answer, "set-cookie").split(';').next();
+        Session {
+            cookie: cookie.unwrap_or_default().to_owned(),
+            key: body(&answer)["pageKey"].as_str().unwrap_or_default().to_owned(),
+        }
+    };
+    let (one, other) = (log_in("tunnel:9001"), log_in("tunnel:9002"));
+    assert!(one.cookie.starts_with("acpd_session_9001="), "{}", one.cookie);
+    assert!(other.cookie.starts_with("acpd_session_9002="), "{}", other.cookie);
+    // A server on a third port adds a cookie of the same name, which the browser sends first.
+    let jar = format!("acpd_session_9001=tossed; {}; {}", one.cookie, other.cookie);
+    let ask = |method: &str, host: &str, jar: &str, key: &str| {
+        let origin = format!("http://{host}");
+        let headers = [
+            ("Host", host),
+            ("Origin", &origin),
+            ("Cookie", jar),
+            ("Acpd-Page-Key", key),
+        ];
+        send(daemon.address(), method, "/api/session", &headers, "")
+    };
+    assert_eq!(ask("GET", "tunnel:9001", &jar, &one.key).0, 200);
+    assert_eq!(ask("GET", "tunnel:9002", &jar, &other.key).0, 200);
+    // The cookie of one port is none at the other, also with its key.
+    assert_eq!(ask("GET", "tunnel:9002", &one.cookie, &one.key).0, 401);
+    let (status, answer) = ask("DELETE", "tunnel:9001", &jar, &one.key);
+    assert_eq!(status, 204, "{answer}");
+    assert!(
+        header(&answer, "set-cookie").starts_with("acpd_session_9001=;"),
+        "{answer}"
+    );
+    assert_eq!(ask("GET", "tunnel:9001", &jar, &one.key).0, 401);
+    assert_eq!(ask("GET", "tunnel:9002", &jar, &other.key).0, 200);
+}
+
 #[test]
 fn a_ticket_is_exchanged_for_a_session_once() {
     let daemon = Daemon::start();

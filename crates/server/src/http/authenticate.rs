@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use acpd_model::Role;
 use acpd_proto::surface::request::outside;
+use acpd_proto::time::Now;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, StatusCode, header};
@@ -43,8 +44,13 @@ pub enum Credential {
     Ticket(String),
     /// The `Acp-Connection-Id` of a connection that a ticket opened, with the identity of the ticket.
     Connection(Identity),
-    /// The cookie of a session, and the key of its page.
-    Session(SessionSecret),
+    /// The cookies that may be that of a session, and the key of its page.
+    Session {
+        /// At least one cookie.
+        cookies: Vec<String>,
+        /// The page key, which says whose session it is.
+        page_key: String,
+    },
     /// A program of the daemon's user at the local socket.
     User,
 }
@@ -124,7 +130,7 @@ pub async fn check(
             Credential::Ticket(ticket) => return store.ticket(&ticket, source, now, admit),
             Credential::Token(token) => store.token(&token, source, now)?,
             Credential::Connection(identity) => store.connection(identity, now)?,
-            Credential::Session(secret) => store.session(&secret, now)?,
+            Credential::Session { cookies, page_key } => session(store, cookies, &page_key, now)?,
             Credential::User => store.owner(),
         };
         admit(store, &identity)?;
@@ -174,9 +180,11 @@ pub fn read_credential(server: &ServerState, parts: &Parts) -> Result<Option<Cre
             // The page key says which of the cookies belongs to the page.
             let page_key = page_key(parts);
             let share = page_key.as_deref().and_then(share_of);
-            let Some(cookie) = cookie(headers, server.address.port(), share, *secure) else {
+            let port = port_of(server, headers, *secure);
+            let cookies = cookies(headers, port, share, *secure);
+            if cookies.is_empty() {
                 return Ok(None);
-            };
+            }
             if !host_check::cookie_counts(&parts.method, headers) {
                 return Err(Box::new(refuse(
                     StatusCode::FORBIDDEN,
@@ -185,7 +193,7 @@ pub fn read_credential(server: &ServerState, parts: &Parts) -> Result<Option<Cre
                 )));
             }
             // The browser sends the cookie to other ports of this host as well, so the page key must prove the page.
-            Ok(page_key.map(|page_key| Credential::Session(SessionSecret { cookie, page_key })))
+            Ok(page_key.map(|page_key| Credential::Session { cookies, page_key }))
         }
         Some(PeerAddress::Socket { peer: Peer::User }) => Ok(Some(Credential::User)),
         Some(PeerAddress::Socket { peer: Peer::Agent }) => Err(Box::new(refuse(
@@ -265,8 +273,31 @@ fn ticket(query: Option<&str>) -> Option<String> {
     pairs.find_map(|pair| Some(pair.strip_prefix("ticket=")?.to_owned()))
 }
 
-/// Returns the name of the cookie. A browser sends a cookie to every port of a host, so each daemon has its own name. With
-/// TLS, the prefix guarantees that only this host can set the cookie. The session of a link has a cookie of its own, so that
+/// Returns the identity of the session with this page key and one of these cookies.
+fn session(
+    store: &mut AuthStore,
+    cookies: Vec<String>,
+    page_key: &str,
+    now: Now,
+) -> Result<Identity, AuthError> {
+    let mut secrets = cookies.into_iter().map(|cookie| SessionSecret {
+        cookie,
+        page_key: page_key.to_owned(),
+    });
+    secrets
+        .find_map(|secret| store.session(&secret, now).ok())
+        .ok_or(AuthError::Wrong)
+}
+
+/// Returns the port at which the browser reaches the daemon, which is another one than the daemon's own behind a tunnel or a
+/// proxy.
+pub fn port_of(server: &ServerState, headers: &HeaderMap, secure: bool) -> u16 {
+    host_check::named_port(headers, secure).unwrap_or_else(|| server.address.port())
+}
+
+/// Returns the name of the cookie. A browser sends a cookie to every port of a host, and stores one of a name for all ports. So the
+/// name has the port at which the browser reaches the daemon: two daemons of one host do not log each other's users out, nor do
+/// two whose own port is the same, behind two tunnels. With TLS, the prefix guarantees that only this host can set the cookie. The session of a link has a cookie of its own, so that
 /// opening a link logs nobody out.
 pub fn cookie_name(port: u16, share: Option<&str>, secure: bool) -> String {
     let prefix = if secure { "__Host-" } else { "" };
@@ -291,27 +322,27 @@ fn share_of(page_key: &str) -> Option<&str> {
     id.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(id)
 }
 
-fn cookie(headers: &HeaderMap, port: u16, share: Option<&str>, secure: bool) -> Option<String> {
-    let named = |name: String| {
-        let lines = headers
-            .get_all(header::COOKIE)
-            .iter()
-            .filter_map(|line| line.to_str().ok());
-        let mut pairs = lines
-            .flat_map(|line| line.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='));
-        pairs
-            .find(|(key, _)| *key == name)
-            .map(|(_, value)| value.to_owned())
-    };
+/// Maximum number of cookies of one name that are tried. Browsers store fewer for a host.
+const COOKIES: usize = 256;
+
+/// Returns the values of all cookies that may be that of the session. Servers on other ports of the host can add cookies of the same
+/// name, for a path, which a browser sends first. Only the page key says which one is the session's.
+fn cookies(headers: &HeaderMap, port: u16, share: Option<&str>, secure: bool) -> Vec<String> {
     // Behind a proxy with TLS, the daemon's own connection has no TLS.
-    named(cookie_name(port, share, true)).or_else(|| {
-        if secure {
-            None
-        } else {
-            named(cookie_name(port, share, false))
-        }
-    })
+    let with_tls = cookie_name(port, share, true);
+    let without = (!secure).then(|| cookie_name(port, share, false));
+    let is_its_name = |key: &str| key == with_tls || without.as_deref() == Some(key);
+    let lines = headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|line| line.to_str().ok());
+    lines
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .filter(|(key, _)| is_its_name(key))
+        .map(|(_, value)| value.to_owned())
+        .take(COOKIES)
+        .collect()
 }
 
 /// Returns the key of a page. On a WebSocket, a page cannot set headers, so the key is one of the offered protocols.
@@ -384,6 +415,27 @@ mod tests {
             }
             assert_eq!(bearer(&headers).as_deref(), expected, "{given:?}");
         }
+    }
+
+    #[test]
+    fn every_cookie_of_the_name_may_be_the_sessions() {
+        let mut headers = HeaderMap::new();
+        for line in [
+            "acpd_session_9001=other; acpd_session_4127=set; x=y; acpd_session_4127=own",
+            "__Host-acpd_session_4127=tls; acpd_session_4127; =",
+        ] {
+            headers.append(header::COOKIE, line.parse().unwrap());
+        }
+        assert_eq!(cookies(&headers, 4127, None, false), ["set", "own", "tls"]);
+        assert_eq!(
+            cookies(&headers, 4127, None, true),
+            ["tls"],
+            "TLS proves who set it"
+        );
+        assert_eq!(cookies(&headers, 9001, None, false), ["other"]);
+        assert!(cookies(&headers, 4127, Some("ff"), false).is_empty());
+        headers.append(header::COOKIE, "acpd_session_1=x;".repeat(1000).parse().unwrap());
+        assert_eq!(cookies(&headers, 1, None, false).len(), COOKIES);
     }
 
     #[test]

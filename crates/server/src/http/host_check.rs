@@ -198,6 +198,12 @@ pub fn cookie_counts(method: &Method, headers: &HeaderMap) -> bool {
     reads && !is_of_another_site(headers)
 }
 
+/// Returns the port that a request names; `None` if it does not name one host.
+pub fn named_port(headers: &HeaderMap, secure: bool) -> Option<u16> {
+    let (_, port) = only(headers, &header::HOST).and_then(split)?;
+    Some(port.unwrap_or(if secure { 443 } else { 80 }))
+}
+
 /// Returns whether the browser reports that a page of another site sent the request.
 pub fn is_of_another_site(headers: &HeaderMap) -> bool {
     let site = headers

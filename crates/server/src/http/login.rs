@@ -17,7 +17,7 @@ use crate::auth::identity::Identity;
 use crate::auth::owner_token::random;
 use crate::auth::sessions::SessionSecret;
 use crate::auth::store::{Holder, TicketLimit};
-use crate::http::authenticate::{Credential, check, cookie_name, read_credential, share_page_key};
+use crate::http::authenticate::{Credential, check, cookie_name, port_of, read_credential, share_page_key};
 use crate::http::{ServerState, refuse, stopping, unauthenticated};
 use crate::net::peer_address::PeerAddress;
 
@@ -216,10 +216,10 @@ fn set_cookie(
         .get(header::ORIGIN)
         .map(HeaderValue::as_bytes)
         .unwrap_or_default();
-    let secure = matches!(extensions.get(), Some(PeerAddress::Network { secure: true, .. }))
-        || page.starts_with(b"https:");
+    let has_tls = matches!(extensions.get(), Some(PeerAddress::Network { secure: true, .. }));
+    let secure = has_tls || page.starts_with(b"https:");
     let SessionCookie { value, secs, share } = cookie;
-    let name = cookie_name(server.address.port(), *share, secure);
+    let name = cookie_name(port_of(server, headers, has_tls), *share, secure);
     let flag = if secure { "; Secure" } else { "" };
     let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={secs}{flag}");
     if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
