@@ -4,11 +4,11 @@
 
 mod support;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use acpd_model::limits::AGENT_BURST_BYTES;
+use acpd_model::limits::{AGENT_BURST_BYTES, MESSAGE_ITEM_BYTES};
 use serde_json::{Value, json};
-use support::{Client, Daemon, wait_until};
+use support::{Client, Daemon, ask, wait_until};
 
 /// An agent whose prompts contain what it sends: `{"method", "params", "count"}`. It reads no responses until its
 /// directory contains a file `go`. Then it reports the number of responses, the longest length, and the errors among
@@ -176,4 +176,62 @@ fn an_agent_that_writes_without_end_fills_no_log_and_delays_no_other_thread() {
     client.call("turn/interrupt", &json!({ "threadId": hostile }));
     let peak = memory(&daemon, "VmHWM:");
     assert!(peak < 140, "the daemon took {peak} MiB");
+}
+
+/// Returns how many connections the daemon has ended because their clients read nothing.
+fn stalled(daemon: &Daemon) -> usize {
+    let (host, bearer) = (
+        daemon.address().to_string(),
+        format!("Bearer {}", daemon.place.token()),
+    );
+    let headers = [("Host", &*host), ("Authorization", &bearer)];
+    let (status, answer) = ask(daemon.address(), "/metrics", &headers);
+    assert_eq!(status, 200, "{answer}");
+    let name = "acpd_clients_dropped_total{reason=\"stalled\"} ";
+    let count = answer.lines().find_map(|line| line.strip_prefix(name));
+    count.expect("it is counted").parse().expect("a number")
+}
+
+/// A thread whose last message has not ended has its text in its state. Neither that nor a page is read for a client without
+/// room for it.
+#[test]
+fn clients_that_read_no_pages_fill_no_memory() {
+    const MESSAGES: usize = 31;
+    const CLIENTS: usize = 16;
+    let daemon = Daemon::with("[limits]\nagent_bytes_per_sec = 0\nwrite_secs = 1\n");
+    let mut client = Client::new(&daemon);
+    let idle = memory(&daemon, "VmRSS:");
+    let thread = client.thread(&daemon);
+    client.start(
+        &thread,
+        &format!("flood n={MESSAGES} bytes={MESSAGE_ITEM_BYTES} kind=chunk; hang"),
+    );
+    // The last one stays open.
+    for _ in 1..MESSAGES {
+        client.wait_for("item/completed");
+    }
+    let page = json!({ "threadId": thread, "includeTurns": true });
+    let unread: Vec<Client> = (0..CLIENTS)
+        .map(|_| {
+            let mut client = Client::new(&daemon);
+            for _ in 0..30 {
+                client.request("thread/read", &page);
+            }
+            client
+        })
+        .collect();
+    wait_until("others have had the room of each", || {
+        // The daemon answers one HTTP request in 100 ms in the long run.
+        std::thread::sleep(Duration::from_millis(100));
+        stalled(&daemon) == CLIENTS
+    });
+    drop(unread);
+    let peak = memory(&daemon, "VmHWM:");
+    assert!(
+        peak < idle + 140,
+        "the daemon took {peak} MiB, and {idle} MiB before"
+    );
+    // A client that reads gets its page.
+    let read = client.call("thread/read", &page);
+    assert!(read["thread"]["turns"].to_string().len() > MESSAGE_ITEM_BYTES / 2);
 }

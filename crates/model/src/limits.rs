@@ -351,11 +351,11 @@ pub const CALL_BYTES: u32 = 256 << 20;
 pub const LIVE_BYTES: u32 = 64 << 20;
 /// Bytes of pages and lists that the clients of one principal have not received yet. The next one is read when there is room.
 pub const UNSENT_BYTES_OF_ONE: u32 = 8 << 20;
-/// The same for one connection. A larger answer takes all of it.
+/// The same for one connection. A larger answer takes all of it, and more of its principal's.
 pub const UNSENT_BYTES_OF_CONNECTION: u32 = 2 << 20;
 /// The same for all principals, and again for the readers of all shared threads. The last [`UNSENT_BYTES_OF_ONE`] are for owners.
 pub const UNSENT_BYTES: u32 = 32 << 20;
-/// Bytes that are reserved for a list of threads, or the diff of a turn, before it is read.
+/// Bytes that are reserved for an answer before anything is read for it. Then it takes what it has.
 pub const UNSENT_ANSWER_BYTES: u64 = 1 << 20;
 /// Bytes of appends that may wait for the log's writer. A larger one waits until no other does.
 pub const LOG_QUEUE_BYTES: u32 = 64 << 20;

@@ -17,41 +17,51 @@ struct Bytes {
     most: u32,
     /// The bytes that these are a part of.
     whole: Option<Arc<Bytes>>,
+    /// Whether a request for more than there is takes the rest of it around.
+    overflows: bool,
 }
 
 /// A part of a [`Room`], and of the rooms around it; returned on drop.
 #[derive(Debug)]
 pub struct Charge {
     of: Arc<Bytes>,
-    bytes: u32,
+    /// The bytes that were requested. A smaller room has all of its own of them.
+    bytes: u64,
 }
 
 impl Room {
     /// Creates a room of `most` bytes.
     pub fn new(most: u32) -> Self {
-        Self::with(most, None)
+        Self::with(most, None, false)
     }
 
     /// Creates a room of `most` bytes, at most as many as this one has. They are charged to both, and to what is around this one.
     #[must_use]
     pub fn part(&self, most: u32) -> Self {
-        Self::with(most.min(self.0.most), Some(Arc::clone(&self.0)))
+        Self::with(most.min(self.0.most), Some(Arc::clone(&self.0)), false)
     }
 
-    fn with(most: u32, whole: Option<Arc<Bytes>>) -> Self {
+    /// Creates a part like [`part`](Self::part), in which a request for more than `most` bytes receives all of these, and takes what
+    /// it needs of the room around.
+    #[must_use]
+    pub fn overflowing_part(&self, most: u32) -> Self {
+        Self::with(most.min(self.0.most), Some(Arc::clone(&self.0)), true)
+    }
+
+    fn with(most: u32, whole: Option<Arc<Bytes>>, overflows: bool) -> Self {
         Self(Arc::new(Bytes {
             free: Semaphore::new(most as usize),
             most,
             whole,
+            overflows,
         }))
     }
 
     /// Waits for `bytes`. A request for more than there is receives all of it.
     pub async fn take(&self, bytes: u64) -> Charge {
-        let bytes = self.fitting(bytes);
         // From the inside out. A caller that gives up returns what it has.
         let mut permits = Vec::with_capacity(3);
-        for room in self.0.and_around() {
+        for (room, bytes) in self.0.shares(bytes) {
             permits.push(take(&room.free, bytes).await);
         }
         permits.into_iter().for_each(SemaphorePermit::forget);
@@ -60,9 +70,8 @@ impl Room {
 
     /// Takes `bytes` if they are free and no other request waits.
     pub fn try_take(&self, bytes: u64) -> Option<Charge> {
-        let bytes = self.fitting(bytes);
         let mut permits = Vec::with_capacity(3);
-        for room in self.0.and_around() {
+        for (room, bytes) in self.0.shares(bytes) {
             permits.push(room.free.try_acquire_many(bytes).ok()?);
         }
         permits.into_iter().for_each(SemaphorePermit::forget);
@@ -79,11 +88,7 @@ impl Room {
         self.0.is_full()
     }
 
-    fn fitting(&self, bytes: u64) -> u32 {
-        u32::try_from(bytes).map_or(self.0.most, |bytes| bytes.min(self.0.most))
-    }
-
-    fn charge(&self, bytes: u32) -> Charge {
+    fn charge(&self, bytes: u64) -> Charge {
         Charge {
             of: Arc::clone(&self.0),
             bytes,
@@ -95,6 +100,18 @@ impl Bytes {
     /// Returns this room and those around it, from the inside out.
     fn and_around(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |room| room.whole.as_deref())
+    }
+
+    /// Returns what a request for `bytes` takes of this room and of each around it, from the inside out.
+    fn shares(&self, bytes: u64) -> impl Iterator<Item = (&Self, u32)> {
+        let mut wanted = bytes;
+        self.and_around().map(move |room| {
+            let taken = u32::try_from(wanted).map_or(room.most, |wanted| wanted.min(room.most));
+            if !room.overflows {
+                wanted = taken.into();
+            }
+            (room, taken)
+        })
     }
 
     fn is_full(&self) -> bool {
@@ -114,12 +131,27 @@ async fn take(free: &Semaphore, bytes: u32) -> SemaphorePermit<'_> {
 impl Charge {
     /// Returns all but `bytes`.
     pub fn shrink(&mut self, bytes: u64) {
-        let kept = u32::try_from(bytes).map_or(self.bytes, |bytes| bytes.min(self.bytes));
-        let returned = (self.bytes - kept) as usize;
-        self.bytes = kept;
-        for room in self.of.and_around() {
-            room.free.add_permits(returned);
+        let kept = bytes.min(self.bytes);
+        let (before, after) = (self.of.shares(self.bytes), self.of.shares(kept));
+        for ((room, before), (_, after)) in before.zip(after) {
+            room.free.add_permits((before - after) as usize);
         }
+        self.bytes = kept;
+    }
+
+    /// Makes this a charge of `bytes`: returns the rest, or takes more if that is free now.
+    pub fn settle(&mut self, bytes: u64) {
+        self.shrink(bytes);
+        let mut permits = Vec::with_capacity(3);
+        let (before, after) = (self.of.shares(self.bytes), self.of.shares(bytes));
+        for ((room, before), (_, after)) in before.zip(after) {
+            match room.free.try_acquire_many(after - before) {
+                Ok(permit) => permits.push(permit),
+                Err(_) => return,
+            }
+        }
+        permits.into_iter().for_each(SemaphorePermit::forget);
+        self.bytes = bytes;
     }
 
     /// Returns whether a room around the charge's own is full.
@@ -178,6 +210,47 @@ mod tests {
         assert!(part.is_full() && first.is_wanted() && second.is_wanted());
         assert!(whole.try_take(41).is_none() && whole.try_take(40).is_some());
         drop((first, second));
+        assert!(whole.try_take(100).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_request_beyond_a_part_may_take_the_room_around_it() {
+        let whole = Room::new(100);
+        let middle = whole.part(60);
+        let small = [middle.overflowing_part(20), middle.overflowing_part(20)];
+        // All of its own room, and what it needs of the others.
+        let mut first = small[0].take(50).await;
+        assert!(small[1].try_take(11).is_none() && small[1].try_take(10).is_some());
+        assert!(whole.try_take(51).is_none() && whole.try_take(50).is_some());
+        first.shrink(30);
+        assert!(small[0].is_full() && small[1].try_take(30).is_some());
+        first.shrink(5);
+        assert!(small[0].try_take(15).is_some() && whole.try_take(95).is_some());
+        // No part of it takes more than its middle has.
+        drop(first);
+        let all = small[0].take(u64::MAX).await;
+        assert!(middle.is_full() && whole.try_take(40).is_some());
+        drop(all);
+        assert!(whole.try_take(100).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_charge_grows_only_by_what_is_free() {
+        let whole = Room::new(100);
+        let part = whole.part(60);
+        let mut first = part.take(10).await;
+        first.settle(40);
+        assert!(whole.try_take(61).is_none() && whole.try_take(60).is_some());
+        let second = whole.take(50).await;
+        first.settle(55);
+        assert!(
+            whole.try_take(11).is_none() && whole.try_take(10).is_some(),
+            "it stays as it was"
+        );
+        drop(second);
+        first.settle(5);
+        assert!(whole.try_take(95).is_some());
+        drop(first);
         assert!(whole.try_take(100).is_some());
     }
 }

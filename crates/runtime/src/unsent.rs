@@ -66,10 +66,11 @@ impl Default for UnsentAnswers {
 }
 
 impl UnsentAnswers {
-    /// Waits for room for an answer of `bytes`. One that is larger than all room of a connection gets all of it.
+    /// Waits for room for an answer of `bytes`. One that is larger than all room of its connection, or of its principal, gets all of
+    /// it.
     pub(crate) async fn take(&self, caller: &Caller, bytes: u64) -> Charge {
         let room = self.room_of(caller);
-        room.take(bytes).await
+        room.take(bytes.min(UNSENT_BYTES_OF_ONE.into())).await
     }
 
     /// Returns the room of the caller's connection, which is a part of the room of its principal.
@@ -97,7 +98,7 @@ impl UnsentAnswers {
             .or_insert_with(|| around.part(UNSENT_BYTES_OF_ONE + MARK));
         connections
             .entry((principal, Arc::clone(&caller.connection)))
-            .or_insert_with(|| of_principal.part(UNSENT_BYTES_OF_CONNECTION))
+            .or_insert_with(|| of_principal.overflowing_part(UNSENT_BYTES_OF_CONNECTION))
             .clone()
     }
 }
@@ -107,6 +108,12 @@ impl UnsentCharge {
     pub(crate) fn new(charge: Charge) -> Self {
         let since = Instant::now();
         Self { charge, since }
+    }
+
+    /// Counts the bytes of the message that the answer has become. What is more than was charged is counted if it is free: the
+    /// message exists.
+    pub fn encoded(&mut self, bytes: u64) {
+        self.charge.settle(bytes.min(UNSENT_BYTES_OF_ONE.into()));
     }
 
     /// Waits until the client has had the answer for this time and other connections wait for its room. Cancel safe.
@@ -135,6 +142,9 @@ mod tests {
     /// Connections that use all room of their principal.
     const AT_ONCE: u32 = UNSENT_BYTES_OF_ONE / UNSENT_BYTES_OF_CONNECTION;
 
+    /// All room of a connection.
+    const OF_CONNECTION: u64 = UNSENT_BYTES_OF_CONNECTION as u64;
+
     fn caller(principal: &str, role: Role, scope: AccessScope, connection: u32) -> Caller {
         let by = Origin::Client(Box::new(ClientOrigin {
             principal: principal.into(),
@@ -153,7 +163,7 @@ mod tests {
     async fn fill(unsent: &UnsentAnswers, of: impl Fn(u32) -> Caller) -> Vec<Charge> {
         let mut held = Vec::new();
         for connection in 0..AT_ONCE {
-            held.push(unsent.take(&of(connection), u64::MAX).await);
+            held.push(unsent.take(&of(connection), OF_CONNECTION).await);
         }
         held
     }
@@ -162,13 +172,35 @@ mod tests {
     async fn a_connection_waits_for_itself_alone() {
         let unsent = UnsentAnswers::default();
         let [slow, other] = [0, 1].map(|connection| observer("ann", connection));
-        let first = unsent.take(&slow, u64::MAX).await;
+        let first = unsent.take(&slow, OF_CONNECTION).await;
         let mut second = Box::pin(unsent.take(&slow, 1));
         assert!(second.as_mut().now_or_never().is_none());
         assert!(!first.is_wanted(), "it waits for itself");
-        assert!(unsent.take(&other, u64::MAX).now_or_never().is_some());
+        assert!(unsent.take(&other, OF_CONNECTION).now_or_never().is_some());
         drop(first);
         assert!(second.now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn an_answer_beyond_its_connection_takes_room_of_its_principal() {
+        let unsent = UnsentAnswers::default();
+        let [slow, other] = [0, 1].map(|connection| observer("ann", connection));
+        let mut large = UnsentCharge::new(unsent.take(&slow, u64::MAX).await);
+        let mut waiting = Box::pin(unsent.take(&other, 2));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        let bob = observer("bob", 0);
+        assert!(
+            unsent.take(&bob, u64::MAX).now_or_never().is_some(),
+            "it is not bob's"
+        );
+        // The message turns out to be small.
+        large.encoded(10);
+        assert!(waiting.now_or_never().is_some());
+        // One that turns out to be large takes what is free.
+        large.encoded(u64::MAX);
+        assert!(unsent.take(&other, 2).now_or_never().is_none());
+        drop(large);
+        assert!(unsent.take(&other, 2).now_or_never().is_some());
     }
 
     #[tokio::test]

@@ -64,6 +64,11 @@ pub fn flood(turn: &mut Turn, args: &Args) -> Flow {
             let line = wire::update(&turn.id, &wire::chunk("agent_message_chunk", &text)).to_string();
             pour(turn, &Template::new(&line, "", 0), n)
         }
+        "chunk" => {
+            let text = wire::text(&format!("{COUNTER} {PAD}"));
+            let line = wire::update(&turn.id, &wire::chunk("agent_message_chunk", &text)).to_string();
+            pour(turn, &Template::new(&line, PAD, bytes), n)
+        }
         "chunkmeta" => {
             let mut chunk = wire::chunk("agent_message_chunk", &text);
             chunk["_meta"] = json!({ "n": COUNTER, "pad": PAD });

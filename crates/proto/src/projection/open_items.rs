@@ -73,6 +73,15 @@ impl From<BTreeMap<ItemId, OpenItem>> for OpenItems {
 }
 
 impl OpenItems {
+    /// Returns about how many bytes the contents of all items have.
+    pub fn bytes(&self) -> usize {
+        let others = self
+            .items
+            .values()
+            .filter(|item| !matches!(item.view, ItemView::Tool(_)));
+        self.tool_bytes + others.map(|item| item.view.bytes()).sum::<usize>()
+    }
+
     /// Adds an item that has started.
     pub fn insert(&mut self, id: ItemId, item: OpenItem) {
         match (&item.view, item.parent) {

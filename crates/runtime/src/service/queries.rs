@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use acpd_log::{Filter, ListCursor, ListedThread, LogError};
 use acpd_model::event::TurnStatus;
-use acpd_model::limits::LIST_PAGE;
+use acpd_model::limits::{LIST_PAGE, UNSENT_ANSWER_BYTES};
 use acpd_model::{Failure, ThreadId, ThreadStatus};
+use acpd_proto::projection::Live;
 use acpd_proto::surface::reply::{self, Reply, ThreadView};
 use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns, invalid_cursor};
 
@@ -102,12 +103,43 @@ impl Service {
             .collect())
     }
 
+    /// Reads a thread that no connection needs to follow. The state has the texts of unfinished items, so it is not read before there is
+    /// room either.
     pub(super) async fn read_thread(
         &self,
         caller: &Caller,
         thread: ThreadId,
         turns: Option<Turns>,
     ) -> Result<Response, Failure> {
+        let mut room = UNSENT_ANSWER_BYTES;
+        let (charge, mut live, found) = loop {
+            let charge = self.context.unsent.take(caller, room).await;
+            let live = Arc::new(self.load_thread(thread).await?);
+            let found = match turns {
+                Some(wanted) => Some((wanted.before, self.find_page(&live, wanted).await?)),
+                None => None,
+            };
+            let bytes = found.as_ref().map_or(0, |(_, found)| found.bytes) + live.items.bytes() as u64;
+            // More room is not taken beside that which is held: two answers would wait for each other.
+            if bytes <= room || room > UNSENT_ANSWER_BYTES {
+                break (charge, live, found);
+            }
+            room = bytes;
+        };
+        let turns = match found {
+            Some((before, found)) => Some(self.read_page(&live, before, found).await?),
+            None => None,
+        };
+        // The page has what it shows of them.
+        if let Some(live) = Arc::get_mut(&mut live) {
+            drop(std::mem::take(&mut live.items));
+        }
+        let reply = Reply::Thread(Box::new(ThreadView { live, turns }));
+        Ok(Response::charged(reply, Some(charge)))
+    }
+
+    /// Returns the state of a thread as far as its events can be read.
+    async fn load_thread(&self, thread: ThreadId) -> Result<Live, Failure> {
         let context = &self.context;
         let loading = context.read_log(|log| async move { load_readable(&log, thread).await });
         let read = loading.await;
@@ -116,10 +148,7 @@ impl Service {
         if let Some(damage) = damage {
             show(&damage.to_string(), &mut live.summary);
         }
-        let live = Arc::new(live);
-        let (turns, charge) = self.charged_page(caller, &live, turns).await?;
-        let reply = Reply::Thread(Box::new(ThreadView { live, turns }));
-        Ok(Response::charged(reply, charge))
+        Ok(live)
     }
 }
 

@@ -14,8 +14,10 @@ use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::{Live, TurnsPage, marks_of};
 use acpd_proto::surface::contract::Lane;
+use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{ListThreads, Request, Turns};
 use acpd_proto::thread::{Answer, InterruptOptions};
+use futures_util::FutureExt;
 
 use super::{Caller, Defaults, Service};
 use crate::test_context::context;
@@ -314,6 +316,36 @@ async fn a_page_is_bounded_whatever_is_unfinished_or_late() {
     let notes = pages.last().unwrap().turns.iter().flat_map(|turn| &turn.notes);
     let notes: Vec<_> = notes.map(|note| (note.after, note.event.seq)).collect();
     assert_eq!(notes, [(Some(ItemId(1)), 7)]);
+}
+
+/// The state of a thread has the texts of unfinished items, so that it waits for room as well.
+#[tokio::test]
+async fn a_thread_is_read_once_there_is_room_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let events = large_turn();
+    let (first, later) = events.split_at(2);
+    store(&service, first).await;
+    let caller = Caller::new(Origin::Daemon, Role::Observer, Lane::App, Defaults::none());
+    let held = service.context.unsent.take(&caller, u64::MAX).await;
+    let request = Request::ReadThread {
+        thread: thread(),
+        turns: Some(Turns::default()),
+    };
+    let mut answer = service.call(&caller, request).await.answer;
+    for _ in 0..20 {
+        assert!((&mut answer).now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    store(&service, later).await;
+    drop(held);
+    let response = answer.await.unwrap();
+    let Reply::Thread(view) = response.reply else {
+        panic!("another reply: {:?}", response.reply);
+    };
+    assert_eq!(view.live.last_seq, events.len() as Seq);
+    assert!(view.live.items.is_empty(), "the page has what it shows of them");
+    assert!(response.charge.is_some());
 }
 
 /// Returns the events of an ended turn with three tool calls, each with a late update of this size, and a plan.

@@ -41,13 +41,13 @@ impl Service {
         Ok((Some(page), Some(charge)))
     }
 
-    async fn find_page(&self, live: &Arc<Live>, wanted: Turns) -> Result<TurnsFound, Failure> {
+    pub(super) async fn find_page(&self, live: &Arc<Live>, wanted: Turns) -> Result<TurnsFound, Failure> {
         let live = Arc::clone(live);
         let found = self.context.read_log(|log| find_page(log, live, wanted)).await;
         found.map_err(|error| log_failure(&error))
     }
 
-    async fn read_page(
+    pub(super) async fn read_page(
         &self,
         live: &Arc<Live>,
         before: Option<TurnPosition>,

@@ -308,8 +308,12 @@ impl<S: Surface> Connection<S> {
                 return;
             };
             if self.link.has_room() || is_small(&answer) {
-                let charge = self.answered(call, answer);
-                self.answered_in_turn += self.outputs();
+                let mut charge = self.answered(call, answer);
+                let bytes = self.outputs();
+                if let Some(charge) = charge.as_deref_mut() {
+                    charge.encoded(bytes);
+                }
+                self.answered_in_turn += bytes;
                 self.meter.hold(charge, self.last_queued);
             } else {
                 self.unsent.push_back((call, answer));

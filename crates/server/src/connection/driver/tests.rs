@@ -144,7 +144,7 @@ async fn a_client_that_reads_large_answers_one_after_the_other_leaves_turns_to_o
 }
 
 /// Bytes of each answer to a client of [`lister`].
-const LISTED: usize = 256 << 10;
+const LISTED: usize = 1 << 20;
 
 /// Starts the connection of a client that has requested as many lists as its room is for. Returns the client's end.
 async fn lister(service: &Service, name: u32, pipe: usize) -> DuplexStream {
