@@ -469,6 +469,8 @@ pub const ENDED_TERMINALS_KNOWN: usize = 4096;
 pub const LIST_CHANGES: usize = 256;
 /// Threads on one page of `thread/list`: the maximum and the default.
 pub const LIST_PAGE: usize = 100;
+/// Bytes of the summaries on one page of `thread/list`. With large metadata, a page has fewer threads.
+pub const LIST_PAGE_BYTES: usize = 1 << 20;
 /// Bytes of the effects and answers of a question that a list shows in full. Clients open longer questions.
 pub const LISTED_QUESTION_BYTES: usize = 4 << 10;
 /// Bytes of a question's title in a list.

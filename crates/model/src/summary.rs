@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Millis, PermissionOption, TurnStatus};
 use crate::ids::RequestId;
 use crate::json::RawJson;
+use crate::limits::LISTED_QUESTION_BYTES;
 use crate::subject::CallSubject;
 
 /// What a thread is doing.
@@ -74,6 +75,20 @@ pub struct Summary {
     /// The oldest unanswered question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<WaitingQuestion>>,
+}
+
+impl Summary {
+    /// Returns about how many bytes the summary has in a list.
+    pub fn weight(&self) -> usize {
+        let texts = [&self.name, &self.project_id, &self.error];
+        let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
+        let metadata = self.metadata.as_ref().map_or(0, |metadata| metadata.get().len());
+        let question = self.question.as_ref().map_or(0, |question| {
+            let answerable = question.answerable.as_ref().map_or(0, |_| LISTED_QUESTION_BYTES);
+            question.title.len() + answerable
+        });
+        size_of::<Self>() + self.agent.len() + self.cwd.len() + texts + metadata + question
+    }
 }
 
 /// A question that waits for an answer, as lists show it.

@@ -73,6 +73,12 @@ impl UnsentAnswers {
         room.take(bytes.min(UNSENT_BYTES_OF_ONE.into())).await
     }
 
+    /// Takes room for an answer of `bytes` if it is free and no other answer waits for it.
+    pub(crate) fn try_take(&self, caller: &Caller, bytes: u64) -> Option<Charge> {
+        self.room_of(caller)
+            .try_take(bytes.min(UNSENT_BYTES_OF_ONE.into()))
+    }
+
     /// Returns the room of the caller's connection, which is a part of the room of its principal.
     fn room_of(&self, caller: &Caller) -> Room {
         let name = match &caller.by {

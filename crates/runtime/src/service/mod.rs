@@ -31,7 +31,7 @@ use std::sync::Arc;
 use acpd_model::limits::UNSENT_ANSWER_BYTES;
 use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::surface::reply::Reply;
-use acpd_proto::surface::request::{Order, Request};
+use acpd_proto::surface::request::{AnswerSize, Order, Request};
 use acpd_proto::thread::{self, Command};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -123,6 +123,12 @@ impl Dispatched {
         }
     }
 
+    /// Returns the answer with the room that was taken for it.
+    async fn charged(self, charge: Charge) -> Result<Response, Failure> {
+        let response = self.answer.await?;
+        Ok(Response::charged(response.reply, Some(charge)))
+    }
+
     fn now(reply: Result<Reply, Failure>) -> Self {
         Self::answer(std::future::ready(reply))
     }
@@ -197,19 +203,41 @@ impl Service {
             let message = format!("this needs the role {needed}; this client has the role {role}");
             return Dispatched::now(Err(Failure::new(ErrorCode::Forbidden, message)));
         }
+        let is_large = request.kind().answer_size() == AnswerSize::Large;
         match request.order() {
             Order::Free => {
                 let (service, caller) = (self.clone(), caller.clone());
                 Dispatched::respond(async move {
+                    if is_large {
+                        return service.dispatch_charged(&caller, request).await;
+                    }
                     let dispatched = service.dispatch(&caller, request).await?;
                     dispatched.answer.await
                 })
             }
+            Order::Thread if is_large => match self.context.unsent.try_take(caller, UNSENT_ANSWER_BYTES) {
+                Some(charge) => match self.dispatch(caller, request).await {
+                    Ok(dispatched) => Dispatched::respond(dispatched.charged(charge)),
+                    Err(failure) => Dispatched::now(Err(failure)),
+                },
+                // The client has to read other answers first. Its next requests do not wait for that.
+                None => {
+                    let (service, caller) = (self.clone(), caller.clone());
+                    Dispatched::respond(async move { service.dispatch_charged(&caller, request).await })
+                }
+            },
             Order::Thread => {
                 let dispatched = self.dispatch(caller, request).await;
                 dispatched.unwrap_or_else(|failure| Dispatched::now(Err(failure)))
             }
         }
+    }
+
+    /// Carries out a request that only reads once there is room for its answer.
+    async fn dispatch_charged(&self, caller: &Caller, request: Request) -> Result<Response, Failure> {
+        let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
+        let dispatched = self.dispatch(caller, request).await?;
+        dispatched.charged(charge).await
     }
 
     /// Dispatches the request to its handler.
@@ -228,23 +256,13 @@ impl Service {
             Request::TestNotifications { target } => {
                 Ok(Dispatched::now(self.test_notifications(target).await))
             }
-            Request::ListThreads(wanted) => {
-                let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
-                let listed = self.list_threads(caller, wanted).await;
-                Ok(Dispatched::respond_now(
-                    listed.map(|reply| Response::charged(reply, Some(charge))),
-                ))
-            }
+            Request::ListThreads(wanted) => Ok(Dispatched::now(self.list_threads(caller, wanted).await)),
             Request::SearchThreads(wanted) => Ok(Dispatched::now(self.search_threads(wanted).await)),
             Request::ReadThread { thread, turns } => Ok(Dispatched::respond_now(
                 self.read_thread(caller, thread, turns).await,
             )),
             Request::ReadTurnDiff { thread, turn } => {
-                let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
-                let diff = self.read_turn_diff(thread, turn).await;
-                Ok(Dispatched::respond_now(
-                    diff.map(|reply| Response::charged(reply, Some(charge))),
-                ))
+                Ok(Dispatched::now(self.read_turn_diff(thread, turn).await))
             }
             Request::WatchThreadList { on, only } => Ok(watch_thread_list(on, only)),
             Request::StartThread(start) => self.start_thread(caller, *start).await,

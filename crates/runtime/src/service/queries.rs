@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use acpd_log::{Filter, ListCursor, ListedThread, LogError};
 use acpd_model::event::TurnStatus;
-use acpd_model::limits::{LIST_PAGE, UNSENT_ANSWER_BYTES};
+use acpd_model::limits::{LIST_PAGE, LIST_PAGE_BYTES, UNSENT_ANSWER_BYTES};
 use acpd_model::{Failure, ThreadId, ThreadStatus};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::reply::{self, Reply, ThreadView};
@@ -52,11 +52,14 @@ impl Service {
             Some(ListedStatus::Idle) => (Some(false), None, None),
             Some(ListedStatus::Failed) => (Some(false), None, Some(TurnStatus::Failed)),
         };
-        let page = match only {
+        let mut page = match only {
             Some(thread) => self.list_one(thread, filter, cursor).await?,
             None => self.list_of_directory(filter, cursor, limit).await?,
         };
-        let next = page.last().filter(|_| page.len() == limit).map(write_cursor);
+        let fitting = fitting(&page);
+        let has_more = page.len() == limit || fitting < page.len();
+        page.truncate(fitting);
+        let next = page.last().filter(|_| has_more).map(write_cursor);
         let page = page.into_iter();
         let page = page
             .map(|listed| reply::ListedThread {
@@ -150,6 +153,16 @@ impl Service {
         }
         Ok(live)
     }
+}
+
+/// Returns how many threads fit on a page; at least one.
+fn fitting(page: &[ListedThread]) -> usize {
+    let mut bytes = 0;
+    let has_room = |listed: &&ListedThread| {
+        bytes += listed.summary.weight();
+        bytes <= LIST_PAGE_BYTES
+    };
+    page.iter().take_while(has_room).count().max(1)
 }
 
 /// Encodes the position at which the next page of a list begins.

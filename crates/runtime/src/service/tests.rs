@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use acpd_model::event::{Fidelity, PlanEntry, TurnStatus};
 use acpd_model::item::ToolStatus;
-use acpd_model::limits::TURNS_PAGE_BYTES;
+use acpd_model::limits::{LIST_PAGE_BYTES, METADATA_BYTES, TURNS_PAGE_BYTES};
 use acpd_model::{
     ErrorCode, Event, EventKind, Extract, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits, MessageType,
     Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
@@ -15,7 +15,7 @@ use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::{Live, TurnsPage, marks_of};
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::reply::Reply;
-use acpd_proto::surface::request::{ListThreads, Request, Turns};
+use acpd_proto::surface::request::{ListThreads, Request, SearchThreads, Turns};
 use acpd_proto::thread::{Answer, InterruptOptions};
 use futures_util::FutureExt;
 
@@ -346,6 +346,95 @@ async fn a_thread_is_read_once_there_is_room_for_it() {
     assert_eq!(view.live.last_seq, events.len() as Seq);
     assert!(view.live.items.is_empty(), "the page has what it shows of them");
     assert!(response.charge.is_some());
+}
+
+#[tokio::test]
+async fn large_answers_wait_for_room_and_no_request_waits_for_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let caller = Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none());
+    let held = service.context.unsent.take(&caller, u64::MAX).await;
+    let (thread, turn) = (thread(), TurnId(1));
+    let search = SearchThreads {
+        query: "x".into(),
+        cursor: None,
+        limit: None,
+        thread: None,
+    };
+    let requests = [
+        Request::ListAgents,
+        Request::ListThreads(ListThreads::default()),
+        Request::SearchThreads(search),
+        Request::ReadTurnDiff { thread, turn },
+        Request::ListFolders { path: None },
+        Request::ReadPolicies { agent: None },
+        Request::ListShares { thread: None },
+        Request::ListRemembered { thread },
+    ];
+    let mut waiting = Vec::new();
+    for request in requests {
+        let name = format!("{request:?}");
+        let dispatched = service.call(&caller, request).now_or_never();
+        let mut answer = dispatched.expect("the next request may begin").answer;
+        assert!((&mut answer).now_or_never().is_none(), "{name}");
+        waiting.push(answer);
+    }
+    tokio::task::yield_now().await;
+    let closed = Request::CloseThread {
+        thread,
+        release: false,
+    };
+    let closed = service.call(&caller, closed).await.answer;
+    assert!(closed.now_or_never().is_some(), "it is small");
+    for answer in &mut waiting {
+        assert!(answer.now_or_never().is_none());
+    }
+    drop(held);
+    for answer in waiting {
+        // Some fail, since there is no such thread.
+        if let Ok(response) = answer.await {
+            assert!(response.charge.is_some(), "{:?}", response.reply);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_the_list_is_bounded_in_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let metadata = RawJson::parse(format!("\"{}\"", "x".repeat(METADATA_BYTES - 2))).unwrap();
+    for number in 1..=40 {
+        let summary = Summary {
+            metadata: Some(metadata.clone()),
+            ..Summary::default()
+        };
+        let thread = ThreadId(uuid::Uuid::from_u128(number));
+        let events = [event(1, 1, queued("c"))];
+        let appended = service.context.log.append(thread, &events, Some(&summary));
+        appended.await.unwrap();
+    }
+    let caller = Caller::new(Origin::Daemon, Role::Observer, Lane::App, Defaults::none());
+    let (mut cursor, mut listed) = (None, Vec::new());
+    loop {
+        let wanted = ListThreads {
+            cursor,
+            ..ListThreads::default()
+        };
+        let dispatched = service.call(&caller, Request::ListThreads(wanted)).await;
+        let Ok(Reply::Threads { page, next }) = dispatched.answer.await.map(|response| response.reply) else {
+            panic!("no list");
+        };
+        let bytes: usize = page.iter().map(|listed| listed.summary.weight()).sum();
+        assert!(!page.is_empty() && bytes <= LIST_PAGE_BYTES, "{bytes} bytes");
+        listed.extend(page.into_iter().map(|listed| listed.thread));
+        cursor = next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    listed.sort_unstable();
+    listed.dedup();
+    assert_eq!(listed.len(), 40);
 }
 
 /// Returns the events of an ended turn with three tool calls, each with a late update of this size, and a plan.

@@ -281,7 +281,7 @@ pub struct ResumeThread {
 pub struct ListThreads {
     /// `nextCursor` of the previous page.
     pub cursor: Option<String>,
-    /// Maximum number of threads.
+    /// Maximum number of threads. A page has at most about 1 MiB: with large metadata, it has fewer.
     pub limit: Option<usize>,
     /// Whether to list archived threads; by default, only threads that are not archived.
     pub archived: Option<bool>,

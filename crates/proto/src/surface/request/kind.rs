@@ -25,6 +25,18 @@ impl Order {
     }
 }
 
+/// How large an answer can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerSize {
+    /// At most about 64 KiB, or what is in memory anyway: the state of a loaded thread, what an agent has answered, or the report
+    /// of work that the client has started.
+    Small,
+    /// It is read or made for the client, and can be larger: it needs room before.
+    Large,
+    /// The same, but the handler learns the size, and takes the room.
+    Measured,
+}
+
 /// The kind of a request, known before its params are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the request of that name")]
@@ -130,6 +142,63 @@ impl RequestKind {
             | Self::RevokeAgentAnswer
             | Self::SignIn
             | Self::ChangeProvider => Role::Owner,
+        }
+    }
+
+    /// Returns how large the answer to a request of this kind can be.
+    pub fn answer_size(self) -> AnswerSize {
+        match self {
+            Self::ReadThread | Self::OpenThread => AnswerSize::Measured,
+            // The result of an agent, with all of its extensions.
+            Self::Initialize
+            // An entry for each agent of the registry, with its description.
+            | Self::ListAgents
+            | Self::ListRunningAgents
+            // Names of up to 255 bytes.
+            | Self::ListFolders
+            // As long as the configuration.
+            | Self::ReadPolicies
+            | Self::ListNotificationTargets
+            // Up to 64 KiB of metadata for each thread.
+            | Self::ListThreads
+            // A snippet and a name for each of up to 100 texts.
+            | Self::SearchThreads
+            // Up to 1 MiB.
+            | Self::ReadTurnDiff
+            // All parts of a call, as long as the client's message.
+            | Self::ExplainPolicy
+            // Up to 1024 rules for the thread and for its agent.
+            | Self::ListRemembered
+            // Up to 512 links.
+            | Self::ListShares => AnswerSize::Large,
+            Self::ExamineAgent
+            | Self::InstallAgent
+            | Self::CreateFolder
+            | Self::TestNotifications
+            | Self::WatchThreadList
+            | Self::StartThread
+            | Self::CloseThread
+            | Self::ForkThread
+            | Self::RunRetention
+            | Self::DeleteThread
+            | Self::ChangeThread
+            | Self::SetDirectories
+            | Self::SetThreadPolicy
+            | Self::RevokeRemembered
+            | Self::CreateShare
+            | Self::RevokeShare
+            | Self::MoveLease
+            | Self::StartTurn
+            | Self::SteerTurn
+            | Self::RunCommand
+            | Self::UseTerminal
+            | Self::Interrupt
+            | Self::ChangeQueue
+            | Self::Answer
+            | Self::AskAgent
+            | Self::SignIn
+            | Self::ChangeProvider
+            | Self::NotifyAgent => AnswerSize::Small,
         }
     }
 

@@ -15,7 +15,7 @@ use acpd_policy::Scope;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use self::kind::{Order, RequestKind};
+pub use self::kind::{AnswerSize, Order, RequestKind};
 pub use self::scope::{Permissions, SharedAccess, no_thread, outside};
 use crate::agent::{AgentRequest, ConfigValue};
 use crate::projection::SessionChange;
