@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Client, Daemon, Outcome, Place, Recording, acpd, ask, wait_until};
+use support::{Client, Daemon, Outcome, Place, Recording, acpd, ask, header, wait_until};
 
 /// Starts a daemon on the recorded log, and waits until its interrupted turn is over.
 fn recorded(retention: &str) -> Daemon {
@@ -56,13 +56,16 @@ fn says(done: &Outcome, code: i32, part: &str) {
 
 /// Returns the response to a request of the owner.
 fn get(daemon: &Daemon, path: &str) -> (u16, String) {
+    get_with(daemon, path, &[])
+}
+
+/// Returns the response to a request of the owner with more headers.
+fn get_with(daemon: &Daemon, path: &str, more: &[(&str, &str)]) -> (u16, String) {
     let bearer = format!("Bearer {}", daemon.place.token());
     let host = daemon.address().to_string();
-    ask(
-        daemon.address(),
-        path,
-        &[("Host", &host), ("Authorization", &bearer)],
-    )
+    let mut headers = vec![("Host", &*host), ("Authorization", &bearer)];
+    headers.extend(more);
+    ask(daemon.address(), path, &headers)
 }
 
 #[test]
@@ -169,7 +172,34 @@ fn attachments_are_removed_and_their_readers_get_the_reason() {
         .or(before.split_once("blob\":\""))
         .expect("it has a blob");
     let blob = format!("/api/blobs/{}", &rest[..64]);
-    assert_eq!(get(&daemon, &blob).0, 200);
+    let (code, whole) = get(&daemon, &blob);
+    let tag = header(&whole, "etag");
+    assert_eq!((code, tag), (200, &*format!("\"{}\"", &rest[..64])));
+    assert_eq!(
+        header(&whole, "cache-control"),
+        "private, max-age=3600, immutable"
+    );
+    // Only for the client that received it.
+    assert!(
+        header(&whole, "vary").contains("cookie"),
+        "{}",
+        header(&whole, "vary")
+    );
+    let content = whole.split_once("\r\n\r\n").expect("a head").1;
+    assert_eq!(header(&whole, "content-length"), content.len().to_string());
+    // The last bytes are in another part than the first ones.
+    for (range, expected) in [
+        ("bytes=0-9", &content[..10]),
+        ("bytes=-10", &content[content.len() - 10..]),
+    ] {
+        let (code, part) = get_with(&daemon, &blob, &[("Range", range)]);
+        let received = part.split_once("\r\n\r\n").expect("a head").1;
+        assert_eq!((code, received), (206, expected), "{range}");
+        assert!(header(&part, "content-range").ends_with(&format!("/{}", content.len())));
+    }
+    assert_eq!(get_with(&daemon, &blob, &[("Range", "bytes=99999999-")]).0, 416);
+    let (code, known) = get_with(&daemon, &blob, &[("If-None-Match", tag)]);
+    assert_eq!((code, known.split_once("\r\n\r\n").expect("a head").1), (304, ""));
 
     let done = json_of(place, &["prune", "--yes", "--json"]);
     assert_eq!(
@@ -178,6 +208,7 @@ fn attachments_are_removed_and_their_readers_get_the_reason() {
     );
     let (code, answer) = get(&daemon, &blob);
     assert_eq!(code, 410, "{answer}");
+    assert_eq!(get_with(&daemon, &blob, &[("If-None-Match", tag)]).0, 410);
     assert!(
         answer.contains("this attachment was removed") && answer.contains("attachments_max_age"),
         "{answer}"

@@ -209,6 +209,23 @@ pub enum Lacking {
     Marks,
 }
 
+/// A part of a blob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobPart {
+    /// The bytes of the part.
+    pub content: Vec<u8>,
+    /// The size of the whole blob, in bytes.
+    pub total: u64,
+}
+
+impl BlobPart {
+    /// Returns the range of up to `most` bytes from the byte `from` on that a blob of `total` bytes has.
+    fn range(total: usize, from: u64, most: usize) -> std::ops::Range<usize> {
+        let from = usize::try_from(from).map_or(total, |from| from.min(total));
+        from..from.saturating_add(most).min(total)
+    }
+}
+
 /// An append-only log of events for each thread.
 ///
 /// # Promises
@@ -344,11 +361,24 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId>;
 
     /// Returns the content that `put_blob` stored under this id.
-    fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>>;
+    fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
+        Box::pin(async move {
+            let part = self.blob_part(None, id, 0, usize::MAX).await?;
+            Ok(part.map(|part| part.content))
+        })
+    }
 
-    /// Returns the content of a blob if this thread stored it, or if the thread's events are known to reference it. A thread
-    /// whose events have not been [searched for blobs](Lacking::Texts) may lack some.
-    fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>>;
+    /// Returns up to `most` bytes of a blob, from the byte `from` on. With a thread, returns the blob only if this thread stored it,
+    /// or if the thread's events are known to reference it. A thread whose events have not been [searched for blobs](Lacking::Texts)
+    /// may lack some.
+    fn blob_part(
+        &self,
+        of: Option<ThreadId>,
+        id: BlobId,
+        from: u64,
+        most: usize,
+    ) -> Answer<'_, Option<BlobPart>>;
+
     /// Returns whether the content of this id was [removed](Self::remove_blobs), and a thread that exists still references
     /// it.
     fn is_removed(&self, id: BlobId) -> Answer<'_, bool>;

@@ -287,6 +287,10 @@ pub const IDEMPOTENCY_KEY_BYTES: usize = 256;
 /// Bytes of one item for a Codex client, which reads messages of at most 128 MiB: a resumed thread is one. Larger parts of it are
 /// words that say where to read them.
 pub const CODEX_ITEM_BYTES: usize = 4 << 20;
+/// Bytes of a blob that are read and sent at once.
+pub const BLOB_PART_BYTES: usize = 64 << 10;
+/// Seconds for which a browser may use a blob that it has received. Then it asks whether it still may.
+pub const BLOB_CACHE_SECS: u64 = 3600;
 /// Bytes of events that are read for one page of turns at once.
 pub const LOG_LOOKUP_BYTES: usize = 1 << 20;
 /// Bytes of events that a thread stores together. It receives no more from its agent until they are stored.

@@ -62,17 +62,46 @@ pub(super) async fn content_stays_as_long_as_someone_needs_it(log: &SharedLog) {
         (named, referenced, true),
         (sample::new_thread(), both, false),
     ] {
-        let found = log.blob_of(thread, blob).await.unwrap();
+        let found = log.blob_part(Some(thread), blob, 0, 0).await.unwrap();
         assert_eq!(found.is_some(), is_its, "{blob} of {thread}");
     }
 
     log.delete(one).await.unwrap();
     assert_eq!(log.blob(own).await, Ok(None));
-    assert_eq!(log.blob_of(one, both).await, Ok(None), "its thread is deleted");
+    let of_one = log.blob_part(Some(one), both, 0, 0).await;
+    assert_eq!(of_one, Ok(None), "its thread is deleted");
     assert_eq!(log.blob(both).await, Ok(Some(content(one, "both"))));
     assert_eq!(log.blob(referenced).await, Ok(Some(content(one, "told"))));
     log.delete(other).await.unwrap();
     assert_eq!(log.blob(both).await, Ok(None));
     log.delete(named).await.unwrap();
     assert_eq!(log.blob(referenced).await, Ok(None));
+}
+
+pub(super) async fn content_is_read_in_parts(log: &SharedLog) {
+    let thread = create(log).await;
+    let content: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+    let id = log.put_blob(thread, content.clone()).await.unwrap();
+    let whole = content.len();
+    for (from, most) in [
+        (0, 0),
+        (0, 1),
+        (0, whole),
+        (0, usize::MAX),
+        (70_000, 10_000),
+        (99_999, 2),
+        (100_000, 1),
+        (u64::MAX, usize::MAX),
+    ] {
+        for of in [None, Some(thread)] {
+            let part = log.blob_part(of, id, from, most).await.unwrap().unwrap();
+            let start = usize::try_from(from).unwrap_or(whole).min(whole);
+            let end = start.saturating_add(most).min(whole);
+            assert_eq!(part.content, content[start..end], "{most} bytes from {from}");
+            assert_eq!(part.total, whole as u64);
+        }
+    }
+    let empty = log.put_blob(thread, Vec::new()).await.unwrap();
+    let part = log.blob_part(None, empty, 0, usize::MAX).await.unwrap().unwrap();
+    assert_eq!((part.content, part.total), (Vec::new(), 0));
 }

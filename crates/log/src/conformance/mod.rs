@@ -68,6 +68,7 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     list::filters_combine(&open().await).await;
 
     blob::content_has_one_name(&open().await).await;
+    blob::content_is_read_in_parts(&open().await).await;
     blob::content_stays_as_long_as_someone_needs_it(&open().await).await;
 
     retention::the_longest_unused_comes_first(&open().await).await;

@@ -17,9 +17,9 @@ use tokio::sync::oneshot;
 
 use crate::chunk::{Chunk, RowSpan};
 use crate::{
-    Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
-    Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage, blob_id, chunk,
-    turns,
+    Answer, Append, Backlog, BlobPart, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread,
+    LogError, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage,
+    blob_id, chunk, turns,
 };
 use index::Index;
 use marks::Marks;
@@ -409,17 +409,20 @@ impl EventLog for Memory {
         })
     }
 
-    fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
-        self.ask(|state| Ok(state.blobs.get(&id).cloned()))
-    }
-
-    fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
-        self.ask(|state| {
-            let content = state
-                .blobs
-                .get(&id)
-                .filter(|_| state.index.is_needed_by(id, thread));
-            Ok(content.cloned())
+    fn blob_part(
+        &self,
+        of: Option<ThreadId>,
+        id: BlobId,
+        from: u64,
+        most: usize,
+    ) -> Answer<'_, Option<BlobPart>> {
+        self.ask(move |state| {
+            let found = state.blobs.get(&id);
+            let found = found.filter(|_| of.is_none_or(|thread| state.index.is_needed_by(id, thread)));
+            Ok(found.map(|content| BlobPart {
+                content: content[BlobPart::range(content.len(), from, most)].to_vec(),
+                total: content.len() as u64,
+            }))
         })
     }
 

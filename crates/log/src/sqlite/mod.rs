@@ -59,8 +59,9 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::stats::{Counters, Stats};
 use crate::{
-    Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
-    Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage, blob_id,
+    Answer, Append, Backlog, BlobPart, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread,
+    LogError, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage,
+    blob_id,
 };
 use change::{Batch, Change, Missing};
 use reader::{Queries, Reader};
@@ -311,12 +312,14 @@ impl EventLog for Sqlite {
         Box::pin(async move { stored.await.map(|()| id) })
     }
 
-    fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
-        self.ask(move |connection| query::blob(connection, id))
-    }
-
-    fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
-        self.ask(move |connection| query::blob_of(connection, thread, id))
+    fn blob_part(
+        &self,
+        of: Option<ThreadId>,
+        id: BlobId,
+        from: u64,
+        most: usize,
+    ) -> Answer<'_, Option<BlobPart>> {
+        self.ask(move |connection| query::blob_part(connection, of, id, from, most))
     }
 
     fn is_removed(&self, id: BlobId) -> Answer<'_, bool> {

@@ -5,7 +5,7 @@ use acpd_model::limits::LOG_LOOKUP_BYTES;
 use acpd_model::{
     BlobId, Event, ItemId, RawJson, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId, without_content,
 };
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row};
 use uuid::Uuid;
 
 use super::lineage::{self, Lineage, Segment};
@@ -14,7 +14,7 @@ use super::marks;
 use crate::chunk::{ChunkBuilder, RowSpan};
 use crate::search::{self, Query};
 use crate::turns::{self, TurnsFound, TurnsWanted};
-use crate::{Backlog, Carried, Lacking, LogError, Page, Search, SearchCursor, Snapshot, chunk};
+use crate::{Backlog, BlobPart, Carried, Lacking, LogError, Page, Search, SearchCursor, Snapshot, chunk};
 
 /// Implements [`EventLog::read`](crate::EventLog::read).
 pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Result<Page, LogError> {
@@ -312,37 +312,48 @@ fn read_backlog(row: &Row<'_>, lacks: Lacking) -> Result<Backlog, LogError> {
 }
 /// A blob that a thread needs, or may need. The row of a deleted one remains until it is erased.
 const BLOB: &str = "
-    SELECT body FROM blob WHERE hash = ?1 AND rowid NOT IN (SELECT id FROM deleted_blob)
+    SELECT rowid FROM blob WHERE hash = ?1 AND rowid NOT IN (SELECT id FROM deleted_blob)
         AND (EXISTS (SELECT 1 FROM blob_thread CROSS JOIN thread ON thread.id = blob_thread.thread
                      WHERE blob_thread.hash = ?1)
             OR EXISTS (SELECT 1 FROM backlog WHERE NOT knows_blobs))";
 
-/// Implements [`EventLog::blob`](crate::EventLog::blob).
-pub(super) fn blob(connection: &Connection, id: BlobId) -> Result<Option<Vec<u8>>, LogError> {
-    let found = connection
-        .prepare_cached(BLOB)?
-        .query_row([id.0], |row| row.get(0))
-        .optional()?;
-    Ok(found)
-}
-
 /// A blob that one thread needs.
 const BLOB_OF: &str = "
-    SELECT body FROM blob WHERE hash = ?1 AND rowid NOT IN (SELECT id FROM deleted_blob)
+    SELECT rowid FROM blob WHERE hash = ?1 AND rowid NOT IN (SELECT id FROM deleted_blob)
         AND EXISTS (SELECT 1 FROM blob_thread CROSS JOIN thread ON thread.id = blob_thread.thread
                     WHERE blob_thread.hash = ?1 AND thread.uuid = ?2)";
 
-/// Implements [`EventLog::blob_of`](crate::EventLog::blob_of).
-pub(super) fn blob_of(
+/// Implements [`EventLog::blob_part`](crate::EventLog::blob_part). Reads no other part into memory.
+pub(super) fn blob_part(
     connection: &Connection,
-    thread: ThreadId,
+    of: Option<ThreadId>,
     id: BlobId,
-) -> Result<Option<Vec<u8>>, LogError> {
-    let found = connection
-        .prepare_cached(BLOB_OF)?
-        .query_row((id.0, thread.0.as_bytes()), |row| row.get(0))
-        .optional()?;
-    Ok(found)
+    from: u64,
+    most: usize,
+) -> Result<Option<BlobPart>, LogError> {
+    // The content is read by a call of its own, before which the blob could be erased.
+    let state = connection.unchecked_transaction()?;
+    let found: Option<i64> = match of {
+        None => state
+            .prepare_cached(BLOB)?
+            .query_row([id.0], |row| row.get(0))
+            .optional()?,
+        Some(thread) => state
+            .prepare_cached(BLOB_OF)?
+            .query_row((id.0, thread.0.as_bytes()), |row| row.get(0))
+            .optional()?,
+    };
+    let Some(row) = found else {
+        return Ok(None);
+    };
+    let body = state.blob_open(MAIN_DB, c"blob", c"body", row, true)?;
+    let range = BlobPart::range(body.len(), from, most);
+    let mut content = vec![0; range.len()];
+    body.read_at_exact(&mut content, range.start)?;
+    Ok(Some(BlobPart {
+        content,
+        total: body.len() as u64,
+    }))
 }
 
 fn thread_row(connection: &Connection, thread: ThreadId) -> Result<i64, LogError> {

@@ -46,51 +46,6 @@ pub async fn export(
     }
 }
 
-/// `GET /api/blobs/{id}`: returns content that an event stores by reference.
-pub async fn blob(
-    State(server): State<ServerState>,
-    Extension(identity): Extension<Identity>,
-    id: Result<Path<String>, PathRejection>,
-) -> Response {
-    let log = &server.service.context.log;
-    let id = id.map_or_else(|_| String::new(), |Path(id)| id);
-    let scope = identity.permissions().scope;
-    let found = match id.parse() {
-        Ok(id) => {
-            let found = match scope {
-                AccessScope::Everything => log.blob(id).await,
-                AccessScope::Thread(shared) => log.blob_of(shared, id).await,
-            };
-            found.map_err(|error| log_failure(&error))
-        }
-        Err(error) => Err(Failure::invalid_params(format!("{error}"))),
-    };
-    match found {
-        Ok(Some(content)) => ([(header::CONTENT_TYPE, "application/octet-stream")], content).into_response(),
-        Ok(None) if scope == AccessScope::Everything => missing(log, &id).await,
-        // A reader of one thread does not learn what other threads have.
-        Ok(None) => failed(&Failure::not_found(format!("blob {id}"))),
-        Err(failure) => failed(&failure),
-    }
-}
-
-/// Answers for content that is not in the log: retention removed it, or nothing has that id.
-async fn missing(log: &SharedLog, id: &str) -> Response {
-    let removed = match id.parse() {
-        Ok(id) => log.is_removed(id).await,
-        Err(_) => Ok(false),
-    };
-    match removed {
-        Ok(true) => {
-            let message = "this attachment was removed, because its thread was not used for as long as attachments_max_age in \
-                           [retention] of the configuration says";
-            refuse(StatusCode::GONE, "removed", message)
-        }
-        Ok(false) => failed(&Failure::not_found(format!("blob {id}"))),
-        Err(error) => failed(&log_failure(&error)),
-    }
-}
-
 /// An export in progress.
 struct Writing {
     log: SharedLog,
@@ -247,7 +202,7 @@ fn failure_of(error: &LogError) -> Failure {
     failure
 }
 
-fn failed(failure: &Failure) -> Response {
+pub(super) fn failed(failure: &Failure) -> Response {
     let (status, code) = match failure.code {
         ErrorCode::InvalidParams => (StatusCode::BAD_REQUEST, "invalid_params"),
         ErrorCode::NotFound => (StatusCode::NOT_FOUND, "not_found"),

@@ -168,6 +168,10 @@ pub async fn end(
     }
     let (parts, _) = request.into_parts();
     let mut answer = StatusCode::NO_CONTENT.into_response();
+    // Content that browsers cache for the session.
+    answer
+        .headers_mut()
+        .insert("clear-site-data", HeaderValue::from_static("\"cache\""));
     let cookie = SessionCookie {
         value: "",
         secs: 0,

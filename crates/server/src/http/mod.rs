@@ -5,6 +5,7 @@
 
 mod acp_stream;
 mod authenticate;
+mod blob;
 mod export;
 pub mod host_check;
 pub mod listen;

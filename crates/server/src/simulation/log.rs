@@ -5,8 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use acpd_log::{
-    Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
-    Memory, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage,
+    Answer, Append, Backlog, BlobPart, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread,
+    LogError, Memory, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage,
+    Usage,
 };
 use acpd_model::{BlobId, Event, Extract, Millis, SearchHit, Seq, Summary, ThreadId, TurnId};
 
@@ -233,12 +234,14 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.put_blob(thread, content))
     }
 
-    fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
-        self.call(|memory| memory.blob(id))
-    }
-
-    fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
-        self.call(|memory| memory.blob_of(thread, id))
+    fn blob_part(
+        &self,
+        of: Option<ThreadId>,
+        id: BlobId,
+        from: u64,
+        most: usize,
+    ) -> Answer<'_, Option<BlobPart>> {
+        self.call(move |memory| memory.blob_part(of, id, from, most))
     }
 
     fn is_removed(&self, id: BlobId) -> Answer<'_, bool> {
