@@ -567,3 +567,185 @@ args = ["-c", 'printf "\033]0;PWNED\007\033[2J\302\2332J\342\200\256\n" >&2; exi
         );
     }
 }
+
+/// Returns the current value of an option.
+fn option(client: &mut Client, thread: &str, id: &str) -> Value {
+    let read = client.call("thread/read", &json!({ "threadId": thread }));
+    let options = read["thread"]["configOptions"]
+        .as_array()
+        .expect("it has options");
+    let option = options.iter().find(|option| option["id"] == id);
+    option.unwrap_or_else(|| panic!("no option {id}: {options:?}"))["currentValue"].clone()
+}
+
+#[test]
+fn a_prompt_is_left_with_the_daemon() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let run = acpd(
+        &daemon.place,
+        &["run", "--agent", "fake", "--detach", "wait ms=60000"],
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let id = run.stdout.trim_end();
+    assert_eq!((id.len(), run.stdout.lines().count()), (36, 1), "{}", run.stdout);
+    assert!(
+        run.stderr
+            .contains(&format!("started; follow it: acpd attach {}", &id[28..])),
+        "{}",
+        run.stderr
+    );
+    client.resume(id, 0);
+    let queued = acpd(&daemon.place, &["run", "-d", "--json", "-t", id, "say second"]);
+    assert_eq!(queued.code, Some(0), "{}", queued.stderr);
+    let left: Value = serde_json::from_str(&queued.stdout).unwrap();
+    assert_eq!(
+        left,
+        json!({ "threadId": id, "turnId": "turn_2", "status": "queued", "agentType": "fake" })
+    );
+    let quiet = acpd(&daemon.place, &["run", "-q", "-d", "-t", id, "say third"]);
+    assert_eq!((quiet.stdout.trim_end(), &quiet.stderr[..]), (id, ""));
+    assert_eq!(acpd(&daemon.place, &["interrupt", id]).code, Some(0));
+    assert_eq!(client.finish(id, "turn_3").said(), "third");
+
+    // What cannot begin is an error all the same.
+    let nobody = acpd(&daemon.place, &["run", "-d", "--agent", "nope", "x"]);
+    assert_eq!(
+        (nobody.code, &nobody.stdout[..]),
+        (Some(5), ""),
+        "{}",
+        nobody.stderr
+    );
+    let contradiction = acpd(&daemon.place, &["run", "-d", "-p", "allow", "x"]);
+    assert_eq!(contradiction.code, Some(2), "{}", contradiction.stderr);
+}
+
+#[test]
+fn a_new_thread_has_the_mode_the_model_and_the_options_that_the_user_names() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let run = acpd(
+        &daemon.place,
+        &[
+            "run",
+            "--agent",
+            "fake",
+            "-m",
+            "fake LARGE",
+            "--mode",
+            "Code",
+            "--set",
+            "Verbose=on",
+            "--policy",
+            "Readonly",
+            "say hi",
+        ],
+    );
+    assert_eq!((run.code, &run.stdout[..]), (Some(0), "hi\n"), "{}", run.stderr);
+    let id = thread_of(&run.stderr);
+    assert_eq!(option(&mut client, &id, "model"), "fake-large");
+    assert_eq!(option(&mut client, &id, "acpd.mode"), "code");
+    assert_eq!(option(&mut client, &id, "verbose"), true);
+    let read = client.call("thread/read", &json!({ "threadId": id }));
+    assert_eq!(read["thread"]["policy"], "readonly", "{read}");
+    assert_eq!(read["thread"]["turnCount"], 1);
+
+    // Later prompts change them as well.
+    let sent = acpd(&daemon.place, &["send", &id, "--mode", "ask", "say next"]);
+    assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    assert_eq!(option(&mut client, &id, "acpd.mode"), "ask");
+    let run = acpd(
+        &daemon.place,
+        &["run", "-t", &id, "--model", "fake-small", "say last"],
+    );
+    assert_eq!((run.code, &run.stdout[..]), (Some(0), "last\n"), "{}", run.stderr);
+    assert_eq!(option(&mut client, &id, "model"), "fake-small");
+}
+
+#[test]
+fn a_name_that_the_agent_does_not_know_lists_its_names_and_starts_nothing() {
+    let daemon = Daemon::start();
+    let more = daemon.place.work().display().to_string();
+    for (args, said) in [
+        (
+            &["-m", "fake-lrage"][..],
+            "did you mean \"fake-large\"? it offers fake-small (Fake Small), fake-large",
+        ),
+        (
+            &["--mode", "plan"],
+            "the agent has no mode \"plan\"; it offers ask (Ask), code (Code)",
+        ),
+        (
+            &["--set", "effort=high"],
+            "the agent has no option \"effort\"; it offers model (Model)",
+        ),
+        (&["--set", "effort"], "write --set NAME=VALUE"),
+        (
+            &["--policy", "lax"],
+            "choose one of permissive, standard, restricted, readonly",
+        ),
+        (
+            &["--add-dir", "/no/such/dir"],
+            "directory not found: /no/such/dir",
+        ),
+        (&["--attach", &more], "cannot be attached: it is not a file"),
+    ] {
+        let run = acpd(
+            &daemon.place,
+            &[&["run", "--agent", "fake"], args, &["say hi"]].concat(),
+        );
+        assert_eq!(
+            (run.code, &run.stdout[..]),
+            (Some(2), ""),
+            "{args:?}: {}",
+            run.stderr
+        );
+        assert!(run.stderr.contains(said), "{args:?}: {}", run.stderr);
+        assert_eq!(acpd(&daemon.place, &["threads", "--json"]).stdout, "", "{args:?}");
+    }
+}
+
+#[test]
+fn files_go_along_with_a_prompt_within_the_limit_of_a_message() {
+    let daemon = Daemon::with("[limits]\nclient_message_bytes = 65536\n");
+    let mut client = Client::new(&daemon);
+    let place = |name: &str| daemon.place.work().join(name).display().to_string();
+    std::fs::write(place("a b.txt"), "from a file").unwrap();
+    std::fs::write(place("p.png"), b"\x89PNG\r\n\x1a\nrest").unwrap();
+    std::fs::write(place("large.txt"), "a".repeat(70_000)).unwrap();
+    let (text, picture) = (place("a b.txt"), place("p.png"));
+    let run = acpd(
+        &daemon.place,
+        &[
+            "run", "--agent", "fake", "--attach", &text, "--attach", &picture, "say seen",
+        ],
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let id = thread_of(&run.stderr);
+    let read = client.call(
+        "thread/read",
+        &json!({ "threadId": id, "includeTurns": true, "limit": 1 }),
+    );
+    let prompt = read["thread"]["turns"][0]["items"][0].to_string();
+    for part in ["attachment:///a%20b.txt", "from a file", "image/png"] {
+        assert!(prompt.contains(part), "{part}: {prompt}");
+    }
+    let large = acpd(
+        &daemon.place,
+        &["send", &id, "--attach", &place("large.txt"), "x"],
+    );
+    assert_eq!(large.code, Some(2));
+    for part in ["69 KiB", "room for 59 KiB", "client_message_bytes"] {
+        assert!(large.stderr.contains(part), "{part}: {}", large.stderr);
+    }
+}
+
+#[test]
+fn a_directory_that_is_a_file_is_a_wrong_argument() {
+    let daemon = Daemon::start();
+    let file = daemon.place.work().join("file");
+    std::fs::write(&file, "").unwrap();
+    let run = acpd(&daemon.place, &["run", "-C", &file.display().to_string(), "x"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert!(run.stderr.contains("not a directory"), "{}", run.stderr);
+}

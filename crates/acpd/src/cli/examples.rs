@@ -7,6 +7,8 @@ pub const EXAMPLES: &[(&str, &str)] = &[
         "acpd run \"fix the failing test\"
 acpd run -a claude -C ~/site \"add a sitemap\"
 acpd run -t @last \"now commit it\"
+acpd run --detach -m opus --mode plan \"plan the migration\"
+acpd run --attach error.png \"what is wrong here?\"
 acpd run -p deny - < prompt.md",
     ),
     ("attach", "acpd attach @last\nacpd attach 5e31c427"),
@@ -21,7 +23,7 @@ acpd run -p deny - < prompt.md",
     ("show", "acpd show @last\nacpd show 5e31c427 -n 1"),
     (
         "send",
-        "acpd send @last \"then update the changelog\"\nacpd send 5e31c427 --steer \"use the other file\"",
+        "acpd send @last \"then update the changelog\"\nacpd send 5e31c427 --steer \"use the other file\"\nacpd send @last --model opus \"try again\"",
     ),
     (
         "answer",

@@ -12,7 +12,28 @@ pub struct ThreadArg {
     pub thread: String,
 }
 
-#[derive(Debug, Args)]
+/// Settings of the agent's session, by id or label in any case.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SessionArgs {
+    /// Model that answers, by its id or label; an unknown one prints the list
+    #[arg(long, short, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Mode of the agent, by its id or label; an unknown one prints the list
+    #[arg(long, value_name = "NAME")]
+    pub mode: Option<String>,
+    /// Any option of the agent, such as effort=high; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+}
+
+impl SessionArgs {
+    /// Returns whether something is to be set.
+    pub fn is_any(&self) -> bool {
+        self.model.is_some() || self.mode.is_some() || !self.set.is_empty()
+    }
+}
+
+#[derive(Debug, Default, Args)]
 pub struct RunArgs {
     /// The prompt; "-" reads it from standard input
     #[arg(value_name = "PROMPT")]
@@ -29,14 +50,29 @@ pub struct RunArgs {
     /// How to answer the agent's permission requests
     #[arg(long, short, value_name = "HOW", default_value = "ask")]
     pub permissions: Permissions,
-    /// Print every notification of the app protocol as JSON, one per line
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The new thread's own permission policy: permissive, standard, restricted or readonly
+    #[arg(long, value_name = "NAME", conflicts_with = "thread")]
+    pub policy: Option<String>,
+    /// Another directory of the new thread; repeatable
+    #[arg(long, value_name = "DIR", conflicts_with = "thread", value_hint = ValueHint::DirPath)]
+    pub add_dir: Vec<PathBuf>,
+    /// File of this host to send along, such as a picture; repeatable
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub attach: Vec<PathBuf>,
+    /// Do not wait for the answer: print the thread's id once the daemon has accepted the prompt
+    #[arg(long, short, conflicts_with = "permissions")]
+    pub detach: bool,
+    /// Print every notification of the app protocol as JSON, one per line; with --detach, the ids
     #[arg(long)]
     pub json: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Permissions {
     /// Ask on the terminal; decline if there is none
+    #[default]
     Ask,
     /// Allow each request once
     Allow,
@@ -124,6 +160,11 @@ pub struct SendArgs {
     /// Add the prompt to the running turn, if the agent can, instead of queueing it
     #[arg(long)]
     pub steer: bool,
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// File of this host to send along, such as a picture; repeatable
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub attach: Vec<PathBuf>,
     /// Print the turn as one line of JSON
     #[arg(long)]
     pub json: bool,

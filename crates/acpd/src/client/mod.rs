@@ -125,6 +125,19 @@ impl Client {
         &self.server
     }
 
+    /// Returns the maximum size of a message to the daemon, in bytes.
+    pub fn message_bytes(&self) -> usize {
+        self.message_bytes
+    }
+
+    /// Returns the messages that arrived while a response was awaited, which [`next`](Self::next) has yet to return.
+    pub fn kept(&self) -> impl Iterator<Item = &Incoming> {
+        self.early.iter().filter_map(|received| match received {
+            Received::Message(incoming) => Some(incoming),
+            Received::Response { .. } => None,
+        })
+    }
+
     /// Returns when the connection is dead unless the daemon sends something before.
     pub fn dead_at(&self) -> Option<Instant> {
         self.silence.map(|silence| self.heard_at + silence)

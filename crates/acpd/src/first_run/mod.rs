@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use self::menu::{Entry, Menu, QUESTION};
 use self::place::Place;
-use crate::cli::{AttachArgs, Common, OpenArgs, Permissions, RunArgs, ThreadArg};
+use crate::cli::{AttachArgs, Common, OpenArgs, RunArgs, ThreadArg};
 use crate::client::Client;
 use crate::daemon::{background, open};
 use crate::exit::Exit;
@@ -104,10 +104,7 @@ pub async fn go_on(settings: &Settings, next: Next) -> anyhow::Result<Exit> {
             let args = RunArgs {
                 prompt,
                 agent: Some(agent),
-                cwd: None,
-                thread: None,
-                permissions: Permissions::Ask,
-                json: false,
+                ..RunArgs::default()
             };
             run::run(settings, args).await
         }

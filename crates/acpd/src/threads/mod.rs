@@ -1,10 +1,12 @@
 //! Commands about threads.
 
 pub mod answer;
+pub mod attachments;
 pub mod export;
 pub mod find;
 pub mod lifecycle;
 pub mod list;
+pub mod options;
 pub mod prune;
 pub mod run;
 pub mod search;

@@ -1,43 +1,58 @@
 //! `acpd run`: runs one turn from start to end.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use acpd_policy::Preset;
 use anyhow::bail;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::cli::RunArgs;
+use crate::cli::{RunArgs, SessionArgs};
 use crate::client::{Client, Incoming, Received};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::input::input;
+use crate::terminal::items::short_id;
 use crate::terminal::plain::{plain, plain_line, visible_line};
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
 use crate::terminal::questions::Questions;
 use crate::terminal::render::Renderer;
+use crate::threads::attachments;
 use crate::threads::find::find;
+use crate::threads::options;
+
+/// Time for the daemon to announce a thread that the user no longer wants.
+const ANNOUNCED: Duration = Duration::from_secs(3);
 
 /// Runs one turn and prints it.
 pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<Exit> {
     let mut pressed = signal(SignalKind::interrupt())?;
-    let begin = async {
+    options::check(&args.session)?;
+    let prepare = async {
         let text = read_prompt(&args.prompt).await?;
-        Turn::begin(settings, &args, &text).await
+        Prompt::prepare(settings, &args, &text).await
     };
-    let begun = tokio::select! {
-        begun = begin => begun?,
-        _ = pressed.recv() => {
-            print::hint("interrupted; nothing was sent to an agent");
-            return Ok(Exit::Interrupted);
-        }
+    let prepared = tokio::select! {
+        prepared = prepare => prepared?,
+        _ = pressed.recv() => return Ok(interrupted_early()),
     };
-    let (mut client, mut turn) = begun;
+    let (mut client, mut prompt) = prepared;
+    if args.session.is_any() && !prompt.configure(&mut client, &args.session, &mut pressed).await? {
+        return Ok(interrupted_early());
+    }
+    let mut turn = prompt.send(&mut client, &args).await?;
     let exit = turn.follow(&mut client, &mut pressed).await;
     turn.progress.end();
     turn.renderer.end_answer();
     exit
+}
+
+fn interrupted_early() -> Exit {
+    print::hint("interrupted; nothing was sent to an agent");
+    Exit::Interrupted
 }
 
 /// Returns a prompt of the arguments; reads `-` from standard input. Fails if it is empty.
@@ -52,8 +67,190 @@ pub async fn read_prompt(prompt: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// A prompt that is about to be sent.
+struct Prompt {
+    agent: String,
+    /// The thread, as the daemon returned it; `null` if it has to be started.
+    thread: Value,
+    /// The params of `thread/start`.
+    start: Value,
+    /// The members of the prompt, for the request that sends it.
+    members: Map<String, Value>,
+    own: Value,
+    progress: Progress,
+}
+
+impl Prompt {
+    /// Connects and finds the thread, or what a new one needs.
+    async fn prepare(settings: &Settings, args: &RunArgs, text: &str) -> anyhow::Result<(Client, Self)> {
+        let policy = args.policy.as_deref().map(preset).transpose()?;
+        // A detached command answers no questions.
+        let mut client = Client::connect(settings, !args.detach).await?;
+        let (agent, thread, start) = match &args.thread {
+            Some(given) => {
+                let id = find(&mut client, given).await?;
+                let resume = json!({ "threadId": id, "limit": 1, "startAgent": false });
+                let thread = client.request("thread/resume", resume).await?["thread"].take();
+                let agent = thread["agentType"].as_str().map(plain_line);
+                (agent.unwrap_or_default(), thread, Value::Null)
+            }
+            None => {
+                let cwd = directory(settings, args.cwd.as_deref(), "set --cwd to")?;
+                let more = args.add_dir.iter();
+                let more = more.map(|dir| directory(settings, Some(dir), "set --add-dir to"));
+                let more = more.collect::<anyhow::Result<Vec<_>>>()?;
+                let agent = match &args.agent {
+                    Some(agent) => agent.clone(),
+                    None => default_agent(&mut client, settings).await?,
+                };
+                let mut start = json!({ "agentType": agent, "cwd": cwd });
+                if !more.is_empty() {
+                    start["additionalDirectories"] = json!(more);
+                }
+                if let Some(policy) = policy {
+                    start["policy"] = json!(policy);
+                }
+                (agent, Value::Null, start)
+            }
+        };
+        let own = own_id();
+        let mut members = Map::new();
+        members.insert("text".to_owned(), json!(text));
+        members.insert("clientTurnId".to_owned(), own.clone());
+        let attached = attachments::blocks(&args.attach, text, client.message_bytes()).await?;
+        if !attached.is_empty() {
+            members.insert("input".to_owned(), json!(attached));
+        }
+        let progress = Progress::begin(&starting(&mut client, &agent).await?);
+        let prompt = Self {
+            agent,
+            thread,
+            start,
+            members,
+            own,
+            progress,
+        };
+        Ok((client, prompt))
+    }
+
+    /// Starts the thread, if it is a new one, and sets what the user wants before the agent receives the prompt. If that fails,
+    /// a new thread is removed again. Returns `false` if the user interrupted it.
+    async fn configure(
+        &mut self,
+        client: &mut Client,
+        session: &SessionArgs,
+        pressed: &mut Signal,
+    ) -> anyhow::Result<bool> {
+        let is_new = self.thread.is_null();
+        let configure = async {
+            if is_new {
+                // The options of an agent are known once its session is open.
+                let mut started = client.request("thread/start", self.start.clone()).await?;
+                self.thread = started["thread"].take();
+            }
+            options::apply(client, &self.thread, session).await
+        };
+        let configured = tokio::select! {
+            configured = configure => Some(configured),
+            _ = pressed.recv() => None,
+        };
+        if let Some(Ok(())) = configured {
+            return Ok(true);
+        }
+        self.progress.end();
+        let removed = if is_new {
+            remove_started(client, &self.thread["id"], configured.is_some()).await
+        } else {
+            Ok(())
+        };
+        match (configured, removed) {
+            (Some(Err(error)), Ok(())) => Err(error),
+            (Some(Err(error)), Err(kept)) => {
+                Err(error.context(format!("the new thread could not be removed ({kept})")))
+            }
+            (_, removed) => removed.map(|()| false),
+        }
+    }
+
+    /// Sends the prompt, in a new thread or an existing one.
+    async fn send(self, client: &mut Client, args: &RunArgs) -> anyhow::Result<Turn> {
+        let thread = self.thread["id"].clone();
+        let (method, mut params) = if thread.is_null() {
+            ("thread/start", self.start)
+        } else {
+            ("turn/start", json!({ "threadId": thread }))
+        };
+        if let Some(params) = params.as_object_mut() {
+            params.extend(self.members);
+        }
+        let request = client.start(method, params).await?;
+        let mut turn = Turn {
+            as_json: args.json,
+            is_detached: args.detach,
+            agent: self.agent,
+            questions: Questions::new(args.permissions),
+            renderer: Renderer::new(print::is_verbose()),
+            progress: self.progress,
+            request,
+            own: self.own,
+            thread: Value::Null,
+            id: Value::Null,
+            sent: false,
+            interrupts: 0,
+        };
+        turn.announce(&thread);
+        Ok(turn)
+    }
+}
+
+/// Deletes the thread that this connection has started. `known` is its id if the request was answered with it, and
+/// `is_answered` is false if no answer was awaited.
+async fn remove_started(client: &mut Client, known: &Value, is_answered: bool) -> anyhow::Result<()> {
+    let mut id = known.clone();
+    if id.is_null() {
+        let announced = client.kept().find(|kept| kept.method == "thread/started");
+        id = announced.map_or(Value::Null, |started| started.params["threadId"].clone());
+    }
+    if id.is_null() && !is_answered {
+        // The request is under way. If the daemon does not announce a thread soon, there may be none.
+        let announced = tokio::time::timeout(ANNOUNCED, next_started(client)).await;
+        id = announced.unwrap_or(Ok(Value::Null))?;
+    }
+    if id.is_string() {
+        client.request("thread/delete", json!({ "threadId": id })).await?;
+    }
+    Ok(())
+}
+
+/// Returns the id of the thread that the daemon announces next; `null` if the request for it fails.
+async fn next_started(client: &mut Client) -> anyhow::Result<Value> {
+    loop {
+        match client.next().await? {
+            Received::Message(incoming) if incoming.method == "thread/started" => {
+                return Ok(incoming.params["threadId"].clone());
+            }
+            Received::Response { result, .. } => {
+                return Ok(result.map_or(Value::Null, |started| started["thread"]["id"].clone()));
+            }
+            Received::Message(_) => {}
+        }
+    }
+}
+
+/// Returns the name of the preset that a user names.
+fn preset(given: &str) -> anyhow::Result<&'static str> {
+    let preset = Preset::named(&given.trim().to_lowercase());
+    preset.map(Preset::name).ok_or_else(|| {
+        let names = Preset::ALL.map(Preset::name).join(", ");
+        Exit::Usage.error(format!("{given:?} is no policy: choose one of {names}"))
+    })
+}
+
 struct Turn {
     as_json: bool,
+    /// Whether the command ends as soon as the daemon has accepted the prompt.
+    is_detached: bool,
+    agent: String,
     questions: Questions,
     renderer: Renderer,
     progress: Progress,
@@ -71,52 +268,11 @@ struct Turn {
 }
 
 impl Turn {
-    /// Sends the prompt, in a new thread or an existing one.
-    async fn begin(settings: &Settings, args: &RunArgs, text: &str) -> anyhow::Result<(Client, Self)> {
-        let mut client = Client::connect(settings, true).await?;
-        let own = own_id();
-        let (thread, agent, method, params) = match &args.thread {
-            Some(given) => {
-                let thread = json!(find(&mut client, given).await?);
-                let resume = json!({ "threadId": thread, "limit": 1, "startAgent": false });
-                let resumed = client.request("thread/resume", resume).await?;
-                let agent = resumed["thread"]["agentType"].as_str().map(plain_line);
-                let params = json!({ "threadId": thread, "text": text, "clientTurnId": own });
-                (thread, agent.unwrap_or_default(), "turn/start", params)
-            }
-            None => {
-                let cwd = directory(settings, args.cwd.as_deref(), "set --cwd to")?;
-                let agent = match &args.agent {
-                    Some(agent) => agent.clone(),
-                    None => default_agent(&mut client, settings).await?,
-                };
-                let params = json!({ "agentType": agent, "cwd": cwd, "text": text, "clientTurnId": own });
-                (Value::Null, agent, "thread/start", params)
-            }
-        };
-        let start = starting(&mut client, &agent).await?;
-        let request = client.start(method, params).await?;
-        let mut turn = Self {
-            as_json: args.json,
-            questions: Questions::new(args.permissions),
-            renderer: Renderer::new(print::is_verbose()),
-            progress: Progress::begin(&start),
-            request,
-            own,
-            thread: Value::Null,
-            id: Value::Null,
-            sent: false,
-            interrupts: 0,
-        };
-        turn.announce(&thread);
-        Ok((client, turn))
-    }
-
     /// Takes the thread's id, and prints it when it is new.
     fn announce(&mut self, thread: &Value) {
         if let (Value::Null, Some(id)) = (&self.thread, thread.as_str()) {
             self.thread = thread.clone();
-            if !self.as_json && !print::is_quiet() {
+            if !self.as_json && !self.is_detached && !print::is_quiet() {
                 self.progress.print(&format!("thread {id}\n"));
             }
         }
@@ -176,7 +332,28 @@ impl Turn {
         self.sent |= result["thread"].is_object();
         self.announce(&result["thread"]["id"]);
         self.know_turn(client, &result["turn"]["id"]).await?;
-        Ok(None)
+        Ok(self.is_detached.then(|| self.leave(&result["turn"])))
+    }
+
+    /// Prints where the turn is, and leaves it to the daemon. The prompt is in the log.
+    fn leave(&mut self, turn: &Value) -> Exit {
+        self.progress.end();
+        let id = plain_line(self.thread.as_str().unwrap_or_default());
+        if self.as_json {
+            let left = json!({
+                "threadId": self.thread,
+                "turnId": turn["id"],
+                "status": turn["status"],
+                "agentType": self.agent,
+            });
+            print::json(&left.to_string());
+        } else {
+            print::out(&format!("{id}\n"));
+            let is_queued = turn["status"] == "queued";
+            let state = if is_queued { "queued" } else { "started" };
+            print::hint(&format!("{state}; follow it: acpd attach {}", short_id(&id)));
+        }
+        Exit::Success
     }
 
     async fn know_turn(&mut self, client: &mut Client, turn: &Value) -> anyhow::Result<()> {
@@ -198,8 +375,14 @@ impl Turn {
             return Ok(None);
         }
         // The response comes only when the agent runs, which can take long.
-        if method == "turn/started" && params["turn"]["clientTurnId"] == self.own {
-            self.know_turn(client, &params["turnId"]).await?;
+        if matches!(method, "turn/started" | "turn/queued") && params["turn"]["clientTurnId"] == self.own {
+            self.know_turn(client, &params["turn"]["id"]).await?;
+            if self.is_detached {
+                return Ok(Some(self.leave(&params["turn"])));
+            }
+        }
+        if self.is_detached {
+            return Ok(None);
         }
         if is_of_agent(&incoming) {
             self.sent = true;
@@ -293,9 +476,15 @@ pub fn directory(settings: &Settings, given: Option<&Path>, how: &str) -> anyhow
             Err(Exit::Usage.error(format!("{how} a directory on the daemon's host")))
         }
         Some(cwd) => {
-            let real = cwd
-                .canonicalize()
-                .map_err(|_| Exit::Usage.error(format!("directory not found: {}", cwd.display())))?;
+            let wrong = |why: &dyn std::fmt::Display| Exit::Usage.error(format!("{}: {why}", cwd.display()));
+            let real = cwd.canonicalize().map_err(|error| match error.kind() {
+                ErrorKind::NotFound => Exit::Usage.error(format!("directory not found: {}", cwd.display())),
+                ErrorKind::NotADirectory => wrong(&"not a directory"),
+                _ => wrong(&error),
+            })?;
+            if !real.is_dir() {
+                return Err(wrong(&"not a directory"));
+            }
             if std::path::absolute(cwd).is_ok_and(|named| named != real) {
                 // An agent with write access to a parent directory may have replaced it by a link.
                 print::err(&format!(

@@ -9,23 +9,33 @@ use crate::settings::Settings;
 use crate::terminal::items::short_id;
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
+use crate::threads::attachments;
 use crate::threads::find::find;
+use crate::threads::options;
 use crate::threads::run::read_prompt;
 
 /// Sends a prompt to a thread, without following the turn.
 pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> {
+    options::check(&args.session)?;
     let text = read_prompt(&args.prompt).await?;
     let mut client = Client::connect(settings, false).await?;
     let id = find(&mut client, &args.thread.thread).await?;
+    let mut attached = attachments::blocks(&args.attach, &text, client.message_bytes()).await?;
     let mut progress = Progress::begin("sending");
-    let (method, member) = if args.steer {
-        ("turn/steer", "content")
+    if args.session.is_any() {
+        let read = client.request("thread/read", json!({ "threadId": id })).await?;
+        options::apply(&mut client, &read["thread"], &args.session).await?;
+    }
+    let (method, params) = if args.steer {
+        attached.insert(0, json!({ "type": "text", "text": text }));
+        ("turn/steer", json!({ "threadId": id, "content": attached }))
     } else {
-        ("turn/start", "text")
+        (
+            "turn/start",
+            json!({ "threadId": id, "text": text, "input": attached }),
+        )
     };
-    let sent = client
-        .request(method, json!({ "threadId": id, member: text }))
-        .await;
+    let sent = client.request(method, params).await;
     progress.end();
     let sent = sent?;
     if args.json {
