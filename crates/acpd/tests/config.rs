@@ -62,6 +62,30 @@ fn the_file_is_checked_named_and_shown() {
 }
 
 #[test]
+fn all_mistakes_are_reported_in_the_order_of_their_lines() {
+    let place = Place::new("");
+    place.configure("listen = 4127\n[agents.fake]\ncomand = \"x\"\n[limits]\nqueued_turns = 0\nfoo = 1\n");
+    let checked = acpd(&place, &["config", "check"]);
+    assert_eq!(checked.code, Some(2));
+    let lines: Vec<&str> = checked.stderr.lines().collect();
+    assert_eq!(lines.len(), 5, "{}", checked.stderr);
+    for (line, part) in lines.iter().zip([
+        "is wrong:",
+        "  line 1, at listen: ",
+        "  line 3, at agents.fake: unknown key \"comand\"",
+        "  limits.queued_turns is 0",
+        "  line 6, at limits: unknown key \"foo\"",
+    ]) {
+        assert!(line.contains(part), "{part}: {}", checked.stderr);
+    }
+    let as_json: Value = serde_json::from_str(&acpd(&place, &["config", "check", "--json"]).stdout).unwrap();
+    assert_eq!(as_json["errors"].as_array().map(Vec::len), Some(4), "{as_json}");
+    // Other commands name the first one.
+    let refused = acpd(&place, &["serve"]);
+    assert!(refused.stderr.contains("line 1, at listen"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_missing_file_is_named_with_the_variable_that_names_it() {
     let place = Place::new("");
     std::fs::remove_file(place.config()).unwrap();

@@ -9,10 +9,11 @@ use serde_json::json;
 use toml::{Table, Value};
 
 use super::file::File;
+use super::mistakes::mistakes;
 use crate::cli::{Common, ConfigCommand};
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::plain::plain;
+use crate::terminal::plain::{plain, visible_line};
 use crate::terminal::print;
 
 /// Runs an `acpd config` command.
@@ -30,7 +31,21 @@ pub fn config(settings: &Settings, common: &Common, command: &ConfigCommand) -> 
 /// Checks the file. Wrong settings are errors; names of unknown agents are warnings.
 fn check(settings: &Settings, as_json: bool) -> anyhow::Result<Exit> {
     let file = settings.config_path.display().to_string();
-    let warnings = match (&settings.wrong, text(settings)?) {
+    let text = text(settings)?;
+    let errors: Vec<String> = match (&settings.wrong, &text) {
+        (None, _) => Vec::new(),
+        (Some(wrong), text) => {
+            let text = text.as_deref().unwrap_or_default();
+            let found = mistakes(&settings.config_path, text);
+            let found: Vec<String> = found.iter().map(|found| found.message().to_owned()).collect();
+            if found.is_empty() {
+                vec![wrong.message().to_owned()]
+            } else {
+                found
+            }
+        }
+    };
+    let warnings = match (&settings.wrong, text) {
         (None, Some(text)) => {
             let parsed = File::parse(&settings.config_path, &text)?;
             parsed.warnings(&Agents::fixed(
@@ -49,7 +64,10 @@ fn check(settings: &Settings, as_json: bool) -> anyhow::Result<Exit> {
     if as_json {
         let exists = settings.config_file.is_some();
         print::json(
-            &json!({ "file": file, "exists": exists, "error": error, "warnings": warnings }).to_string(),
+            &json!({
+                "file": file, "exists": exists, "error": error, "errors": errors, "warnings": warnings,
+            })
+            .to_string(),
         );
         return Ok(exit);
     }
@@ -57,6 +75,14 @@ fn check(settings: &Settings, as_json: bool) -> anyhow::Result<Exit> {
         print::err(&format!("acpd: warning: {}\n", plain(warning)));
     }
     match (error, &settings.config_file) {
+        (Some(_), _) if errors.len() > 1 => {
+            let file = visible_line(&file);
+            let lines: String = errors
+                .iter()
+                .map(|error| format!("  {}\n", plain(error)))
+                .collect();
+            print::err(&format!("acpd: the configuration {file} is wrong:\n{lines}"));
+        }
         (Some(error), _) => print::err(&format!("acpd: {}\n", plain(&error))),
         (None, Some(_)) => print::out(&format!("{} is correct\n", plain(&file))),
         (None, None) => print::out(&format!("{} does not exist; the defaults apply\n", plain(&file))),

@@ -12,6 +12,8 @@ use acpd_model::{in_plain_words, unknown_word};
 #[error("the configuration {} is wrong: {message}", path.display())]
 pub struct ConfigError {
     path: PathBuf,
+    /// The line of the mistake, if it is known.
+    line: Option<usize>,
     message: String,
 }
 
@@ -46,8 +48,24 @@ impl ConfigError {
     pub fn meaning(path: &Path, message: String) -> Self {
         Self {
             path: path.to_owned(),
+            line: None,
             message,
         }
+    }
+
+    /// Sets the line, which the message need not name.
+    pub fn at_line(self, line: Option<usize>) -> Self {
+        Self { line, ..self }
+    }
+
+    /// Returns the line of the mistake, if it is known.
+    pub fn line(&self) -> Option<usize> {
+        self.line
+    }
+
+    /// Returns the error without the name of the file.
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     fn at(path: &Path, line: Option<usize>, key: &str, message: &str) -> Self {
@@ -58,6 +76,7 @@ impl ConfigError {
         let separator = if place.is_empty() { "" } else { ": " };
         Self {
             path: path.to_owned(),
+            line,
             message: format!("{place}{separator}{message}"),
         }
     }
@@ -105,7 +124,7 @@ fn is_secret(key: &str) -> bool {
 }
 
 /// Returns the number of the line in which a part of the text starts.
-fn line_of(text: &str, span: Option<Range<usize>>) -> Option<usize> {
+pub fn line_of(text: &str, span: Option<Range<usize>>) -> Option<usize> {
     let before = text.get(..span?.start)?;
     Some(before.matches('\n').count() + 1)
 }

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use toml::de::DeTable;
 
 use super::error::ConfigError;
+use super::mistakes::mistakes;
 use super::paths::Folder;
 use crate::traces;
 
@@ -71,10 +72,15 @@ impl File {
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let deserializer =
             toml::Deserializer::parse(text).map_err(|error| ConfigError::syntax(path, text, &error))?;
-        let mut file: Self = serde_path_to_error::deserialize(deserializer)
-            .map_err(|error| ConfigError::value(path, text, &error))?;
-        file.check()
-            .map_err(|message| ConfigError::meaning(path, message))?;
+        let read = serde_path_to_error::deserialize(deserializer);
+        let mut file: Self = read.map_err(|error| {
+            // The deserializer reads tables by their names, and the user reads the file from its beginning.
+            let first = mistakes(path, text).into_iter().next();
+            first.unwrap_or_else(|| ConfigError::value(path, text, &error))
+        })?;
+        if let Some(problem) = file.problems().into_iter().next() {
+            return Err(ConfigError::meaning(path, problem));
+        }
         file.resolve_paths(&Folder::of(path));
         Ok(file)
     }
@@ -95,13 +101,20 @@ impl File {
         }
     }
 
-    /// Checks what the types cannot express.
-    fn check(&self) -> Result<(), String> {
-        self.limits.check()?;
-        self.notifications.check()?;
-        for (name, agent) in &self.agents {
-            check_command(name, agent)?;
-        }
+    /// Returns what is wrong and cannot be expressed by the types. Each sentence begins with its key.
+    pub fn problems(&self) -> Vec<String> {
+        let mut checks = vec![
+            self.limits.check(),
+            self.notifications.check(),
+            self.check_addresses(),
+            sandbox::check(&self.agents, &self.sandbox),
+        ];
+        checks.extend(self.agents.iter().map(|(name, agent)| check_command(name, agent)));
+        checks.extend(self.traces.endpoint.as_deref().map(traces::check));
+        checks.into_iter().filter_map(Result::err).collect()
+    }
+
+    fn check_addresses(&self) -> Result<(), String> {
         if let Some(address) = self.codex.listen
             && self.listen == Some(address)
             && address.port() != 0
@@ -120,10 +133,7 @@ impl File {
                 "registry_url is {url:?}: it must begin with https:// or http://"
             ));
         }
-        if let Some(endpoint) = &self.traces.endpoint {
-            traces::check(endpoint)?;
-        }
-        sandbox::check(&self.agents, &self.sandbox)
+        Ok(())
     }
 
     fn resolve_paths(&mut self, folder: &Folder) {

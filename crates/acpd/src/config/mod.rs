@@ -6,6 +6,7 @@
 mod commands;
 mod error;
 mod file;
+mod mistakes;
 mod paths;
 
 pub use commands::config;
