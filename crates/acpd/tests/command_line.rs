@@ -60,6 +60,7 @@ fn a_thread_is_named_by_a_part_of_its_id_by_its_name_or_as_the_last_one() {
         ),
         ("nothing", &["no thread has the id or the name", "acpd threads"]),
         ("Fix the logn", &["did you mean \"Fix the login\"?"]),
+        ("@lst", &["did you mean \"@last\"?"]),
     ] {
         let shown = acpd(&daemon.place, &["show", given]);
         assert_eq!(shown.code, Some(5), "{given}");
@@ -95,6 +96,45 @@ fn there_is_no_last_thread_before_the_first() {
     assert_eq!((&listed.stdout[..], &listed.stderr[..]), ("", ""));
     let listed = done(&daemon.place, &["threads", "--status", "waiting"]);
     assert!(listed.stderr.contains("no thread matches"), "{}", listed.stderr);
+}
+
+#[test]
+fn threads_are_told_apart_by_their_folders_and_counted() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let none = done(&daemon.place, &["threads", "-n", "0"]);
+    assert!(none.stderr.contains("0 threads"), "{}", none.stderr);
+    let mut folders = Vec::new();
+    for name in ["acme/site", "umbrella/site"] {
+        let folder = daemon
+            .place
+            .work()
+            .join("a-long-name-of-a-folder-that-no-column-has")
+            .join(name);
+        std::fs::create_dir_all(&folder).expect("it can be made");
+        client.call(
+            "thread/start",
+            &json!({ "agentType": "fake", "cwd": folder, "name": "same" }),
+        );
+        folders.push(folder.display().to_string());
+    }
+    let listed = done(&daemon.place, &["threads"]).stdout;
+    let lines: Vec<&str> = listed.lines().collect();
+    assert!(lines[0].contains("  FOLDER  "), "{listed}");
+    assert!(lines[1].contains("…/umbrella/site"), "{listed}");
+    assert!(lines[2].contains("…/acme/site"), "{listed}");
+    for line in done(&daemon.place, &["threads", "--json"]).stdout.lines() {
+        let thread: Value = serde_json::from_str(line).expect("it is JSON");
+        assert!(folders.iter().any(|folder| thread["cwd"] == **folder), "{thread}");
+    }
+    let counted = done(&daemon.place, &["threads", "-n", "0"]);
+    assert!(
+        counted.stdout.is_empty() && counted.stderr.contains("2 threads; --limit shows them"),
+        "{counted:?}"
+    );
+    assert_eq!(done(&daemon.place, &["threads", "-n", "0", "--json"]).stdout, "");
+    let status = done(&daemon.place, &["status"]).stdout;
+    assert!(status.contains("threads: 2 in total, "), "{status}");
 }
 
 #[test]
@@ -409,6 +449,7 @@ fn a_daemon_is_described_stopped_and_started_again() {
         ("logFile", json!(log)),
         ("agents", json!([])),
         ("activeThreads", json!(0)),
+        ("totalThreads", json!(0)),
     ] {
         assert_eq!(status[member], value, "{member}");
     }
@@ -422,6 +463,7 @@ fn a_daemon_is_described_stopped_and_started_again() {
         format!("process: {pid}\n"),
         format!("log file: {log}\n"),
         "agents that run: none\n".to_owned(),
+        "threads: 0 in total, 0 active, 0 waiting for an answer\n".to_owned(),
     ] {
         assert!(shown.contains(&line), "{shown}");
     }

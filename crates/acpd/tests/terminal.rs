@@ -41,6 +41,18 @@ fn colours_are_for_terminals_unless_the_user_says_otherwise() {
 }
 
 #[test]
+fn an_export_on_a_terminal_is_a_document() {
+    let daemon = Daemon::start();
+    acpd(&daemon.place, &["run", "--agent", "fake", "say quince"]);
+    let shown = screen(&mut on_terminal(&daemon.place.command(&["export", "@last"])));
+    assert!(shown.starts_with("# ") && shown.contains("quince"), "{shown}");
+    let lines = screen(&mut on_terminal(
+        &daemon.place.command(&["export", "@last", "--format", "jsonl"]),
+    ));
+    assert!(lines.starts_with('{'), "{lines}");
+}
+
+#[test]
 fn lines_fit_a_narrow_terminal() {
     let daemon = Daemon::start();
     let long = "a name that is a good deal longer than forty columns can show";

@@ -409,7 +409,16 @@ fn the_command_line_does_the_same() {
     assert_eq!(done(&["threads"]), "");
     assert!(done(&["threads", "--archived"]).contains(end));
     done(&["unarchive", end]);
-    done(&["rename", end]);
+    let nameless = acpd(&daemon.place, &["rename", end]);
+    assert_eq!(nameless.code, Some(2), "{}", nameless.stderr);
+    let empty = acpd(&daemon.place, &["rename", end, " "]);
+    assert!(
+        empty.code == Some(2) && empty.stderr.contains("--reset"),
+        "{}",
+        empty.stderr
+    );
+    assert!(done(&["threads"]).contains("From the shell"));
+    done(&["rename", end, "--reset"]);
     let listed = done(&["threads"]);
     assert!(
         listed.contains(end) && !listed.contains("From the shell"),

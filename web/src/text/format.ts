@@ -51,13 +51,14 @@ export function bytes(value: number): string {
   return `${trimmed(value / 1_000_000)} MB`;
 }
 
+/** Formats a length of time. It is rounded to its smallest unit first, so that no unit is full: "2 min 0 s". */
 export function duration(milliseconds: number): string {
-  const seconds = milliseconds / 1_000;
-  if (seconds < 0.1) return "<0.1 s";
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  if (milliseconds < 100) return "<0.1 s";
+  if (milliseconds < 9_950) return `${(milliseconds / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(milliseconds / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 

@@ -40,7 +40,10 @@ acpd type 5e31c427 --end-of-input
 acpd type 5e31c427 --kill",
     ),
     ("interrupt", "acpd interrupt @last"),
-    ("rename", "acpd rename 5e31c427 \"Fix the login\""),
+    (
+        "rename",
+        "acpd rename 5e31c427 \"Fix the login\"\nacpd rename 5e31c427 --reset",
+    ),
     ("add-dir", "acpd add-dir @last ~/src/library"),
     ("move", "acpd move @last\nacpd move 5e31c427 ~/src/app"),
     ("archive", "acpd archive 5e31c427"),

@@ -263,12 +263,23 @@ pub struct PruneArgs {
 pub struct RenameArgs {
     #[command(flatten)]
     pub thread: ThreadArg,
-    /// New name; omit it to restore the agent's title
-    #[arg(value_name = "NAME")]
+    /// New name
+    #[arg(value_name = "NAME", required_unless_present = "reset", value_parser = name)]
     pub name: Option<String>,
+    /// Restore the agent's title
+    #[arg(long, conflicts_with = "name")]
+    pub reset: bool,
     /// Print the thread as one line of JSON
     #[arg(long)]
     pub json: bool,
+}
+
+fn name(given: &str) -> Result<String, &'static str> {
+    if given.trim().is_empty() {
+        Err("the name is empty; --reset restores the agent's title")
+    } else {
+        Ok(given.to_owned())
+    }
 }
 
 #[derive(Debug, Args)]
@@ -299,7 +310,7 @@ pub struct AddDirArgs {
 pub struct ExportArgs {
     #[command(flatten)]
     pub thread: ThreadArg,
-    /// Output format [default: by the ending of the output file, otherwise jsonl]
+    /// Output format [default: by the ending of the output file; md on a terminal, otherwise jsonl]
     #[arg(long, short, value_name = "FORMAT")]
     pub format: Option<ExportFormat>,
     /// Leave out events that cannot be read because the log is damaged, and say which

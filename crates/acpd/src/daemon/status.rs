@@ -12,6 +12,7 @@ use crate::settings::Settings;
 use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
 use crate::terminal::time::span;
+use crate::threads::list::count;
 
 /// Shows whether the daemon runs, where, and what it runs. Never starts one.
 pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Exit> {
@@ -38,6 +39,11 @@ pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Ex
     // Only the owner may list them.
     if let Ok(mut targets) = client.request("notification/list", json!({})).await {
         status["notificationTargets"] = targets["data"].take();
+    }
+    // A daemon with very many threads may permit too few requests to count them.
+    if let Ok((count, more)) = count(&mut client, json!({})).await {
+        status["totalThreads"] = json!(count);
+        status["moreThreads"] = json!(more);
     }
     if !is_far {
         let notice = Notice::read(&settings.daemon.data_dir)?;
@@ -115,8 +121,16 @@ fn in_lines(status: &Value) -> String {
     if let Some(free) = status["freeBytes"].as_u64() {
         lines.push(format!("free disk space: {} MiB{}", free >> 20, warning(free)));
     }
+    let at_least = if status["moreThreads"] == true {
+        "more than "
+    } else {
+        ""
+    };
+    let total = status["totalThreads"].as_u64();
+    let total = total.map(|total| format!("{at_least}{total} in total, "));
     lines.push(format!(
-        "threads: {} active, {} waiting for an answer",
+        "threads: {}{} active, {} waiting for an answer",
+        total.unwrap_or_default(),
         number("activeThreads"),
         number("waitingThreads")
     ));

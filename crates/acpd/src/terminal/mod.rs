@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod confirm;
+pub mod folders;
 pub mod input;
 pub mod items;
 pub mod pager;

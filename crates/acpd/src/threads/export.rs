@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use acpd_model::ThreadId;
@@ -26,7 +26,10 @@ const BROKEN_OFF: &str = "the export is not whole; if its log is damaged, --salv
 /// Exports a thread.
 pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Exit> {
     let thread = whole_id(settings, &args.thread.thread).await?;
-    let format = args.format.unwrap_or_else(|| format_of(args.output.as_deref()));
+    let format = args.format.unwrap_or_else(|| {
+        // What is read on a terminal is read by a person; programs and files get all events.
+        format_of(args.output.as_deref(), std::io::stdout().is_terminal())
+    });
     let answer = ask(settings, thread, format, args.salvage).await?;
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
         return to_stdout(answer.into_body(), format).await;
@@ -44,11 +47,13 @@ pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Ex
     Ok(Exit::Success)
 }
 
-/// Returns the format that the ending of a file's name means.
-fn format_of(output: Option<&Path>) -> ExportFormat {
-    match output.and_then(Path::extension).and_then(OsStr::to_str) {
+/// Returns the format that the ending of a file's name means. Without a file, a terminal shows a document.
+fn format_of(output: Option<&Path>, is_terminal: bool) -> ExportFormat {
+    let ending = output.and_then(Path::extension).and_then(OsStr::to_str);
+    match ending.map(str::to_lowercase).as_deref() {
         Some("md" | "markdown") => ExportFormat::Md,
         Some("html" | "htm") => ExportFormat::Html,
+        None if is_terminal && output.is_none_or(|output| output == Path::new("-")) => ExportFormat::Md,
         _ => ExportFormat::Jsonl,
     }
 }
@@ -162,11 +167,17 @@ mod tests {
         for (name, format) in [
             ("a.md", ExportFormat::Md),
             ("a.b/c.html", ExportFormat::Html),
+            ("A.HTML", ExportFormat::Html),
             ("a.jsonl", ExportFormat::Jsonl),
             ("md", ExportFormat::Jsonl),
         ] {
-            assert_eq!(format_of(Some(Path::new(name))), format, "{name}");
+            for is_terminal in [false, true] {
+                assert_eq!(format_of(Some(Path::new(name)), is_terminal), format, "{name}");
+            }
         }
-        assert_eq!(format_of(None), ExportFormat::Jsonl);
+        for output in [None, Some(Path::new("-"))] {
+            assert_eq!(format_of(output, false), ExportFormat::Jsonl);
+            assert_eq!(format_of(output, true), ExportFormat::Md);
+        }
     }
 }

@@ -13,13 +13,16 @@ use crate::threads::list::PAGE;
 /// Number of threads that an error lists.
 const LISTED: usize = 5;
 
+/// The name of the thread that changed last.
+const LAST: &str = "@last";
+
 /// Returns the full id of a thread. `given` is the beginning or end of an id, a name, or `@last`.
 pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
     let given = given.trim();
     if let Ok(whole) = given.parse::<ThreadId>() {
         return Ok(whole.to_string());
     }
-    if given == "@last" {
+    if given == LAST {
         let page = client.request("thread/list", json!({ "limit": 1 })).await?;
         let last = page["data"][0]["id"].as_str().map(str::to_owned);
         return last.ok_or_else(|| Exit::NotFound.error("there are no threads yet"));
@@ -56,7 +59,8 @@ pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
 async fn unknown(client: &mut Client, given: &str) -> anyhow::Result<anyhow::Error> {
     let threads = matching(client, &json!({ "limit": PAGE })).await?;
     let texts = |key: &'static str| threads.iter().filter_map(move |thread| thread[key].as_str());
-    let similar = nearest(given, texts("name").chain(texts("id").map(short_id)));
+    let names = texts("name").chain(texts("id").map(short_id));
+    let similar = nearest(given, names.chain(std::iter::once(LAST)));
     let advice = match similar {
         Some(similar) => format!("did you mean {:?}?", plain_line(similar)),
         None => "\"acpd threads\" lists them".to_owned(),

@@ -71,7 +71,7 @@ pub async fn rename(settings: &Settings, args: &RenameArgs) -> anyhow::Result<Ex
         .request("thread/name/set", json!({ "threadId": id, "name": args.name }))
         .await?;
     let renamed = summary(&mut client, &id).await?;
-    let done = match args.name {
+    let done = match &args.name {
         Some(_) => "renamed",
         None => "has the agent's title again",
     };

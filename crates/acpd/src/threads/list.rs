@@ -1,5 +1,7 @@
 //! `acpd threads`.
 
+use std::collections::BTreeMap;
+
 use acpd_model::text::shorten;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -7,7 +9,8 @@ use serde_json::{Value, json};
 use crate::cli::ThreadsArgs;
 use crate::client::Client;
 use crate::exit::Exit;
-use crate::settings::Settings;
+use crate::settings::{Settings, home};
+use crate::terminal::folders::shortened;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
@@ -16,6 +19,12 @@ use crate::terminal::time::ago;
 
 /// Maximum number of threads or results on a page of the daemon.
 pub const PAGE: usize = 100;
+
+/// Maximum number of columns of a folder. A narrow terminal has room for less.
+const FOLDER_COLUMNS: usize = 40;
+
+/// Number of threads up to which they are counted: each page is a request, and a connection may send only so many.
+const COUNTED: usize = 20 * PAGE;
 
 /// Length of a printed name, in characters, where there is no terminal that limits it.
 const NAME_CHARS: usize = 60;
@@ -34,6 +43,13 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
         "status": status.map(|status| status.get_name().to_owned()),
     });
     let mut client = Client::connect(settings, false).await?;
+    if args.limit == 0 && !args.json {
+        print::hint(&format!(
+            "{}; --limit shows them",
+            count(&mut client, wanted).await?
+        ));
+        return Ok(Exit::Success);
+    }
     let (threads, more) = pages(&mut client, "thread/list", wanted, args.limit).await?;
     if args.json {
         for thread in &threads {
@@ -49,8 +65,15 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
         });
         return Ok(Exit::Success);
     }
-    let rows: Vec<_> = threads.iter().map(row).collect();
-    table(["ID", "STATUS", "CHANGED", "AGENT", "NAME"], &rows);
+    // The home directory of a remote daemon's user is unknown.
+    let home = match settings.remote {
+        Some(_) => None,
+        None => home().ok().and_then(|home| home.to_str().map(str::to_owned)),
+    };
+    let room = print::width().map_or(FOLDER_COLUMNS, |columns| (columns / 4).clamp(12, FOLDER_COLUMNS));
+    let folders = shortened(threads.iter().map(folder), home.as_deref(), room);
+    let rows: Vec<_> = threads.iter().map(|thread| row(thread, &folders)).collect();
+    table(["ID", "STATUS", "CHANGED", "AGENT", "FOLDER", "NAME"], &rows);
     if more {
         print::hint(&format!(
             "these are the last {}; --limit shows more",
@@ -88,13 +111,24 @@ pub async fn pages(
     Ok((found, true))
 }
 
-fn row(thread: &Value) -> [String; 5] {
+/// Counts threads, up to [`COUNTED`]. Returns whether there are more.
+pub async fn count(client: &mut Client, wanted: Value) -> anyhow::Result<(usize, bool)> {
+    let (found, more) = pages(client, "thread/list", wanted, COUNTED).await?;
+    Ok((found.len(), more))
+}
+
+fn folder(thread: &Value) -> &str {
+    thread["cwd"].as_str().unwrap_or_default()
+}
+
+fn row(thread: &Value, folders: &BTreeMap<&str, String>) -> [String; 6] {
     let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
     [
         short_id(&text("id")).to_owned(),
         status(thread).to_owned(),
         ago(&thread["updatedAt"]),
         text("agentType"),
+        folders.get(folder(thread)).cloned().unwrap_or_default(),
         shorten(&text("name"), print::width().unwrap_or(NAME_CHARS)),
     ]
 }

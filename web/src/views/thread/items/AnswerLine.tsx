@@ -5,6 +5,7 @@ import type { Resolved } from "@acpd/client";
 
 import { isObject } from "../../../state/acp.ts";
 import { visible, visibleLine } from "../../../text/bidi-guard.ts";
+import { dateAndTime } from "../../../text/format.ts";
 import { Fold } from "../content/Fold.tsx";
 import { Icon } from "../content/Icon.tsx";
 import { write } from "../content/RawJson.tsx";
@@ -24,7 +25,7 @@ export function AnswerLine({ answer }: AnswerLineProps) {
       <span class="th-notice-text" dir="auto">
         <strong>{said}</strong> {visibleLine(title ?? "A question of the agent")}
       </span>
-      <span class="th-decision" data-outcome={outcome} title={new Date(ts).toLocaleString()}>
+      <span class="th-decision" data-outcome={outcome} title={dateAndTime(ts)}>
         {by}
       </span>
     </>

@@ -3,6 +3,7 @@
 import type { Resolved } from "@acpd/client";
 import { useContext } from "preact/hooks";
 
+import { dateAndTime } from "../../../text/format.ts";
 import { Waiting } from "../content/context.ts";
 import { decisionWords } from "./decision.ts";
 
@@ -12,7 +13,7 @@ export function DecisionChip({ itemId, answer: own }: { itemId: string; answer?:
   const said = answer && decisionWords(answer);
   if (!answer || said === undefined) return null;
   return (
-    <span class="th-decision" data-outcome={answer.outcome} title={new Date(answer.ts).toLocaleString()}>
+    <span class="th-decision" data-outcome={answer.outcome} title={dateAndTime(answer.ts)}>
       {said}
     </span>
   );
