@@ -325,12 +325,8 @@ fn each_mistake_has_its_sentence_and_exit_code() {
         (&["exec", "hi"], 2, "\"codex exec\" uses no daemon"),
         (&["app-server", "--listen", "off"], 2, "serves stdio:// only"),
         (&["--codex", "/no/such"], 1, "/no/such is not a program"),
-        (&["--connect", nowhere], 2, "requires an access token"),
-        (
-            &["--connect", nowhere, "app-server"],
-            2,
-            "requires an access token",
-        ),
+        (&["--connect", nowhere], 6, "cannot be reached"),
+        (&["--connect", nowhere, "app-server"], 6, "cannot be reached"),
     ] {
         let ended = run(place, args);
         assert_eq!(ended.code, Some(code), "{args:?}: {}", ended.stderr);

@@ -625,7 +625,15 @@ fn a_wrong_argument_is_explained_in_a_line_or_two() {
         (&["thraeds"], &["thraeds", "threads"]),
         (&["threads", "--jsno"], &["--jsno", "--json"]),
         (&["threads", "-s", "asleep"], &["asleep", "waiting"]),
-        (&["threads", "-n", "many"], &["many"]),
+        (
+            &["threads", "-n", "many"],
+            &["many", "write a whole number", "acpd threads --help"],
+        ),
+        (&["rn", "hello"], &["'run'"]),
+        (
+            &["threads", "--listen", "x"],
+            &["127.0.0.1:4127", "acpd threads --help"],
+        ),
         (&["run", "-t", "x", "-a", "y", "z"], &["--thread", "--agent"]),
     ] {
         let refused = acpd(&place, args);

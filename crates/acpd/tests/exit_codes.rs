@@ -39,7 +39,7 @@ fn each_outcome_has_its_exit_code() {
         (2, &["run", "--agent", "fake", "--cwd", "/no/such/dir", "x"]),
         (2, &["threads", "--connect", "ws://box.example"]),
         (2, &["threads", "--connect", "http://box.example"]),
-        (2, &["threads", "--connect", "https://127.0.0.1:1"]),
+        (6, &["threads", "--connect", "https://127.0.0.1:1"]),
         (2, &no_fingerprint),
         (2, &["stop", "--connect", "https://127.0.0.1:1"]),
         (

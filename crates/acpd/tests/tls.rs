@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 
@@ -330,6 +330,11 @@ fn whoever_is_not_trusted_sees_no_token() {
             refused.stderr
         );
     }
+    // Only the third of them looked whether something listens, and sent nothing.
+    let (mut looked, _) = stranger.accept().expect("it was connected to");
+    let mut sent = Vec::new();
+    looked.read_to_end(&mut sent).expect("it has ended");
+    assert!(sent.is_empty(), "{sent:?}");
     assert_eq!(stranger.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 

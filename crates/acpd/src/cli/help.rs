@@ -1,5 +1,6 @@
 //! Parsing of the arguments, and the layout of help and usage errors.
 
+use acpd_model::similar::nearest;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command as Clap, CommandFactory, FromArgMatches};
@@ -105,8 +106,29 @@ pub fn parse() -> Parsed {
         Err(error) if is_incomplete(&error) && command_of(&usage(&error)) == "acpd" => {
             Parsed::Bare(bare_options())
         }
-        Err(error) => Parsed::Done(show(&error)),
+        Err(error) => Parsed::Done(show(
+            &error,
+            &named(
+                std::env::args_os()
+                    .skip(1)
+                    .map(|arg| arg.to_string_lossy().into_owned()),
+            ),
+        )),
     }
+}
+
+/// Returns the command that arguments name, as far as they do: `acpd token create`.
+fn named(args: impl Iterator<Item = String>) -> String {
+    let whole = command();
+    let mut name = whole.get_name().to_owned();
+    let mut command = &whole;
+    for arg in args.take_while(|arg| arg != "--") {
+        if let Some(below) = command.find_subcommand(&arg) {
+            name = format!("{name} {}", below.get_name());
+            command = below;
+        }
+    }
+    name
 }
 
 /// Returns the names of the subcommands: `token create`.
@@ -226,8 +248,8 @@ fn options(command: &Clap) -> String {
     text
 }
 
-/// Prints help, or what is wrong with the arguments.
-fn show(error: &clap::Error) -> Exit {
+/// Prints help, or what is wrong with the arguments. `named` is the command that they name.
+fn show(error: &clap::Error, named: &str) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             print::out(&error.render().to_string());
@@ -235,20 +257,21 @@ fn show(error: &clap::Error) -> Exit {
         }
         _ if is_incomplete(error) => help_of(&command_of(&usage(error))),
         _ => {
-            print::err(&sentence(error));
+            print::err(&sentence(error, named));
             Exit::Usage
         }
     }
 }
 
 /// Returns an error without the usage line, which lists options as required that the environment sets.
-fn sentence(error: &clap::Error) -> String {
-    let text = error.render().to_string();
+fn sentence(error: &clap::Error, named: &str) -> String {
+    let text = in_words(&error.render().to_string());
     let mut said = String::new();
     for part in text.split("\n\n") {
         let part = part.trim_matches('\n');
         let leaves_out = part.starts_with("Usage:")
             || part.starts_with("For more information")
+            || (error.kind() == ErrorKind::InvalidSubcommand && part.contains("tip:"))
             || part.contains("as a value, use '--");
         if !leaves_out && !part.is_empty() {
             let separator = if said.is_empty() { "" } else { "\n" };
@@ -257,17 +280,62 @@ fn sentence(error: &clap::Error) -> String {
     }
     let said = said.replacen("error: ", "acpd: ", 1);
     let tip = if is_unquoted_prompt(error) {
-        "\n  tip: quote the prompt: acpd run \"fix the test\""
+        "\n  tip: quote the prompt: acpd run \"fix the test\"".to_owned()
     } else {
-        ""
+        let similar = similar_command(error, named);
+        similar.map_or_else(String::new, |similar| {
+            format!("\n  tip: a similar subcommand exists: '{similar}'")
+        })
     };
-    format!("{said}{tip}\nsee \"{} --help\"\n", command_of(&usage(error)))
+    // An error about a value has no usage.
+    let usage = command_of(&usage(error));
+    let command = if usage.len() < named.len() { named } else { &usage };
+    format!("{said}{tip}\nsee \"{command} --help\"\n")
+}
+
+/// Returns the command that is spelled most like an unknown one.
+fn similar_command(error: &clap::Error, named: &str) -> Option<String> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let whole = command();
+    let parent = named
+        .split(' ')
+        .skip(1)
+        .try_fold(&whole, |command, name| command.find_subcommand(name))?;
+    let shown = parent.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<&str> = shown
+        .flat_map(|command| std::iter::once(command.get_name()).chain(command.get_all_aliases()))
+        .collect();
+    nearest(given, names).map(str::to_owned)
+}
+
+/// Replaces what Rust's library says about a value.
+fn in_words(text: &str) -> String {
+    [
+        ("invalid digit found in string", "write a whole number"),
+        ("cannot parse integer from empty string", "write a whole number"),
+        (
+            "number too large to fit in target type",
+            "the number is too large",
+        ),
+        (
+            "number too small to fit in target type",
+            "the number is too small",
+        ),
+        (
+            "invalid socket address syntax",
+            "write an address with a port, such as 127.0.0.1:4127",
+        ),
+    ]
+    .into_iter()
+    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// Prints the help of a command that was given without its subcommand.
 fn help_of(name: &str) -> Exit {
     match command().try_get_matches_from(name.split(' ').chain(["-h"])) {
-        Err(help) if help.kind() == ErrorKind::DisplayHelp => show(&help),
+        Err(help) if help.kind() == ErrorKind::DisplayHelp => show(&help, name),
         _ => Exit::Usage,
     }
 }
@@ -387,9 +455,22 @@ mod tests {
     #[test]
     fn an_error_names_the_argument_and_where_to_read_on() {
         let said = |args: &[&str]| {
-            let args = std::iter::once("acpd").chain(args.iter().copied());
-            sentence(&command().try_get_matches_from(args).unwrap_err())
+            let whole = std::iter::once("acpd").chain(args.iter().copied());
+            let error = command().try_get_matches_from(whole).unwrap_err();
+            sentence(&error, &named(args.iter().map(|arg| (*arg).to_owned())))
         };
+        assert_eq!(
+            said(&["rn", "hello"]),
+            "acpd: unrecognized subcommand 'rn'\n  tip: a similar subcommand exists: 'run'\nsee \"acpd --help\"\n"
+        );
+        assert_eq!(
+            said(&["threads", "-n", "abc"]),
+            "acpd: invalid value 'abc' for '--limit <N>': write a whole number\nsee \"acpd threads --help\"\n"
+        );
+        assert!(
+            said(&["-q", "token", "create", "--role", "king"])
+                .ends_with("see \"acpd token create --help\"\n")
+        );
         assert_eq!(
             said(&["run", "--agnt", "x", "y"]),
             "acpd: unexpected argument '--agnt' found\n  tip: a similar argument exists: '--agent'\nsee \"acpd run --help\"\n"

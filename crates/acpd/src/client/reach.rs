@@ -125,13 +125,21 @@ pub async fn reach_within(settings: &Settings, mut patience: Patience) -> anyhow
     };
     let authorization = settings.token.as_deref().map(bearer).transpose()?;
     let address = remote.address();
+    let name = format!("the daemon at {address}");
     if authorization.is_none() {
+        if let Ok(None) = tunnel_to(&remote.host) {
+            // A token helps only where something listens. Nothing is sent.
+            let dialled = dial(&remote.host, remote.port);
+            let dialled = patience
+                .wait(&name, "did not accept a connection", dialled)
+                .await?;
+            drop(dialled.map_err(|error| unreachable(&address, &error.to_string()))?);
+        }
         return Err(Exit::Usage.error(format!(
             "the daemon at {address} requires an access token: set ACPD_TOKEN to one that \"acpd token create\" \
              made on its host"
         )));
     }
-    let name = format!("the daemon at {address}");
     let connecting = connect(remote, &address);
     let wire = patience
         .wait(&name, "did not accept a connection", connecting)
