@@ -125,8 +125,12 @@ test("a question is answered by keys: w, its end, and a digit", async () => {
   await expect.poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-question"))).toBe(true);
   await shoot(page, "question-keys");
   // The end of the command was not in sight, so the digit only scrolls.
-  await page.keyboard.press("1");
-  await page.locator("[aria-live]", { hasText: "Scroll to the end" }).waitFor({ state: "attached" });
+  await expect
+    .poll(async () => {
+      await page.keyboard.press("1");
+      return page.locator("[aria-live]").allInnerTexts();
+    }, { interval: 400 })
+    .toContain("Scroll to the end of the request first.");
   expect((await other.call("thread/read", { threadId: long })).thread.status).toBe("waiting");
   await card(page).locator(".th-subject").evaluate((subject) => subject.scrollTo(0, subject.scrollHeight));
   await expect
@@ -136,16 +140,61 @@ test("a question is answered by keys: w, its end, and a digit", async () => {
     }, { interval: 400 })
     .toBe("idle");
   await page.locator(".virtual-line", { hasText: "rejected" }).first().waitFor();
-  // The focus is in the conversation, so the next w works.
-  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("role"))).toBe("feed");
+  // Nothing else waits, so the user can write on.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("th-composer-area");
+  await page.keyboard.press("Escape");
   const next = await waiting("ls", "The next one");
   await row(page, "The next one").locator(".live-waiting").waitFor();
   await page.keyboard.press("w");
   await page.waitForURL(`**/threads/${next}`);
   await expect.poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-question"))).toBe(true);
-  await page.keyboard.press("1");
+  await pressUntil(page, "1", next, "idle");
   await page.locator(".virtual-line", { hasText: "allowed (allow_once)" }).first().waitFor();
 });
+
+test("w leads to all that waits, oldest first, and an answer to what is asked next", async () => {
+  const ids: string[] = [];
+  for (const command of ["one", "two", "three"]) {
+    ids.push(await waiting(`make ${command}`, `Walk ${command}`));
+  }
+  const page = await stage.page();
+  await row(page, "Walk three").waitFor();
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  for (const [at, id] of ids.entries()) {
+    await page.keyboard.press("w");
+    await page.waitForURL(`**/threads/${id}`);
+    await expect.poll(() => asks(page)).toBe(true);
+    // The second one is left for later.
+    if (at !== 1) {
+      await pressUntil(page, "1", id, "idle");
+    }
+  }
+  // The last one of the round, behind which one is left: the key leads there again.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.matches(".th-composer-area, [role=feed]"))).toBe(true);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("w");
+  await page.waitForURL(`**/threads/${ids[1]}`);
+  await expect.poll(() => asks(page)).toBe(true);
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
+  await until(other, ids[1]!, "idle");
+  // After the mouse as well, the user can write on.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("th-composer-area");
+});
+
+/** Returns whether the question has the focus. */
+const asks = (page: Page) => page.evaluate(() => document.activeElement?.hasAttribute("data-question"));
+
+/** Presses a key while the question has the focus, until the thread is in a state: a key that comes too early answers nothing. */
+async function pressUntil(page: Page, key: string, threadId: string, status: string): Promise<void> {
+  await expect
+    .poll(async () => {
+      if (await asks(page)) {
+        await page.keyboard.press(key);
+      }
+      return (await other.call("thread/read", { threadId })).thread.status;
+    }, { interval: 400 })
+    .toBe(status);
+}
 
 test("a thread that opens has the focus in its conversation: Page Up scrolls", async () => {
   const id = await startThread(stage, other, `say "${Array.from({ length: 60 }, (_, n) => `line ${n}`).join("\n\n")}"`, { name: "Tall" });

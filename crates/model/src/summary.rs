@@ -107,6 +107,9 @@ pub struct WaitingQuestion {
     pub answerable: Option<Answerable>,
     /// Number of further unanswered questions.
     pub more: u32,
+    /// When the agent asked, in milliseconds since the epoch. Absent in summaries that older versions stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<Millis>,
 }
 
 /// What a question asks for.

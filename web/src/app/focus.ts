@@ -1,6 +1,6 @@
 /** Moves the focus, also to elements that appear later. */
 
-import { foldedQuestion } from "./layout.ts";
+import { foldedQuestion, touch } from "./layout.ts";
 import { go } from "./route.ts";
 
 /** Time for the element to appear, in milliseconds. */
@@ -12,7 +12,7 @@ let stop: (() => void) | undefined;
  * Focuses the first element that a selector matches, now or when it appears. The user's next key or press ends the
  * waiting.
  */
-export function focusWhenThere(selector: string): void {
+export function focusWhenThere(selector: string, patienceMs = PATIENCE_MS): void {
   stop?.();
   const look = (): boolean => {
     const found = document.querySelector<HTMLElement>(selector);
@@ -24,13 +24,14 @@ export function focusWhenThere(selector: string): void {
     return;
   }
   const observer = new MutationObserver(() => look() && end());
-  const timer = setTimeout(() => end(), PATIENCE_MS);
+  const timer = setTimeout(() => end(), patienceMs);
   const end = () => {
     observer.disconnect();
     clearTimeout(timer);
     cancelAnimationFrame(frame);
     removeEventListener("keydown", end, true);
     removeEventListener("pointerdown", end, true);
+    removeEventListener("input", end, true);
     stop = undefined;
   };
   // After the rendering, which may only then make it able to take the focus.
@@ -42,6 +43,8 @@ export function focusWhenThere(selector: string): void {
     observer.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-question"] });
     addEventListener("keydown", end, true);
     addEventListener("pointerdown", end, true);
+    // Dictation and the like press no key.
+    addEventListener("input", end, true);
   });
   stop = end;
 }
@@ -55,5 +58,24 @@ export function isFocusTaken(): boolean {
 export function showQuestion(threadId: string): void {
   go({ view: "thread", threadId });
   foldedQuestion.value = undefined;
-  focusWhenThere(`.pane[data-thread="${CSS.escape(threadId)}"] [data-question]`);
+  focusWhenThere(questionOf(threadId));
+}
+
+/** Returns the selector of a thread's first question. */
+export function questionOf(threadId: string): string {
+  return `${paneOf(threadId)} [data-question]`;
+}
+
+/**
+ * Focuses the composer or the conversation of a thread, if it is open. The composer of a touch device would open its keyboard
+ * over the conversation, and not every user has one.
+ */
+export function focusThread(threadId: string, part: "composer" | "conversation"): void {
+  const pane = document.querySelector(paneOf(threadId));
+  const composer = part === "composer" && !touch.peek() ? pane?.querySelector<HTMLElement>(".th-composer-area") : undefined;
+  (composer ?? pane?.querySelector<HTMLElement>("[role=feed]"))?.focus({ preventScroll: true });
+}
+
+function paneOf(threadId: string): string {
+  return `.pane[data-thread="${CSS.escape(threadId)}"]`;
 }

@@ -8,6 +8,7 @@ import { who } from "../text/who.ts";
 import { announce } from "./live-region.ts";
 import { waiting } from "./threads.ts";
 import { toast } from "./toasts.ts";
+import { noteAnswer } from "./waiting-walk.ts";
 
 /**
  * Time for which the open questions must not have changed before an answer counts, in milliseconds. When they change,
@@ -39,10 +40,12 @@ export async function answerFromList(
       throw new Error("there is no connection");
     }
     const approved = kind.startsWith("allow");
+    noteAnswer(requestId);
     await now.call("item/approve", { requestId, optionId, optionKind: kind, approved });
     announce(approved ? "Allowed once" : "Rejected");
     return true;
   } catch (error) {
+    noteAnswer(requestId, false);
     const isLate = ["already_resolved", "not_found"].includes((error as { code?: string }).code ?? "");
     const words = isLate && now ? await tooLate(now, threadId, requestId) : `Couldn’t answer: ${sentence(error)}`;
     toast(words, isLate ? {} : { kind: "error" });

@@ -5,14 +5,15 @@
 
 import { shared } from "../connection/connection.ts";
 
-import { focusWhenThere, showQuestion } from "./focus.ts";
+import { focusWhenThere } from "./focus.ts";
 import { drawer, narrow, over } from "./layout.ts";
 import { announce } from "./live-region.ts";
 import { printThread } from "./print.ts";
 import { go, route } from "./route.ts";
-import { attempt, isListComplete, listSections, loadMoreThreads, open, waiting } from "./threads.ts";
+import { attempt, isListComplete, listSections, loadMoreThreads, open } from "./threads.ts";
 import { toast } from "./toasts.ts";
 import { isTyping } from "./typing.ts";
+import { showWaiting } from "./waiting-walk.ts";
 
 /** Adds the key listener. */
 export function listenForShortcuts(): void {
@@ -120,17 +121,6 @@ function press(key: string): boolean {
     default:
       return false;
   }
-}
-
-/** Opens the next waiting thread, and focuses its question. */
-export function showWaiting(): void {
-  const ids = waiting.peek().map(({ id }) => id);
-  const next = after(ids, 1);
-  if (next === undefined) {
-    announce("No thread is waiting for you");
-    return;
-  }
-  showQuestion(next);
 }
 
 /** Opens the next or previous thread of the list, in its visible order. Loads older threads when it comes to the end. */

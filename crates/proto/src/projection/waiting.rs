@@ -24,6 +24,7 @@ pub(super) fn waiting_question(requests: &BTreeMap<u32, OpenRequest>) -> Option<
         title: listed_title(&oldest.event.kind)?.to_owned(),
         answerable,
         more: u32::try_from(requests.len() - 1).unwrap_or(u32::MAX),
+        asked_at: Some(oldest.event.at),
     }))
 }
 

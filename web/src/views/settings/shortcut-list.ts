@@ -19,7 +19,7 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
       { keys: [`${MOD} K`], does: "Search threads, commands, agents and settings" },
       { keys: ["n"], does: "New thread" },
       { keys: ["/"], does: "Search threads" },
-      { keys: ["w"], does: "Next waiting thread" },
+      { keys: ["w"], does: "Next waiting thread, oldest first" },
       { keys: ["j", "k"], does: "Next or previous thread in the list" },
       { keys: ["b"], does: "Open or close the list in a narrow window" },
       { keys: ["?"], does: "Keyboard shortcuts" },

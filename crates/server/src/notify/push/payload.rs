@@ -195,6 +195,7 @@ mod tests {
                 .into(),
             }),
             more: 0,
+            asked_at: None,
         }));
         message
     }

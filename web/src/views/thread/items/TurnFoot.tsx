@@ -3,6 +3,7 @@
 import type { Item, Notice, Role } from "@acpd/client";
 import { useContext, useEffect, useMemo, useState } from "preact/hooks";
 
+import { focusThread } from "../../../app/focus.ts";
 import { touch } from "../../../app/layout.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
@@ -34,7 +35,7 @@ export function TurnFoot({ turn, timed = false, threadId, actions, role }: TurnF
       <TurnDiff turn={turn} read={(id) => actions.readDiff(id)} />
       <TurnEnd turn={turn} timed={timed} lastWords={lastWordsOf(turn, exits)} wantsSignIn={wantsSignIn} />
       {may && <Retry turn={turn} threadId={threadId} actions={actions} wantsSignIn={wantsSignIn} />}
-      {turn.id != null && may && <GoOn turnId={turn.id} actions={actions} />}
+      {turn.id != null && may && <GoOn turnId={turn.id} threadId={threadId} actions={actions} />}
     </div>
   );
 }
@@ -97,7 +98,7 @@ function LoadedDiff({ load, items }: { load: () => Promise<string>; items: reado
  * A fork leaves this thread unchanged; a rollback drops the later turns, so it requires confirmation. Where nothing
  * hovers, one button per turn opens them.
  */
-function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["actions"] }) {
+function GoOn({ turnId, threadId, actions }: { turnId: string; threadId: string; actions: TurnFootProps["actions"] }) {
   const [asking, setAsking] = useState(false);
   const [opened, setOpened] = useState(false);
   const folds = touch.value;
@@ -114,7 +115,7 @@ function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["act
           <span class="th-quiet" role="alert">
             Remove everything after this turn? Files will not change.
           </span>
-          <button type="button" class="button danger" onClick={() => attempt(actions.rollback(turnId))}>
+          <button type="button" class="button danger" onClick={() => attempt(actions.rollback(turnId).then(() => focusAfterRewind(threadId)))}>
             Remove
           </button>
           <button type="button" class="button quiet" onClick={() => setAsking(false)}>
@@ -153,4 +154,9 @@ function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["act
       )}
     </div>
   );
+}
+
+/** The button that had the focus is gone; the user writes next, unless they have moved on. */
+function focusAfterRewind(threadId: string): void {
+  if (document.activeElement === document.body) focusThread(threadId, "composer");
 }

@@ -220,7 +220,11 @@ test("the digits press the answers, once the whole subject has been in sight", a
   const onAnswer = vi.fn();
   const view = drawn(<Approval question={question} onAnswer={onAnswer} />);
   const card = view.one("[data-question]");
-  await after(() => {});
+  await after(() => card.focus());
+  await press(card, "1");
+  expect(Element.prototype.scrollBy).not.toHaveBeenCalled();
+  const later = performance.now() + 500;
+  const now = vi.spyOn(performance, "now").mockReturnValue(later);
   await press(card, "1");
   expect(onAnswer).not.toHaveBeenCalled();
   expect(Element.prototype.scrollBy).toHaveBeenCalledOnce();
@@ -232,6 +236,7 @@ test("the digits press the answers, once the whole subject has been in sight", a
   expect(onAnswer).not.toHaveBeenCalled();
   await press(card, "3");
   expect(onAnswer.mock.calls).toEqual([[question.options[2]]]);
+  now.mockRestore();
   expect(view.all("[aria-keyshortcuts]").map((button) => button.getAttribute("aria-keyshortcuts"))).toEqual(["1", "2", "3", "4", "5"]);
 });
 

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { formDraft, keepDraft } from "../../../app/drafts.ts";
 import { focusWhenThere } from "../../../app/focus.ts";
+import { goOnAfterAnswer, noteAnswer } from "../../../app/waiting-walk.ts";
 import { CLIENT_INFO } from "../../../connection/client-info.ts";
 import { shared, standing } from "../../../connection/connection.ts";
 import { widerScopes } from "../../../state/scopes.ts";
@@ -118,19 +119,29 @@ interface AskedProps {
 function Asked({ question, role, barred: why, others, sheet, onAnswer }: AskedProps) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<string>();
-  // The button was pressed by a key: keyboard users must not lose their position when the card disappears.
+  const { requestId, threadId } = question.params;
+  // Where the user answered. The card disappears with the focus, which must not be lost.
   const pressed = useRef<HTMLElement | undefined>(undefined);
-  useEffect(() => () => void (pressed.current && goOn(pressed.current)), []);
+  useEffect(
+    () => () => {
+      const hasFocus = document.activeElement?.closest<HTMLElement>("[data-question]")?.dataset.question === requestId;
+      if (pressed.current !== undefined || hasFocus) {
+        requestAnimationFrame(() => goOnAfterAnswer(threadId));
+      }
+    },
+    [],
+  );
   const answer = async (answered: QuestionAnswered) => {
-    const at = document.activeElement;
-    pressed.current = at instanceof HTMLElement && at.matches(":focus-visible") ? at : undefined;
+    pressed.current = document.activeElement instanceof HTMLElement ? document.activeElement : undefined;
     setSending(true);
     setError(undefined);
+    noteAnswer(requestId);
     try {
       // The card disappears with the event of the answer, which contains its author.
       await onAnswer(answered);
-      keepDraft(formDraft(question.params.requestId), "");
+      keepDraft(formDraft(requestId), "");
     } catch (problem) {
+      noteAnswer(requestId, false);
       setError(problem instanceof Error ? problem.message : String(problem));
       requestAnimationFrame(() => pressed.current?.focus());
     } finally {
@@ -158,18 +169,4 @@ function Asked({ question, role, barred: why, others, sheet, onAnswer }: AskedPr
       onAnswer={(option, scope) => void answer(answerWith(option, scope))}
     />
   );
-}
-
-/**
- * Moves the focus on, unless the user has moved it meanwhile. After a digit on the card, keys go to the next question or
- * to the conversation, where `w` leads to the next thread; after a button, to the composer.
- */
-function goOn(pressed: HTMLElement): void {
-  const byDigit = pressed.matches("[data-question]");
-  const next = byDigit ? ["[data-question]", ".pane [role=feed]"] : [".th-composer-area", ".pane [role=feed]"];
-  requestAnimationFrame(() => {
-    if (document.activeElement === document.body) {
-      next.map((selector) => document.querySelector<HTMLElement>(selector)).find((element) => element !== null)?.focus();
-    }
-  });
 }

@@ -15,6 +15,9 @@ import { showSheet } from "./sheet.ts";
 
 import "./questions.css";
 
+/** Time for which the card must have had the focus before a digit counts, in milliseconds: it may be meant for what was there before. */
+const SETTLE_MS = 500;
+
 /** The parts that all questions have, whatever they ask. */
 export interface QuestionFrame {
   /** Whether the answer is being sent. */
@@ -53,6 +56,7 @@ export function QuestionCard(props: Props) {
   const foot = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLSpanElement>(null);
   const seen = useSeen(end);
+  const focusedAt = useRef(Infinity);
 
   const onKeyDown = (event: KeyboardEvent) => {
     const at = event.target as HTMLElement;
@@ -64,7 +68,7 @@ export function QuestionCard(props: Props) {
     event.preventDefault();
     event.stopPropagation();
     // A key that is held down would answer the questions that follow as well.
-    if (event.repeat) return;
+    if (event.repeat || performance.now() - focusedAt.current < SETTLE_MS) return;
     if (seen()) {
       button.click();
     } else {
@@ -107,6 +111,9 @@ export function QuestionCard(props: Props) {
       tabIndex={-1}
       data-question={requestId}
       onKeyDown={onKeyDown}
+      onFocusIn={({ relatedTarget }) => {
+        if (!card.current?.contains(relatedTarget as Node | null)) focusedAt.current = performance.now();
+      }}
     >
       <p class="sr-only" role="alert">
         {props.alert}

@@ -76,6 +76,8 @@ wire! {
         options: Option<&'a [PermissionOption]>,
         /// Number of further unanswered questions of the thread.
         more: u32 as u64,
+        /// When the agent asked, in milliseconds since the epoch; absent if an older version of acpd stored the question.
+        asked_at: Option<Millis> as Option<u64>,
     }
 
     /// What a question asks for.
@@ -97,6 +99,7 @@ impl<'a> WaitingQuestion<'a> {
             subjects: answerable.map(|answerable| &*answerable.subjects),
             options: answerable.map(|answerable| &*answerable.options),
             more: question.more,
+            asked_at: question.asked_at,
         }
     }
 }
