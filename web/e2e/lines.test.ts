@@ -98,6 +98,8 @@ test("a call that waits for approval is one line that says so", async () => {
   expect((await line.boundingBox())!.height).toBeLessThanOrEqual(32);
   await page.locator(".pane-foot .th-diff").waitFor();
   await expect.poll(() => page.locator(".virtual-line .th-diff").count()).toBe(0);
+  // The question says the rest.
+  await expect.poll(() => page.locator(".th-working").count()).toBe(0);
   await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
   await page.locator(".virtual-line .th-tool", { hasText: "+1" }).waitFor();
 });

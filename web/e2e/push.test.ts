@@ -183,7 +183,7 @@ test("what is no message of the daemon still shows a notification, and has no bu
     await device.push(text);
   }
   await expect.poll(async () => (await device.shown()).map(({ title, buttons }) => [title, buttons]).sort()).toEqual([
-    ["Untitled thread is waiting for approval", []],
+    ["Untitled thread is waiting for you", []],
     ["acpd has news", []],
   ]);
   expect(await device.press("../../api")).toEqual(["/threads/..%2F..%2Fapi#question"]);

@@ -196,6 +196,25 @@ async function pressUntil(page: Page, key: string, threadId: string, status: str
     .toBe(status);
 }
 
+test("nothing moves when the question gets the focus, and no frame is around the conversation", async () => {
+  const id = await waiting("make all", "Still");
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  await card(page).waitFor();
+  const places = () => card(page).locator(".th-answers button").evaluateAll((all) => all.map((one) => JSON.stringify(one.getBoundingClientRect())));
+  await settled(page.getByRole("feed"));
+  const before = await places();
+  await page.keyboard.press("w");
+  await expect.poll(() => asks(page)).toBe(true);
+  expect(await places()).toEqual(before);
+  await pressUntil(page, "3", id, "idle");
+  await page.keyboard.press("Escape");
+  const feed = page.getByRole("feed");
+  await expect.poll(() => feed.evaluate((at) => at.matches(":focus-visible"))).toBe(true);
+  expect(await feed.evaluate((at) => getComputedStyle(at).outlineStyle)).toBe("none");
+  await expect.poll(() => page.locator(".virtual-line.is-current > *").evaluate((at) => getComputedStyle(at).boxShadow)).toMatch(/ 2px 0px 0px 0px inset/);
+});
+
 test("a thread that opens has the focus in its conversation: Page Up scrolls", async () => {
   const id = await startThread(stage, other, `say "${Array.from({ length: 60 }, (_, n) => `line ${n}`).join("\n\n")}"`, { name: "Tall" });
   await until(other, id, "idle");

@@ -4,7 +4,7 @@ import type { TurnStatus, WaitingQuestion } from "@acpd/client";
 
 import { visibleName, visibleOrder } from "../text/bidi-guard.ts";
 import { endOf, nameOf } from "./threads.ts";
-import { questionLine } from "./waiting-question.ts";
+import { questionLine, waitsFor } from "./waiting-question.ts";
 
 /** What has happened in a thread. */
 export interface News {
@@ -35,8 +35,8 @@ export function noticeOf(news: News): Notice {
   switch (news.type) {
     case "waiting":
       return {
-        title: `${name} is waiting for approval`,
-        body: news.question ? questionLine(news.question, news.cwd) : `${agent} requests approval.`,
+        title: news.question?.type === "input" ? `${name} asks a question` : `${name} is ${waitsFor(news.question)}`,
+        body: news.question ? questionLine(news.question, news.cwd) : `${agent} needs an answer.`,
       };
     case "failed":
       return { title: `${name} has failed`, body: news.error?.trim() ? oneLine(news.error) : outcome(news.status) };

@@ -31,6 +31,14 @@ export function wishesOf({ subjects, title }: WaitingQuestion, cwd: string): Wis
   });
 }
 
+/** Says what a thread waits for. Without its question, that may be anything. */
+export function waitsFor(question: Pick<WaitingQuestion, "type"> | null | undefined): string {
+  if (question == null) {
+    return "waiting for you";
+  }
+  return question.type === "permission" ? "waiting for approval" : "asks a question";
+}
+
 /** Returns a question in one line, for notifications and labels. */
 export function questionLine(question: WaitingQuestion, cwd: string): string {
   const said = wishesOf(question, cwd).map(({ verb, what }) => (verb === "" ? what : `${verb} ${what}`));

@@ -15,7 +15,10 @@ const question: WaitingQuestion = {
 test("a notification says what waits, is done or has failed, and why", () => {
   const said = (news: Partial<News>) => Object.values(noticeOf({ ...thread, type: "done", ...news }));
   expect(said({ type: "waiting", question })).toEqual(["Heron is waiting for approval", "Run cargo test"]);
-  expect(said({ type: "waiting" })).toEqual(["Heron is waiting for approval", "Claude requests approval."]);
+  expect(said({ type: "waiting", question: { ...question, type: "input", title: "Who are you?", subjects: null } })).toEqual([
+    "Heron asks a question", "Who are you?",
+  ]);
+  expect(said({ type: "waiting" })).toEqual(["Heron is waiting for you", "Claude needs an answer."]);
   expect(said({})).toEqual(["Heron is done", "Claude has finished."]);
   expect(said({ name: " \n", status: "completed" })).toEqual(["Untitled thread is done", "Claude has finished."]);
   expect(said({ type: "failed", status: "failed", error: "no credits\nat line 3" })).toEqual(["Heron has failed", "no credits"]);

@@ -107,10 +107,10 @@ describe("a question with a part that cannot be read is not shown as less than i
   };
   test.each(Object.entries(cases))("%s", (_, subject) => {
     const { body, actions } = shown(waits(asks(subject)));
-    expect(body).toBe("claude requests approval.");
+    expect(body).toBe("claude needs an answer.");
     expect(actions).toEqual([]);
     // Beside a part that can be read as well.
-    expect(shown(waits(asks(command("ls"), { subjects: [command("ls"), subject] }))).body).toBe("claude requests approval.");
+    expect(shown(waits(asks(command("ls"), { subjects: [command("ls"), subject] }))).body).toBe("claude needs an answer.");
   });
   test.each<[string, Partial<Record<keyof WaitingQuestion, unknown>>]>([
     ["no id", { requestId: undefined }],
@@ -122,7 +122,7 @@ describe("a question with a part that cannot be read is not shown as less than i
     ["an option that is none", { options: [null] }],
     ["too many parts", { subjects: Array.from({ length: 100 }, () => command("l")) }],
   ])("%s", (_, more) => {
-    expect(shown(waits(asks(command("ls"), more))).body).toBe("claude requests approval.");
+    expect(shown(waits(asks(command("ls"), more))).body).toBe("claude needs an answer.");
   });
 });
 

@@ -9,7 +9,7 @@ import { client } from "../../connection/connection.ts";
 import { unseenWords } from "../../state/away.ts";
 import { named } from "../../state/fold-items.ts";
 import { endOf, type Listed, nameOf } from "../../state/threads.ts";
-import { questionLine } from "../../state/waiting-question.ts";
+import { questionLine, waitsFor } from "../../state/waiting-question.ts";
 import { count, dayAndClock } from "../../text/format.ts";
 import { StatusMark } from "../parts/StatusMark.tsx";
 import { Icon } from "../parts/Icon.tsx";
@@ -86,7 +86,7 @@ function Entry({ thread, words }: { thread: Listed; words: readonly string[] | u
         }
       }}
     >
-      <StatusMark live={thread.live} says={endOf(thread)} />
+      <StatusMark live={thread.live} says={thread.live === "waiting" ? waitsFor(question) : endOf(thread)} />
       <span class="away-text">
         <strong class="truncate" dir="auto">
           {nameOf(thread)}

@@ -281,6 +281,8 @@ export function Virtual<T>(props: VirtualProps<T>) {
   };
 
   const shown = virtual.getVirtualItems();
+  // Where the user is: the end, or else the first visible row.
+  const current = stuck.current ? items.length - 1 : virtual.getVirtualItemForOffset(virtual.scrollOffset ?? 0)?.index;
   return (
     <div class="virtual">
       <div
@@ -305,7 +307,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
                   ref={virtual.measureElement}
                   data-index={index}
                   data-key={key}
-                  class={key === target ? "virtual-line is-target" : "virtual-line"}
+                  class={`virtual-line${key === target ? " is-target" : ""}${index === current ? " is-current" : ""}`}
                   role="article"
                   aria-label={nameOf?.(item)}
                   aria-posinset={index + 1}

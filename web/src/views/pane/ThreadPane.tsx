@@ -7,7 +7,9 @@ import { open, see, unarchive } from "../../app/threads.ts";
 import { online, shared, standing } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { queueOf } from "../../state/fold-turns.ts";
+import type { Question } from "../../state/thread.ts";
 import { type ThreadActivity, nameOf } from "../../state/threads.ts";
+import { waitsFor } from "../../state/waiting-question.ts";
 import type { SignInCardProps } from "../agents/SignInCard.tsx";
 import { lazy, usePreload } from "../parts/lazy.tsx";
 import { StatusPill } from "../parts/StatusMark.tsx";
@@ -96,7 +98,7 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
   return (
     <div class={layoutOf(state.questions) === "sheet" ? "pane has-sheet" : "pane"} data-thread={state.threadId}>
       <Head title={nameOf(head)} sub={<ThreadPlace agentType={head.agentType} cwd={head.cwd} />}>
-        <StatusPill live={live} />
+        <Chip live={live} question={state.questions[0]} wantsSignIn={wantsSignIn && !isSignedIn} />
         <ThreadMenu thread={head} />
       </Head>
       {head.archived && (
@@ -130,6 +132,18 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
       </div>
     </div>
   );
+}
+
+/** Says in the header what needs the user. The conversation shows all else. */
+function Chip({ live, question, wantsSignIn }: { live: ThreadActivity; question: Question | undefined; wantsSignIn: boolean }) {
+  if (wantsSignIn && live !== "running") {
+    return <StatusPill live="waiting" says="waits for a sign-in" />;
+  }
+  if (live === "waiting") {
+    const type = question?.method === "item/tool/requestUserInput" ? "input" : "permission";
+    return <StatusPill live={live} says={waitsFor(question && { type })} />;
+  }
+  return live === "failed" ? <StatusPill live={live} /> : null;
 }
 
 function isMissing(error: Error): boolean {

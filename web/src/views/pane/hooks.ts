@@ -20,7 +20,7 @@ export function useFocusOnOpen(): void {
     }
     const selector = touch.peek() ? ".pane [role=feed]" : ".pane [role=feed], .pane .th-composer-area";
     const target = document.querySelector<HTMLElement>(selector) ?? document.getElementById("main");
-    // A ring around the conversation is for users who came by the keyboard.
+    // The mark of the focus is for users who came by the keyboard.
     const byKeys = document.activeElement?.matches(":focus-visible") === true && document.activeElement !== document.body;
     target?.classList.toggle("is-quiet", !byKeys);
     target?.addEventListener("blur", () => target.classList.remove("is-quiet"), { once: true });

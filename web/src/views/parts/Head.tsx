@@ -21,7 +21,7 @@ export function Head({ title, sub, children }: Props) {
         <button
           type="button"
           class="button quiet icon drawer-button"
-          aria-label={count > 0 ? `Threads: ${count} waiting for approval` : "Threads"}
+          aria-label={count > 0 ? `Threads: ${count} waiting for you` : "Threads"}
           aria-expanded={drawer.value}
           aria-controls="sidebar"
           onClick={() => (drawer.value = true)}

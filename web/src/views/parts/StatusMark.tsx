@@ -3,7 +3,7 @@
 import type { ThreadActivity } from "../../state/threads.ts";
 
 const WORDS: Record<ThreadActivity, string> = {
-  waiting: "waiting for approval",
+  waiting: "waiting for you",
   running: "running",
   failed: "failed",
   idle: "idle",
@@ -35,12 +35,12 @@ export function StatusMark({ live, says = WORDS[live] }: { live: ThreadActivity;
   );
 }
 
-/** The activity as text. */
-export function StatusPill({ live }: { live: ThreadActivity }) {
+/** The activity as text. `says` replaces its description. */
+export function StatusPill({ live, says = WORDS[live] }: { live: ThreadActivity; says?: string }) {
   return (
     <span class={`pill live-${live}`}>
-      <StatusMark live={live} />
-      <span aria-hidden="true">{WORDS[live]}</span>
+      <StatusMark live={live} says={says} />
+      <span aria-hidden="true">{says}</span>
     </span>
   );
 }

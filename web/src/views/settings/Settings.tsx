@@ -101,7 +101,7 @@ function Notifications() {
     default:
       return (
         <>
-          <Notify kind={wanted}>Notify me when a thread is waiting for approval</Notify>
+          <Notify kind={wanted}>Notify me when a thread is waiting for me</Notify>
           <Notify kind={wantedDone}>Notify me when a turn is done</Notify>
           <Push />
         </>

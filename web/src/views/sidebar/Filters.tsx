@@ -14,7 +14,7 @@ const Panel = lazy(() => import("./FilterPanel.tsx"));
 const open = signal(false);
 
 export const ACTIVITIES: Record<NonNullable<ThreadFilter["status"]>, string> = {
-  waiting: "Waiting for approval",
+  waiting: "Waiting for you",
   running: "Running",
   failed: "Failed",
   idle: "Idle",

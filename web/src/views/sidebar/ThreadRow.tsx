@@ -3,6 +3,7 @@
 import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { age, endOf, type Listed, nameOf } from "../../state/threads.ts";
+import { waitsFor } from "../../state/waiting-question.ts";
 import { StatusMark } from "../parts/StatusMark.tsx";
 import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -50,7 +51,7 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
           }
         }}
       >
-        <StatusMark live={live} says={end} />
+        <StatusMark live={live} says={live === "waiting" ? waitsFor(question) : end} />
         <span class="row-text">
           <span class={unread ? "row-name truncate is-unread" : "row-name truncate"} dir="auto">
             {nameOf(thread)}

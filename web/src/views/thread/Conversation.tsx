@@ -196,10 +196,12 @@ function inside({ row, threadId, actions, role }: LineProps) {
 
 function Working({ stopping }: { stopping: boolean }) {
   const { waiting } = useContext(Waiting);
+  // The question says the rest.
+  if (waiting && !stopping) return null;
   return (
     <p class="th-working" role="status">
       {!waiting && <span class="th-spinner" aria-hidden="true" />}
-      {stopping ? "Stopping" : waiting ? "Waiting for approval" : "Working"}
+      {stopping ? "Stopping" : "Working"}
     </p>
   );
 }

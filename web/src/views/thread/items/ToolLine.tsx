@@ -103,7 +103,15 @@ function ToolHead({ item, nested, title, terminal, asked, decision }: HeadProps)
 
 function Progress({ item, terminal, asked }: Pick<HeadProps, "item" | "terminal" | "asked">) {
   const answer = useContext(Waiting).answers?.get(item.itemId);
-  if (asked) return <Status status="asked" said="Waiting for approval below" />;
+  // The question below says so in words.
+  if (asked) {
+    return (
+      <span class="th-status th-status-waiting" data-status="asked">
+        <Icon name="shield" />
+        <span class="sr-only">Waiting for approval below</span>
+      </span>
+    );
+  }
   if (terminal !== undefined && (terminal.outcome != null || terminal.waiting === true || item.status === "in_progress")) return <Ended item={terminal} />;
   const end = item.outcome == null || item.outcome === "completed" ? item.status : item.outcome;
   const status = isUnmade(item) && answer?.outcome === "declined" ? "rejected" : end;

@@ -46,6 +46,20 @@ test("a name that says the opposite of its option is only a quotation, and no ye
   expect(buttons.map((button) => button.classList.contains("primary"))).toEqual([false, false, true, false]);
 });
 
+test("the agent's word is left out only where it says the same", () => {
+  const named = (kind: string, name: string) => {
+    const options = [{ optionId: "1", kind, name }];
+    return drawn(<Approval question={{ ...question, options }} onAnswer={nothing} />).one(".th-answers button").textContent;
+  };
+  expect(named("allow_once", "Allow")).toBe("Allow once");
+  expect(named("allow_once", " allow ")).toBe("Allow once");
+  expect(named("allow_always", "Allow always")).toBe("Always allow");
+  expect(named("reject_once", "Reject once")).toBe("Reject");
+  expect(named("allow_always", "Allow")).toBe("Always allow “Allow”");
+  expect(named("reject_once", "Allow")).toBe("Reject “Allow”");
+  expect(named("constructor", "Allow")).toBe("Other answer “Allow”");
+});
+
 test("what the agent may remember by itself is marked before it is answered", () => {
   const view = drawn(<Approval question={{ ...question, agentRemembers: ["4"] }} onAnswer={nothing} />);
   expect(view.all(".th-answers button").map((button) => button.textContent)).toEqual([

@@ -30,10 +30,19 @@ export function effectOf(kind: string, always?: Always | null, cwd = ""): string
   return `${kind === "allow_always" ? "Allow" : "Reject"} ${shownEffect(always.holds, cwd)} ${scopeWords("session")}`;
 }
 
-/** Returns the agent's name for an option, if it says more than the kind. */
+/** Other names that say no more than the kind. */
+const SAME: Record<string, readonly string[]> = {
+  allow_once: ["allow"],
+  allow_always: ["allow always"],
+  reject_once: ["reject once"],
+  reject_always: ["reject always"],
+};
+
+/** Returns the agent's name for an option, if it says more than the kind, or something else. */
 export function nameBeside({ kind, name }: PermissionOption): string | undefined {
   const said = name.trim();
-  return said === "" || said.toLowerCase() === meaningOf(kind).toLowerCase() ? undefined : said;
+  const same = [meaningOf(kind).toLowerCase(), ...((Object.hasOwn(SAME, kind) && SAME[kind]) || [])];
+  return said === "" || same.includes(said.toLowerCase()) ? undefined : said;
 }
 
 /**
