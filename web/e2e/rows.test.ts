@@ -154,6 +154,35 @@ for (const place of ["home", "drawer"]) {
   });
 }
 
+test("on a phone a short swipe reveals the buttons, a tap on which answers; what is dangerous is opened", async () => {
+  const one = await waiting("Tapped", "kind=execute command='make tapped'");
+  const two = await waiting("Grave", "kind=execute command='git push --force'");
+  const page = await stage.page({ size: PHONE });
+  const found = (name: string) => page.locator(".home-waiting .row", { hasText: name });
+  const button = found("Tapped").getByRole("button", { name: "Allow once" });
+  const middle = async (name: string) => {
+    const { x, y, width } = (await found(name).locator(".row-question").boundingBox())!;
+    return { x: x + width / 2, y: y + 5 };
+  };
+  await expect.poll(() => button.getAttribute("aria-disabled")).toBeNull();
+  await drag(page, await middle("Tapped"), RIGHT.slice(0, 3));
+  await expect.poll(async () => (await button.boundingBox())!.height).toBeGreaterThanOrEqual(44);
+  await expect.poll(() => button.getAttribute("aria-disabled")).toBeNull();
+  await shoot(page, "rows-revealed");
+  await accessible(page);
+  expect((await other.call("thread/read", { threadId: one })).thread.status).toBe("waiting");
+  await button.tap();
+  await expect.poll(() => told(one)).toContain("allowed");
+  await found("Tapped").waitFor({ state: "detached" });
+  // One stroke to the right opens the question.
+  await expect.poll(() => found("Grave").getByRole("button", { name: "Reject" }).getAttribute("aria-disabled")).toBeNull();
+  await drag(page, await middle("Grave"), RIGHT);
+  await page.waitForURL(`**/threads/${two}`);
+  expect((await other.call("thread/read", { threadId: two })).thread.status).toBe("waiting");
+  await page.locator("[data-question]").getByRole("button", { name: "Reject", exact: true }).tap();
+  await expect.poll(() => told(two)).toContain("rejected");
+});
+
 test("an answer that comes too late says who was first", async () => {
   const id = await waiting("Too late", "kind=execute command='make late'");
   const page = await stage.page();

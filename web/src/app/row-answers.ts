@@ -14,7 +14,7 @@ import { noteAnswer } from "./waiting-walk.ts";
  * Time for which the open questions must not have changed before an answer counts, in milliseconds. When they change,
  * rows move, and a press that was meant for another row must not answer.
  */
-const SETTLE_MS = 500;
+export const SETTLE_MS = 500;
 
 /** Whether the rows of waiting threads have kept their places for a while. */
 export const settled = signal(false);

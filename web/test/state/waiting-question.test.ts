@@ -40,6 +40,12 @@ test("the once-answers are offered with the digits of the card, and an always ne
   });
 });
 
+test("what is dangerous is not allowed from a row", () => {
+  expect(rowAnswers(asks(command("rm -rf build")), "/w")).toEqual({ reject: { option: options[2], digit: 3 } });
+  expect(rowAnswers(asks(command("rm x"), { options: [options[0]!] }), "/w")).toBeUndefined();
+  expect(rowAnswers(asks(read, { subjects: [read, command("git push -f")] }), "/w")?.allow).toBeUndefined();
+});
+
 describe("a question that a row cannot show as a whole has to be opened", () => {
   const cases: Record<string, WaitingQuestion> = {
     "a form": asks(read, { type: "input" }),

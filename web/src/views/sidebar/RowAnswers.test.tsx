@@ -98,6 +98,43 @@ test("a question that does not fit has no answers, but leads to the thread", asy
   expect(approvals()).toEqual([]);
 });
 
+test("what is dangerous is rejected from the row, and opened to be allowed", async () => {
+  const view = await row({ ...question, subjects: [{ type: "commandLine", line: "rm -rf build && git push --force", cwd: "/w" }] });
+  expect(view.all("button").map((button) => button.textContent)).toEqual(["Open", "Reject3"]);
+  await press(view.one(".row-link"), "1");
+  expect(approvals()).toEqual([]);
+  const swiped = view.one(".row");
+  swiped.setPointerCapture = () => {};
+  Object.defineProperty(swiped, "clientWidth", { value: 250 });
+  const touch = (type: string, clientX: number) =>
+    after(() => swiped.dispatchEvent(new PointerEvent(type, { pointerType: "touch", isPrimary: true, pointerId: 1, clientX })));
+  await touch("pointerdown", 0);
+  await touch("pointermove", 140);
+  expect(swiped.dataset.swipeLabel).toBe("Release: Open");
+  await touch("pointercancel", 140);
+  expect(approvals()).toEqual([]);
+});
+
+test("a button that a swipe has just revealed answers after a while", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const view = await row();
+  const swiped = view.one(".row");
+  swiped.setPointerCapture = () => {};
+  Object.defineProperty(swiped, "clientWidth", { value: 390 });
+  for (const [type, clientX] of [["pointerdown", 0], ["pointermove", 60], ["pointerup", 60]] as const) {
+    await after(() => swiped.dispatchEvent(new PointerEvent(type, { pointerType: "touch", isPrimary: true, pointerId: 1, clientX })));
+  }
+  expect(swiped.hasAttribute("data-revealed")).toBe(true);
+  await after(() => swiped.dispatchEvent(new PointerEvent("pointerdown", { pointerType: "touch", isPrimary: true, pointerId: 2 })));
+  await after(() => view.button("Allow once").click());
+  expect(approvals()).toEqual([]);
+  expect(view.button("Allow once").getAttribute("aria-disabled")).toBe("true");
+  await after(() => vi.advanceTimersByTime(500));
+  await after(() => view.button("Allow once").click());
+  expect(approvals()).toHaveLength(1);
+  vi.useRealTimers();
+});
+
 test("a question that is out of sight is shown first", async () => {
   const view = await row();
   const text = view.one(".row-question");

@@ -1,6 +1,6 @@
 /**
  * The answers in the row of a waiting thread: buttons, the digits of the question's card while the row has the focus, and
- * swipes. They exist only while the row shows the whole question.
+ * swipes. They exist only while the row shows the whole question. Where nothing hovers, a short swipe reveals the buttons.
  */
 
 import type { WaitingQuestion } from "@acpd/client";
@@ -8,13 +8,12 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { showQuestion } from "../../app/focus.ts";
 import { announce } from "../../app/live-region.ts";
-import { answerFromList, settled } from "../../app/row-answers.ts";
+import { answerFromList, SETTLE_MS, settled } from "../../app/row-answers.ts";
 import { isTyping } from "../../app/typing.ts";
 import { online, standing } from "../../connection/connection.ts";
 import { type RowAnswer, rowAnswers } from "../../state/waiting-question.ts";
 import { isInSight } from "../parts/in-sight.ts";
-import { Icon } from "../parts/Icon.tsx";
-import { swipe } from "./swipe.ts";
+import { swipe, type SwipeAction } from "./swipe.ts";
 
 import "./row-answers.css";
 
@@ -66,6 +65,12 @@ function Answers({ threadId, cwd, question, tabIndex }: RowAnswersProps) {
   };
   const latest = useRef({ list, answer, offered });
   latest.current = { list, answer, offered };
+  const [fresh, setFresh] = useState(false);
+  useEffect(() => {
+    const timer = fresh ? setTimeout(() => setFresh(false), SETTLE_MS) : undefined;
+    return () => clearTimeout(timer);
+  }, [fresh]);
+  const open = () => showQuestion(threadId);
 
   useEffect(() => {
     const row = rowOf(place);
@@ -87,11 +92,16 @@ function Answers({ threadId, cwd, question, tabIndex }: RowAnswersProps) {
       }
     };
     row?.addEventListener("keydown", onKey);
-    const endSwipes = row && swipe(row, (direction) => {
-      const { allow, reject } = latest.current.offered ?? {};
-      const chosen = direction === "right" ? allow : reject;
-      return chosen && { label: chosen === allow ? "Allow once" : "Reject", run: () => latest.current.answer(chosen) };
-    });
+    const actionOf = (direction: "left" | "right"): SwipeAction | undefined => {
+      const { offered } = latest.current;
+      const chosen = direction === "right" ? offered?.allow : offered?.reject;
+      if (chosen) {
+        return { label: direction === "right" ? "Allow once" : "Reject", run: () => latest.current.answer(chosen) };
+      }
+      // What may not be allowed here is allowed there.
+      return offered && direction === "right" ? { label: "Open", run: open } : undefined;
+    };
+    const endSwipes = row && swipe(row, actionOf, () => setFresh(true));
     return () => {
       row?.removeEventListener("keydown", onKey);
       endSwipes?.();
@@ -100,38 +110,28 @@ function Answers({ threadId, cwd, question, tabIndex }: RowAnswersProps) {
 
   return (
     <div class={sending ? "row-answers is-sending" : "row-answers"} ref={place} role="group" aria-label="Answers">
-      {list.length === 0 ? (
-        <button type="button" class="button" tabIndex={tabIndex} onClick={() => showQuestion(threadId)}>
+      {offered?.allow === undefined && (
+        <button type="button" class="button" tabIndex={tabIndex} onClick={open}>
           Open
         </button>
-      ) : (
-        list.map((one) => (
-          <button
-            key={one.digit}
-            type="button"
-            class={one === offered?.allow ? "button is-allow" : "button danger"}
-            tabIndex={tabIndex}
-            aria-disabled={sending || !ready || undefined}
-            aria-keyshortcuts={String(one.digit)}
-            onClick={() => answer(one)}
-          >
-            {one === offered?.allow ? "Allow once" : "Reject"}
-            <kbd aria-hidden="true">{one.digit}</kbd>
-          </button>
-        ))
       )}
+      {list.map((one) => (
+        <button
+          key={one.digit}
+          type="button"
+          class={one === offered?.allow ? "button is-allow" : "button danger"}
+          tabIndex={tabIndex}
+          aria-disabled={sending || !ready || fresh || undefined}
+          aria-keyshortcuts={String(one.digit)}
+          onClick={() => !fresh && answer(one)}
+        >
+          {one === offered?.allow ? "Allow once" : "Reject"}
+          <kbd aria-hidden="true">{one.digit}</kbd>
+        </button>
+      ))}
       {list.length > 0 && (
-        <span class="row-swipes" aria-hidden="true">
-          {offered?.reject && (
-            <span class="row-swipe-reject">
-              <Icon name="back" size={12} /> Reject
-            </span>
-          )}
-          {offered?.allow && (
-            <span class="row-swipe-allow">
-              Allow once <Icon name="chevron" size={12} />
-            </span>
-          )}
+        <span class="row-hint" aria-hidden="true">
+          Swipe to answer
         </span>
       )}
       {sending && <span class="sr-only" role="status">Sending the answer</span>}

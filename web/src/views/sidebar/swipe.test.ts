@@ -46,6 +46,45 @@ test.each<[string, () => void]>([
   expect(row.hasAttribute("data-armed")).toBe(false);
 });
 
+test("a short swipe reveals the buttons until the user presses elsewhere, and does not answer", () => {
+  const onReveal = vi.fn();
+  end();
+  end = swipe(row, (direction) => (direction === "right" ? { label: "Allow once", run } : undefined), onReveal);
+  document.body.append(row);
+  const short = (dx: number) => {
+    touch("pointerdown", 0);
+    touch("pointermove", dx);
+    touch("pointerup", dx);
+  };
+  short(30);
+  short(-60);
+  expect(row.hasAttribute("data-revealed")).toBe(false);
+  short(60);
+  short(60);
+  expect(row.hasAttribute("data-revealed")).toBe(true);
+  expect(onReveal).toHaveBeenCalledTimes(1);
+  touch("pointerdown", 0);
+  touch("pointerup", 0);
+  expect(row.hasAttribute("data-revealed")).toBe(true);
+  document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  expect(row.hasAttribute("data-revealed")).toBe(false);
+  expect(run).not.toHaveBeenCalled();
+  row.remove();
+});
+
+test("the tap after a swipe clicks at once: only the click of the swipe itself is suppressed", () => {
+  const button = row.appendChild(document.createElement("button"));
+  const clicked = vi.fn();
+  button.addEventListener("click", clicked);
+  touch("pointerdown", 0);
+  touch("pointermove", 60);
+  touch("pointerup", 60);
+  touch("pointerdown", 5);
+  touch("pointerup", 5);
+  button.click();
+  expect(clicked).toHaveBeenCalledTimes(1);
+});
+
 test("a mouse does not swipe", () => {
   touch("pointerdown", 0, 0, { pointerType: "mouse" });
   touch("pointermove", 140, 0, { pointerType: "mouse" });

@@ -1,6 +1,7 @@
 /**
  * Horizontal swipes of a row by touch. In: pointer events, and what each direction does. Out: the row follows the finger,
- * and the action runs when the finger leaves beyond the threshold. A vertical move cancels the swipe.
+ * and the action runs when the finger leaves beyond the threshold. A shorter swipe reveals the row's buttons
+ * (`data-revealed`), until the user presses elsewhere. A vertical move cancels the swipe.
  */
 
 export interface SwipeAction {
@@ -10,6 +11,8 @@ export interface SwipeAction {
 
 /** Distance at which a move has a direction, in pixels. */
 const SLOP = 10;
+/** Distance to the side that reveals the buttons, in pixels. */
+const REVEAL = 40;
 /** Distance to the side that runs the action, in pixels, and as a part of the row's width. */
 const THRESHOLD = 120;
 const THRESHOLD_PART = 0.4;
@@ -24,9 +27,14 @@ interface Move {
   sideways: boolean;
 }
 
-/** Adds swipes to a row. Returns a function that removes them. */
-export function swipe(row: HTMLElement, actionOf: (direction: "left" | "right") => SwipeAction | undefined): () => void {
+/** Adds swipes to a row. Returns a function that removes them. `onReveal` is called when a swipe reveals the buttons. */
+export function swipe(
+  row: HTMLElement,
+  actionOf: (direction: "left" | "right") => SwipeAction | undefined,
+  onReveal: () => void = () => {},
+): () => void {
   let move: Move | undefined;
+  let suppressed: AbortController | undefined;
   const listeners = new AbortController();
   const { signal } = listeners;
 
@@ -46,7 +54,15 @@ export function swipe(row: HTMLElement, actionOf: (direction: "left" | "right") 
     show(0);
   };
 
+  // Nothing moves when the buttons go: the press counts where it is.
+  document.addEventListener("pointerdown", ({ target }) => {
+    if (!row.contains(target as Node)) {
+      row.removeAttribute("data-revealed");
+    }
+  }, { signal, capture: true });
   row.addEventListener("pointerdown", ({ pointerType, isPrimary, pointerId: id, clientX: x, clientY: y }) => {
+    // A new press has a click of its own.
+    suppressed?.abort();
     if (!isPrimary) {
       end();
     } else if (pointerType === "touch") {
@@ -82,8 +98,13 @@ export function swipe(row: HTMLElement, actionOf: (direction: "left" | "right") 
     end();
     if (sideways) {
       suppressClick();
+      const action = actionOf(dx > 0 ? "right" : "left");
       if (isFar(dx)) {
-        actionOf(dx > 0 ? "right" : "left")?.run();
+        row.removeAttribute("data-revealed");
+        action?.run();
+      } else if (action && Math.abs(dx) >= REVEAL && !row.hasAttribute("data-revealed")) {
+        row.toggleAttribute("data-revealed", true);
+        onReveal();
       }
     }
   }, { signal });
@@ -91,16 +112,20 @@ export function swipe(row: HTMLElement, actionOf: (direction: "left" | "right") 
 
   /** The end of a swipe must not open the thread. */
   const suppressClick = () => {
+    const until = new AbortController();
+    suppressed = until;
     const stop = (event: Event) => {
       event.preventDefault();
       event.stopPropagation();
     };
-    row.addEventListener("click", stop, { capture: true, once: true });
-    setTimeout(() => row.removeEventListener("click", stop, { capture: true }), 300);
+    row.addEventListener("click", stop, { capture: true, once: true, signal: until.signal });
+    setTimeout(() => until.abort(), 300);
   };
 
   return () => {
     listeners.abort();
+    suppressed?.abort();
+    row.removeAttribute("data-revealed");
     end();
   };
 }
