@@ -78,7 +78,7 @@ PACKAGE = $(PYTHON) packaging/build.py --version $(VERSION) $(TARGET:%=--target 
 
 # A recipe that fails in the middle is run again.
 .DELETE_ON_ERROR:
-.PHONY: help run dev web docs layouts test test-web test-python test-ui test-agents test-interop test-shells dist test-dist fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web docs layouts docs-pictures test test-web test-python test-ui test-agents test-interop test-shells dist test-dist fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -136,6 +136,10 @@ layouts: web $(CLIENT_DEPS) ## Store the layouts of the web UI's main journeys a
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
 	rm -f web/e2e/layouts/*
 	ACPD_LAYOUTS=update ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) $(UNDER_TEST) npm run e2e --prefix web -- layout.test
+
+docs-pictures: web $(CLIENT_DEPS) ## Take the pictures of the README and the documents anew
+	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
+	ACPD_PICTURES=1 ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) $(UNDER_TEST) npm run e2e --prefix web -- pictures.test
 
 test-interop: deps agent-codex-tui ## Run a client that is built with the official Rust SDK, and compare messages with the schema of Codex
 	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml

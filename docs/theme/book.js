@@ -95,7 +95,9 @@ if (form) {
       const item = document.createElement("li");
       const link = document.createElement("a");
       link.href = html.dataset.root + search.doc_urls[ref];
-      link.textContent = doc.breadcrumbs === doc.title ? doc.title : `${doc.breadcrumbs} » ${doc.title}`;
+      // The path to a section may end with the section, and a page may begin with its own name.
+      const path = [...doc.breadcrumbs.split(" » "), doc.title];
+      link.textContent = path.filter((name, at) => name !== path[at - 1]).join(" » ");
       const teaser = document.createElement("p");
       teaser.textContent = shorten(doc.body, words);
       item.append(link, teaser);

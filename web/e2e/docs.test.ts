@@ -52,6 +52,33 @@ test("a search leads to the section", async () => {
   await page.getByRole("heading", { name: "Tailscale" }).waitFor();
 });
 
+test("no place in the results is named twice", async () => {
+  await page.goto(`${stage.url}/docs/`);
+  await page.getByRole("heading", { name: "acpd", level: 1 }).waitFor();
+  for (const words of ["sign in the phone", "acpd"]) {
+    await page.getByRole("searchbox").fill(words);
+    const found = page.getByRole("search").getByRole("link");
+    await found.first().waitFor();
+    await expect.poll(() => found.allTextContents()).not.toEqual([]);
+    await expect.poll(async () => (await found.allTextContents()).filter((text) => /(^|» )([^»]+) » \2($| »)/.test(text))).toEqual([]);
+  }
+});
+
+test("a picture is shown at its full size, by a click and by keys", async () => {
+  await page.goto(`${stage.url}/docs/`);
+  const [picture, large] = [page.locator(".checkbox-label > img"), page.locator(".img-wrapper img")];
+  await picture.waitFor();
+  await expect.poll(() => large.isVisible()).toBe(false);
+  await picture.click();
+  await expect.poll(() => large.evaluate((img: HTMLImageElement) => img.clientWidth === img.naturalWidth)).toBe(true);
+  await large.click();
+  await expect.poll(() => large.isVisible()).toBe(false);
+  await page.locator(".checkbox-img").press("Space");
+  await expect.poll(() => large.isVisible()).toBe(true);
+  await page.locator(".checkbox-img").press("Space");
+  await expect.poll(() => large.isVisible()).toBe(false);
+});
+
 test("its scripts can neither read what the UI stores nor ask the daemon", async () => {
   await expect.poll(() => page.evaluate(() => self.origin)).toBe("null");
   await expect.poll(() => page.evaluate(() => {

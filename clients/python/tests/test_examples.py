@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import shutil
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
@@ -127,10 +128,28 @@ class Examples(DaemonTest):
         out, _ = await self.run_script(EXAMPLES / "run.py", "say installed", source=target)
         self.assertEqual(out, "installed\n")
 
-    async def test_the_snippets_of_the_documents_are_examples(self) -> None:
+    async def test_the_tutorial(self) -> None:
+        # The file grows from step to step, and each step prints what the page says.
+        page = (REPOSITORY / "docs" / "tutorial.md").read_text()
+        blocks = re.findall(r"```(python|sh|text)\n(.*?)```", page, re.DOTALL)
+        program = self.daemon.work / "tutorial.py"
+        steps, printed = 0, ""
+        for language, text in blocks:
+            if language == "python":
+                program.write_text(text)
+                steps += 1
+            elif language == "sh" and text.startswith("python tutorial.py"):
+                printed = ""
+                for line in text.splitlines():
+                    printed += (await self.run_script(program, *shlex.split(line)[2:]))[0]
+            elif language == "text" and steps > 0:
+                shown = ".*?".join(re.escape(piece) for piece in text.split("…"))
+                self.assertRegex(printed.strip() + "\n", re.compile(f"^{shown}$", re.DOTALL), f"step {steps}")
+        self.assertEqual(steps, 4)
+
+    async def test_the_snippets_of_the_package_are_examples(self) -> None:
         sources = [path.read_text() for path in sorted(EXAMPLES.glob("*.py"))]
-        for document in (PACKAGE / "README.md", REPOSITORY / "docs" / "tutorial.md"):
-            snippets = re.findall(r"```python\n(.*?)```", document.read_text(), re.DOTALL)
-            self.assertTrue(snippets, document)
-            for snippet in snippets:
-                self.assertTrue(any(snippet in source for source in sources), f"{document}:\n{snippet}")
+        snippets = re.findall(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)
+        self.assertTrue(snippets)
+        for snippet in snippets:
+            self.assertTrue(any(snippet in source for source in sources), snippet)

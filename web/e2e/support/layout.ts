@@ -4,6 +4,7 @@
  */
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { assert, vi } from "vitest";
@@ -99,14 +100,15 @@ export async function layoutOf(page: Page): Promise<string[]> {
   return (await page.evaluate(boxesOf)).map(({ label, box }) => `${label} | ${box.join(" ")}`);
 }
 
-async function boxDifferences(page: Page, name: string): Promise<string[]> {
+/** Compares the boxes of a page with those in a file, or writes them there. */
+export async function boxDifferences(page: Page, path: string, updates: boolean): Promise<string[]> {
   const lines = await layoutOf(page);
-  if (UPDATES) {
-    await mkdir(KEPT, { recursive: true });
-    await writeFile(`${KEPT}${name}.txt`, `${lines.join("\n")}\n`);
+  if (updates) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, `${lines.join("\n")}\n`);
     return [];
   }
-  const stored = (await readFile(`${KEPT}${name}.txt`, "utf8")).trimEnd().split("\n");
+  const stored = (await readFile(path, "utf8")).trimEnd().split("\n");
   return boxDifferencesOf(stored, lines);
 }
 
@@ -197,7 +199,7 @@ async function still(): Promise<void> {
 /** Returns the differences between the layout of a page and the stored one. */
 export async function layoutDifferences(page: Page, journey: string, size: string, theme: string): Promise<string[]> {
   await atRest(page);
-  const boxes = await boxDifferences(page, `${journey}-${size}`);
+  const boxes = await boxDifferences(page, `${KEPT}${journey}-${size}.txt`, UPDATES);
   const cells = await pictureDifferences(page, `${journey}-${size}-${theme}`);
   // One moved block moves everything below it.
   const found = [...boxes, ...cells];
