@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 
 import { SHARED } from "../text/shared-address.ts";
+import { moveTo, onArrival } from "./back.ts";
 import { VIEWS } from "./views.ts";
 
 export type Route =
@@ -14,8 +15,11 @@ export type Route =
 
 export const route = signal<Route>(parse(location.pathname + location.search));
 
-addEventListener("popstate", () => {
-  route.value = parse(location.pathname + location.search);
+onArrival(() => {
+  const address = location.pathname + location.search;
+  if (address !== pathOf(route.peek())) {
+    route.value = parse(address);
+  }
 });
 
 /** Navigates to a view. */
@@ -24,7 +28,7 @@ export function go(to: Route, { replace = false } = {}): void {
   if (path !== location.pathname + location.search) {
     // A page with a shared thread stays one.
     const end = location.hash.startsWith(SHARED) ? location.hash : "";
-    history[replace ? "replaceState" : "pushState"](null, "", path + end);
+    moveTo(path + end, replace);
   }
   route.value = to;
 }

@@ -5,6 +5,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 import { over } from "../../app/layout.ts";
 import { threads } from "../../app/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
+import { useBack } from "../parts/use-back.ts";
 import { entriesFor, type Entry } from "./commands.ts";
 
 import "./palette.css";
@@ -18,6 +19,7 @@ export default function Palette() {
   const entries = useMemo(() => entriesFor(typed), [typed, threads.value]);
   const chosen = entries[Math.min(active, entries.length - 1)];
   const close = () => (over.value = undefined);
+  useBack(true, close);
   // Before the next key, which belongs into the field.
   useLayoutEffect(() => {
     const shown = dialog.current;

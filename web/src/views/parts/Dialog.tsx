@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
 import { Icon } from "./Icon.tsx";
+import { useBack } from "./use-back.ts";
 
 interface Props {
   title: string;
@@ -15,6 +16,7 @@ interface Props {
 export function Dialog({ title, class: extra = "", onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
+  useBack(true, onClose);
   useEffect(() => {
     const it = dialog.current;
     const before = document.activeElement as HTMLElement | null;

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Icon, type IconName } from "./Icon.tsx";
+import { useBack } from "./use-back.ts";
 
 export interface MenuItem {
   readonly label: string;
@@ -33,6 +34,7 @@ export function Menu({ label, items, children, class: extra = "", tabIndex }: Pr
       button.current?.focus();
     }
   };
+  useBack(open, () => close(true));
   useLayoutEffect(() => {
     const menu = list.current;
     if (!open || !menu || !button.current) {

@@ -7,6 +7,7 @@ import { exporting, moving, renaming, sharing } from "../../app/renaming.ts";
 import { route } from "../../app/route.ts";
 import { Opening, type ThreadPaneProps } from "../pane/Opening.tsx";
 import { Banner } from "../parts/Banner.tsx";
+import { useBack } from "../parts/use-back.ts";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
 import { lazy, usePreload } from "../parts/lazy.tsx";
 
@@ -34,6 +35,7 @@ export function Shell() {
   const side = useRef<HTMLElement>(null);
   const closed = narrow.value && !drawer.value;
   const covered = narrow.value && drawer.value;
+  useBack(covered, () => (drawer.value = false));
   const opened = useRef(false);
   /** Whether it closed because of a navigation. */
   const went = useRef(false);

@@ -5,6 +5,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { visibleLine, visibleWords } from "../../../text/bidi-guard.ts";
 import type { Choice } from "../../../state/acp.ts";
+import { useBack } from "../../parts/use-back.ts";
 import { usePopoverPosition } from "./popover-position.ts";
 import { Icon } from "../content/Icon.tsx";
 
@@ -43,6 +44,7 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
     hide();
     if (choice !== undefined && choice.value !== value) onPick(choice.value);
   };
+  useBack(open, hide);
   usePopoverPosition(place, list, open);
   useEffect(() => {
     if (!open) return;

@@ -10,6 +10,7 @@ import { isTyping } from "../../../app/typing.ts";
 import { shared } from "../../../connection/connection.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { isInSight } from "../../parts/in-sight.ts";
+import { useBack } from "../../parts/use-back.ts";
 import { Icon, type IconName } from "../content/Icon.tsx";
 import { showSheet } from "./sheet.ts";
 
@@ -80,6 +81,7 @@ export function QuestionCard(props: Props) {
     showSheet(requestId, false);
     focusWhenThere(".th-folded");
   };
+  useBack(sheet !== undefined, fold);
   const inside = (
     <>
       <div class="th-subject" ref={body} tabIndex={-1}>

@@ -1,0 +1,113 @@
+/**
+ * Back closes what is open over the view: the drawer, a dialog, a menu, the sheet of a question. Each has an entry in the
+ * browser's history, with the address of the view below it, so that Back leaves the view only when nothing is open. Owns the
+ * page's entries of the history.
+ */
+
+/** What is open, from the bottom to the top: the function that closes it. */
+const layers: (() => void)[] = [];
+/** While the browser goes back over the entries of closed layers: what has to wait for that. */
+let waiting: (() => void)[] | undefined;
+let arrived = (): void => {};
+
+/** Time in which the browser has gone back, in milliseconds. */
+const PATIENCE_MS = 1_000;
+
+/** Returns how many layers the current entry stands for. */
+function depth(): number {
+  const { layers: number } = (history.state ?? {}) as { layers?: unknown };
+  return typeof number === "number" ? number : 0;
+}
+
+/** Adds what has just opened. Returns a function that removes it, for when it closes another way. */
+export function addLayer(close: () => void): () => void {
+  const layer = () => close();
+  layers.push(layer);
+  settle();
+  return () => {
+    const at = layers.indexOf(layer);
+    if (at >= 0) {
+      layers.splice(at, 1);
+      // Not at once: a navigation takes the entry over, or what opens next does.
+      setTimeout(settle);
+    }
+  };
+}
+
+/** Goes to an address. `replace` gives the current entry this address. */
+export function moveTo(address: string, replace: boolean): void {
+  if (waiting !== undefined) {
+    waiting.push(() => moveTo(address, replace));
+  } else {
+    // What is open closes when the view changes: its entry becomes that of the view.
+    history[replace || depth() > 0 ? "replaceState" : "pushState"](null, "", address);
+  }
+}
+
+/** Sets what happens when the user has gone to another entry. */
+export function onArrival(handler: () => void): void {
+  arrived = handler;
+}
+
+/** Makes the history fit what is open. */
+function settle(): void {
+  if (waiting !== undefined) {
+    return;
+  }
+  const surplus = depth() - layers.length;
+  if (surplus > 0) {
+    goBack(surplus);
+  }
+  for (let number = depth() + 1; number <= layers.length; number += 1) {
+    history.pushState({ layers: number }, "", location.href);
+  }
+}
+
+function goBack(steps: number): void {
+  waiting = [];
+  history.go(-steps);
+  const mine = waiting;
+  setTimeout(() => {
+    // There was nothing to go back to, such as in a copied tab.
+    if (waiting === mine) {
+      history.replaceState(null, "", location.href);
+      goOn();
+    }
+  }, PATIENCE_MS);
+}
+
+function goOn(): void {
+  const queued = waiting ?? [];
+  waiting = undefined;
+  queued.forEach((move) => move());
+  settle();
+}
+
+addEventListener("popstate", () => {
+  if (waiting !== undefined) {
+    goOn();
+    return;
+  }
+  for (const close of layers.splice(depth()).reverse()) {
+    close();
+  }
+  arrived();
+  // The entry of a layer that closed long ago, to which the user went forward.
+  settle();
+});
+
+// After a reload nothing is open, and the entry of what was open before would do nothing.
+if (depth() > 0) {
+  const steps = depth();
+  history.replaceState(null, "", location.href);
+  const leave = () => {
+    if (layers.length === 0 && waiting === undefined) {
+      goBack(steps);
+    }
+  };
+  if (document.readyState === "complete") {
+    leave();
+  } else {
+    addEventListener("load", () => setTimeout(leave), { once: true });
+  }
+}
