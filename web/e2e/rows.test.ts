@@ -239,3 +239,27 @@ test("a notification says what is asked, and opens the request", async () => {
   await expect.poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-question"))).toBe(true);
   expect(new URL(page.url()).pathname).toBe(`/threads/${id}`);
 });
+
+test("the home of an approver's phone is the list of threads, for a handful of requests", async () => {
+  const id = await waiting("For an approver", "kind=execute command='make approved'");
+  const token = (await stage.daemon.run("token", "create", "--name", "pocket", "--role", "approver")).trim();
+  const page = await stage.page({ token, size: PHONE });
+  let requests = 0;
+  page.on("websocket", (socket) => socket.on("framesent", () => (requests += 1)));
+  await page.reload();
+  const home = page.locator("main .side-list");
+  const found = home.locator(".row", { hasText: "For an approver" });
+  await found.locator(".row-question").waitFor();
+  await expect.poll(() => page.getByRole("heading", { level: 1 }).innerText()).toBe("Threads");
+  await expect.poll(() => page.title()).toMatch(/Threads · acpd$/);
+  await expect.poll(() => page.locator("#prompt").count()).toBe(0);
+  await expect.poll(() => home.locator(".side-end").count()).toBe(0);
+  // The daemon accepts 60 in 10 seconds.
+  expect(requests).toBeLessThan(20);
+  await accessible(page);
+  await shoot(page, "approver-home");
+  await found.locator(".row-name").tap();
+  await page.waitForURL(`**/threads/${id}`);
+  await page.locator("[data-question]").getByRole("button", { name: "Allow once", exact: true }).tap();
+  await expect.poll(() => told(id)).toContain("allowed");
+});

@@ -5,7 +5,7 @@
 
 import { effect, signal, untracked } from "@preact/signals";
 
-import { onLeave, sentence, shared, standing } from "../connection/connection.ts";
+import { onLeave, sentence, shared, standing, startsThreads } from "../connection/connection.ts";
 import { noticeOf } from "../state/notice.ts";
 import { stored } from "../state/stored.ts";
 import { endOf, type Listed, nameOf, tabTitle, type ThreadActivity } from "../state/threads.ts";
@@ -55,7 +55,7 @@ export async function askForNotifications(kind: typeof wanted): Promise<void> {
 
 effect(() => {
   const to = route.value;
-  const titles = { home: "New thread", agents: "Agents", policy: "Policy", archive: "Archive", thread: "Thread" };
+  const titles = { home: startsThreads.value ? "New thread" : "Threads", agents: "Agents", policy: "Policy", archive: "Archive", thread: "Thread" };
   const thread = to.view === "thread" ? open.value?.shown.value?.thread : undefined;
   document.title = tabTitle(waiting.value.length, thread ? nameOf(thread.head) : titles[to.view]);
 });

@@ -36,6 +36,11 @@ export const client = signal<Client | undefined>(undefined);
 export const online = computed(() => link.value.name === "open");
 /** The thread that a link shares, if this page was opened with one. */
 export const shared = computed(() => (standing.value.name === "in" ? standing.value.session.share : undefined));
+/** Whether the user may start threads; assumed until the page knows the user. */
+export const startsThreads = computed(() => {
+  const { value: now } = standing;
+  return now.name !== "in" || now.session.role === "owner" || now.session.role === "operator";
+});
 /** Whether there was a connection since signing in: the banner reports only connections that broke. */
 export const wasOnline = signal(false);
 

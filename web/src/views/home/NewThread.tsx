@@ -21,7 +21,7 @@ import { low, narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { movePrompt, type StartFailed, startThread } from "../../app/start-thread.ts";
 import { threads, waiting } from "../../app/threads.ts";
-import { client, online, standing } from "../../connection/connection.ts";
+import { client, online, standing, startsThreads } from "../../connection/connection.ts";
 import { newId } from "../../connection/new-id.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { Head } from "../parts/Head.tsx";
@@ -31,6 +31,7 @@ import { ComposerBox } from "../thread/composer/ComposerBox.tsx";
 import { sendKey } from "../thread/content/settings.ts";
 import { FolderField } from "./FolderField.tsx";
 import MoreOptions, { type Options } from "./MoreOptions.tsx";
+import ThreadsHome from "./ThreadsHome.tsx";
 import { useFolder } from "./use-folder.ts";
 import WaitingThreads from "./WaitingThreads.tsx";
 
@@ -45,8 +46,9 @@ const NO_OPTIONS: Options = { name: "", mode: "", config: {}, policy: "" };
 
 export default function NewThread({ agent: wished }: { agent?: string }) {
   const { value: who } = standing;
-  const role = who.name === "in" ? who.session.role : "observer";
-  const may = role === "operator" || role === "owner";
+  if (!startsThreads.value) {
+    return <ThreadsHome />;
+  }
   // First, so that nothing moves it; but in a low window, the prompt has to be in sight.
   const waits = narrow.value && waiting.value.length > 0 && <WaitingThreads />;
   return (
@@ -56,8 +58,8 @@ export default function NewThread({ agent: wished }: { agent?: string }) {
         <div class="home">
           {!low.value && waits}
           {awayThreads.value.length > 0 && <AwayCard />}
-          <h2 class="home-title">{!may ? "Select a thread." : hasAgents(wished) ? "What should the agent do?" : "Set up an agent"}</h2>
-          {may && <Form wished={wished} owner={role === "owner"} />}
+          <h2 class="home-title">{hasAgents(wished) ? "What should the agent do?" : "Set up an agent"}</h2>
+          <Form wished={wished} owner={who.name === "in" && who.session.role === "owner"} />
           {low.value && waits}
         </div>
       </div>

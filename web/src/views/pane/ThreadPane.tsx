@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { go } from "../../app/route.ts";
 import { open, see, unarchive } from "../../app/threads.ts";
-import { online, shared, standing } from "../../connection/connection.ts";
+import { online, shared, standing, startsThreads } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { queueOf } from "../../state/fold-turns.ts";
 import type { Question } from "../../state/thread.ts";
@@ -159,7 +159,7 @@ function Failed({ error }: { error: Error }) {
         {shared.value === undefined && (
           <p>
             <button type="button" class="button" onClick={() => go({ view: "home" })}>
-              New thread
+              {startsThreads.value ? "New thread" : "Threads"}
             </button>
           </p>
         )}

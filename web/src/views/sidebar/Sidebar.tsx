@@ -2,7 +2,7 @@
 
 import { drawer, narrow, over } from "../../app/layout.ts";
 import { go, pathOf, type Route, route } from "../../app/route.ts";
-import { standing } from "../../connection/connection.ts";
+import { startsThreads } from "../../connection/connection.ts";
 import { Icon, type IconName } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
 import { FilterButton, Filters } from "./Filters.tsx";
@@ -16,8 +16,6 @@ import "./search.css";
 const Found = lazy(() => import("./SearchResults.tsx"));
 
 export function Sidebar() {
-  const { value: standingNow } = standing;
-  const role = standingNow.name === "in" ? standingNow.session.role : undefined;
   return (
     <>
       <div class="side-head">
@@ -35,7 +33,7 @@ export function Sidebar() {
         )}
       </div>
       <div class="side-top">
-        {role !== "observer" && role !== "approver" && (
+        {startsThreads.value && (
           <Way to={{ view: "home" }} icon="plus" class="side-new">
             New thread
           </Way>
