@@ -20,8 +20,9 @@ pub enum Backup {
 }
 
 /// All files but the log, its parts, sockets and locks.
-pub const DATA_FILES: [DataFile; 10] = [
+pub const DATA_FILES: [DataFile; 11] = [
     private("answers.json", Backup::Always),
+    private("seen.json", Backup::Always),
     private("notifications.json", Backup::Never),
     private("retention.json", Backup::Never),
     private("token", Backup::WithSecrets),

@@ -35,6 +35,8 @@ const TABLE: &str = "
     app    thread/list                     observer shared
     app    thread/list/watch               observer shared
     app    thread/list/unwatch             observer shared
+    app    thread/seen/set                 observer
+    app    user/present                    observer
     app    thread/read                     observer shared
     app    thread/search                   observer shared
     app    thread/unsubscribe              observer shared

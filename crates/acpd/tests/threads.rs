@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Client, Daemon};
+use support::{Client, Daemon, acpd};
 
 fn ids(page: &Value) -> Vec<&str> {
     let data = page["data"].as_array().expect("a list has data");
@@ -135,6 +135,54 @@ fn a_list_is_narrowed_to_what_threads_do() {
             ("idle", Some("interrupted"))
         ]
     );
+}
+
+#[test]
+fn what_one_device_has_seen_is_seen_by_the_others_of_the_same_user() {
+    let daemon = Daemon::start();
+    let token = acpd(
+        &daemon.place,
+        &["token", "create", "--name", "bob", "--role", "observer"],
+    );
+    let (mut phone, mut desktop) = (Client::new(&daemon), Client::new(&daemon));
+    let mut bob = Client::with_token(&daemon, token.stdout.trim());
+    let thread = phone.thread(&daemon);
+    phone.turn(&thread, "say x");
+    let listed = |client: &mut Client| client.call("thread/list", &json!({}))["data"][0].clone();
+    assert_eq!(
+        listed(&mut desktop)["seenAt"],
+        Value::Null,
+        "nobody has marked a thread"
+    );
+    for client in [&mut desktop, &mut bob] {
+        client.call("thread/list/watch", &json!({}));
+        let begun = client.call("thread/seen/set", &json!({ "threads": [], "since": 7 }));
+        assert_eq!(begun, json!({ "since": 7 }));
+    }
+    assert_eq!(listed(&mut desktop)["seenAt"], 7);
+    // Nobody has seen what has not happened, or a thread that does not exist.
+    let unknown = "00000000-0000-7000-8000-000000000000";
+    let marks = json!([{ "threadId": thread, "seenAt": u64::MAX }, { "threadId": unknown, "seenAt": 1 }]);
+    phone.call("thread/seen/set", &json!({ "threads": marks, "since": 0 }));
+    let updated = listed(&mut phone)["updatedAt"].clone();
+    let seen = desktop.wait_for("thread/list/seen");
+    assert_eq!(
+        seen.params["threads"],
+        json!([{ "threadId": thread, "seenAt": updated }])
+    );
+    assert_eq!(listed(&mut desktop)["seenAt"], updated);
+    assert_eq!(listed(&mut bob)["seenAt"], 7, "another user");
+    // A mark does not go back.
+    let earlier = json!([{ "threadId": thread, "seenAt": 9 }]);
+    phone.call("thread/seen/set", &json!({ "threads": earlier }));
+    assert_eq!(listed(&mut desktop)["seenAt"], updated);
+    let many: Vec<_> = (0..501)
+        .map(|_| json!({ "threadId": thread, "seenAt": 1 }))
+        .collect();
+    let refused = phone.refused("thread/seen/set", &json!({ "threads": many }));
+    assert_eq!(refused["data"]["code"], "invalid_params");
+    assert_eq!(phone.call("user/present", &json!({})), json!({ "away": null }));
+    assert_eq!(desktop.call("user/present", &json!({})), json!({ "away": null }));
 }
 
 #[test]

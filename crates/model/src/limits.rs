@@ -665,6 +665,20 @@ pub const POLICY_RULES: usize = 1024;
 pub const REMEMBERED_RULES: usize = 1024;
 /// Largest file of the remembered answers for agents, in bytes.
 pub const ANSWERS_BYTES: u64 = 32 << 20;
+/// Marks of seen threads that are kept for one principal. Threads that changed before the oldest one count as seen.
+pub const SEEN_THREADS: usize = 1000;
+/// Principals whose marks of seen threads are kept.
+pub const SEEN_PRINCIPALS: usize = 128;
+/// Threads that one request marks as seen.
+pub const SEEN_AT_ONCE: usize = 500;
+/// Largest file of the marks of seen threads, in bytes.
+pub const SEEN_BYTES: u64 = 32 << 20;
+/// Marks and reports of clients that may wait for the file of the marks.
+pub const SEEN_ORDERS: usize = 64;
+/// Age of the stored time at which a principal was last in front, in milliseconds, from which on it is stored again.
+pub const SEEN_FRONT_MILLIS: i64 = 60_000;
+/// Seconds without a page in front after which a user has been away.
+pub const AWAY_SECS: u64 = 5 * 60;
 /// Changes to the remembered answers for agents that may wait to be stored.
 pub const ANSWERS_WAITING: usize = 16;
 /// File descriptors that are left to the log and to the local sockets.

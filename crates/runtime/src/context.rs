@@ -27,6 +27,7 @@ use crate::observe::Sinks;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 use crate::room::Room;
+use crate::seen::Seen;
 use crate::share::ShareStore;
 use crate::unsent::UnsentAnswers;
 
@@ -49,6 +50,8 @@ pub struct Parts {
     pub policies: watch::Receiver<PolicyBook>,
     /// Remembered answers that apply to all threads of an agent.
     pub answers: RememberedAnswers,
+    /// What users have seen.
+    pub seen: Seen,
     /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
@@ -86,6 +89,8 @@ pub struct Context {
     pub policies: watch::Receiver<PolicyBook>,
     /// Remembered answers that apply to all threads of an agent.
     pub answers: RememberedAnswers,
+    /// What users have seen.
+    pub seen: Seen,
     /// Publishes changes to the thread list.
     pub thread_list: ThreadListFeed,
     /// The threads whose log fails.
@@ -126,6 +131,7 @@ impl Context {
             host,
             policies,
             answers,
+            seen,
             reserved,
             bulk,
             shares,
@@ -153,6 +159,7 @@ impl Context {
             host,
             policies,
             answers,
+            seen,
             thread_list: ThreadListFeed::open(),
             log_faults: LogFaults::default(),
             subscribers: Subscribers::default(),

@@ -6,7 +6,7 @@
 //!
 //! Each task has a bounded mailbox. [`thread`] runs one task for each loaded thread and one for the thread directory.
 //! [`agent`] runs one for each agent process. [`policy::remembered`] runs one for the answers that apply to all threads
-//! of an agent, [`retention`] one that removes old data, and [`notify`] one for notifications.
+//! of an agent, [`seen`] one for what users have read, [`retention`] one that removes old data, and [`notify`] one for notifications.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -28,6 +28,7 @@ pub mod rate;
 pub mod record;
 pub mod retention;
 pub mod room;
+pub mod seen;
 pub mod service;
 pub mod share;
 pub mod standby;

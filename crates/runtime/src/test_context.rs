@@ -21,6 +21,7 @@ use crate::notify::Notifications;
 use crate::observe::Sinks;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
+use crate::seen::Seen;
 use crate::share::NoShares;
 
 /// Builds a context with the given agents and an in-memory log. Files go to `data_dir`.
@@ -36,6 +37,7 @@ pub fn context_with_log(
     limits: Limits,
 ) -> Context {
     let host: Arc<dyn Host> = Arc::new(LocalHost);
+    let clock = Clock::start();
     let policies = watch::channel(PolicyBook::new(None, &agents)).1;
     let book = AgentBook {
         configured: agents,
@@ -46,9 +48,10 @@ pub fn context_with_log(
         policies,
         agents: Agents::fixed(book, data_dir),
         limits: LiveLimits::fixed(limits),
-        clock: Clock::start(),
+        clock,
         ids: Ids::default(),
         answers: RememberedAnswers::open(Arc::clone(&host), data_dir).expect("answers are read"),
+        seen: Seen::open(Arc::clone(&host), clock, data_dir),
         host,
         reserved: Arc::default(),
         bulk: Bulk::here(),

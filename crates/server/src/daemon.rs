@@ -51,6 +51,7 @@ use acpd_runtime::notify::{Notifications, Notifier};
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::remembered::RememberedAnswers;
 use acpd_runtime::private_file;
+use acpd_runtime::seen::Seen;
 use acpd_runtime::service::Service;
 use acpd_runtime::thread::directory::Directory;
 use acpd_runtime::thread::indexing::index_backlog;
@@ -165,6 +166,7 @@ impl Daemon {
             clock,
             ids: Ids::default(),
             answers: RememberedAnswers::open(Arc::clone(&host), &data_dir)?,
+            seen: Seen::open(Arc::clone(&host), clock, &data_dir),
             host,
             policies: live.policies,
             reserved,

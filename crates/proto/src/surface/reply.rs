@@ -48,6 +48,16 @@ pub enum Reply {
         /// Cursor of the next page; `None` on the last page.
         next: Option<String>,
     },
+    /// The threads were marked as seen.
+    Seen {
+        /// Changes of all threads until then count as seen.
+        since: Millis,
+    },
+    /// A page of the principal is in front.
+    Present {
+        /// The time in which none was, if that was long.
+        away: Option<Absence>,
+    },
     /// A page of search results.
     Hits {
         /// The matching texts on this page.
@@ -377,6 +387,26 @@ pub struct ListedThread {
     pub thread: ThreadId,
     /// The thread's name, state and counts, as lists show them.
     pub summary: Summary,
+    /// The principal of the connection has seen all changes until then; `None` if it marks no threads.
+    pub seen_at: Option<Millis>,
+}
+
+/// A time in which a user was away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Absence {
+    /// When a page of the user was last in front.
+    pub since: Millis,
+    /// When the user came back.
+    pub until: Millis,
+}
+
+/// How far a principal has seen a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenThread {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The principal has seen all changes until then.
+    pub seen_at: Millis,
 }
 
 /// A link with which anyone can read a thread.

@@ -1,6 +1,6 @@
 //! The feed of the thread list: notifies watching clients when the list changes.
 //!
-//! In: a thread's summary from its task, once it is stored. Out: the same frames for every watching connection of a lane,
+//! In: a thread's summary from its task, once it is stored, and what a principal has seen. Out: the same frames for every watching connection of a lane,
 //! encoded once. Owns: the last few frames. Never: waits for a watcher, or does work while there is none. A client that falls
 //! behind receives a reset and lists the threads again.
 
@@ -10,6 +10,7 @@ use acpd_model::limits::LIST_CHANGES;
 use acpd_model::{Event, EventKind, Millis, Summary, ThreadId};
 use acpd_proto::surface::contract::{Lane, Source};
 use acpd_proto::surface::frames::Frames;
+use acpd_proto::surface::reply::SeenThread;
 use tokio::sync::broadcast;
 
 /// The channel on which every thread publishes its entry in the list.
@@ -18,11 +19,20 @@ pub struct ThreadListFeed {
     lanes: [(Lane, broadcast::Sender<ListChange>); Lane::ALL.len()],
 }
 
-/// A change of one thread's entry in the list.
+/// A change of the list.
 #[derive(Debug, Clone)]
 struct ListChange {
-    thread: ThreadId,
+    of: Changed,
     frames: Arc<Frames>,
+}
+
+/// What a change of the list concerns.
+#[derive(Debug, Clone)]
+enum Changed {
+    /// The entry of a thread, for all watchers.
+    Thread(ThreadId),
+    /// What a principal has seen, for its own connections.
+    Seen(Arc<str>),
 }
 
 impl ThreadListFeed {
@@ -42,7 +52,7 @@ impl ThreadListFeed {
             )
         };
         self.publish(
-            thread,
+            &Changed::Thread(thread),
             Source::Listed {
                 thread,
                 at: events.last().map_or(0, |event| event.at),
@@ -55,7 +65,7 @@ impl ThreadListFeed {
     /// Publishes a thread's list entry after a change that is no event.
     pub fn shown(&self, thread: ThreadId, at: Millis, summary: &Summary) {
         self.publish(
-            thread,
+            &Changed::Thread(thread),
             Source::Listed {
                 thread,
                 at,
@@ -68,7 +78,7 @@ impl ThreadListFeed {
     /// Publishes that a thread was deleted.
     pub fn removed(&self, thread: ThreadId, at: Millis) {
         self.publish(
-            thread,
+            &Changed::Thread(thread),
             Source::Listed {
                 thread,
                 at,
@@ -78,13 +88,31 @@ impl ThreadListFeed {
         );
     }
 
-    fn publish(&self, thread: ThreadId, change: Source<'_>) {
+    /// Publishes to the connections of a principal what it has seen.
+    pub fn seen(&self, principal: &str, at: Millis, threads: &[SeenThread]) {
+        let change = Source::Seen { at, threads };
+        self.publish(&Changed::Seen(principal.into()), change);
+    }
+
+    fn publish(&self, of: &Changed, change: Source<'_>) {
         for (lane, changes) in &self.lanes {
             if changes.receiver_count() > 0 {
                 let frames = Arc::new(Frames::encode(*lane, change));
                 // The last watcher may have gone in between.
-                let _ = changes.send(ListChange { thread, frames });
+                let _ = changes.send(ListChange {
+                    of: of.clone(),
+                    frames,
+                });
             }
+        }
+    }
+}
+
+impl Watching {
+    fn receives(&self, change: &Changed) -> bool {
+        match change {
+            Changed::Thread(thread) => self.only.is_none_or(|only| only == *thread),
+            Changed::Seen(principal) => self.only.is_none() && *principal == self.principal,
         }
     }
 }
@@ -98,31 +126,44 @@ struct Watching {
     lane: Lane,
     /// The only thread whose changes the client receives.
     only: Option<ThreadId>,
+    /// The client's principal.
+    principal: Arc<str>,
     changes: broadcast::Receiver<ListChange>,
 }
 
 impl ThreadListSubscription {
-    /// Starts watching; does nothing if the connection watches already. With `only`, the client receives changes of that
-    /// thread alone.
-    pub fn begin(&mut self, thread_list: &ThreadListFeed, lane: Lane, only: Option<ThreadId>) {
+    /// Starts watching for a client of `principal`; does nothing if the connection watches already. With `only`, the client
+    /// receives changes of that thread's entry alone.
+    pub fn begin(
+        &mut self,
+        thread_list: &ThreadListFeed,
+        lane: Lane,
+        only: Option<ThreadId>,
+        principal: &str,
+    ) {
         let channel = thread_list.lanes.iter().find(|(of, _)| *of == lane);
         if let (None, Some((_, changes))) = (&self.0, channel) {
             let changes = changes.subscribe();
-            self.0 = Some(Watching { lane, only, changes });
+            self.0 = Some(Watching {
+                lane,
+                only,
+                principal: principal.into(),
+                changes,
+            });
         }
     }
 
     /// Returns the next frames for the client. Waits forever if the connection does not watch.
     pub async fn next(&mut self) -> Arc<Frames> {
-        let Some(Watching { lane, only, changes }) = &mut self.0 else {
+        let Some(watching) = &mut self.0 else {
             return std::future::pending().await;
         };
         loop {
-            match changes.recv().await {
-                Ok(change) if only.is_none_or(|only| only == change.thread) => return change.frames,
+            match watching.changes.recv().await {
+                Ok(change) if watching.receives(&change.of) => return change.frames,
                 Ok(_) => {}
                 Err(broadcast::error::RecvError::Lagged(_)) => {
-                    return Arc::new(Frames::encode(*lane, Source::ListReset));
+                    return Arc::new(Frames::encode(watching.lane, Source::ListReset));
                 }
                 // The daemon is stopping.
                 Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
@@ -178,14 +219,14 @@ mod tests {
             ThreadListSubscription::default(),
             ThreadListSubscription::default(),
         );
-        slow.begin(&thread_list, Lane::App, None);
-        quick.begin(&thread_list, Lane::App, None);
+        slow.begin(&thread_list, Lane::App, None, "ann");
+        quick.begin(&thread_list, Lane::App, None, "ann");
         assert_eq!(take(&mut slow), [], "what came before is in the list");
         changed(&thread_list, LIST_CHANGES);
         assert_eq!(take(&mut quick).len(), LIST_CHANGES);
         changed(&thread_list, 1);
         // Subscribing again must not lose any frame.
-        slow.begin(&thread_list, Lane::App, None);
+        slow.begin(&thread_list, Lane::App, None, "ann");
         let kept = take(&mut slow);
         assert_eq!(kept[0], ("thread/list/reset".to_owned(), None));
         assert_eq!(kept[1], ("thread/list/changed".to_owned(), Some(1)));
@@ -200,7 +241,7 @@ mod tests {
         let (one, other) = (ThreadId(uuid::Uuid::nil()), ThreadId(uuid::Uuid::max()));
         let watch = |only| {
             let mut watch = ThreadListSubscription::default();
-            watch.begin(&thread_list, Lane::App, Some(only));
+            watch.begin(&thread_list, Lane::App, Some(only), "ann");
             watch
         };
         let (mut of_one, mut of_other) = (watch(one), watch(other));
@@ -210,5 +251,21 @@ mod tests {
         let seen = take(&mut of_one);
         assert_eq!(seen, [(changed.clone(), Some(0)), (changed, Some(1))]);
         assert_eq!(take(&mut of_other).len(), 1, "its own deletion");
+    }
+
+    #[test]
+    fn what_a_principal_has_seen_is_for_its_own_connections() {
+        let thread_list = ThreadListFeed::open();
+        let thread = ThreadId(uuid::Uuid::nil());
+        let watch = |only, principal| {
+            let mut watch = ThreadListSubscription::default();
+            watch.begin(&thread_list, Lane::App, only, principal);
+            watch
+        };
+        let (mut phone, mut other) = (watch(None, "ann"), watch(None, "bob"));
+        let mut of_link = watch(Some(thread), "ann");
+        thread_list.seen("ann", 7, &[SeenThread { thread, seen_at: 5 }]);
+        assert_eq!(take(&mut phone), [("thread/list/seen".to_owned(), Some(7))]);
+        assert_eq!((take(&mut other), take(&mut of_link)), (Vec::new(), Vec::new()));
     }
 }

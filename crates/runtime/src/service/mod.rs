@@ -13,6 +13,7 @@ mod policies;
 mod queries;
 mod same_directory;
 mod search;
+mod seen;
 mod sessions;
 mod shares;
 mod start;
@@ -264,6 +265,8 @@ impl Service {
             Request::ReadTurnDiff { thread, turn } => {
                 Ok(Dispatched::now(self.read_turn_diff(thread, turn).await))
             }
+            Request::SeeThreads(seen) => Ok(Dispatched::now(self.see_threads(caller, seen).await)),
+            Request::ReportPresence => Ok(Dispatched::now(Ok(self.report_presence(caller).await))),
             Request::WatchThreadList { on, only } => Ok(watch_thread_list(on, only)),
             Request::StartThread(start) => self.start_thread(caller, *start).await,
             Request::OpenThread(open) => self.open_thread(caller, *open).await,

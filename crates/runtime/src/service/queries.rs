@@ -13,6 +13,7 @@ use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns
 use crate::feed::log_faults::show;
 use crate::service::caller::Caller;
 use crate::service::same_directory::on_this_host;
+use crate::service::seen::principal_of;
 use crate::service::{Response, Service};
 use crate::thread::directory::log_failure;
 use crate::thread::state::load_readable;
@@ -60,6 +61,7 @@ impl Service {
         let has_more = page.len() == limit || fitting < page.len();
         page.truncate(fitting);
         let next = page.last().filter(|_| has_more).map(write_cursor);
+        let seen = principal_of(caller).and_then(|principal| self.context.seen.of(principal));
         let page = page.into_iter();
         let page = page
             .map(|listed| reply::ListedThread {
@@ -69,6 +71,7 @@ impl Service {
                     self.context.log_faults.show(listed.thread, &mut summary);
                     summary
                 },
+                seen_at: seen.as_ref().map(|seen_at| seen_at(listed.thread)),
             })
             .collect();
         Ok(Reply::Threads { page, next })

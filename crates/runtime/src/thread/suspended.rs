@@ -254,6 +254,7 @@ impl Suspended {
         }
         tracing::info!(thread = %self.id, "deleted");
         self.context.shares.forget(self.id).await;
+        self.context.seen.forget(self.id).await;
         self.context.log_faults.clear(self.id);
         let at = self.context.clock.now().wall;
         self.context.thread_list.removed(self.id, at);

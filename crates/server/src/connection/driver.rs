@@ -392,7 +392,8 @@ impl<S: Surface> Connection<S> {
         match watch {
             Some(Watch::On { only }) => {
                 let feed = &self.service.context.thread_list;
-                self.list.begin(feed, self.surface.lane(), only);
+                let principal = self.surface.profile().origin.principal;
+                self.list.begin(feed, self.surface.lane(), only, &principal);
             }
             Some(Watch::Off) => self.list = ThreadListSubscription::default(),
             None => {}

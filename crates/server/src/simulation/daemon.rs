@@ -17,6 +17,7 @@ use acpd_runtime::notify::Notifications;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::RememberedAnswers;
+use acpd_runtime::seen::Seen;
 use acpd_runtime::service::{Defaults, Service};
 use acpd_runtime::share::NoShares;
 use acpd_runtime::thread::directory::Directory;
@@ -74,6 +75,7 @@ impl Daemon {
             clock,
             ids: ids.clone(),
             answers: RememberedAnswers::open(Arc::clone(&host), place).unwrap(),
+            seen: Seen::open(Arc::clone(&host), clock, place),
             host,
             reserved: Arc::default(),
             bulk: Bulk::here(),

@@ -134,7 +134,9 @@ impl Surface for Peer {
         match source {
             Source::Events { thread, events } => frames(thread, events),
             // ACP has no message for these.
-            Source::Shown { .. } | Source::Listed { .. } | Source::ListReset => Vec::new(),
+            Source::Shown { .. } | Source::Listed { .. } | Source::Seen { .. } | Source::ListReset => {
+                Vec::new()
+            }
         }
     }
 

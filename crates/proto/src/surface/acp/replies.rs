@@ -127,7 +127,7 @@ fn session_list(page: &[ListedThread], next_cursor: Option<&str>) -> RawJson {
     let sessions: Vec<_> = page
         .iter()
         .filter(said)
-        .map(|ListedThread { thread, summary }| {
+        .map(|ListedThread { thread, summary, .. }| {
             let at = rfc3339(summary.updated_at);
             let mut session = json!({ "sessionId": thread, "cwd": summary.cwd, "updatedAt": at });
             // Some editors join the title with other texts, and fail on `null`.

@@ -6,10 +6,11 @@ use bytes::Bytes;
 use super::events::notification;
 use super::notifications::Notification;
 use super::wire::Plain;
-use super::wire::event::{DiffUpdated, ListChanged, ListReset};
+use super::wire::event::{DiffUpdated, ListChanged, ListReset, SeenChanged};
 use super::wire::item_event::TerminalOutput;
 use super::wire::thread::ChangedThread;
 use crate::fanout::LiveUpdate;
+use crate::surface::reply::SeenThread;
 
 /// The messages that clients receive for one event.
 #[derive(Debug, Clone)]
@@ -114,6 +115,11 @@ pub fn listed_frame(id: ThreadId, at: Millis, summary: Option<&Summary>, with_me
         ts: at,
         thread: summary.map(|summary| ChangedThread::of(id, summary, with_metadata)),
     }))
+}
+
+/// Returns the frame for the connections of a principal that has seen threads.
+pub fn seen_frame(at: Millis, threads: &[SeenThread]) -> Frame {
+    Frame::without_event(&Notification::ThreadListSeen(SeenChanged { ts: at, threads }))
 }
 
 /// Returns the frame for a watching connection that missed changes.

@@ -83,6 +83,9 @@ notifications! {
         "thread/list/changed" ThreadListChanged(event::ListChanged<'a>);
         /// Sent to a connection that missed changes of the thread list and must request it again. The watch continues.
         "thread/list/reset" ThreadListReset(event::ListReset);
+        /// Sent to connections that watch the thread list when their own principal has marked threads as seen, on this connection or
+        /// another one. Not an event of the thread: it has no `seq`.
+        "thread/list/seen" ThreadListSeen(event::SeenChanged<'a>);
         /// Sent to subscribers with `capabilities.subscribers`: the other clients that follow the thread. Sent at the start and
         /// whenever a client joins or leaves, possibly without a change. Not an event of the thread: it has no `seq`.
         "thread/subscribers/changed" ThreadSubscribersChanged(event::SubscribersChanged<'a>);

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::{Failure, IdPart, RawJson, RequestId, Seq, ThreadId, TurnId};
+use acpd_model::limits::SEEN_AT_ONCE;
+use acpd_model::{Failure, IdPart, Millis, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::strict::{read, read_strictly};
 use super::thread_params::{ListShares, RevokeShare};
 use crate::agent::ConfigValue;
 use crate::projection::{SessionChange, text_block};
+use crate::surface::reply::SeenThread;
 use crate::surface::request::{
     self, AgentFilter, Follow, FollowFrom, ListedStatus, OpenThread, Request, Turns, invalid_cursor,
 };
@@ -122,6 +124,7 @@ plain!(
     TestNotifications,
     ReadPolicy,
     ListThreads,
+    SetSeen,
     SearchThreads,
     Approve,
     AnswerInput,
@@ -167,6 +170,54 @@ pub struct RunRetention {
     pub dry_run: Option<bool>,
     /// Whether the clock of the daemon's host is right. If it was set, the daemon follows it and retention trusts it from then on.
     pub confirm_clock: Option<bool>,
+}
+
+/// Params of `thread/seen/set`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SetSeen {
+    /// The threads, at most 500.
+    pub threads: Vec<SeenMark>,
+    /// For a principal that has never called this method: changes until then count as seen, in milliseconds since the epoch.
+    /// By default, all changes until now.
+    #[serde(default)]
+    pub since: Option<u64>,
+}
+
+/// How far a user has seen a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SeenMark {
+    /// Id of the thread.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub thread_id: ThreadId,
+    /// The `updatedAt` of the thread, as the user has seen it.
+    pub seen_at: u64,
+}
+
+impl TryFrom<SetSeen> for request::SeeThreads {
+    type Error = Failure;
+
+    fn try_from(params: SetSeen) -> Result<Self, Failure> {
+        let SetSeen { threads, since } = params;
+        if threads.len() > SEEN_AT_ONCE {
+            return Err(Failure::invalid_params(format!(
+                "threads has {} entries, and may have {SEEN_AT_ONCE}: send the others in another request",
+                threads.len()
+            )));
+        }
+        let millis = |time| Millis::try_from(time).unwrap_or(Millis::MAX);
+        let mark = |SeenMark { thread_id, seen_at }| SeenThread {
+            thread: thread_id,
+            seen_at: millis(seen_at),
+        };
+        Ok(Self {
+            threads: threads.into_iter().map(mark).collect(),
+            since: since.map(millis),
+        })
+    }
 }
 
 /// Params of `folder/list`.

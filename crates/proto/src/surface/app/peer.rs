@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::encode::{Frame, frames, list_reset_frame, listed_frame, live_frame};
+use super::encode::{Frame, frames, list_reset_frame, listed_frame, live_frame, seen_frame};
 use super::log_state::{log_changed_frame, log_damaged_frame};
 use super::notifications::Notification;
 use super::params::Response;
@@ -104,6 +104,7 @@ impl Surface for Peer {
                 summary,
                 with_metadata,
             } => vec![listed_frame(thread, at, summary, with_metadata)],
+            Source::Seen { at, threads } => vec![seen_frame(at, threads)],
             Source::ListReset => vec![list_reset_frame()],
         }
     }

@@ -6,10 +6,7 @@ use acpd_model::{Failure, ThreadId};
 
 use super::params::{
     AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
-    ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions, ListThreads,
-    Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeAgentAnswer,
-    RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
-    TestNotifications,
+    ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions, ListThreads, Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeAgentAnswer, RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetMode, SetPolicy, SetSeen, StartThread, StartTurn, TestNotifications,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -17,11 +14,7 @@ use super::thread_params::{
     RollBack, RunCommand, SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn, WriteTerminal,
 };
 use super::wire::results::{
-    AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning,
-    CommandStarted, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested,
-    PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed,
-    SignInRead, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed,
-    TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed,
+    AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested, PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed, SignInRead, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, ThreadsSeen, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed, UserPresent,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{self, Request, RequestKind};
@@ -162,6 +155,19 @@ methods! {
     /// Stops watching the thread list.
     "thread/list/unwatch" WatchThreadList(NoParams) -> Nothing,
         |_| Ok(Request::WatchThreadList { on: false, only: None });
+
+    /// Marks threads as seen by the principal of this connection, for all of its devices. A mark never goes back, and is not
+    /// later than the thread's `updatedAt`. Unknown threads are ignored. The result is durable. The daemon keeps the latest
+    /// 1,000 marks of a principal; threads that changed before these count as seen. Connections of the principal that
+    /// watch the thread list receive `thread/list/seen`.
+    "thread/seen/set" SeeThreads(SetSeen) -> ThreadsSeen,
+        |params| request::SeeThreads::try_from(params).map(Request::SeeThreads);
+
+    /// Reports that the user looks at this client now. Call it when the client comes to the front, each half minute while it
+    /// is there, and when it leaves. The daemon knows by that when a principal was away: no client of it was in front for
+    /// 5 minutes. The time in which the host of the daemon, or of the client, slept counts.
+    "user/present" ReportPresence(NoParams) -> UserPresent,
+        |_| Ok(Request::ReportPresence);
 
     /// Reads a thread without following it and without starting its agent.
     "thread/read" ReadThread(On<ReadThread>) -> ThreadFound,

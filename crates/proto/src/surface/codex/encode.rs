@@ -50,8 +50,8 @@ pub(super) fn frames(source: Source<'_>) -> Vec<Frame> {
             writer.finish()
         }
         Source::Listed { thread, summary, .. } => vec![listed(thread, summary)],
-        // Codex asks for the list again by itself.
-        Source::ListReset => Vec::new(),
+        // Codex asks for the list again by itself, and has no message for the other.
+        Source::ListReset | Source::Seen { .. } => Vec::new(),
     }
 }
 

@@ -7,6 +7,7 @@ use acpd_model::event::ClientOrigin;
 use acpd_model::{Event, Millis, RequestId, Seq, Summary, ThreadId, TurnId};
 
 use crate::fanout::LiveUpdate;
+use crate::surface::reply::SeenThread;
 
 /// The facts that the frames of a lane are encoded from.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +40,13 @@ pub enum Source<'a> {
         summary: Option<&'a Summary>,
         /// Whether the metadata in its entry may have changed.
         with_metadata: bool,
+    },
+    /// What one principal has seen.
+    Seen {
+        /// When it reported that.
+        at: Millis,
+        /// The new marks.
+        threads: &'a [SeenThread],
     },
     /// Changes of the thread list were missed.
     ListReset,

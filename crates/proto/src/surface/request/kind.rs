@@ -56,6 +56,8 @@ pub enum RequestKind {
     ReadThread,
     ReadTurnDiff,
     WatchThreadList,
+    SeeThreads,
+    ReportPresence,
     StartThread,
     OpenThread,
     CloseThread,
@@ -103,6 +105,8 @@ impl RequestKind {
             | Self::ReadThread
             | Self::ReadTurnDiff
             | Self::WatchThreadList
+            | Self::SeeThreads
+            | Self::ReportPresence
             | Self::OpenThread
             | Self::CloseThread
             | Self::ExplainPolicy
@@ -220,6 +224,8 @@ impl RequestKind {
             | Self::ReadTurnDiff
             | Self::ListAgentAnswers
             | Self::RevokeAgentAnswer
+            | Self::SeeThreads
+            | Self::ReportPresence
             | Self::CreateShare
             | Self::ListShares
             | Self::RevokeShare
@@ -273,6 +279,8 @@ impl Request {
             Self::ReadThread { .. } => RequestKind::ReadThread,
             Self::ReadTurnDiff { .. } => RequestKind::ReadTurnDiff,
             Self::WatchThreadList { .. } => RequestKind::WatchThreadList,
+            Self::SeeThreads(_) => RequestKind::SeeThreads,
+            Self::ReportPresence => RequestKind::ReportPresence,
             Self::StartThread(_) => RequestKind::StartThread,
             Self::OpenThread(_) => RequestKind::OpenThread,
             Self::CloseThread { .. } => RequestKind::CloseThread,
@@ -374,6 +382,8 @@ impl Request {
             | Self::WatchThreadList { .. }
             | Self::ListAgentAnswers { .. }
             | Self::RevokeAgentAnswer { .. }
+            | Self::SeeThreads(_)
+            | Self::ReportPresence
             | Self::ListShares { .. }
             | Self::RevokeShare { .. }
             | Self::RunRetention { .. } => None,

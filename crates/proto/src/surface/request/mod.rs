@@ -9,7 +9,7 @@ mod scope;
 
 use std::collections::BTreeMap;
 
-use acpd_model::{Failure, IdPart, RawJson, RequestId, Seq, ThreadId, TurnId, TurnPosition};
+use acpd_model::{Failure, IdPart, Millis, RawJson, RequestId, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_policy::Scope;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -19,6 +19,7 @@ pub use self::kind::{AnswerSize, Order, RequestKind};
 pub use self::scope::{Permissions, SharedAccess, no_thread, outside};
 use crate::agent::{AgentRequest, ConfigValue};
 use crate::projection::SessionChange;
+use crate::surface::reply::SeenThread;
 use crate::thread::{Answer, Change, InterruptOptions, QueueChange, TerminalAct};
 
 /// A request of a client.
@@ -80,6 +81,10 @@ pub enum Request {
         /// The only thread whose changes the client receives.
         only: Option<ThreadId>,
     },
+    /// Marks threads as seen by the client's principal.
+    SeeThreads(SeeThreads),
+    /// Reports that a page of the client's principal is in front.
+    ReportPresence,
     /// Creates a thread and follows it from its first event.
     StartThread(Box<StartThread>),
     /// Follows a thread. The daemon starts its agent if the caller's role permits that.
@@ -344,6 +349,15 @@ pub struct SearchThreads {
     pub limit: Option<usize>,
     /// Only texts of this thread.
     pub thread: Option<ThreadId>,
+}
+
+/// Threads that a principal has seen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SeeThreads {
+    /// The threads. A thread is not seen further than its last change.
+    pub threads: Vec<SeenThread>,
+    /// Until when changes count as seen by a principal that begins to mark threads.
+    pub since: Option<Millis>,
 }
 
 /// A run of retention.

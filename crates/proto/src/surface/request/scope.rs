@@ -49,7 +49,10 @@ impl RequestKind {
             Self::Initialize | Self::ListThreads | Self::SearchThreads | Self::WatchThreadList => {
                 SharedAccess::Limited
             }
-            Self::ListAgents
+            // Readers of a link are many, and have one principal.
+            Self::SeeThreads
+            | Self::ReportPresence
+            | Self::ListAgents
             | Self::ListRunningAgents
             | Self::ExamineAgent
             | Self::InstallAgent

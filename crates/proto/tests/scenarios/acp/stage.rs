@@ -509,6 +509,7 @@ impl Stage {
                         updated_at: 1_700_000_000_000,
                         ..Summary::default()
                     },
+                    seen_at: None,
                 }],
                 next: Some("more".into()),
             }),

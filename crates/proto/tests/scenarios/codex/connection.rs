@@ -155,6 +155,7 @@ fn the_models_are_the_agents_and_those_of_their_newest_threads() {
     let listed = ListedThread {
         thread: NEW_THREAD,
         summary: live().summary,
+        seen_at: None,
     };
     let page = vec![listed];
     client.reply(Ok(Reply::Threads { page, next: None }));
@@ -178,6 +179,7 @@ fn the_models_are_the_agents_and_those_of_their_newest_threads() {
     let listed = ListedThread {
         thread: NEW_THREAD,
         summary: live().summary,
+        seen_at: None,
     };
     let page = vec![listed];
     client.reply(Ok(Reply::Threads { page, next: None }));
@@ -547,6 +549,7 @@ fn the_list_is_filtered_by_what_acpd_knows() {
             cwd: cwd.into(),
             ..live().summary
         },
+        seen_at: None,
     };
     let page = vec![listed("/w"), listed("/other")];
     let wanted = client.reply(Ok(Reply::Threads {

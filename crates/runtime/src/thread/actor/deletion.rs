@@ -45,6 +45,7 @@ impl ThreadActor {
         let (by, reason) = (deletion.principal(), deletion.reason());
         tracing::info!(thread = %self.id, by, reason, "deleted");
         self.context.shares.forget(self.id).await;
+        self.context.seen.forget(self.id).await;
         self.context
             .thread_list
             .removed(self.id, self.context.clock.now().wall);

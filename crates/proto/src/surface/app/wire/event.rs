@@ -8,6 +8,7 @@ use super::origin::By;
 use super::thread::ChangedThread;
 use super::turn::Turn;
 use super::{OrNull, Plain};
+use crate::surface::reply::SeenThread;
 
 #[cfg(test)]
 use crate::surface::app::describe::{Acp, Json};
@@ -118,6 +119,21 @@ wire! {
         ts: Millis as u64,
         /// The thread's new entry in `thread/list`; `null` if the thread is deleted.
         thread: Option<ChangedThread<'a>> | null,
+    }
+
+    /// Threads that the principal of the connection has seen.
+    struct SeenChanged<'a> {
+        /// Time of the notification, in milliseconds since the epoch.
+        ts: Millis as u64,
+        /// The threads. A mark that is earlier than one before changes nothing.
+        threads: &'a [SeenThread],
+    }
+
+    /// How far a principal has seen a thread.
+    struct SeenThread for SeenThread {
+        [rename = "threadId"] thread: ThreadId,
+        /// Changes until then have been seen, in milliseconds since the epoch.
+        seen_at: Millis as u64,
     }
 
     /// A reset of the thread list, without members.

@@ -8,7 +8,7 @@ use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
 use crate::surface::reply::{
-    self, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport,
+    Absence, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport, self,
     RunningProcess, ShareInfo, TargetInfo, TargetTest,
 };
 use crate::thread::SteerDelivery;
@@ -64,6 +64,8 @@ from_reply! {
     ThreadForkedResult<'a>: Reply::Opened(fork) => Self::new(Thread::of(&fork.live, None), fork.fidelity);
     ThreadFound<'a>: Reply::Thread(found) => Self::new(Thread::of(&found.live, found.turns.as_ref()));
     ThreadsListed<'a>: Reply::Threads { page, next } => Self::new(page, next.as_ref());
+    ThreadsSeen: Reply::Seen { since } => Self::new(*since);
+    UserPresent: Reply::Present { away } => Self::new(*away);
     TextsFound<'a>: Reply::Hits { page, next } => Self::new(page, next.as_ref());
     RetentionRun<'a>: Reply::Retention(report) => report;
     Unsubscribed: Reply::Closed { was_open } => {
@@ -149,6 +151,27 @@ wire! {
         data: &'a [ListedThread],
         /// Cursor for the next page.
         next_cursor: Option<&'a String> | null,
+    }
+
+    /// Where the principal begins.
+    struct ThreadsSeen {
+        /// Changes of all threads until then count as seen, in milliseconds since the epoch.
+        since: Millis as u64,
+    }
+
+    /// Result of `user/present`.
+    struct UserPresent {
+        /// The time in which no client of the principal was in front, if that is 5 minutes or more. Only the client that comes back
+        /// first receives it.
+        away: Option<Absence> | null,
+    }
+
+    /// A time in which a user was away.
+    struct Absence for Absence {
+        /// When a client of the user was last in front, in milliseconds since the epoch.
+        since: Millis as u64,
+        /// When the user came back, in milliseconds since the epoch.
+        until: Millis as u64,
     }
 
     /// A page of search hits.

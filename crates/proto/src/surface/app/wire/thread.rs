@@ -23,6 +23,9 @@ wire! {
         [flatten] entry: ThreadEntry<'a>,
         /// Arbitrary data that the client stored with the thread.
         metadata: Option<&'a RawJson>,
+        /// In `thread/list`: the principal of the connection has seen all changes until then, in milliseconds since the epoch.
+        /// The thread is unread if `updatedAt` is later. Absent if the principal has never called `thread/seen/set`.
+        seen_at: Option<Millis> as Option<u64>,
     }
 
     /// The new summary of a thread whose entry in lists has changed.
@@ -114,6 +117,7 @@ impl<'a> ThreadSummary<'a> {
         Self {
             entry: ThreadEntry::of(id, summary),
             metadata: summary.metadata.as_ref(),
+            seen_at: None,
         }
     }
 }
@@ -149,7 +153,10 @@ impl<'a> ThreadEntry<'a> {
     }
 }
 
-shown! { ListedThread as ThreadSummary, |listed| ThreadSummary::of(listed.thread, &listed.summary) }
+shown! { ListedThread as ThreadSummary, |listed| ThreadSummary {
+    seen_at: listed.seen_at,
+    ..ThreadSummary::of(listed.thread, &listed.summary)
+} }
 
 wire! {
     /// A thread with its current state.
