@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, startThread, until } from "./support/acts.ts";
+import { cameBack } from "./support/away.ts";
 import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
 
 let stage: Stage;
@@ -30,8 +31,8 @@ async function allowed(threadId: string, text: string): Promise<void> {
   await until(other, threadId, "idle");
 }
 
-/** Closes the page; returns another one of the same browser, as of a later visit. */
-async function returned(page: Page): Promise<Page> {
+/** Closes the page; returns another one of the same browser, as of a new tab. */
+async function newTab(page: Page): Promise<Page> {
   const context = page.context();
   // Playwright does not wait for a page whose handlers run.
   await Promise.all([page.waitForEvent("close"), page.close({ runBeforeUnload: true })]);
@@ -39,6 +40,16 @@ async function returned(page: Page): Promise<Page> {
   next.setDefaultTimeout(15_000);
   next.on("pageerror", (error) => stage.wrongs.push(`failed: ${error.stack ?? error.message}`));
   return next;
+}
+
+/** Opens the home page as the user does who was away since then, ten minutes by the page's clock. */
+async function comeBack(page: Page, since: number): Promise<void> {
+  await cameBack(page, since);
+  await page.addInitScript(() => {
+    const now = Date.now;
+    Date.now = () => now() + 600_000;
+  });
+  await page.goto(stage.url);
 }
 
 const calls = (page: Page) => {
@@ -56,13 +67,14 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     await page.locator(".virtual-line", { hasText: "Hello" }).first().waitFor();
     // A first visit has missed nothing.
     await expect.poll(() => page.locator(".th-away, .away").count()).toBe(0);
-    const next = await returned(page);
+    const left = Date.now();
+    const next = await newTab(page);
     await allowed(work, "terminal echo hi; permission kind=execute command=make; say Finished");
     await startThread(stage, other, "error message=broken", { name: `Broken ${name}` }).then((id) => until(other, id, "idle"));
     const asks = await startThread(stage, other, "permission kind=execute command='make asks'", { name: `Asks ${name}` });
     await until(other, asks, "waiting");
     const reads = calls(next);
-    await next.goto(stage.url);
+    await comeBack(next, left);
     const card = next.locator(".away");
     await expect.poll(() => card.locator("summary p").first().innerText()).toBe("1 waits for you · 1 failed · 1 done");
     // Nothing is read before the user asks for it.
@@ -124,10 +136,29 @@ test("a page that was hidden for a while marks what came meanwhile; a short look
   expect(order).toMatch(/Short.*New since you left.*Long/s);
 });
 
+test("a new tab is no return, and what happens before the user's eyes is no news", async () => {
+  const id = await startThread(stage, other, "say Before", { name: "New tab" });
+  await until(other, id, "idle");
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  await page.locator(".virtual-line", { hasText: "Before" }).first().waitFor();
+  const tab = await newTab(page);
+  await turn(id, "say Meanwhile");
+  await tab.goto(stage.url);
+  const unread = tab.locator(".side-list .row", { hasText: "New tab" }).locator(".row-unread");
+  await expect.poll(() => unread.count()).toBe(1);
+  await expect.poll(() => tab.locator(".away").count()).toBe(0);
+  await tab.goto(`${stage.url}/threads/${id}`);
+  await tab.locator(".virtual-line", { hasText: "Meanwhile" }).first().waitFor();
+  await expect.poll(() => tab.locator(".th-away").count()).toBe(0);
+  await tab.context().close();
+});
+
 test("of many threads, 20 are listed and read", async () => {
   const page = await stage.page();
   await page.locator(".side-list section").first().waitFor();
-  const next = await returned(page);
+  const left = Date.now();
+  const next = await newTab(page);
   // The daemon limits the requests of one connection.
   const many = await stage.daemon.client("many");
   const ids: string[] = [];
@@ -138,7 +169,7 @@ test("of many threads, 20 are listed and read", async () => {
     await until(other, id, "idle");
   }
   const reads = calls(next);
-  await next.goto(stage.url);
+  await comeBack(next, left);
   const card = next.locator(".away");
   await card.locator("summary").click();
   await card.getByText("and 3 more").waitFor();

@@ -50,11 +50,25 @@ test("what ends while nobody looks is unread, until it is looked at", async () =
   await page.locator(".pane h1", { hasText: "Idle one" }).waitFor();
   await page.locator(".pane .virtual-line", { hasText: "done" }).first().waitFor();
   await expect.poll(() => unread.count()).toBe(0);
-  // It is stored when the page has been drawn.
-  await page.waitForFunction((id) => localStorage.getItem("acpd.seen")?.includes(id), page.url().split("/").at(-1)!);
   await page.goto(stage.url);
   await row(page, "Idle one").waitFor();
   await expect.poll(() => unread.count()).toBe(0);
+});
+
+test("what one device has shown is read on the others, at once and later", async () => {
+  const id = await startThread(stage, other, "say done", { name: "On two devices" });
+  await until(other, id, "idle");
+  const phone = await stage.page({ size: PHONE });
+  await expect.poll(() => row(phone, "On two devices").locator(".row-unread").count()).toBe(1);
+  await expect.poll(() => row(page, "On two devices").locator(".row-unread").count()).toBe(1);
+  await phone.goto(`${stage.url}/threads/${encodeURIComponent(id)}`);
+  await phone.locator(".pane .virtual-line", { hasText: "done" }).first().waitFor();
+  await expect.poll(() => row(page, "On two devices").locator(".row-unread").count()).toBe(0);
+  const later = await stage.page();
+  await row(later, "On two devices").waitFor();
+  await expect.poll(() => row(later, "On two devices").locator(".row-unread").count()).toBe(0);
+  await phone.context().close();
+  await later.context().close();
 });
 
 test("the history is searched; a hit leads to its place", async () => {

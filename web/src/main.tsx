@@ -4,6 +4,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./views/parts/parts.css";
 import "./app/theme.ts";
+import "./app/away.ts";
 import "./app/notifications.ts";
 import "./app/install.ts";
 import "./app/link-note.ts";

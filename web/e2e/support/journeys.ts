@@ -4,6 +4,7 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 
 import { openThread, row, settled, startThread, until } from "./acts.ts";
+import { cameBack } from "./away.ts";
 import { type PageOptions, Stage } from "./browser.ts";
 import { FAKE_AGENT } from "./daemon.ts";
 import { type Registry, serveRegistry } from "./registry.ts";
@@ -107,10 +108,7 @@ export class Journeys {
   /** Begins another visit, long after the last one. */
   async comeBack(page: Page): Promise<void> {
     await page.goto(`${this.stage.url}/favicon.svg`);
-    await page.evaluate(() => {
-      sessionStorage.removeItem("acpd.visit");
-      localStorage.setItem("acpd.visited", "1");
-    });
+    await cameBack(page, 1);
     await page.goto(this.stage.url);
   }
 

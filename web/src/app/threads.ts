@@ -1,5 +1,5 @@
 /**
- * The page's threads: the list, the open thread, the read positions, and operations on whole threads. It owns the
+ * The page's threads: the list, the open thread, and operations on whole threads. It owns the
  * subscription to the list, and the open thread.
  */
 
@@ -14,22 +14,18 @@ import {
   listThreads,
   matches,
   nameOf,
-  type Seen,
   sections,
   sectionsByFolder,
+  seenUntil,
   shortNames,
   type ThreadFilter,
 } from "../state/threads.ts";
 import { now } from "./clock.ts";
 import { go, route } from "./route.ts";
+import { seen, seenSince } from "./seen.ts";
 import { toast } from "./toasts.ts";
 
 const list = signal<ThreadList | undefined>(undefined);
-const seen = stored<Record<string, Seen>>("seen", {}, isRecord);
-const since = stored<number>("since", 0, (value) => typeof value === "number");
-if (since.peek() === 0) {
-  since.value = Date.now();
-}
 /**
  * Threads to be deleted, with the time. If the page was closed meanwhile, the next page offers to undo the deletion
  * once more.
@@ -53,7 +49,7 @@ export const threads = computed(() =>
     ? undefined
     : listThreads([...list.value.known.values()], {
         seen: seen.value,
-        since: since.value,
+        since: seenSince.value,
         open: document.hidden ? undefined : open.value?.threadId,
         going: new Set(Object.keys(going.value)),
       }),
@@ -124,14 +120,10 @@ effect(() => {
 });
 const ownerOf = new WeakMap<OpenThread, Client>();
 
-/** Marks a thread as seen. */
-export function see(threadId: string, at: number, seq?: number): void {
-  const old = seen.peek()[threadId];
-  if (document.hidden || (old && old.at >= at && (old.seq ?? 0) >= (seq ?? 0))) {
-    return;
-  }
-  const entries = Object.entries({ ...seen.peek(), [threadId]: { at: Math.max(at, old?.at ?? 0), seq } });
-  seen.value = Object.fromEntries(entries.sort(([, one], [, other]) => other.at - one.at).slice(0, 500));
+/** Returns the time until which the user has seen the changes of a thread, on any device; `undefined` if unknown. */
+export function seenUntilOf(threadId: string): number | undefined {
+  const thread = list.peek()?.known.get(threadId);
+  return thread && seenUntil(thread, { seen: seen.peek(), since: seenSince.peek() });
 }
 
 /** Runs an operation; shows a failure to the user and returns `false`. */

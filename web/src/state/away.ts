@@ -1,10 +1,11 @@
 /** What happened in a thread since the user left it: a count of turns, work and decisions. Pure. */
 
-import type { Item, Resolved, Turn } from "@acpd/client";
+import type { Absence, Item, Resolved, Turn } from "@acpd/client";
 
 import { count } from "../text/format.ts";
 import { who } from "../text/who.ts";
 import type { ShownRow } from "./outline.ts";
+import type { Listed } from "./threads.ts";
 import { changesOf, sumOf, tallyOf } from "./tool-calls.ts";
 
 /** Where the user left a thread. */
@@ -17,6 +18,13 @@ export interface Left {
   readonly itemId?: string | undefined;
   /** Number of calls in its turn that the policy had allowed without a question. */
   readonly permitted?: number | undefined;
+}
+
+/** Returns the unread threads that changed during an absence. Those that waited at its end come first. */
+export function changedBetween(threads: readonly Listed[], { since, until }: Absence, waited: ReadonlySet<string>): Listed[] {
+  const waiting = threads.filter(({ id, live }) => live === "waiting" && waited.has(id));
+  const isChanged = ({ unread, updatedAt, live }: Listed) => unread && live !== "waiting" && updatedAt > since && updatedAt <= until;
+  return [...waiting, ...threads.filter(isChanged)];
 }
 
 type SeenTurn = Pick<Turn, "id" | "status" | "startedAt" | "completedAt" | "permitted"> & { readonly items?: readonly Item[] | null };

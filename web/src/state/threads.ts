@@ -7,20 +7,15 @@ import { visibleLine, visibleName } from "../text/bidi-guard.ts";
 /** The activity of a thread, as shown in the list. */
 export type ThreadActivity = "waiting" | "running" | "failed" | "idle";
 
-/** The user's read position in a thread: its time of change, and its last event if known. */
-export interface Seen {
-  readonly at: number;
-  readonly seq?: number;
-}
-
 export interface Listed extends ThreadSummary {
   readonly live: ThreadActivity;
   readonly unread: boolean;
 }
 
 export interface Known {
-  readonly seen: Readonly<Record<string, Seen>>;
-  /** Changes before the browser's first visit do not count as unread. */
+  /** Times until which threads have been seen, beyond what the list says. */
+  readonly seen: Readonly<Record<string, number>>;
+  /** Changes until then count as seen. */
   readonly since: number;
   /** The open thread. */
   readonly open?: string;
@@ -55,9 +50,10 @@ export function applyChanges(
   const changed = new Map(threads);
   for (const { threadId, thread } of changes) {
     if (thread && !thread.archived) {
-      // Without metadata, it has not changed.
-      const metadata = thread.metadata === undefined ? changed.get(threadId)?.metadata : thread.metadata;
-      changed.set(threadId, { ...thread, metadata });
+      const before = changed.get(threadId);
+      // Without metadata, it has not changed. A change is for all users, so it does not say what one has seen.
+      const metadata = thread.metadata === undefined ? before?.metadata : thread.metadata;
+      changed.set(threadId, { ...thread, metadata, seenAt: before?.seenAt });
     } else {
       changed.delete(threadId);
     }
@@ -79,11 +75,16 @@ export function listThreads(data: readonly ThreadSummary[], known: Known): Liste
     .filter(({ id, status }) => status !== "deleting" && !known.going.has(id))
     .map((thread) => {
       const live = activityOf(thread);
-      const seenAt = known.seen[thread.id]?.at ?? known.since;
+      const seenAt = seenUntil(thread, known);
       const unread = thread.id !== known.open && thread.status !== "running" && thread.updatedAt > seenAt;
       return { ...thread, live, unread };
     })
     .sort((one, other) => other.updatedAt - one.updatedAt || (one.id < other.id ? 1 : -1));
+}
+
+/** Returns the time until which the user has seen the changes of a thread. */
+export function seenUntil({ id, seenAt }: Pick<ThreadSummary, "id" | "seenAt">, { seen, since }: Pick<Known, "seen" | "since">): number {
+  return Math.max(seenAt ?? 0, seen[id] ?? 0, since);
 }
 
 export interface Section {

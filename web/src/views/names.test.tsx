@@ -5,7 +5,7 @@ import type { ComponentType } from "preact";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { agents } from "../app/agents.ts";
-import { awaySince } from "../app/away.ts";
+import { away } from "../app/away.ts";
 import { over } from "../app/layout.ts";
 import { query } from "../app/search.ts";
 import { filter, threads } from "../app/threads.ts";
@@ -49,6 +49,8 @@ const other = { ...agent, id: `other ${EVIL}`, installed: false, isSetUp: false,
 const option = { id: "o", name: EVIL, currentValue: "v", options: [{ value: "v", name: EVIL }] };
 
 const ANSWERS: Record<string, unknown> = {
+  "thread/seen/set": { since: 0 },
+  "user/present": { away: null },
   "thread/list": { data: [thread("one")] },
   "thread/search": { data: [{ threadId: "one", name: EVIL, seq: 1, ts: 1, kind: "agentMessage", snippet: [{ text: "pal", hit: true }, { text: EVIL.slice(0, 5), hit: false }] }] },
   "thread/read": { thread: { ...thread("one"), turns: [] } },
@@ -75,7 +77,7 @@ afterEach(() => {
   link.value = { name: "connecting" };
   filter.value = {};
   query.value = "";
-  awaySince.value = undefined;
+  away.value = undefined;
   over.value = undefined;
 });
 
@@ -119,7 +121,7 @@ function wordsIn(place: HTMLElement): string {
 
 test.each(Object.entries(VIEWS))("names hide nothing: %s", async (_, View) => {
   filter.value = { cwd: `/w/${EVIL}`, agentType: EVIL };
-  awaySince.value = 1;
+  away.value = { since: 1, until: Number.MAX_SAFE_INTEGER };
   query.value = "pal";
   const view = drawn(<View />);
   await vi.waitFor(() => expect(wordsIn(view.place)).toMatch(/⟨U\+202E⟩/));

@@ -1,8 +1,9 @@
 import type { Item, Resolved, Turn } from "@acpd/client";
 import { expect, test } from "vitest";
 
-import { type AwayRow, unseenWords, withAwayRow } from "../../src/state/away.ts";
+import { type AwayRow, changedBetween, unseenWords, withAwayRow } from "../../src/state/away.ts";
 import type { ShownRow } from "../../src/state/outline.ts";
+import type { Listed } from "../../src/state/threads.ts";
 
 const message = (itemId: string): Item => ({ itemId, type: "agentMessage", text: itemId, outcome: "completed" });
 const command = (itemId: string): Item => ({ itemId, type: "terminalCommand", terminalId: itemId, command: "make", outcome: "completed" });
@@ -15,6 +16,23 @@ const answer = (ts: number, by: Resolved["by"], outcome: Resolved["outcome"] = "
 });
 const ann = { kind: "client", principal: "ann", client: "phone" } as const;
 const rule = { kind: "policy", rule: "tests" } as const;
+
+test("an absence has what changed in it and is unread, and nothing that happened before the user's eyes", () => {
+  const listed = (id: string, updatedAt: number, live: Listed["live"] = "idle", unread = true): Listed => ({
+    id, updatedAt, live, unread, agentType: "fake", archived: false, createdAt: 1, cwd: "/w", status: live === "waiting" ? "waiting" : "idle", turnCount: 1,
+  });
+  const threads = [
+    listed("before", 100),
+    listed("read", 150, "idle", false),
+    listed("meanwhile", 150),
+    listed("failed", 200, "failed"),
+    listed("after", 201),
+    listed("waited", 90, "waiting", false),
+    listed("waits now", 90, "waiting"),
+  ];
+  const found = changedBetween(threads, { since: 100, until: 200 }, new Set(["waited", "answered"]));
+  expect(found.map(({ id }) => id)).toEqual(["waited", "meanwhile", "failed"]);
+});
 
 test("turns, commands, files and decisions since the user left are counted, by whom as well", () => {
   const turns = [

@@ -78,10 +78,13 @@ test("unread is what changed since it was seen, and was not looked at meanwhile"
     ...nothing,
     since: NOON - HOUR,
     open: "open",
-    seen: { seen: { at: NOON }, changed: { at: NOON - 1 } },
+    seen: { seen: NOON, changed: NOON - 1 },
   });
   expect(list.filter(({ unread }) => unread).map(({ id }) => id).sort()).toEqual(["changed", "new"]);
   expect(listThreads(data, { ...nothing, since: NOON }).some(({ unread }) => unread)).toBe(false);
+  // What another device has shown is not new, whichever of the two the page knows first.
+  const elsewhere = listThreads([thread("listed", { seenAt: NOON }), thread("new", { seenAt: NOON - 1 })], nothing);
+  expect(elsewhere.map(({ id, unread }) => [id, unread])).toEqual([["new", true], ["listed", false]]);
 });
 
 test("the latest comes first, in sections by day, and who waits before all", () => {
@@ -104,6 +107,12 @@ test("the latest comes first, in sections by day, and who waits before all", () 
 });
 
 const known = (...list: ThreadSummary[]) => new Map(list.map((one) => [one.id, one]));
+
+test("a change does not take back what the user has seen", () => {
+  const change = { threadId: "one", ts: 1, thread: thread("one", { updatedAt: NOON + 1 }) };
+  const changed = applyChanges(known(thread("one", { seenAt: NOON })), [change]).get("one");
+  expect(changed).toMatchObject({ seenAt: NOON, updatedAt: NOON + 1 });
+});
 
 test("changes apply in their order; archived and deleted threads leave", () => {
   const before = known(thread("one"), thread("two"), thread("three"));

@@ -3,7 +3,7 @@
 import type { Client, Resolved } from "@acpd/client";
 import { useEffect, useState } from "preact/hooks";
 
-import { awaySince, awayThreads } from "../../app/away.ts";
+import { away, awayThreads } from "../../app/away.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { client } from "../../connection/connection.ts";
 import { unseenWords } from "../../state/away.ts";
@@ -25,7 +25,7 @@ const AT_ONCE = 3;
 
 export default function AwayCard() {
   const [open, setOpen] = useState(false);
-  const since = awaySince.value;
+  const since = away.value?.since;
   const threads = awayThreads.value;
   const words = useSummaries(open, threads, since ?? 0);
   if (since === undefined || threads.length === 0) {
@@ -49,7 +49,7 @@ export default function AwayCard() {
         </ul>
         {threads.length > shown.length && <p class="hint away-more">and {count(threads.length - shown.length)} more</p>}
       </details>
-      <button type="button" class="button quiet icon" aria-label="Dismiss" title="Dismiss" onClick={() => (awaySince.value = undefined)}>
+      <button type="button" class="button quiet icon" aria-label="Dismiss" title="Dismiss" onClick={() => (away.value = undefined)}>
         <Icon name="close" />
       </button>
     </section>

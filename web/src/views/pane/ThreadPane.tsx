@@ -3,7 +3,8 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { go } from "../../app/route.ts";
-import { open, see, unarchive } from "../../app/threads.ts";
+import { see } from "../../app/seen.ts";
+import { open, unarchive } from "../../app/threads.ts";
 import { online, shared, standing, startsThreads } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { queueOf } from "../../state/fold-turns.ts";
@@ -63,7 +64,7 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
 
   // A visible thread counts as seen, also when the page becomes visible again.
   useEffect(() => {
-    const look = () => see(state.threadId, head.updatedAt, state.seq);
+    const look = () => see(state.threadId, head.updatedAt);
     look();
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
