@@ -227,7 +227,7 @@ impl Keeper {
                     marked.push((reply, Marked { since, changed }));
                 }
                 Order::Present { principal, reply } => {
-                    let (away, is_old) = self.arrive(&mut next, principal);
+                    let (away, is_old) = self.arrive(&mut next, &principal);
                     is_due |= is_old;
                     // A client that has gone needs no answer.
                     let _ = reply.send(away);
@@ -253,10 +253,10 @@ impl Keeper {
 
     /// Records that a page of the principal is in front. Returns the time in which the principal was away, and whether what
     /// the file says is old.
-    fn arrive(&mut self, book: &mut SeenBook, principal: String) -> (Option<Absence>, bool) {
+    fn arrive(&mut self, book: &mut SeenBook, principal: &str) -> (Option<Absence>, bool) {
         let (now, boot) = (self.clock.now().wall, self.clock.since_boot());
-        let stored = book.get(&principal).map_or(0, |reader| reader.front_at);
-        let before = match self.front.insert(principal.clone(), boot) {
+        let stored = book.get(principal).map_or(0, |reader| reader.front_at);
+        let before = match self.front.insert(principal.to_owned(), boot) {
             // This clock counts while the host sleeps, and nobody sets it.
             Some(before) => Some(boot.saturating_sub(before)),
             // An earlier daemon recorded it.
@@ -267,7 +267,7 @@ impl Keeper {
             None => None,
         };
         // A principal begins with its first marks.
-        let reader = book.get_mut(&principal);
+        let reader = book.get_mut(principal);
         let old = reader.filter(|reader| now.saturating_sub(reader.front_at).abs() >= SEEN_FRONT_MILLIS);
         let is_old = old.is_some();
         if let Some(reader) = old {

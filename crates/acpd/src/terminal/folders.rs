@@ -118,7 +118,7 @@ mod tests {
         let absurd = format!("/{}", "漢".repeat(2000));
         let shown = shown(&[&absurd, "/a\u{1b}[2J\nb"]);
         assert!(
-            shown[0].width() <= MOST && shown[0].starts_with('…'),
+            shown[0].width() <= ROOM && shown[0].starts_with('…'),
             "{}",
             shown[0]
         );

@@ -173,6 +173,8 @@ impl RequestKind {
             | Self::ExplainPolicy
             // Up to 1024 rules for the thread and for its agent.
             | Self::ListRemembered
+            // The same for each agent.
+            | Self::ListAgentAnswers
             // Up to 512 links.
             | Self::ListShares => AnswerSize::Large,
             Self::ExamineAgent
@@ -187,8 +189,12 @@ impl RequestKind {
             | Self::DeleteThread
             | Self::ChangeThread
             | Self::SetDirectories
+            | Self::AddDirectory
             | Self::SetThreadPolicy
             | Self::RevokeRemembered
+            | Self::RevokeAgentAnswer
+            | Self::SeeThreads
+            | Self::ReportPresence
             | Self::CreateShare
             | Self::RevokeShare
             | Self::MoveLease

@@ -102,7 +102,7 @@ impl AgentConfig {
             let other = real(other);
             other.starts_with(folder) || folder.starts_with(&other)
         };
-        if folder.parent().is_none() || places.is_of_system(folder) {
+        if folder.parent().is_none() || Places::is_of_system(folder) {
             return Some("it belongs to the system");
         }
         if places.path("$HOME").is_none() || places.holds_home(folder) {

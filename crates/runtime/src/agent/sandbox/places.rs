@@ -337,7 +337,7 @@ impl Places<'_> {
     }
 
     /// Returns whether a directory is in one of the operating system, or has such directories in it.
-    pub fn is_of_system(self, directory: &Path) -> bool {
+    pub fn is_of_system(directory: &Path) -> bool {
         SYSTEM
             .iter()
             .chain(&[

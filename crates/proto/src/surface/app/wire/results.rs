@@ -8,7 +8,7 @@ use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
 use crate::surface::reply::{
-    Absence, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport, self,
+    self, Absence, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport,
     RunningProcess, ShareInfo, TargetInfo, TargetTest,
 };
 use crate::thread::SteerDelivery;
