@@ -16,6 +16,7 @@ mod exit;
 mod file_system;
 mod first_run;
 mod own_program;
+mod pair;
 mod replace_file;
 mod service;
 mod settings;
@@ -216,6 +217,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Share(command) => share::share(settings, &command).await,
         Command::Agents(command) => agents::agents(settings.clone(), &command).await,
         Command::Open(args) => open::open(settings, &args).await,
+        Command::Pair(args) => pair::pair(settings, &args).await,
         Command::Status(args) => status::status(settings, &args).await,
         Command::Stop(args) => control::stop(settings, &args).await,
         Command::Restart(args) => control::restart(settings, &args).await,

@@ -33,6 +33,7 @@ fn help_names_every_command() {
         "restart",
         "logs",
         "open",
+        "pair",
         "acp",
         "agents",
         "config",

@@ -113,6 +113,9 @@ const TABLE: &str = "
     http   GET /api/blobs/{id}             observer shared
     http   POST /api/tickets               observer
     http   POST /api/tickets/used          observer
+    http   POST /api/pairings              approver
+    http   DELETE /api/pairings            approver
+    http   POST /api/pairings/wait         approver
     http   GET /api/push                   observer
     http   PUT /api/push                   observer
     http   DELETE /api/push                observer

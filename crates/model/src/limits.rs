@@ -589,6 +589,18 @@ pub const TICKET_SECS: u64 = 30;
 pub const TICKETS: usize = 1024;
 /// Unused tickets of one token.
 pub const TICKETS_OF_ONE: usize = 64;
+/// Shortest time for which a pairing waits for its device, in seconds.
+pub const PAIRING_MIN_SECS: u64 = 60;
+/// Longest time for which a pairing waits for its device, in seconds.
+pub const PAIRING_MAX_SECS: u64 = 3600;
+/// Seconds after which the daemon answers a client that waits for a device, at the latest: less than [`REACH_SECS`].
+pub const PAIRING_WAIT_SECS: u64 = 20;
+/// Pairings of all tokens that have not expired.
+pub const PAIRINGS: usize = 256;
+/// Pairings of one token that have not expired.
+pub const PAIRINGS_OF_ONE: usize = 16;
+/// Paired devices of one token other than the owner's.
+pub const PAIRED_OF_ONE: usize = 16;
 /// Days until an unused browser session expires.
 pub const SESSION_DAYS: i64 = 7;
 /// Days until a browser session expires in any case.

@@ -60,6 +60,28 @@ pub struct TokenTicketArgs {
     pub json: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct PairArgs {
+    /// Role of the device: observer, approver, operator or owner; at most your own
+    #[arg(long, value_name = "ROLE", default_value_t = Role::Approver)]
+    pub role: Role,
+    /// Time in which the device must open the link: 1m to 1h
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub ttl: String,
+    /// Address at which the device reaches the daemon [default: where the daemon listens]
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Let Tailscale of this host forward its address to the daemon, and use that
+    #[arg(long, conflicts_with = "url")]
+    pub tailscale: bool,
+    /// Name of the device, recorded in the log with every action
+    #[arg(long, value_name = "NAME", default_value = "phone")]
+    pub name: String,
+    /// Print the link as JSON without waiting for the device
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
     /// Show whether an action would be allowed, asked or denied, and by which rule

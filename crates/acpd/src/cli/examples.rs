@@ -69,6 +69,10 @@ acpd share create @last --url https://box.example:4127",
         "acpd serve\nacpd serve --demo\nacpd serve --listen 127.0.0.1:5000",
     ),
     ("open", "acpd open\nacpd open --print"),
+    (
+        "pair",
+        "acpd pair --tailscale\nacpd pair --url https://box.example --role operator\nacpd pair --ttl 1h --name tablet",
+    ),
     ("status", "acpd status\nacpd status --json"),
     ("stop", "acpd stop\nacpd stop --when-idle"),
     (

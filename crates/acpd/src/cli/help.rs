@@ -34,7 +34,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Daemon",
         &[
-            "serve", "open", "status", "stop", "restart", "logs", "doctor", "service", "backup", "restore",
+            "serve", "open", "pair", "status", "stop", "restart", "logs", "doctor", "service", "backup",
+            "restore",
         ],
     ),
     (

@@ -198,6 +198,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Open the web UI in a browser, signed in
     Open(OpenArgs),
+    /// Sign in a phone by a QR code, with a token of its own
+    Pair(PairArgs),
     /// Show whether the daemon runs, where, and what it runs
     Status(StatusArgs),
     /// Stop the daemon, after asking if turns run or questions wait
@@ -289,7 +291,13 @@ impl Command {
     pub fn handles_ctrl_c(&self) -> bool {
         matches!(
             self,
-            Self::Run(_) | Self::Attach(_) | Self::Logs(_) | Self::Open(_) | Self::Acp(_) | Self::Codex(_)
+            Self::Run(_)
+                | Self::Attach(_)
+                | Self::Logs(_)
+                | Self::Open(_)
+                | Self::Pair(_)
+                | Self::Acp(_)
+                | Self::Codex(_)
         )
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod link;
 pub mod origin;
+pub mod pairing;
 pub mod patience;
 pub mod pin;
 pub mod reach;

@@ -5,7 +5,8 @@ use anyhow::Context;
 use hyper::Request;
 use serde_json::json;
 
-use crate::client::reach::{self, reach, reach_running};
+use crate::client::patience::Patience;
+use crate::client::reach::{self, reach, reach_within};
 use crate::client::response::{granted, short};
 use crate::daemon::background;
 use crate::settings::Settings;
@@ -45,7 +46,8 @@ pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket
 impl Ticket {
     /// Waits until the ticket is used or has expired. A daemon that has stopped takes its tickets with it.
     pub async fn used(&self, settings: &Settings) -> anyhow::Result<()> {
-        let Some(reached) = reach_running(settings).await? else {
+        // The daemon answers when the browser has signed in.
+        let Some(reached) = reach_within(settings, Patience::silent()).await? else {
             return Ok(());
         };
         let name = reached.name.clone();

@@ -84,10 +84,12 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
             role,
             created_at,
             expires_at,
+            paired,
             ..
         } = token;
         let line = json!({
             "name": name, "role": role, "createdAt": created_at, "expiresAt": expires_at, "expired": is_expired,
+            "paired": paired,
         });
         print::json(&line.to_string());
     }

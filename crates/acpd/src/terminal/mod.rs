@@ -9,6 +9,7 @@ pub mod pager;
 pub mod plain;
 pub mod print;
 pub mod progress;
+pub mod qr;
 pub mod questions;
 pub mod render;
 pub mod table;

@@ -101,6 +101,11 @@ impl Running {
         self.wait_for(text, &self.stderr);
     }
 
+    /// Returns what it has written to its standard output until now.
+    pub fn output(&self) -> String {
+        self.stdout.text()
+    }
+
     fn wait_for(&self, text: &str, stream: &Reader) {
         let deadline = Instant::now() + PATIENCE;
         while !stream.text().contains(text) {

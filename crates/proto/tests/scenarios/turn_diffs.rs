@@ -45,7 +45,7 @@ fn stored(s: &Scene) -> Vec<String> {
 /// Returns the sizes of the diffs of all ended turns.
 fn sizes(s: &Scene) -> Vec<Option<DiffSize>> {
     let sizes = s.kinds().filter_map(|kind| match kind {
-        EventKind::TurnSettled { changes, .. } => Some(*changes),
+        EventKind::TurnSettled { changes, .. } => Some(changes.as_deref().copied()),
         _ => None,
     });
     sizes.collect()

@@ -13,6 +13,8 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::auth::devices::Devices;
+use crate::auth::identity::Identity;
+use crate::auth::sessions::SessionSecret;
 use crate::auth::shares::ShareSecret;
 use crate::auth::store::AuthStore;
 use crate::auth::stored_list::Unstored;
@@ -70,6 +72,28 @@ impl AuthHandle {
             tracing::info!(ended, "tokens were revoked");
         }
         Ok(())
+    }
+
+    /// Pairs the device that shows this ticket: creates its token, and begins its session. Returns `None` if the ticket is of no
+    /// pairing that is open. A device for which there is no room can use its ticket again.
+    pub async fn pair(
+        &self,
+        ticket: String,
+        secret: SessionSecret,
+    ) -> Option<Result<Option<Identity>, TokensError>> {
+        let data_dir = Arc::clone(&self.data_dir);
+        // In the task, so that a ticket works once.
+        self.ask(move |store, now| {
+            let Some(device) = store.open_pairing(&ticket, now) else {
+                return Ok(None);
+            };
+            let name = tokens::pair(&data_dir, &device, now.wall)?;
+            store.set_keys(tokens::load(&data_dir)?, now);
+            store.use_pairing(&ticket, &name);
+            tracing::info!(device = %name, role = %device.role, "a device was paired");
+            Ok(store.begin_session_of(&name, &secret, now))
+        })
+        .await
     }
 
     /// Runs `question` in the authentication task, and returns its result after the changes are on disk. Returns `None`

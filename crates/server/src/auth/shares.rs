@@ -264,13 +264,7 @@ mod tests {
     }
 
     fn token(expires_at: Option<i64>) -> IssuedToken {
-        IssuedToken {
-            name: "ann".to_owned(),
-            role: Role::Operator,
-            hash: Hash::of("ann's secret"),
-            created_at: 0,
-            expires_at,
-        }
+        IssuedToken::new("ann", Role::Operator, "ann's secret", 0, expires_at)
     }
 
     fn new(of: ThreadId) -> NewShare {

@@ -1,12 +1,13 @@
 //! The store that authenticates clients.
 //!
-//! In: credentials, and the current time. Out: an [`Identity`], or an error. Owns: tokens, sessions, tickets, links and failed
-//! attempts. Never: reads a clock, random numbers or files, or sees a secret that no client has sent.
+//! In: credentials, and the current time. Out: an [`Identity`], or an error. Owns: tokens, sessions, tickets, pairings, links and
+//! failed attempts. Never: reads a clock, random numbers or files, or sees a secret that no client has sent.
 //!
 //! When the token or the link expires or is revoked, or the session ends, `ends` of the identity is cancelled, and its connections
 //! close. What has expired rests: if the clock had leapt, it holds again by the right time.
 
 mod devices;
+mod pairings;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -33,6 +34,8 @@ use crate::auth::throttle::Throttle;
 use crate::auth::tokens::{IssuedToken, OWNER};
 
 pub use self::devices::{EndingSession, SubscribeError};
+use self::pairings::Pairing;
+pub use self::pairings::PairingState;
 
 /// The origin of an authentication attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,7 +70,7 @@ pub enum AuthError {
     Full,
 }
 
-/// The error for a ticket beyond the limits [`TICKETS`] or [`TICKETS_OF_ONE`].
+/// The error for a ticket beyond the limits [`TICKETS`] or [`TICKETS_OF_ONE`], or for a pairing beyond its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TicketLimit;
 
@@ -109,6 +112,7 @@ pub struct AuthStore {
     /// Browser sessions.
     sessions: Sessions,
     tickets: HashMap<Hash, Ticket>,
+    pairings: HashMap<Hash, Pairing>,
     failed: Throttle<Source>,
     requests: Throttle<Arc<str>>,
 }
@@ -123,13 +127,7 @@ impl AuthStore {
         now: Now,
     ) -> Self {
         let owner = ActiveToken {
-            key: IssuedToken {
-                name: OWNER.to_owned(),
-                role: Role::Owner,
-                hash: Hash::of(owner.secret()),
-                created_at: now.wall,
-                expires_at: None,
-            },
+            key: IssuedToken::new(OWNER, Role::Owner, owner.secret(), now.wall, None),
             guessable: owner.is_guessable(),
             ends: CancellationToken::new(),
         };
@@ -147,6 +145,7 @@ impl AuthStore {
             shares,
             sessions,
             tickets: HashMap::new(),
+            pairings: HashMap::new(),
             failed: Throttle::new(FAILED_LOGINS, Duration::from_secs(FAILED_LOGIN_SECS)),
             requests: Throttle::new(HTTP_REQUESTS, Duration::from_millis(HTTP_REQUEST_MILLIS)),
         };
@@ -448,6 +447,7 @@ impl AuthStore {
     fn forget_tickets(&mut self) {
         self.tickets
             .retain(|_, ticket| !ticket.identity.ends.is_cancelled());
+        self.forget_pairings();
     }
 }
 

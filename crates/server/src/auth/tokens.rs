@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use acpd_model::Role;
-use acpd_model::limits::{TOKEN_NAME_BYTES, TOKENS, TOKENS_FILE_BYTES};
+use acpd_model::limits::{PAIRED_OF_ONE, SESSION_MAX_DAYS, TOKEN_NAME_BYTES, TOKENS, TOKENS_FILE_BYTES};
 use serde::{Deserialize, Serialize};
 
 use crate::auth::lifetime;
@@ -28,9 +28,61 @@ pub struct IssuedToken {
     /// Milliseconds since the epoch; `None` if the token never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
+    /// Whether it is the token of a paired device. Nobody has its secret: only the device's session uses it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paired: bool,
+    /// The token that paired the device, unless it is the owner's. This one is revoked with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<Hash>,
+}
+
+/// A device that is to be paired.
+#[derive(Debug, Clone)]
+pub struct NewDevice {
+    /// The name of its token. If that is taken, the token has a number behind it.
+    pub name: String,
+    /// The role of its token.
+    pub role: Role,
+    /// The token that pairs it, and when that expires.
+    parent: Option<(Hash, Option<i64>)>,
+}
+
+impl NewDevice {
+    /// Describes a device.
+    pub fn new(name: &str, role: Role) -> Self {
+        Self {
+            name: name.to_owned(),
+            role,
+            parent: None,
+        }
+    }
+
+    /// Lets the device's token end with another one.
+    pub(crate) fn below(self, parent: Option<(Hash, Option<i64>)>) -> Self {
+        Self { parent, ..self }
+    }
 }
 
 impl IssuedToken {
+    /// Creates the record of a token with this secret.
+    pub(crate) fn new(
+        name: &str,
+        role: Role,
+        secret: &str,
+        created_at: i64,
+        expires_at: Option<i64>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            role,
+            hash: Hash::of(secret),
+            created_at,
+            expires_at,
+            paired: false,
+            parent: None,
+        }
+    }
+
     /// Returns whether both are the same token, whose lifetime may have been corrected.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.hash == other.hash && self.name == other.name && self.role == other.role
@@ -47,6 +99,9 @@ struct File {
     version: u32,
     tokens: Vec<IssuedToken>,
 }
+
+/// A day in milliseconds.
+const DAY: i64 = 24 * 3600 * 1000;
 
 /// The version of the file that this release writes.
 const VERSION: u32 = 1;
@@ -87,6 +142,9 @@ pub enum TokensError {
     /// The limit of tokens is reached.
     #[error("there are {TOKENS} tokens already: revoke one first")]
     Full,
+    /// The limit of paired devices is reached.
+    #[error("this token has paired {PAIRED_OF_ONE} devices already: revoke the token of one first")]
+    Paired,
 }
 
 /// Returns the path of the tokens file in a data directory.
@@ -146,25 +204,61 @@ pub fn create(
         if tokens.len() >= TOKENS {
             return Err(TokensError::Full);
         }
-        tokens.push(IssuedToken {
-            name: name.to_owned(),
-            role,
-            hash: Hash::of(&secret),
-            created_at: now,
-            expires_at,
-        });
+        tokens.push(IssuedToken::new(name, role, &secret, now, expires_at));
         Ok(())
     })?;
     Ok(secret)
 }
 
-/// Revokes a token.
+/// Creates the token of a paired device, and returns its name. It expires with the longest session that the device can have.
+pub(crate) fn pair(data_dir: &Path, device: &NewDevice, now: i64) -> Result<String, TokensError> {
+    check_name(&device.name)?;
+    let secret = random().map_err(|source| TokensError::File {
+        path: path(data_dir),
+        source,
+    })?;
+    let parent = device.parent.map(|(hash, _)| hash);
+    let longest = now.saturating_add(SESSION_MAX_DAYS * DAY);
+    let of_parent = device.parent.and_then(|(_, expires_at)| expires_at);
+    let expires_at = of_parent.map_or(longest, |end| end.min(longest));
+    let mut name = device.name.clone();
+    change(data_dir, |tokens| {
+        // Devices of the past. The clock may have leapt, so those that have just expired stay.
+        let is_past = |end: i64| end.saturating_add(SESSION_MAX_DAYS * DAY) <= now;
+        tokens.retain(|token| !token.paired || !token.expires_at.is_some_and(is_past));
+        let of_one = tokens.iter().filter(|token| token.parent == parent).count();
+        if parent.is_some() && of_one >= PAIRED_OF_ONE {
+            return Err(TokensError::Paired);
+        }
+        if tokens.len() >= TOKENS {
+            return Err(TokensError::Full);
+        }
+        let is_free = |name: &String| tokens.iter().all(|token| token.name != *name);
+        let numbered = (2..=TOKENS + 1).map(|number| format!("{}-{number}", device.name));
+        name = std::iter::once(device.name.clone())
+            .chain(numbered)
+            .find(is_free)
+            .ok_or(TokensError::Full)?;
+        check_name(&name)?;
+        tokens.push(IssuedToken {
+            paired: true,
+            parent,
+            ..IssuedToken::new(&name, device.role, &secret, now, Some(expires_at))
+        });
+        Ok(())
+    })?;
+    Ok(name)
+}
+
+/// Revokes a token, and those of the devices that it has paired.
 pub fn revoke(data_dir: &Path, name: &str) -> Result<(), TokensError> {
     change(data_dir, |tokens| {
-        let before = tokens.len();
-        tokens.retain(|key| key.name != name);
-        if tokens.len() == before {
-            return Err(TokensError::Unknown(name.to_owned()));
+        let named = tokens.iter().find(|token| token.name == name);
+        let mut ended = vec![named.ok_or_else(|| TokensError::Unknown(name.to_owned()))?.hash];
+        while let Some(hash) = ended.pop() {
+            let children = tokens.iter().filter(|token| token.parent == Some(hash));
+            ended.extend(children.map(|token| token.hash));
+            tokens.retain(|token| token.hash != hash);
         }
         Ok(())
     })
@@ -204,7 +298,7 @@ fn change(
 }
 
 /// Restricts names to harmless characters, because they appear in logs, terminal headers and file listings.
-fn check_name(name: &str) -> Result<(), TokensError> {
+pub(crate) fn check_name(name: &str) -> Result<(), TokensError> {
     let fits = (1..=TOKEN_NAME_BYTES).contains(&name.len())
         && name
             .bytes()
@@ -266,6 +360,53 @@ mod tests {
         assert!(matches!(revoke(dir.path(), "bob"), Err(TokensError::Unknown(_))));
         revoke(dir.path(), "ann@box.example").unwrap();
         assert_eq!(load(dir.path()).unwrap(), Vec::new());
+    }
+
+    #[test]
+    fn a_paired_device_has_a_name_of_its_own_and_ends_with_what_paired_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let pair = |device: &NewDevice| super::pair(dir.path(), device, 5);
+        let names = || -> Vec<String> {
+            let tokens = load(dir.path()).unwrap();
+            tokens.into_iter().map(|token| token.name).collect()
+        };
+        let phone = NewDevice::new("phone", Role::Approver);
+        assert_eq!(pair(&phone).unwrap(), "phone");
+        assert_eq!(pair(&phone).unwrap(), "phone-2");
+        let tokens = load(dir.path()).unwrap();
+        assert!(tokens[0].paired && tokens[0].role == Role::Approver);
+        assert_eq!(tokens[0].expires_at, Some(5 + SESSION_MAX_DAYS * DAY));
+
+        let secret = create(dir.path(), "ann", Role::Operator, 0, Some(9)).unwrap();
+        let of_ann = phone.clone().below(Some((Hash::of(&secret), Some(9))));
+        assert_eq!(pair(&of_ann).unwrap(), "phone-3");
+        let tokens = load(dir.path()).unwrap();
+        assert_eq!(tokens[3].expires_at, Some(9), "not longer than ann's");
+        // A device may pair another one.
+        let of_device = NewDevice::new("watch", Role::Observer).below(Some((tokens[3].hash, None)));
+        assert_eq!(pair(&of_device).unwrap(), "watch");
+        revoke(dir.path(), "ann").unwrap();
+        assert_eq!(names(), ["phone", "phone-2"]);
+        revoke(dir.path(), "phone").unwrap();
+        assert_eq!(names(), ["phone-2"]);
+        assert!(matches!(
+            pair(&NewDevice::new("a b", Role::Observer)),
+            Err(TokensError::Name(_))
+        ));
+    }
+
+    #[test]
+    fn one_token_pairs_only_so_many_devices() {
+        let dir = tempfile::tempdir().unwrap();
+        let device = NewDevice::new("phone", Role::Observer).below(Some((Hash::of("ann"), None)));
+        for _ in 0..PAIRED_OF_ONE {
+            super::pair(dir.path(), &device, 5).unwrap();
+        }
+        let more = super::pair(dir.path(), &device, 5);
+        assert!(matches!(more, Err(TokensError::Paired)));
+        // Those whose sessions ended long ago make room.
+        super::pair(dir.path(), &device, 5 + 2 * SESSION_MAX_DAYS * DAY).unwrap();
+        assert_eq!(load(dir.path()).unwrap().len(), 1);
     }
 
     #[test]

@@ -125,6 +125,33 @@ impl AllowedHosts {
         Ok(())
     }
 
+    /// Checks that the daemon, which listens on `listen`, would accept requests that name this host, as from a page at
+    /// `https://HOST:PORT`.
+    pub fn check_name(
+        &self,
+        host: &str,
+        port: Option<u16>,
+        secure: bool,
+        listen: SocketAddr,
+    ) -> Result<(), HostError> {
+        let host = host.to_ascii_lowercase();
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        // A daemon on all addresses receives such requests at the address that they name.
+        let local = match bare.parse::<IpAddr>() {
+            Ok(address) if listen.ip().is_unspecified() => SocketAddr::new(address, listen.port()),
+            _ => listen,
+        };
+        let at = port.unwrap_or(if secure { 443 } else { 80 });
+        if host == "localhost" && at == local.port() && self.without_localhost.contains(&at) {
+            return Err(shared_name(local, secure));
+        }
+        if self.is_ours(&host, at, local) {
+            Ok(())
+        } else {
+            Err(other_host(&host, port, local))
+        }
+    }
+
     fn is_ours(&self, host: &str, port: u16, local: SocketAddr) -> bool {
         let here = local.ip().to_canonical();
         let address = host

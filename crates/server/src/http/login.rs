@@ -7,6 +7,7 @@ use acpd_model::limits::{BODY_BYTES, HEAD_SECS, SESSION_MAX_DAYS, TICKET_SECS};
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use crate::auth::identity::Identity;
 use crate::auth::owner_token::random;
 use crate::auth::sessions::SessionSecret;
 use crate::auth::store::{Holder, TicketLimit};
+use crate::auth::tokens::TokensError;
 use crate::http::authenticate::{Credential, check, cookie_name, port_of, read_credential, share_page_key};
 use crate::http::{ServerState, refuse, stopping, unauthenticated};
 use crate::net::peer_address::PeerAddress;
@@ -112,12 +114,29 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
     let Some(given) = given else {
         return unauthenticated("give {\"token\": …} or {\"ticket\": …}");
     };
+    let Ok(mut secret) = SessionSecret::random() else {
+        return no_chance();
+    };
+    if let Credential::Ticket(ticket) = &given {
+        match server.auth.pair(ticket.clone(), secret.clone()).await {
+            Some(Ok(Some(identity))) => return signed_in(&server, &parts, &secret, &identity),
+            // It may be a ticket of another kind.
+            Some(Ok(None)) => {}
+            Some(Err(error)) => {
+                tracing::warn!(%error, "a device was not paired");
+                // Other errors name files of the host.
+                let message = match error {
+                    TokensError::Full | TokensError::Paired => error.to_string(),
+                    _ => "this device was not paired; the daemon's log says why".to_owned(),
+                };
+                return refuse(StatusCode::CONFLICT, "conflict", &message);
+            }
+            None => return stopping(),
+        }
+    }
     let identity = match check(&server, given, &parts.extensions, false).await {
         Ok(identity) => identity,
         Err(refused) => return *refused,
-    };
-    let Ok(mut secret) = SessionSecret::random() else {
-        return no_chance();
     };
     if let Some(share) = &identity.share {
         secret.page_key = share_page_key(&share.id, &secret.page_key);
@@ -127,23 +146,26 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
         .auth
         .ask(move |store, now| store.begin_session(&kept, &identity, now));
     match begun.await {
-        Some(Some(identity)) => {
-            tracing::info!(principal = %identity.principal, "a browser has logged in");
-            let mut body = session_json(&identity);
-            body["pageKey"] = secret.page_key.into();
-            let mut answer = Json(body).into_response();
-            let cookie = SessionCookie {
-                value: &secret.cookie,
-                secs: SESSION_MAX_DAYS * 24 * 3600,
-                share: identity.share.as_ref().map(|share| &*share.id),
-            };
-            set_cookie(&mut answer, &server, &parts.extensions, &parts.headers, &cookie);
-            answer
-        }
+        Some(Some(identity)) => signed_in(&server, &parts, &secret, &identity),
         // The token was revoked during this request.
         Some(None) => unauthenticated("the token is revoked"),
         None => stopping(),
     }
+}
+
+/// Returns the response to a browser that has a new session.
+fn signed_in(server: &ServerState, parts: &Parts, secret: &SessionSecret, identity: &Identity) -> Response {
+    tracing::info!(principal = %identity.principal, "a browser has logged in");
+    let mut body = session_json(identity);
+    body["pageKey"] = secret.page_key.as_str().into();
+    let mut answer = Json(body).into_response();
+    let cookie = SessionCookie {
+        value: &secret.cookie,
+        secs: SESSION_MAX_DAYS * 24 * 3600,
+        share: identity.share.as_ref().map(|share| &*share.id),
+    };
+    set_cookie(&mut answer, server, &parts.extensions, &parts.headers, &cookie);
+    answer
 }
 
 /// `GET /api/session`: returns the client's identity.

@@ -11,6 +11,7 @@ pub mod host_check;
 pub mod listen;
 mod login;
 mod metrics;
+mod pair;
 mod push;
 mod routes;
 mod same_user;

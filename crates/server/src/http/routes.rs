@@ -25,7 +25,7 @@ use crate::http::authenticate::Needs;
 use crate::http::blob::blob;
 use crate::http::export::export;
 use crate::http::host_check::{self, HostError, is_forwarded_or_foreign};
-use crate::http::{ServerState, authenticate, login, push, refuse, refuse_page};
+use crate::http::{ServerState, authenticate, login, pair, push, refuse, refuse_page};
 use crate::net::counted::Traffic;
 use crate::net::peer_address::PeerAddress;
 use crate::transport::recorded::recorded;
@@ -52,6 +52,10 @@ pub fn router(server: ServerState) -> Router {
         .route("/api/push/test", post(push::test))
         .route_layer(needs(Needs::Role(Role::Observer)))
         .merge(shared);
+    let approver = Router::new()
+        .route("/api/pairings", post(pair::create).delete(pair::end))
+        .route("/api/pairings/wait", post(pair::wait))
+        .route_layer(needs(Needs::Role(Role::Approver)));
     let owner = Router::new()
         .route("/api/tokens/reload", post(reload))
         .route_layer(needs(Needs::Role(Role::Owner)));
@@ -59,6 +63,7 @@ pub fn router(server: ServerState) -> Router {
     let observer = observer.merge(Router::new().route("/api/session", post(login::begin)));
     let routes = health()
         .merge(observer)
+        .merge(approver)
         .merge(codex(&server, page))
         .merge(owner)
         .fallback(page);

@@ -16,13 +16,7 @@ pub(super) fn at(secs: u64) -> Now {
 }
 
 pub(super) fn key(name: &str, role: Role, secret: &str, expires_at: Option<i64>) -> IssuedToken {
-    IssuedToken {
-        name: name.to_owned(),
-        role,
-        hash: Hash::of(secret),
-        created_at: 0,
-        expires_at,
-    }
+    IssuedToken::new(name, role, secret, 0, expires_at)
 }
 
 pub(super) fn guard(keys: Vec<IssuedToken>) -> AuthStore {

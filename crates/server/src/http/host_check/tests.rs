@@ -302,3 +302,24 @@ fn localhost_is_refused_while_another_program_may_have_an_address_of_it() {
         assert_eq!(through_tunnel.is_ok(), !configured.is_empty());
     }
 }
+
+#[test]
+fn an_address_for_a_device_is_judged_as_its_requests_will_be() {
+    let allowed_hosts = AllowedHosts::new(&["box.example".to_owned()]).unwrap();
+    for (listen, host, port, secure, ours) in [
+        ("127.0.0.1:4127", "box.example", None, true, true),
+        ("127.0.0.1:4127", "Box.Example", None, true, true),
+        ("127.0.0.1:4127", "box.example", Some(9000), true, false),
+        ("127.0.0.1:4127", "other.example", None, true, false),
+        ("127.0.0.1:4127", "127.0.0.1", Some(4127), false, true),
+        ("127.0.0.1:4127", "192.0.2.1", Some(4127), false, false),
+        ("0.0.0.0:4127", "192.0.2.1", Some(4127), true, true),
+        ("[::]:4127", "[2001:db8::1]", Some(4127), true, true),
+        ("0.0.0.0:4127", "192.0.2.1", Some(9000), true, false),
+        ("192.0.2.1:4127", "192.0.2.1", Some(4127), true, true),
+        ("192.0.2.1:4127", "192.0.2.9", Some(4127), true, false),
+    ] {
+        let checked = allowed_hosts.check_name(host, port, secure, listen.parse().unwrap());
+        assert_eq!(checked.is_ok(), ours, "{listen} {host} {port:?}");
+    }
+}

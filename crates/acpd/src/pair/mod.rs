@@ -1,0 +1,178 @@
+//! `acpd pair`: signs in a phone by a QR code.
+//!
+//! In: where the daemon listens, and what the user names. Out: a code, and what has become of it. Owns: the pairing, until a device has
+//! used it. Never: leaves a link that works behind when it is interrupted, or a token that no device has.
+
+mod address;
+mod tailscale;
+
+use std::io::IsTerminal;
+
+use acpd_model::limits::{PAIRING_MAX_SECS, PAIRING_MIN_SECS};
+use anyhow::bail;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::address::Address;
+use crate::cli::PairArgs;
+use crate::client::pairing::{Created, Outcome, Pairing, Wanted};
+use crate::daemon::background;
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::terminal::plain::visible_line;
+use crate::terminal::print;
+use crate::terminal::qr::Qr;
+use crate::terminal::time::{duration, span};
+
+/// Runs the command.
+pub async fn pair(settings: &Settings, args: &PairArgs) -> anyhow::Result<Exit> {
+    let secs = lifetime(&args.ttl)?;
+    if settings.remote.is_none() {
+        // Its address is known once it runs.
+        background::connect(settings).await?;
+    }
+    let address = Address::of(settings, args).await?;
+    // Install the handlers before there is a link that must not stay.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let pairing = create(settings, args, &address, secs).await?;
+    let shown = async {
+        address.serve().await?;
+        let link = format!("{}/#ticket={}", address.url, pairing.ticket);
+        show(&link, args, &pairing, &address)
+    };
+    let ended = tokio::select! {
+        shown = shown => shown,
+        _ = interrupt.recv() => Ok(Next::Interrupted),
+        _ = terminate.recv() => Ok(Next::Interrupted),
+        _ = hangup.recv() => Ok(Next::Interrupted),
+    };
+    let ended = match ended {
+        Ok(Next::Leave) => return Ok(Exit::Success),
+        Ok(Next::Wait) => tokio::select! {
+            outcome = pairing.outcome(settings) => outcome.map(Some),
+            _ = interrupt.recv() => Ok(None),
+            _ = terminate.recv() => Ok(None),
+            _ = hangup.recv() => Ok(None),
+        },
+        Ok(Next::Interrupted) => Ok(None),
+        Err(error) => Err(error),
+    };
+    match ended {
+        Ok(Some(Outcome::Used(name))) => {
+            print::hint(&format!(
+                "paired {name} as {}; \"acpd token list\" shows it, and \"acpd token revoke {name}\" signs it out",
+                args.role
+            ));
+            Ok(Exit::Success)
+        }
+        Ok(Some(Outcome::Gone)) => bail!(
+            "no device has opened the link within {}; run \"acpd pair\" again for another one",
+            span(secs.cast_signed())
+        ),
+        Ok(None) => {
+            pairing.end(settings).await?;
+            print::hint("the link no longer works");
+            Ok(Exit::Interrupted)
+        }
+        Err(error) => {
+            pairing.end(settings).await?;
+            Err(error)
+        }
+    }
+}
+
+/// What follows once the link exists.
+enum Next {
+    /// The command waits for the device.
+    Wait,
+    /// The command ends, and the link stays.
+    Leave,
+    /// The user has ended the command.
+    Interrupted,
+}
+
+fn lifetime(ttl: &str) -> anyhow::Result<u64> {
+    let secs = u64::try_from(duration(ttl)? / 1000).unwrap_or_default();
+    if (PAIRING_MIN_SECS..=PAIRING_MAX_SECS).contains(&secs) {
+        return Ok(secs);
+    }
+    Err(Exit::Usage.error(format!(
+        "--ttl {ttl} is too long: a link waits for at most {} m",
+        PAIRING_MAX_SECS / 60
+    )))
+}
+
+async fn create(
+    settings: &Settings,
+    args: &PairArgs,
+    address: &Address,
+    secs: u64,
+) -> anyhow::Result<Pairing> {
+    let wanted = Wanted {
+        name: &args.name,
+        role: args.role,
+        secs,
+        url: &address.url,
+    };
+    match Pairing::create(settings, &wanted).await? {
+        Created::Pairing(pairing) => Ok(pairing),
+        Created::UnknownName(name) => {
+            let file = match settings.remote {
+                Some(_) => "the daemon's configuration".to_owned(),
+                None => visible_line(&settings.config_path.display().to_string()),
+            };
+            Err(Exit::Failure.error(format!(
+                "the daemon does not accept the name {name} yet. Add it to {file}:\n\n  [server]\n  hosts = [{name:?}]\n\nThen run \
+                 \"{}\", and this command again",
+                settings.own_command("restart")
+            )))
+        }
+    }
+}
+
+/// Prints the link, with its code on a terminal that has room for it.
+fn show(link: &str, args: &PairArgs, pairing: &Pairing, address: &Address) -> anyhow::Result<Next> {
+    if args.json {
+        let line = json!({ "link": link, "name": args.name, "role": args.role, "secs": pairing.secs });
+        print::json(&line.to_string());
+    } else {
+        let stdout = std::io::stdout();
+        let code = Qr::of(link).filter(|code| {
+            stdout.is_terminal() && print::width().is_some_and(|columns| columns >= code.width())
+        });
+        let code = code.map(|code| code.text(print::has_colors(&stdout)));
+        print::out(&format!("{}{link}\n", code.unwrap_or_default()));
+    }
+    if !print::has_reader() {
+        bail!("the link could not be printed, so it no longer works");
+    }
+    if address.is_clear_text() {
+        print::hint("this address has no TLS: the network sees the link and all that the device receives");
+    }
+    let time = span(pairing.secs.cast_signed());
+    if args.json {
+        return Ok(Next::Leave);
+    }
+    print::hint(&format!(
+        "open it on the device within {time}: it signs in one device with the role {}; Ctrl-C ends it",
+        args.role
+    ));
+    Ok(Next::Wait)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_waits_for_minutes() {
+        for (ttl, secs) in [("1m", 60), ("10m", 600), ("1h", 3600)] {
+            assert_eq!(lifetime(ttl).unwrap(), secs, "{ttl}");
+        }
+        for ttl in ["", "0m", "61m", "2h", "30d", "9999999w", "10"] {
+            assert_eq!(Exit::of(&lifetime(ttl).unwrap_err()), Exit::Usage, "{ttl}");
+        }
+    }
+}
