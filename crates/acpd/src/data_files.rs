@@ -20,11 +20,12 @@ pub enum Backup {
 }
 
 /// All files but the log, its parts, sockets and locks.
-pub const DATA_FILES: [DataFile; 11] = [
+pub const DATA_FILES: [DataFile; 12] = [
     private("answers.json", Backup::Always),
     private("seen.json", Backup::Always),
     private("notifications.json", Backup::Never),
     private("retention.json", Backup::Never),
+    private("port", Backup::Never),
     private("token", Backup::WithSecrets),
     private("tokens.json", Backup::WithSecrets),
     private("sessions.json", Backup::WithSecrets),

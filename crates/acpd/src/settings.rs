@@ -15,7 +15,8 @@ use crate::config::{ConfigError, File, data_dir_of};
 use crate::exit::Exit;
 use crate::own_program::own_program;
 
-const PORT: u16 = 4127;
+/// The port of a daemon whose address nothing names.
+pub const PORT: u16 = 4127;
 
 /// All settings of one invocation.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use support::{
     Client, Daemon, Editor, Place, Running, acpd, built, copy_surroundings, outcome, outcome_with_input,
-    wait_until,
+    signal, wait_until,
 };
 
 const HELLO: &str =
@@ -86,16 +86,28 @@ fn a_daemon_takes_another_port_where_the_default_one_is_taken() {
         "{}",
         run.stderr
     );
-    // An address that is configured stays the only one.
+    // An address that is named stays the only one. Here, acpd itself has it.
     let other = Place::new("");
+    std::fs::remove_file(other.config()).unwrap();
     let mut command = other.command(&["serve"]);
-    let refused = outcome(command.env("ACPD_LISTEN", address.trim_start_matches("http://")));
-    assert!(
-        refused.stderr.contains("another program listens there"),
-        "{}",
-        refused.stderr
+    let refused = outcome(
+        command
+            .env("ACPD_LISTEN", address.trim_start_matches("http://"))
+            .env_remove("ACPD_CONFIG"),
     );
+    for part in [" acpd ", "listens there; choose another one with --listen"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    assert!(!refused.stderr.contains(".toml"), "no file: {}", refused.stderr);
+    // The next start has the same port, also if the default one is free.
+    signal(daemon.pid(), rustix::process::Signal::TERM);
+    daemon.finish();
     drop(taken);
+    let again = outcome(place.command(&["status"]).env_remove("ACPD_LISTEN"));
+    assert_eq!(again.code, Some(6), "{}", again.stdout);
+    let daemon = Running::start(place.command(&["serve"]).env_remove("ACPD_LISTEN"));
+    daemon.wait_for_output(address);
+    drop(daemon);
     if let Ok(_taken) = TcpListener::bind("[::1]:4127") {
         // `localhost` would lead to the other program.
         let place = Place::new("");

@@ -170,6 +170,7 @@ pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<U
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         if let Some(stream) = try_connect(settings).await? {
+            note_port(settings);
             if let Some(ends) = lifetime::of_process(child.id()) {
                 print::hint(&format!("{}; {}", ends.reason(), ends.advice()));
             }
@@ -192,6 +193,19 @@ pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<U
         PATIENCE.as_secs(),
         stderr_tail(settings, said_before)
     )))
+}
+
+/// Says that the daemon does not have the usual port, where nothing names an address.
+fn note_port(settings: &Settings) {
+    let usual = settings.daemon.listen.port();
+    let port = Notice::read(&settings.daemon.data_dir).map(|notice| notice.listens().port());
+    match port {
+        Ok(port) if settings.any_port && port != usual => print::hint(&format!(
+            "port {usual} is taken by another program, or was at an earlier start; using {port}"
+        )),
+        // The command says itself if it needs the address.
+        Ok(_) | Err(_) => {}
+    }
 }
 
 /// Returns whether the new daemon exited because a concurrent command had started another one, which is still starting

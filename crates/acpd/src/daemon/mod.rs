@@ -13,6 +13,7 @@ mod modes;
 pub mod notifications;
 pub mod open;
 pub mod policy;
+pub mod port;
 pub mod process;
 pub mod reference;
 mod reload;

@@ -12,7 +12,6 @@ use acpd_runtime::agent::registry::DEMO;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::record::{RecordThread, WireRecorder};
 use acpd_server::auth::owner_token::Token;
-use acpd_server::net::listener;
 use acpd_server::{Config, Daemon, StartError};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -21,11 +20,12 @@ use crate::daemon::background::{self, Notice, Running, reachable};
 use crate::daemon::elsewhere;
 use crate::daemon::hindrance::explained;
 use crate::daemon::logging::start_logging;
+use crate::daemon::port;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
 use crate::exit::Exit;
 use crate::file_system::FileSystem;
 use crate::own_program::own_program;
-use crate::settings::Settings;
+use crate::settings::{PORT, Settings};
 use crate::traces::Sender;
 
 /// Runs the daemon until SIGINT or SIGTERM.
@@ -39,7 +39,7 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
         tracing::warn!(%error, "the limit of open files stays as it is; \"acpd doctor\" says whether it is enough");
     }
     if listener.is_none() && settings.any_port {
-        listener = another_port(settings.daemon.listen);
+        listener = port::another(settings.daemon.listen, &settings.daemon.data_dir);
     }
     let listen = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     set_options(&mut settings.daemon, args, listen)?;
@@ -59,27 +59,6 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
     let options = |address| args.repeated(common.listen.map(|_| address));
     runtime.block_on(serve_until_stopped(settings, (&manager, listener), options, load))?;
     Ok(Exit::Success)
-}
-
-/// Ports after the default one that the daemon tries before it takes any free one.
-const NEXT_PORTS: u16 = 10;
-
-/// Returns a listener on another port of the default address if a program listens there already, or on the other loopback
-/// address, such as the daemon of another user. `daemon.json` names the address, so commands and editors find the daemon.
-fn another_port(default: SocketAddr) -> Option<TcpListener> {
-    let taken = listener::taken(listener::taken_by_another(default)?);
-    let next = (1..=NEXT_PORTS).map(|after| default.port() + after).chain([0]);
-    let listener = next
-        .map(|port| SocketAddr::new(default.ip(), port))
-        .filter(|address| listener::taken_by_another(*address).is_none())
-        .find_map(|address| TcpListener::bind(address).ok())?;
-    // The runtime takes no other socket.
-    listener.set_nonblocking(true).ok()?;
-    match listener.local_addr() {
-        Ok(address) => tracing::warn!("{taken}: listening on {address}"),
-        Err(error) => tracing::warn!(%error, "{taken}"),
-    }
-    Some(listener)
 }
 
 /// Refuses a data directory that several hosts can write, where locks do not keep them apart.
@@ -165,6 +144,9 @@ async fn serve_until_stopped(
     });
     let daemon = started.await.map_err(|error| explain(error, &settings))?;
     files.started();
+    if settings.any_port && daemon.address().port() != PORT {
+        port::remember(&data_dir, daemon.address().port());
+    }
     if exposed {
         tracing::warn!("listening on the network without TLS: tokens and threads are sent in clear text");
     }
@@ -281,13 +263,15 @@ fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
         StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
             let daemon = &settings.daemon;
             let (program, setting) = match (*address == daemon.listen, daemon.codex.listen) {
-                (false, _) => ("another program listens", "codex.listen"),
-                (true, Some(codex)) if codex == *address => ("the daemon itself listens", "codex.listen"),
-                (true, _) => ("another program listens", "--listen, or with listen"),
+                (true, Some(codex)) if codex == *address => {
+                    ("the daemon itself listens".to_owned(), Some("codex.listen"))
+                }
+                (false, _) => (port::holder(*address), Some("codex.listen")),
+                (true, _) => (port::holder(*address), None),
             };
             anyhow::anyhow!(
-                "cannot listen on {address}: {program} there; choose another address with {setting} in {}",
-                settings.config_path.display()
+                "cannot listen on {address}: {program} there; {}",
+                other_address(settings, setting)
             )
         }
         // The error says itself what to do.
@@ -296,6 +280,21 @@ fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
         | StartError::NotLoopback(_)
         | StartError::Host(_) => error.into(),
         _ => explained(error.into(), data_dir),
+    }
+}
+
+/// Says how to choose another address. `setting` is the one that names it, if it is not that of the daemon itself.
+fn other_address(settings: &Settings, setting: Option<&str>) -> String {
+    let file = settings.config_file.as_ref();
+    let file = file
+        .map(|file| format!(" in {}", file.display()))
+        .unwrap_or_default();
+    match setting {
+        Some(setting) => format!("choose another address with {setting}{file}"),
+        None if settings.named_listen.is_some() => {
+            "choose another one with --listen or ACPD_LISTEN, or name none: then acpd takes the next free port".to_owned()
+        }
+        None => format!("choose another one with --listen, or with listen{file}"),
     }
 }
 

@@ -116,13 +116,15 @@ pub fn taken(address: SocketAddr) -> String {
     }
 }
 
+/// Returns the user whose program listens on an address, if that is known.
 #[cfg(target_os = "linux")]
-fn user_of(address: SocketAddr) -> Option<u32> {
+pub fn user_of(address: SocketAddr) -> Option<u32> {
     acpd_host::user_of_tcp_listener(address).ok()?
 }
 
+/// Returns `None`: this system does not say whose program listens on an address.
 #[cfg(not(target_os = "linux"))]
-fn user_of(_: SocketAddr) -> Option<u32> {
+pub fn user_of(_: SocketAddr) -> Option<u32> {
     None
 }
 

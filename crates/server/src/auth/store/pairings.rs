@@ -116,7 +116,7 @@ impl AuthStore {
                 gone: Some(gone),
                 until,
                 ..
-            }) if *until > now.mono => PairingState::Open(gone.token().clone(), *until - now.mono),
+            }) if *until > now.mono => PairingState::Open(gone.token().clone(), until.saturating_sub(now.mono)),
             _ => PairingState::Gone,
         }
     }
@@ -136,7 +136,7 @@ mod tests {
     use crate::auth::store::tests::{HERE, at, guard, key, secret};
     use crate::auth::tokens::IssuedToken;
 
-    const LASTS: Duration = Duration::from_secs(600);
+    const LASTS: Duration = Duration::from_mins(10);
 
     fn device() -> NewDevice {
         NewDevice::new("phone", Role::Approver)
