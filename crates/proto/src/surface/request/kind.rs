@@ -153,10 +153,8 @@ impl RequestKind {
     pub fn answer_size(self) -> AnswerSize {
         match self {
             Self::ReadThread | Self::OpenThread => AnswerSize::Measured,
-            // The result of an agent, with all of its extensions.
-            Self::Initialize
             // An entry for each agent of the registry, with its description.
-            | Self::ListAgents
+            Self::ListAgents
             | Self::ListRunningAgents
             // Names of up to 255 bytes.
             | Self::ListFolders
@@ -177,7 +175,9 @@ impl RequestKind {
             | Self::ListAgentAnswers
             // Up to 512 links.
             | Self::ListShares => AnswerSize::Large,
-            Self::ExamineAgent
+            // The agent may have to start first, and what it answers is in memory then.
+            Self::Initialize
+            | Self::ExamineAgent
             | Self::InstallAgent
             | Self::CreateFolder
             | Self::TestNotifications
