@@ -279,9 +279,11 @@ pub const SNAPSHOT_SPACING: u64 = 16 << 20;
 /// Bytes of items on one page of a thread's turns, again of the notices and late updates beside them, and again of plans. A larger
 /// item is on a page alone.
 pub const TURNS_PAGE_BYTES: u64 = 1 << 20;
-/// Bytes of one item of a message or thought. A longer message goes on in the next item, and only a single update that is
-/// larger makes a larger item.
+/// Bytes of one item of a message or thought. A longer message goes on in the next item, and only a single block that is no text,
+/// such as an image, makes a larger item.
 pub const MESSAGE_ITEM_BYTES: usize = 1 << 20;
+/// Bytes of an update beside its text, such as `_meta`, that each part of a divided text repeats. Only the first part has larger ones.
+pub const REPEATED_MEMBERS_BYTES: usize = 4 << 10;
 /// Bytes of the key with which a client repeats a prompt.
 pub const IDEMPOTENCY_KEY_BYTES: usize = 256;
 /// Bytes of one item for a Codex client, which reads messages of at most 128 MiB: a resumed thread is one. Larger parts of it are

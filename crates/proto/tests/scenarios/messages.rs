@@ -1,10 +1,10 @@
 //! Messages: the assembly of chunks, and the merging of deltas.
 
-use acpd_model::limits::{COALESCE_BYTES, MESSAGE_ITEM_BYTES};
+use acpd_model::limits::{COALESCE_BYTES, MESSAGE_ITEM_BYTES, REPEATED_MEMBERS_BYTES};
 use acpd_model::{EventKind, ItemId, ItemOutcome, MessageType, RawJson};
 use serde_json::{Value, json};
 
-use crate::support::{Scene, check, message, thought, tool};
+use crate::support::{SESSION, Scene, check, message, thought, tool};
 
 fn with_id(text: &str, id: &str) -> String {
     format!(
@@ -186,18 +186,97 @@ fn a_chunk_that_is_too_long_for_an_item_is_divided_between_characters() {
     }
 }
 
+/// Returns the texts of all deltas and blocks of messages.
+fn parts(scene: &Scene) -> Vec<String> {
+    let text = |block: &RawJson| block.read::<Value>().unwrap()["text"].as_str().map(str::to_owned);
+    let parts = scene.kinds().filter_map(|kind| match kind {
+        EventKind::ItemDelta { text, .. } => Some(text.clone()),
+        EventKind::ItemContent { block, .. } => text(block),
+        _ => None,
+    });
+    parts.collect()
+}
+
 #[test]
-fn an_update_with_more_than_text_stays_whole_whatever_its_size() {
+fn a_long_text_is_divided_whatever_else_its_update_has() {
+    let text = "é\n".repeat(MESSAGE_ITEM_BYTES / 2);
+    let json = Value::from(&*text);
+    let plain = format!(r#"{{"type":"text","text":{json}}}"#);
+    let meta = |bytes| format!(r#""_meta":{{"n":"{}"}}"#, "m".repeat(bytes));
+    for (kind, content, more, with_more) in [
+        ("agent_message_chunk", plain.clone(), meta(10), 2),
+        ("agent_thought_chunk", plain.clone(), meta(10), 2),
+        ("user_message_chunk", plain.clone(), meta(10), 2),
+        // Only the first part has much.
+        ("agent_message_chunk", plain, meta(REPEATED_MEMBERS_BYTES), 1),
+        (
+            "agent_message_chunk",
+            format!(r#"{{"text":{json},"annotations":{{"priority":1.50}},"type":"text"}}"#),
+            r#""x":1"#.to_owned(),
+            2,
+        ),
+        (
+            "agent_message_chunk",
+            format!(r#"{{"type":"text","te\u0078t":{json}}}"#),
+            meta(10),
+            2,
+        ),
+    ] {
+        check(|s| {
+            s.open_turn();
+            s.update(&format!(
+                r#"{{{more},"sessionUpdate":"{kind}","content":{content},"messageId":"m"}}"#
+            ));
+            s.stops_with("end_turn");
+            let parts = parts(s);
+            assert!(parts.iter().all(|part| part.len() <= MESSAGE_ITEM_BYTES));
+            assert_eq!(parts.concat().len(), text.len(), "{kind} with {content:.40}");
+            assert!(parts.concat() == text);
+            let raws = s.log.iter().filter_map(|event| event.raw.as_ref());
+            let raws: Vec<_> = raws.filter(|raw| raw.get().contains(&more)).collect();
+            assert_eq!(raws.len(), with_more, "{kind} with {content:.40}");
+            let bytes: usize = raws.iter().map(|raw| raw.get().len()).sum();
+            assert!(bytes <= 2 * text.len(), "no part has the text of the others");
+        });
+    }
+}
+
+#[test]
+fn params_with_more_than_an_update_come_with_each_part() {
+    check(|s| {
+        s.open_turn();
+        let text = "x".repeat(MESSAGE_ITEM_BYTES + 1);
+        let params = |text: &str| {
+            let update = message(text);
+            format!(r#"{{"_meta":{{"n":1}},"sessionId":"{SESSION}","update":{update}}}"#)
+        };
+        s.says(&format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{}}}"#,
+            params(&text)
+        ));
+        s.stops_with("end_turn");
+        assert_eq!(parts(s), [&text[..MESSAGE_ITEM_BYTES], "x"]);
+        let stored = s.log.iter().filter_map(|event| event.raw_params.as_ref());
+        let stored: Vec<&str> = stored.map(RawJson::get).collect();
+        assert_eq!(stored, [params(&text[1..]), params("x")]);
+    });
+}
+
+#[test]
+fn a_block_that_is_no_text_stays_whole_whatever_its_size() {
     check(|s| {
         s.open_turn();
         s.chunk("a");
-        let text = "x".repeat(MESSAGE_ITEM_BYTES + 1);
+        let data = "x".repeat(MESSAGE_ITEM_BYTES + 1);
         s.update(&format!(
-            r#"{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}},"_meta":{{"n":1}}}}"#
+            r#"{{"sessionUpdate":"agent_message_chunk","content":{{"type":"image","mimeType":"image/png","data":"{data}"}}}}"#
         ));
         s.chunk("b");
         s.stops_with("end_turn");
-        assert_eq!(s.said(), ["a", &text, "b"]);
+        let blocks = s
+            .kinds()
+            .filter(|kind| matches!(kind, EventKind::ItemContent { .. }));
+        assert_eq!(blocks.count(), 1);
     });
 }
 

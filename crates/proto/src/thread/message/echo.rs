@@ -64,7 +64,8 @@ struct TextBlock<'a> {
     text: Text<'a>,
 }
 
-fn text_of(block: &RawJson) -> Option<String> {
+/// Returns the text of a text block, whatever other members it has.
+pub(super) fn text_of(block: &RawJson) -> Option<String> {
     read_with(block.get(), |text| {
         let block: TextBlock<'_> = serde_json::from_str(text)?;
         Ok::<_, serde_json::Error>((&*block.kind == "text").then(|| block.text.into_string()))

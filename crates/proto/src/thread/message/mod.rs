@@ -5,12 +5,14 @@
 //! longer than an item may be goes on in the next one.
 
 mod echo;
+mod long;
 mod said;
 
 use acpd_model::limits::MESSAGE_ITEM_BYTES;
 use acpd_model::{EventKind, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
 
 use self::echo::Echo;
+use self::long::Whole;
 use self::said::Said;
 use super::journal::Journal;
 use crate::agent::{Chunk, ChunkContent, Quirks, text_chunk};
@@ -122,41 +124,8 @@ impl Messages {
         self.echo = Echo::default();
     }
 
-    /// Adds a chunk, unless it repeats its message. Splits a text that is too long for one item, unless its update has members
-    /// that only the whole has.
+    /// Adds a chunk, unless it repeats its message. Divides a text that is too long for one item.
     fn add_chunk(
-        &mut self,
-        journal: &mut Journal,
-        quirks: Quirks,
-        mut chunk: Chunk,
-        raw: Option<RawJson>,
-        raw_params: Option<RawJson>,
-    ) {
-        if quirks.repeats_messages && self.repeats(&chunk) {
-            return emit_unshown(journal, &chunk, raw, raw_params);
-        }
-        if let ChunkContent::Text(text) = &mut chunk.content
-            && text.len() > MESSAGE_ITEM_BYTES
-            && !chunk.alone
-            && raw_params.is_none()
-        {
-            let text = std::mem::take(text);
-            let mut rest = &*text;
-            while !rest.is_empty() {
-                let (part, more) = rest.split_at(rest.floor_char_boundary(MESSAGE_ITEM_BYTES));
-                let part = Chunk {
-                    content: ChunkContent::Text(part.to_owned()),
-                    ..chunk.clone()
-                };
-                self.add_part(journal, quirks, part, None, None);
-                rest = more;
-            }
-        } else {
-            self.add_part(journal, quirks, chunk, raw, raw_params);
-        }
-    }
-
-    fn add_part(
         &mut self,
         journal: &mut Journal,
         quirks: Quirks,
@@ -164,6 +133,26 @@ impl Messages {
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
     ) {
+        if quirks.repeats_messages && self.repeats(&chunk) {
+            return emit_unshown(journal, &chunk, raw, raw_params);
+        }
+        let whole = Whole {
+            chunk,
+            raw,
+            raw_params,
+        };
+        let short = whole.divide(|part| self.add_part(journal, quirks, part));
+        if let Some(short) = short {
+            self.add_part(journal, quirks, short);
+        }
+    }
+
+    fn add_part(&mut self, journal: &mut Journal, quirks: Quirks, part: Whole) {
+        let Whole {
+            chunk,
+            raw,
+            raw_params,
+        } = part;
         let Chunk {
             role,
             message_id,
