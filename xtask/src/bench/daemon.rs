@@ -24,15 +24,19 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts a daemon on `data_dir`.
+    /// Starts a daemon on `data_dir`, with limits that no benchmark meets.
     pub fn start(binaries: &Binaries, data_dir: &Path) -> anyhow::Result<Self> {
+        // Without these limits, the daemon stops the agents of idle threads once there are many, and reads fast ones slowly.
+        let limits = "requests_per_window = 100000\nconnections = 4096\nagents = 4096\nagent_memory_mib = 1000000\n\
+                      agent_bytes_per_sec = 0\n";
+        Self::with_limits(binaries, data_dir, limits)
+    }
+
+    /// Starts a daemon on `data_dir` with these settings of `[limits]`.
+    pub fn with_limits(binaries: &Binaries, data_dir: &Path, limits: &str) -> anyhow::Result<Self> {
         let config = data_dir.with_extension("toml");
         let agent = binaries.agent.display();
-        // Without these limits, the daemon stops the agents of idle threads once there are many, and reads fast ones slowly.
-        let text = format!(
-            "[agents.fake]\ncommand = \"{agent}\"\n[limits]\nrequests_per_window = 100000\nconnections = 4096\n\
-             agents = 4096\nagent_memory_mib = 1000000\nagent_bytes_per_sec = 0\n"
-        );
+        let text = format!("[agents.fake]\ncommand = \"{agent}\"\n[limits]\n{limits}");
         std::fs::write(&config, text)?;
         let begun = Instant::now();
         let mut child = Command::new(&binaries.acpd)

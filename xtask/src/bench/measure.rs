@@ -409,7 +409,7 @@ fn startup(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::R
 }
 
 /// Writes threads of a few events each.
-fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
+pub(super) fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(async {
         let log = Sqlite::open(&data.join("log.db"), Durability::Process)?;

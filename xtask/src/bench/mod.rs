@@ -4,6 +4,7 @@ mod client;
 mod crowd;
 mod daemon;
 mod editor;
+mod hostile;
 mod measure;
 mod report;
 mod stream;
@@ -55,7 +56,14 @@ impl Binaries {
 }
 
 /// What can be run by itself.
-const PARTS: [&str; 5] = ["--memory", "--updates", "--crowd", "--terminal", "--editor"];
+const PARTS: [&str; 6] = [
+    "--memory",
+    "--updates",
+    "--crowd",
+    "--terminal",
+    "--editor",
+    "--hostile",
+];
 
 /// Runs everything, prints a table, writes `bench/out/bench.json`; with one of the parts, only runs and prints that.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
@@ -87,6 +95,9 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
         editor::codex(&binaries, quick, &mut report)?;
         return editor::latency(&binaries, quick, &mut report);
     }
+    if only("--hostile") {
+        return hostile::loads(&binaries, quick, &mut report);
+    }
     crowd::streaming(&binaries, quick, &mut report)?;
     if only("--crowd") {
         return Ok(());
@@ -97,6 +108,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     editor::throughput(&binaries, quick, &mut report)?;
     editor::codex(&binaries, quick, &mut report)?;
     editor::latency(&binaries, quick, &mut report)?;
+    hostile::loads(&binaries, quick, &mut report)?;
     let out = PathBuf::from("bench/out");
     std::fs::create_dir_all(&out).context("bench/out cannot be made")?;
     std::fs::write(out.join("bench.json"), report.to_json())?;
