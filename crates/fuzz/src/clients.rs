@@ -9,7 +9,7 @@ use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::{Gate, Output, Surface};
 use acpd_proto::surface::reply::{Opened, Reply};
 use acpd_proto::surface::request::Request;
-use acpd_proto::surface::{acp, app};
+use acpd_proto::surface::{acp, app, codex};
 use acpd_proto::time::Now;
 use acpd_proto::wire::{Found, Message, read_unclean_message};
 use serde_json::Value;
@@ -57,6 +57,32 @@ pub const ACP_MESSAGES: Target = Target {
         "\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"y\"}",
         "\"_meta\":{\"acpd\":{}}",
         "$/cancel_request",
+        "null",
+        "\\ud800",
+    ],
+};
+
+/// Messages of a Codex client, one per line. Invariants: every request gets one response, every message is one line of JSON, and
+/// nothing is requested of the daemon for which the client has no role.
+pub const CODEX_FRAMES: Target = Target {
+    name: "codex_frames",
+    run: codex_frames,
+    words: &[
+        "\n",
+        "{\"id\":1,\"method\":\"",
+        "\"params\":{",
+        "\"threadId\":\"0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4\"",
+        "thread/start",
+        "thread/resume",
+        "thread/list",
+        "thread/queue/add",
+        "turn/start",
+        "turn/steer",
+        "\"input\":[{\"type\":\"text\",\"text\":\"a\"}]",
+        "\"approvalPolicy\":\"never\"",
+        "\"sandbox\":\"danger-full-access\"",
+        "\"cursor\":\"x\"",
+        "\"result\":{\"decision\":\"accept\"}",
         "null",
         "\\ud800",
     ],
@@ -180,6 +206,43 @@ fn acp_messages(input: &[u8]) {
             }
         }
         each_is_answered(&messages, &answers);
+    }
+}
+
+fn codex_frames(input: &[u8]) {
+    let input = String::from_utf8_lossy(input);
+    let frames: Vec<&str> = input.lines().take(FRAMES).collect();
+    for role in [Role::Observer, Role::Owner] {
+        let host = codex::Host {
+            home: "/home/u".to_owned(),
+            default_agent: None,
+        };
+        let mut peer = codex::Peer::new("fuzz".into(), role, host, gate());
+        let mut answers = Vec::new();
+        let hello =
+            r#"{"id":"hello","method":"initialize","params":{"clientInfo":{"name":"tui","version":"1"}}}"#;
+        for frame in std::iter::once(&hello).chain(&frames) {
+            peer.handle_message(frame, NOW);
+            while let Some(output) = peer.poll_output() {
+                match output {
+                    Output::Send(message) => {
+                        let text = std::str::from_utf8(&message).expect("a message is UTF-8");
+                        assert!(!text.trim_end().contains(['\n', '\r']), "a message is one line");
+                        let message: Value = serde_json::from_str(text).expect("a message is JSON");
+                        if message.get("method").is_none() {
+                            answers.push(message["id"].clone());
+                        }
+                    }
+                    Output::Request { call, request, .. } => {
+                        assert!(role.may(request.role()), "{role} may not: {request:?}");
+                        peer.handle_reply(call, done(&request));
+                    }
+                    other => panic!("no agent asks anything: {other:?}"),
+                }
+            }
+        }
+        assert_eq!(peer.gate().in_progress(), 0);
+        each_is_answered(&frames, &answers);
     }
 }
 

@@ -15,8 +15,10 @@
 mod agents;
 mod archives;
 mod clients;
+mod exports;
 mod formats;
 mod frames;
+mod host_names;
 mod json;
 #[allow(
     dead_code,
@@ -28,6 +30,7 @@ mod json;
 mod judges;
 mod log_rows;
 mod mutate;
+mod paths;
 mod policy;
 #[allow(
     dead_code,
@@ -38,6 +41,7 @@ mod policy;
 )]
 #[path = "../../proto/tests/support/mod.rs"]
 mod support;
+mod tool_calls;
 
 use std::path::PathBuf;
 
@@ -55,7 +59,7 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub static TARGETS: [Target; 12] = [
+pub static TARGETS: [Target; 17] = [
     agents::LINES,
     agents::HISTORIES,
     clients::APP_FRAMES,
@@ -68,6 +72,11 @@ pub static TARGETS: [Target; 12] = [
     log_rows::LOG_ROWS,
     formats::SETTINGS,
     formats::CERTIFICATES,
+    clients::CODEX_FRAMES,
+    exports::EXPORTS,
+    host_names::HOST_NAMES,
+    paths::PATHS,
+    tool_calls::TOOL_CALLS,
 ];
 
 impl Target {

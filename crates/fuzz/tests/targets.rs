@@ -67,4 +67,9 @@ targets! {
     log_rows
     settings
     certificates
+    codex_frames
+    exports
+    host_names
+    paths
+    tool_calls
 }

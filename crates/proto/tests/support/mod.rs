@@ -9,6 +9,7 @@ mod client;
 mod invariants;
 mod look;
 mod machine;
+pub mod markup;
 pub mod official;
 pub mod recording;
 pub mod replay;
