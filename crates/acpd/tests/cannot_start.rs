@@ -105,7 +105,7 @@ fn a_taken_port() {
     let config = place.config().display().to_string();
     let parts = [
         &*address,
-        "another program listens there",
+        "another acpd, with another data directory, listens there",
         "choose another address",
         "--listen",
         &config,

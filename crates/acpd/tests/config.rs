@@ -230,7 +230,8 @@ fn a_program_in_the_way_is_named() {
     let address = daemon.address().to_string();
     let taken = acpd(&place, &["serve", "--listen", &address]);
     assert_eq!(taken.code, Some(1));
-    let expected = format!("cannot listen on {address}: another program listens there");
+    let expected =
+        format!("cannot listen on {address}: another acpd, with another data directory, listens there");
     assert!(taken.stderr.contains(&expected), "{}", taken.stderr);
     assert!(!taken.stderr.contains("INFO"), "{}", taken.stderr);
 }

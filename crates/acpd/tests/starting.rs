@@ -95,7 +95,7 @@ fn a_daemon_takes_another_port_where_the_default_one_is_taken() {
             .env("ACPD_LISTEN", address.trim_start_matches("http://"))
             .env_remove("ACPD_CONFIG"),
     );
-    for part in [" acpd ", "listens there; choose another one with --listen"] {
+    for part in [" acpd ", "listens there; choose another address with --listen"] {
         assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
     }
     assert!(!refused.stderr.contains(".toml"), "no file: {}", refused.stderr);
@@ -108,6 +108,16 @@ fn a_daemon_takes_another_port_where_the_default_one_is_taken() {
     let daemon = Running::start(place.command(&["serve"]).env_remove("ACPD_LISTEN"));
     daemon.wait_for_output(address);
     drop(daemon);
+    // A command that starts one says which port it has.
+    let listed = outcome(place.command(&["threads"]).env_remove("ACPD_LISTEN"));
+    let (_, port) = address.rsplit_once(':').unwrap();
+    assert!(
+        listed.stderr.contains(&format!("using {port}"))
+            || listed.stderr.contains(&format!("using port {port}")),
+        "{}",
+        listed.stderr
+    );
+    drop(place.background());
     if let Ok(_taken) = TcpListener::bind("[::1]:4127") {
         // `localhost` would lead to the other program.
         let place = Place::new("");

@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use acpd_runtime::private_file;
-use acpd_server::net::unix_socket;
+use acpd_server::net::{listener, unix_socket};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
@@ -197,15 +197,19 @@ pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<U
 
 /// Says that the daemon does not have the usual port, where nothing names an address.
 fn note_port(settings: &Settings) {
-    let usual = settings.daemon.listen.port();
-    let port = Notice::read(&settings.daemon.data_dir).map(|notice| notice.listens().port());
-    match port {
-        Ok(port) if settings.any_port && port != usual => print::hint(&format!(
-            "port {usual} is taken by another program, or was at an earlier start; using {port}"
-        )),
-        // The command says itself if it needs the address.
-        Ok(_) | Err(_) => {}
+    if !settings.any_port {
+        return;
     }
+    let usual = settings.daemon.listen;
+    // A command that needs the address says itself if it is unknown.
+    let port = Notice::read(&settings.daemon.data_dir).map_or(usual.port(), |notice| notice.listens().port());
+    if port == usual.port() {
+        return;
+    }
+    print::hint(&match listener::taken_by_another(usual) {
+        Some(_) => format!("port {} is taken by another program; using {port}", usual.port()),
+        None => format!("using port {port}, as at the last start"),
+    });
 }
 
 /// Returns whether the new daemon exited because a concurrent command had started another one, which is still starting

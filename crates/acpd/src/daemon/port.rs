@@ -72,13 +72,12 @@ fn remembered(data_dir: &Path) -> Option<u16> {
 
 /// Says which program listens at an address, as a clause.
 pub fn holder(address: SocketAddr) -> String {
-    match (is_acpd(address), listener::user_of(address)) {
-        (true, Some(user)) if user == rustix::process::geteuid().as_raw() => {
-            "another acpd of this user, with another data directory, listens".to_owned()
-        }
+    let own = rustix::process::geteuid().as_raw();
+    let other = listener::user_of(address).filter(|user| *user != own);
+    match (is_acpd(address), other) {
         (true, Some(user)) => format!("the acpd of user {user} listens"),
-        (true, None) => "another acpd listens".to_owned(),
-        (false, Some(user)) => format!("another program listens (of user {user})"),
+        (true, None) => "another acpd, with another data directory, listens".to_owned(),
+        (false, Some(user)) => format!("a program of user {user} listens"),
         (false, None) => "another program listens".to_owned(),
     }
 }

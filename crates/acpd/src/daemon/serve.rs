@@ -285,16 +285,15 @@ fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
 
 /// Says how to choose another address. `setting` is the one that names it, if it is not that of the daemon itself.
 fn other_address(settings: &Settings, setting: Option<&str>) -> String {
-    let file = settings.config_file.as_ref();
-    let file = file
-        .map(|file| format!(" in {}", file.display()))
-        .unwrap_or_default();
-    match setting {
-        Some(setting) => format!("choose another address with {setting}{file}"),
-        None if settings.named_listen.is_some() => {
-            "choose another one with --listen or ACPD_LISTEN, or name none: then acpd takes the next free port".to_owned()
+    let file = settings.config_file.as_ref().map(|file| file.display());
+    match (setting, file) {
+        (Some(setting), Some(file)) => format!("choose another address with {setting} in {file}"),
+        (Some(setting), None) => format!("choose another address with {setting}"),
+        (None, Some(file)) => format!("choose another address with --listen, or with listen in {file}"),
+        (None, None) => {
+            "choose another address with --listen, or name none: then acpd takes the next free port"
+                .to_owned()
         }
-        None => format!("choose another one with --listen, or with listen{file}"),
     }
 }
 
