@@ -97,9 +97,26 @@ for (const width of [390, 320]) {
     await openThread(stage, page, running);
     const options = page.locator(".th-composer-options");
     await expect.poll(() => options.getAttribute("data-more")).toBe("end");
+    expect(await options.evaluate((at) => at.scrollLeft)).toBe(0);
     await expect.poll(() => options.evaluate((at) => getComputedStyle(at).maskImage)).toContain("gradient");
     await options.evaluate((at) => at.scrollTo(at.scrollWidth, 0));
     await expect.poll(() => options.getAttribute("data-more")).toBe("start");
+    // The last of it, which may be the tokens and the cost, is in sight then.
+    const gap = await options.evaluate((at) => {
+      const last = [...at.querySelectorAll(":scope > *, :scope > .th-options > *")].filter((one) => one.getClientRects().length > 0).at(-1)!;
+      return last.getBoundingClientRect().right - at.getBoundingClientRect().right;
+    });
+    expect(gap).toBeLessThanOrEqual(1);
+  });
+
+  test(`at ${width} px the dot of what waits is on the button of the list`, async () => {
+    const page = await stage.page({ size: { width, height: 700 } });
+    await page.locator(".drawer-button .dot").waitFor();
+    const [dot, icon] = await page.locator(".drawer-button").evaluate((button) =>
+      [".dot", "svg"].map((one) => button.querySelector(one)!.getBoundingClientRect()).map(({ left, right, top, bottom }) => ({ left, right, top, bottom })),
+    );
+    expect(dot!.left).toBeLessThan(icon!.right);
+    expect(dot!.bottom).toBeGreaterThan(icon!.top);
   });
 
   test(`at ${width} px one can sign in`, async () => {

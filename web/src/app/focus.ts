@@ -67,12 +67,12 @@ export function questionOf(threadId: string): string {
 }
 
 /**
- * Focuses the composer or the conversation of a thread, if it is open. The composer of a touch device would open its keyboard
- * over the conversation, and not every user has one.
+ * Focuses the composer or the conversation of a thread, if it is open. Not every user has a composer, and that of a touch
+ * device would open a keyboard over the conversation, unless the user has one (`byKeys`).
  */
-export function focusThread(threadId: string, part: "composer" | "conversation"): void {
+export function focusThread(threadId: string, part: "composer" | "conversation", byKeys = false): void {
   const pane = document.querySelector(paneOf(threadId));
-  const composer = part === "composer" && !touch.peek() ? pane?.querySelector<HTMLElement>(".th-composer-area") : undefined;
+  const composer = part === "composer" && (byKeys || !touch.peek()) ? pane?.querySelector<HTMLElement>(".th-composer-area") : undefined;
   (composer ?? pane?.querySelector<HTMLElement>("[role=feed]"))?.focus({ preventScroll: true });
 }
 

@@ -43,7 +43,7 @@ export function noteAnswer(requestId: string, isAnswered = true): void {
  * Moves the focus on after an answer, unless the user has moved it: to the next question of the thread, also to one that
  * follows at once. Otherwise, a walk leaves the focus where its key works while there is more to show.
  */
-export function goOnAfterAnswer(threadId: string): void {
+export function goOnAfterAnswer(threadId: string, byKeys = false): void {
   const left = ledTo === threadId ? leftOf(waits(), shown, threadId) : 0;
   if (document.activeElement !== document.body) {
     return;
@@ -55,7 +55,7 @@ export function goOnAfterAnswer(threadId: string): void {
   if (left > 0) {
     announce(left === 1 ? "1 more thread is waiting. Press w." : `${left} more threads are waiting. Press w.`);
   }
-  focusThread(threadId, left > 0 ? "conversation" : "composer");
+  focusThread(threadId, left > 0 ? "conversation" : "composer", byKeys);
 }
 
 function waits(): Waits[] {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
+import { touch } from "../../src/app/layout.ts";
 import { go } from "../../src/app/route.ts";
 import * as threads from "../../src/app/threads.ts";
 import { goOnAfterAnswer, noteAnswer, showWaiting } from "../../src/app/waiting-walk.ts";
@@ -69,6 +70,17 @@ test("a user who has come another way goes on writing, and one who has moved the
   document.querySelector<HTMLElement>("[role=feed]")!.focus();
   goOnAfterAnswer("a");
   expect(focused()).toBe("feed");
+});
+
+test("on a touch device no keyboard opens, unless the user has answered with one", () => {
+  touch.value = true;
+  pane("a", { question: false });
+  goOnAfterAnswer("a");
+  expect(focused()).toBe("feed");
+  pane("a", { question: false });
+  goOnAfterAnswer("a", true);
+  expect(focused()).toBe("th-composer-area");
+  touch.value = false;
 });
 
 test("a question that follows an answer at once takes the focus, unless the user writes already", async () => {

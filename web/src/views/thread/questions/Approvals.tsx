@@ -122,17 +122,19 @@ function Asked({ question, role, barred: why, others, sheet, onAnswer }: AskedPr
   const { requestId, threadId } = question.params;
   // Where the user answered. The card disappears with the focus, which must not be lost.
   const pressed = useRef<HTMLElement | undefined>(undefined);
+  const byKeys = useRef(false);
   useEffect(
     () => () => {
       const hasFocus = document.activeElement?.closest<HTMLElement>("[data-question]")?.dataset.question === requestId;
       if (pressed.current !== undefined || hasFocus) {
-        requestAnimationFrame(() => goOnAfterAnswer(threadId));
+        requestAnimationFrame(() => goOnAfterAnswer(threadId, byKeys.current));
       }
     },
     [],
   );
   const answer = async (answered: QuestionAnswered) => {
     pressed.current = document.activeElement instanceof HTMLElement ? document.activeElement : undefined;
+    byKeys.current = pressed.current?.matches(":focus-visible") === true;
     setSending(true);
     setError(undefined);
     noteAnswer(requestId);
