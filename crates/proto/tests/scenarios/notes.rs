@@ -2,8 +2,10 @@
 
 use acpd_model::event::Level;
 use acpd_model::{EventKind, Failure, ItemId, TurnId};
-use acpd_proto::thread::{Answer, Change, Command};
+use acpd_proto::surface::export::Format;
+use acpd_proto::thread::{AccessDenied, Answer, Change, Command};
 
+use crate::export::{export, lines};
 use crate::support::{FULL, Scene, check, message};
 
 fn turn(s: &mut Scene, prompt: &str) {
@@ -183,4 +185,44 @@ fn a_directory_that_is_gone_is_said_once_in_a_turn() {
         assert_eq!(s.notices().len(), 2);
         s.stops_with("end_turn");
     });
+}
+
+#[test]
+fn a_denied_path_comes_with_what_to_do_and_its_folder() {
+    let s = check(|s| {
+        turn(s, "first");
+        for folder in [Some("/library".to_owned()), None] {
+            let denied = AccessDenied {
+                code: "outsideWorkspace",
+                message: "/library/x is outside".to_owned(),
+                advice: "acpd add-dir".to_owned(),
+                folder,
+            };
+            s.thread.access_denied(denied, s.now);
+            s.settle();
+        }
+    });
+    let notices = s.params("thread/notice");
+    let [.., with, without] = &notices[..] else {
+        panic!("{notices:?}")
+    };
+    for (member, expected) in [
+        ("code", "outsideWorkspace"),
+        ("level", "warning"),
+        ("folder", "/library"),
+        ("detail", "acpd add-dir"),
+    ] {
+        assert_eq!(with[member], expected, "{with}");
+    }
+    assert!(without.get("folder").is_none(), "{without}");
+    for format in [Format::Jsonl, Format::Markdown, Format::Html] {
+        let text = export(&s, format);
+        assert!(
+            text.contains("/library/x is outside") && text.contains("acpd add-dir"),
+            "{text}"
+        );
+    }
+    let folders = lines(&s);
+    let folders = folders.iter().filter(|line| line["folder"] == "/library");
+    assert_eq!(folders.count(), 1);
 }
