@@ -1,6 +1,30 @@
 import { expect, test } from "vitest";
 
-import { duration, withPeriod, firstWords, pathOfDiff, shownEffect, shownPath } from "./format.ts";
+import { dateAndTime, dayAndClock, duration, withPeriod, firstWords, pathOfDiff, shortPaths, shownEffect, shownPath } from "./format.ts";
+
+test("a time is short where it is near, and in full in titles", () => {
+  const at = (...date: [number, number, number, number, number, number]) => new Date(...date).getTime();
+  const now = at(2026, 10, 27, 17, 30, 0);
+  expect(dayAndClock(at(2026, 10, 27, 0, 5, 0), now)).toBe("00:05");
+  expect(dayAndClock(at(2026, 10, 26, 16, 59, 3), now)).toBe("26 Nov 16:59");
+  expect(dayAndClock(at(2025, 10, 27, 16, 59, 3), now)).toBe("27 Nov 2025 16:59");
+  expect(dateAndTime(at(2026, 10, 7, 16, 59, 3))).toBe("7 Nov 2026 16:59:03");
+  for (const absurd of [Number.NaN, 9e15, -9e15, Number.POSITIVE_INFINITY]) {
+    expect([dayAndClock(absurd, now), dateAndTime(absurd)]).toEqual(["", ""]);
+  }
+});
+
+test.each([
+  ["Edit /w/a.rs and `/w/b.rs`", "Edit a.rs and `b.rs`"],
+  ["/mnt/w/a /w/w/b /w//w/c /www/d", "/mnt/w/a w/b /w/c /www/d"],
+  ["Read /w", "Read /w"],
+  ["", ""],
+])("in words, paths below the directory are relative, and others whole: %j", (words, short) => {
+  expect(shortPaths(words, "/w")).toBe(short);
+  expect(shortPaths(words, "/w/")).toBe(short);
+  expect(shortPaths(words, "")).toBe(words);
+  expect(shortPaths(words, "/")).toBe(words);
+});
 
 test.each([
   ["/home/ann/repo/src/app.py", "src/app.py"],

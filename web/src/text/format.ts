@@ -22,6 +22,16 @@ export function pathOfDiff(path: string, cwd: string, paths: readonly string[] =
   return paths.includes(rooted) || (!paths.includes(path) && below(rooted, cwd) !== undefined) ? rooted : path;
 }
 
+/**
+ * Returns words in which the paths below the thread's directory are relative. Only where a path can begin is one found: the
+ * directory may also be a part of a longer path.
+ */
+export function shortPaths(words: string, cwd: string): string {
+  const folder = cwd.endsWith("/") ? cwd : `${cwd}/`;
+  if (folder === "/") return words;
+  return words.replaceAll(folder, (found, at: number) => (at === 0 || /[\s"'`([{=,;]/.test(words[at - 1]!) ? "" : found));
+}
+
 /** Returns what an "always" answer covers, such as `changing src/a.rs`, with the path of a file relative to the thread's directory. */
 export function shownEffect(holds: string, cwd: string): string {
   const [, verb, path] = /^(reading|searching|changing|deleting|moving) (\/.+)$/s.exec(holds) ?? [];
@@ -93,19 +103,27 @@ export function firstWords(text: string, length = FIRST): string {
   return `${letters.slice(0, length).join("").replace(/\s+\S*$/, "")}…`;
 }
 
-/** Formats a time of day. */
-export function clock(milliseconds: number): string {
-  return new Date(milliseconds).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const SECONDS = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+/** Clocks may be wrong, but later times than this are no dates. */
+const LATEST = 8.64e15;
+
+function formatted(milliseconds: number, ...formats: readonly Intl.DateTimeFormat[]): string {
+  if (!(Math.abs(milliseconds) <= LATEST)) return "";
+  return formats.map((format) => format.format(milliseconds)).join(" ");
 }
 
-/** Formats a time of day, with the day if that is not today. */
-export function dayAndClock(milliseconds: number): string {
-  const isToday = new Date(milliseconds).toDateString() === new Date().toDateString();
-  const day = new Date(milliseconds).toLocaleDateString(undefined, { weekday: "short", month: "short", day: "numeric" });
-  return isToday ? clock(milliseconds) : `${day}, ${clock(milliseconds)}`;
+/** Formats a time: `16:59` today, `27 Nov 16:59` on other days of this year, and with the year else. */
+export function dayAndClock(milliseconds: number, now = Date.now()): string {
+  const [date, today] = [new Date(milliseconds), new Date(now)];
+  if (date.toDateString() === today.toDateString()) return formatted(milliseconds, CLOCK);
+  return formatted(milliseconds, date.getFullYear() === today.getFullYear() ? DAY : DATE, CLOCK);
 }
 
-/** Formats a date with its year, and the time of day. */
+/** Formats a time in full, for titles: `27 Nov 2026 16:59:03`. */
 export function dateAndTime(milliseconds: number): string {
-  return new Date(milliseconds).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  return formatted(milliseconds, DATE, SECONDS);
 }

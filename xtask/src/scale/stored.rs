@@ -155,6 +155,7 @@ impl<'l> Writer<'l> {
             changes: None,
             plan: None,
             permitted: 0,
+            waited_ms: 0,
         };
         self.emit(turn, settled, None);
         Ok(())

@@ -6,7 +6,7 @@ import { online, sentence } from "../../connection/connection.ts";
 import { readLog } from "../../connection/read-log.ts";
 import { type AuditEntry, auditor } from "../../state/audit.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
-import { dateAndTime } from "../../text/format.ts";
+import { dateAndTime, dayAndClock } from "../../text/format.ts";
 
 const WORDS: Record<AuditEntry["effect"], string> = {
   allow: "Allowed",
@@ -82,8 +82,8 @@ export function Audit({ threadId }: { threadId: string }) {
                   )}
                 </p>
               </div>
-              <time class="hint" dateTime={new Date(ts).toISOString()}>
-                {dateAndTime(ts)}
+              <time class="hint" dateTime={new Date(ts).toISOString()} title={dateAndTime(ts)}>
+                {dayAndClock(ts)}
               </time>
             </li>
           ))}

@@ -5,6 +5,7 @@ import { over } from "../../app/layout.ts";
 import { type Theme, theme } from "../../app/theme.ts";
 import { leave, link, standing } from "../../connection/connection.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
+import { dayAndClock } from "../../text/format.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { ViewSettings } from "../thread/ViewSettings.tsx";
 
@@ -18,8 +19,6 @@ const THEMES: readonly [Theme, string][] = [
   ["light", "Light"],
   ["dark", "Dark"],
 ];
-
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
 export default function Settings() {
   const { value: now } = standing;
@@ -57,7 +56,7 @@ export default function Settings() {
           <p>
             <strong>{visibleLine(now.session.principal)}</strong>
             {now.session.role !== now.session.principal && `, ${now.session.role}`}
-            {now.session.expiresAt ? ` until ${DAY.format(now.session.expiresAt)}` : ""}
+            {now.session.expiresAt ? ` until ${dayAndClock(now.session.expiresAt)}` : ""}
           </p>
           {state.name === "open" && (
             <p class="hint">

@@ -9,7 +9,7 @@ import { attempt } from "../../app/threads.ts";
 import { toast } from "../../app/toasts.ts";
 import { client, online, sentence } from "../../connection/connection.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
-import { dateAndTime } from "../../text/format.ts";
+import { dayAndClock } from "../../text/format.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 
 import "./share.css";
@@ -71,13 +71,13 @@ export default function ShareDialog({ thread: { id: threadId }, onClose }: Share
                 <span class="truncate">
                   <span class="truncate">{visibleLine(link.name ?? "Unnamed link")}</span>
                   <span class="hint">
-                    by {visibleLine(link.createdBy)}, until {dateAndTime(link.expiresAt)}
+                    by {visibleLine(link.createdBy)}, until {dayAndClock(link.expiresAt)}
                   </span>
                 </span>
                 <button
                   type="button"
                   class="button danger"
-                  aria-label={`Revoke ${visibleLine(link.name ?? "unnamed link")}, until ${dateAndTime(link.expiresAt)}`}
+                  aria-label={`Revoke ${visibleLine(link.name ?? "unnamed link")}, until ${dayAndClock(link.expiresAt)}`}
                   onClick={() => void revoke(link)}
                 >
                   Revoke

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { exporting } from "../../app/renaming.ts";
 import { go, route } from "../../app/route.ts";
 import type { SharedThread } from "../../connection/session.ts";
-import { dateAndTime } from "../../text/format.ts";
+import { dateAndTime, dayAndClock } from "../../text/format.ts";
 import { Opening, type ThreadPaneProps } from "../pane/Opening.tsx";
 import { Banner } from "../parts/Banner.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -33,7 +33,7 @@ export default function SharedPage({ share: { threadId, expiresAt } }: SharedPag
     <>
       <main id="main" class="shell-main shared-page" tabIndex={-1}>
         <p class="shared-note">
-          Shared read-only, until <time dateTime={new Date(expiresAt).toISOString()}>{dateAndTime(expiresAt)}</time>
+          Shared read-only, until <time dateTime={new Date(expiresAt).toISOString()} title={dateAndTime(expiresAt)}>{dayAndClock(expiresAt)}</time>
         </p>
         <Banner />
         {here && <ThreadPane threadId={threadId} target={to.item} find={to.find} />}

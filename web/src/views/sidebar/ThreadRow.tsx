@@ -4,6 +4,7 @@ import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { age, endOf, type Listed, nameOf } from "../../state/threads.ts";
 import { waitsFor } from "../../state/waiting-question.ts";
+import { dateAndTime } from "../../text/format.ts";
 import { StatusMark } from "../parts/StatusMark.tsx";
 import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -70,7 +71,7 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
           </span>
         </span>
         <span class="row-side">
-          <time class="row-age" dateTime={new Date(updatedAt).toISOString()}>
+          <time class="row-age" dateTime={new Date(updatedAt).toISOString()} title={dateAndTime(updatedAt)}>
             {age(updatedAt, now.value)}
           </time>
           {unread && <span class="row-unread" role="img" aria-label="unread" />}

@@ -6,7 +6,7 @@ import { useContext } from "preact/hooks";
 import { type Location, locationsOf, objects, text } from "../../../state/acp.ts";
 import { changesOf, commandOf, hasFailed, isUnmade, sumOf, titleOf } from "../../../state/tool-calls.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
-import { words } from "../../../text/format.ts";
+import { shortPaths, words } from "../../../text/format.ts";
 import { type ThreadContext, useThread, Waiting } from "../content/context.ts";
 import { CopyButton } from "../content/CopyButton.tsx";
 import { Counts } from "../content/Counts.tsx";
@@ -120,8 +120,7 @@ function Progress({ item, terminal, asked }: Pick<HeadProps, "item" | "terminal"
 
 /** Returns the title, with paths relative to the thread's directory. */
 function shortTitle(item: Item & ToolCall, { cwd }: ThreadContext): string {
-  const title = titleOf(item);
-  return cwd === "" ? title : title.replaceAll(cwd.endsWith("/") ? cwd : `${cwd}/`, "");
+  return shortPaths(titleOf(item), cwd);
 }
 
 function isCommand(item: Item & ToolCall, title: string): boolean {
