@@ -211,6 +211,57 @@ test("in a long thread, the heads of several files stay at the top of their own 
 
 const atEnd = () => feed().evaluate((el) => el.scrollTop + el.clientHeight >= el.scrollHeight - 1);
 
+test("the changes of the last turn come into sight when they are opened", async () => {
+  const id = await startThread(stage, other, `say "${"Many words. ".repeat(1_000)}"`);
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  const text = Array.from({ length: 100 }, (_, n) => `line ${n}`).join("\\n");
+  await sayToEnd(page, `write path=shown.txt text="${text}"`);
+  await settled(feed());
+  const changes = page.getByText("1 file changed").last();
+  await changes.click();
+  await page.locator(".th-turn-diff .th-diff tr").first().waitFor();
+  const list = (await feed().boundingBox())!;
+  await expect.poll(async () => (await top(changes)) - list.y).toBeLessThan(list.height / 3);
+  await expect.poll(async () => (await top(page.locator(".th-turn-diff .th-diff"))) < list.y + list.height / 2).toBe(true);
+  expect(await top(changes)).toBeGreaterThanOrEqual(list.y);
+});
+
+test("an answer is shown for a moment over the conversation, and moves nothing", async () => {
+  const id = await startThread(stage, other, "permission kind=execute command='make all'; slow ms=600000");
+  await until(other, id, "waiting");
+  await openThread(stage, page, id);
+  await page.locator("[data-question]").getByRole("button", { name: "Allow once" }).click();
+  const receipt = page.locator(".th-receipts > .th-settled");
+  await receipt.waitFor();
+  await expect.poll(() => page.locator("[data-question]").count()).toBe(0);
+  const composer = page.locator(".th-composer");
+  const before = await top(composer);
+  const { y, height } = (await receipt.boundingBox())!;
+  expect(y + height).toBeLessThanOrEqual(before);
+  expect(height).toBeLessThan(40);
+  await expect.poll(() => receipt.count(), { timeout: 10_000 }).toBe(0);
+  await expect.poll(async () => Math.abs((await top(composer)) - before)).toBeLessThan(1);
+  await other.call("turn/interrupt", { threadId: id });
+});
+
+test("a message has its time, its words and its address beside it", async () => {
+  const id = await startThread(stage, other, "say the answer");
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  const answer = page.locator(".th-agent", { hasText: "the answer" }).last();
+  await answer.hover();
+  const acts = answer.locator(".th-message-acts");
+  await acts.hover();
+  await expect.poll(() => acts.getAttribute("title")).toMatch(/^\d+ \w{3} \d{4} \d\d:\d\d:\d\d$/);
+  await acts.getByRole("button", { name: "Copy link" }).waitFor();
+  // It lies on nothing else.
+  const line = (await page.locator(".virtual-line", { has: answer }).boundingBox())!;
+  const box = (await acts.boundingBox())!;
+  expect(box.y).toBeGreaterThanOrEqual(line.y);
+  expect(box.y + box.height).toBeLessThanOrEqual(line.y + line.height + 1);
+});
+
 test("a turn that ends while the user reads it stays open", async () => {
   const id = await startThread(stage, other, `say "${"Many words. ".repeat(400)}"`);
   await until(other, id, "idle");

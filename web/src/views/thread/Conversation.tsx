@@ -35,12 +35,14 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
   );
   const context = useMemo(
     (): ThreadContext => ({
+      threadId: thread.threadId,
       cwd: thread.head.cwd,
       diffStyle: style,
       setDiffStyle: (next) => {
         diffStyle.value = next;
       },
       folds: view.folds,
+      sentAt: (itemId) => sentAt(latest.current, itemId),
       terminal: (terminalId) => terminalOf(latest.current, terminalId),
       terminals,
       openFolder,
@@ -48,7 +50,7 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
       target,
       following: view.following,
     }),
-    [thread.head.cwd, style, view, choose, target, terminals, openFolder],
+    [thread.threadId, thread.head.cwd, style, view, choose, target, terminals, openFolder],
   );
   const waiting = useWaiting(thread, role);
   const draw = useCallback(
@@ -149,6 +151,13 @@ function terminalOf(thread: ThreadState, terminalId: string): Item | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Returns when a message was sent: a prompt when its turn began, and an answer when it ended. */
+function sentAt({ turns }: ThreadState, itemId: string): number | undefined {
+  const turn = turns.find(({ items }) => items.some((item) => item.itemId === itemId));
+  if (turn?.items.find(({ type }) => type === "userMessage")?.itemId === itemId) return turn.startedAt ?? undefined;
+  return turn?.items.at(-1)?.itemId === itemId ? (turn.completedAt ?? undefined) : undefined;
 }
 
 interface LineProps {

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { copyText } from "../../../app/clipboard.ts";
-import { Icon } from "./Icon.tsx";
+import { Icon, type IconName } from "./Icon.tsx";
 
 import "./shared.css";
 
@@ -16,9 +16,11 @@ export interface CopyProps {
   /** The name of the content for screen readers: "command", "code". */
   what: string;
   class?: string;
+  /** The icon until it is clicked. */
+  icon?: IconName;
 }
 
-export function CopyButton({ text, what, class: extra = "" }: CopyProps) {
+export function CopyButton({ text, what, class: extra = "", icon = "copy" }: CopyProps) {
   const [state, setState] = useState<"ready" | "copied" | "failed">("ready");
   useEffect(() => {
     if (state === "ready") return;
@@ -34,7 +36,7 @@ export function CopyButton({ text, what, class: extra = "" }: CopyProps) {
   const said = { ready: `Copy ${what}`, copied: "Copied", failed: "Couldn’t copy" }[state];
   return (
     <button type="button" class={`th-copy ${extra}`} title={said} aria-label={said} onClick={copy} data-state={state}>
-      <Icon name={state === "copied" ? "check" : state === "failed" ? "cross" : "copy"} />
+      <Icon name={state === "copied" ? "check" : state === "failed" ? "cross" : icon} />
       <span class="sr-only" aria-live="polite">
         {state === "ready" ? "" : said}
       </span>

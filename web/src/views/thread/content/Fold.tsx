@@ -13,10 +13,12 @@ export interface FoldProps {
   /** Whether it is open by default. */
   open?: boolean;
   class?: string;
+  /** Whether its content is long, so that the list makes room for it when the user opens it. */
+  reveals?: boolean;
   children: ComponentChildren | (() => ComponentChildren);
 }
 
-export function Fold({ id, summary, open: usual = false, class: extra = "", children }: FoldProps) {
+export function Fold({ id, summary, open: usual = false, class: extra = "", reveals = false, children }: FoldProps) {
   const { folds, target, following } = useThread();
   const [chosen, choose] = useState(() => folds.get(id));
   const reading = useReading(usual, following);
@@ -30,7 +32,7 @@ export function Fold({ id, summary, open: usual = false, class: extra = "", chil
   };
   return (
     <details class={`th-fold ${extra}`} open={open} onToggle={toggled}>
-      <summary class="th-summary">
+      <summary class="th-summary" data-reveals={reveals || undefined}>
         <Chevron />
         {summary}
       </summary>

@@ -11,12 +11,16 @@ import type { ThreadActions } from "../../../state/actions.ts";
 export type DiffStyle = "unified" | "split";
 
 export interface ThreadContext {
+  /** Absent outside of a thread. */
+  readonly threadId?: string;
   /** Paths below this directory are shown relative to it. */
   readonly cwd: string;
   readonly diffStyle: DiffStyle;
   setDiffStyle(style: DiffStyle): void;
   /** The user's choices for folds; they outlive views that scroll out of the page. */
   readonly folds: Map<string, boolean>;
+  /** Returns when a message was sent, as far as that is known. */
+  sentAt?(itemId: string): number | undefined;
   /** Returns the command that runs in one of the thread's terminals. */
   terminal(terminalId: string): Item | undefined;
   /** Acts on running commands; absent if the user may not. */

@@ -4,12 +4,14 @@ import type { Item, Message } from "@acpd/client";
 
 import { useState } from "preact/hooks";
 
+import { pathOf } from "../../../app/route.ts";
+import { shared } from "../../../connection/connection.ts";
 import { type AcpObject, objects, text } from "../../../state/acp.ts";
 import { Content } from "../content/Content.tsx";
 import { useThread } from "../content/context.ts";
 import { CopyButton } from "../content/CopyButton.tsx";
 import { Fold } from "../content/Fold.tsx";
-import { count, firstWords } from "../../../text/format.ts";
+import { count, dateAndTime, dayAndClock, firstWords } from "../../../text/format.ts";
 import { Icon } from "../content/Icon.tsx";
 import { Markdown } from "../content/Markdown.tsx";
 
@@ -36,7 +38,7 @@ export function UserMessage({ item }: MessageProps) {
       </h2>
       {words !== "" && <UserWords id={item.itemId} words={words} />}
       <Beyond item={item} blocks={objects(item.content).filter((block) => block.type !== "text")} />
-      {words !== "" && <CopyButton text={words} what="message" class="th-copy-hover" />}
+      <MessageActs itemId={item.itemId} words={words} />
     </div>
   );
 }
@@ -77,8 +79,26 @@ export function AgentMessage({ item, live: streaming = item.outcome == null }: M
     <div class="th-agent" role="group" aria-label="The agent said" aria-busy={streaming}>
       {said !== "" && <Markdown text={said} streaming={streaming} />}
       <Beyond item={item} blocks={beyondText(item)} />
-      {!streaming && said !== "" && <CopyButton text={said} what="message" class="th-copy-hover" />}
+      {!streaming && <MessageActs itemId={item.itemId} words={said} />}
     </div>
+  );
+}
+
+/** The actions beside a message: its words and its address. They say when it was sent. */
+function MessageActs({ itemId, words }: { itemId: string; words: string }) {
+  const { threadId, sentAt } = useThread();
+  const [at, setAt] = useState<number>();
+  const link = () => location.origin + pathOf({ view: "thread", threadId: threadId ?? "", item: itemId });
+  // A reader of a shared thread has no other address.
+  const hasLink = threadId !== undefined && shared.value === undefined;
+  if (words === "" && !hasLink) return null;
+  const look = () => setAt(sentAt?.(itemId));
+  return (
+    <span class="th-message-acts th-copy-hover" title={at === undefined ? undefined : dateAndTime(at)} onPointerEnter={look} onFocusIn={look}>
+      {at !== undefined && <time dateTime={new Date(at).toISOString()}>{dayAndClock(at)}</time>}
+      {hasLink && <CopyButton text={link} what="link" icon="link" />}
+      {words !== "" && <CopyButton text={words} what="message" />}
+    </span>
   );
 }
 

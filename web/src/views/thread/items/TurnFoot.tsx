@@ -56,6 +56,7 @@ function TurnDiff({ turn: { key, id, changes, items }, read }: { turn: FoldedTur
       <Fold
         id={`${key}/diff`}
         class="th-diff-fold"
+        reveals
         summary={
           <>
             <span class="th-label">
