@@ -388,7 +388,8 @@ test("a thread is exported, copied and linked to from its menu", async () => {
 
 test("the whole conversation is printed, and nothing else", async () => {
   const lines = Array.from({ length: 80 }, (_, n) => `say "printed line ${n}"; tool kind=read`).join("; ");
-  const id = await startThread(stage, other, lines, { name: "On paper" });
+  const code = "say \"Some code:\\n\\n```js\\nlet x = '</pre>';\\n```\"; think n=2; write path=paper.txt text=hello";
+  const id = await startThread(stage, other, `${code}; ${lines}`, { name: "On paper" });
   await until(other, id, "idle");
   const page = await stage.page({ dark: true });
   await page.addInitScript(() => {
@@ -403,6 +404,14 @@ test("the whole conversation is printed, and nothing else", async () => {
   for (const line of ["printed line 0", "printed line 79"]) {
     await expect.poll(() => paper.innerText()).toContain(line);
   }
+  await expect.poll(() => paper.locator("h1").innerText()).toBe("On paper");
+  await expect.poll(() => paper.locator(".agent pre").first().innerText()).toBe("let x = '</pre>';");
+  await expect.poll(() => paper.locator(".user .said").count()).toBeGreaterThan(0);
+  // Work is one line each, no markup is shown as text, and paper is white.
+  await expect.poll(() => paper.locator(".tool").count()).toBeGreaterThanOrEqual(80);
+  await expect.poll(() => paper.innerText()).not.toMatch(/<\/?(details|summary)|Kind:|status:/);
+  await expect.poll(() => paper.locator("ins").first().evaluate((el) => getComputedStyle(el).backgroundColor)).toBe("rgb(223, 245, 227)");
+  await expect.poll(() => paper.evaluate((el) => getComputedStyle(el.querySelector("main")!).color)).toBe("rgb(28, 30, 33)");
   await expect.poll(() => page.locator("#sidebar").isVisible()).toBe(false);
   await expect.poll(() => page.locator(".th-composer").isVisible()).toBe(false);
   await shoot(page, "print");

@@ -6,8 +6,8 @@ import { attempt } from "./threads.ts";
 
 export async function printThread(threadId: string): Promise<void> {
   await attempt("Couldn’t print", async () => {
-    const [text, { layOut }] = await Promise.all([readText(exportPath(threadId, "md")), import("../views/pane/ThreadPane.tsx")]);
-    layOut(text);
+    const [html, { layOut }] = await Promise.all([readText(exportPath(threadId, "html")), import("../views/pane/ThreadPane.tsx")]);
+    layOut(html);
     print();
   });
 }

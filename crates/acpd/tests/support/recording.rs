@@ -213,36 +213,21 @@ fn export_of(path: &str) -> (&str, &str) {
     path.split_once("/export?format=").expect("an export")
 }
 
-/// Returns an export as JSON: its lines parsed, or the lines of a document without times, which differ for turns that
-/// ended after the daemon was killed.
+/// Returns an export as JSON: its lines parsed, or what was said in a Markdown document. The rest of documents is for
+/// readers, and each version writes it in its own way.
 fn exported(path: &str, text: &str) -> Value {
     let (_, format) = export_of(path);
     let lines = text.lines();
-    if format == "jsonl" {
-        return lines
+    match format {
+        "jsonl" => lines
             .map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"))
-            .collect();
+            .collect(),
+        "md" => lines
+            .filter(|line| line.starts_with("> "))
+            .map(Value::from)
+            .collect(),
+        _ => json!([]),
     }
-    lines.map(without_times).map(Value::String).collect()
-}
-
-/// Replaces each run of digits in lines with a time, and what a turn took.
-fn without_times(line: &str) -> String {
-    if line.starts_with("It took ") {
-        return "It took some time.".to_owned();
-    }
-    if !line.contains(" UTC") {
-        return line.to_owned();
-    }
-    let mut kept = String::with_capacity(line.len());
-    for character in line.chars() {
-        if !character.is_ascii_digit() {
-            kept.push(character);
-        } else if !kept.ends_with('#') {
-            kept.push('#');
-        }
-    }
-    kept
 }
 
 /// Returns the first difference between two values, with its place.

@@ -3,7 +3,7 @@
 /// Checks that every tag is one of ours, is closed in order, and has only the attributes that the exporter writes.
 pub fn html_is_ours(html: &str) {
     const VOID: [&str; 1] = ["meta"];
-    const TAGS: &str = "html head title style body header main section article details summary h1 h2 h3 dl dt dd p pre code ul li time ins del meta";
+    const TAGS: &str = "html head title style body header main section article details summary h1 h2 h3 dl dt dd p pre code strong ul li time ins del meta";
     let body = html.split_once("</style>").unwrap().1;
     let before = html.split_once("<style>").unwrap().0;
     let mut open: Vec<&str> = Vec::new();

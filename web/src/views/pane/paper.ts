@@ -1,11 +1,8 @@
-/** A whole thread on paper, of which the page itself renders only a part. */
-
-import { h, render } from "preact";
+/** A whole thread on paper, of which the page itself renders only a part: the HTML export of the daemon, with its styles. */
 
 import { exportPath } from "../../app/export.ts";
 import { route } from "../../app/route.ts";
 import { readTextNow } from "../../connection/download.ts";
-import { Markdown } from "../thread/content/Markdown.tsx";
 
 /** Restores the page after printing; absent while nothing is laid out for paper. */
 let restore: (() => void) | undefined;
@@ -14,7 +11,7 @@ let restore: (() => void) | undefined;
 export function listenForPrinting(): void {
   addEventListener("beforeprint", () => {
     const { value: at } = route;
-    const text = restore === undefined && at.view === "thread" ? readTextNow(exportPath(at.threadId, "md")) : undefined;
+    const text = restore === undefined && at.view === "thread" ? readTextNow(exportPath(at.threadId, "html")) : undefined;
     if (text !== undefined) {
       layOut(text);
     }
@@ -22,17 +19,20 @@ export function listenForPrinting(): void {
   addEventListener("afterprint", () => restore?.());
 }
 
-/** Shows the text of a thread in place of the page, until it is printed. */
-export function layOut(text: string): void {
+/** Shows an exported thread in place of the page, until it is printed. */
+export function layOut(html: string): void {
   restore?.();
   const place = document.createElement("div");
   place.className = "print-only";
+  const page = new DOMParser().parseFromString(html, "text/html");
+  place.append(...copies(page.body));
+  const styles = stylesOf(page);
   document.body.append(place);
   document.body.classList.add("is-printing");
   const { dataset } = document.documentElement;
   const { theme } = dataset;
   dataset.theme = "light";
-  render(h(Markdown, { text }), place);
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, styles];
   restore = () => {
     restore = undefined;
     if (theme === undefined) {
@@ -40,8 +40,32 @@ export function layOut(text: string): void {
     } else {
       dataset.theme = theme;
     }
-    render(null, place);
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== styles);
     place.remove();
     document.body.classList.remove("is-printing");
   };
+}
+
+/** The elements of an export. Anything else of it is only text. */
+const KNOWN = new Set(
+  "header main section article details summary h1 h2 h3 dl dt dd p pre code strong ul li time ins del".split(" "),
+);
+
+/** Returns copies of an element's content: text, and known elements with nothing but their class. */
+function copies(from: Element): Node[] {
+  return [...from.childNodes].flatMap((node): Node[] => {
+    if (!(node instanceof Element)) return node.nodeType === Node.TEXT_NODE ? [document.createTextNode(node.textContent ?? "")] : [];
+    if (!KNOWN.has(node.localName)) return copies(node);
+    const copy = document.createElement(node.localName);
+    if (node.className !== "") copy.className = node.className;
+    copy.append(...copies(node));
+    return [copy];
+  });
+}
+
+/** Returns the styles of an export, which then apply to the paper alone. */
+function stylesOf(page: Document): CSSStyleSheet {
+  const styles = new CSSStyleSheet();
+  styles.replaceSync(`@scope (.print-only) { ${page.querySelector("style")?.textContent ?? ""} }`);
+  return styles;
 }

@@ -4,16 +4,20 @@
 use acpd_model::text::visible;
 
 use super::block::{Block, Page, Part, Span};
-use super::text::{moment, readable};
+use super::fence::{Passage, passages};
+use super::text::{clock, readable};
 
 /// Writes HTML.
 #[derive(Debug)]
 pub struct Html;
 
+/// The classes of blocks that are one line each, with their content below.
+const WORK: [&str; 4] = ["tool", "terminal", "file", "permission"];
+
 const STYLE: &str = include_str!("page.css");
 
 /// The SHA-256 of [`STYLE`]: the policy permits no other style.
-const STYLE_HASH: &str = "lkWmCQJLzmr77Jat0+iyv3nBUg+w43inqggQ7rk/LAw=";
+const STYLE_HASH: &str = "alcb+iQXM64FVpuS1opdPBEOebBETWIBurixlONfm4A=";
 
 impl Page for Html {
     fn head(&self, out: &mut String, title: &str, facts: &[(&'static str, Vec<Span>)]) {
@@ -57,20 +61,17 @@ impl Page for Html {
         out.push_str("<article class=\"");
         escape(out, block.class);
         out.push_str("\">\n");
-        out.push_str(if block.folded {
-            "<details><summary>"
-        } else {
-            "<h3>"
-        });
+        let is_folded = block.folded || (WORK.contains(&block.class) && !block.parts.is_empty());
+        out.push_str(if is_folded { "<details><summary>" } else { "<h3>" });
         line(out, &block.title);
         out.push_str(" <time>");
-        escape(out, &moment(block.at));
+        escape(out, &clock(block.at));
         out.push_str("</time>");
-        out.push_str(if block.folded { "</summary>\n" } else { "</h3>\n" });
+        out.push_str(if is_folded { "</summary>\n" } else { "</h3>\n" });
         for part in &block.parts {
             self::part(out, part);
         }
-        out.push_str(if block.folded {
+        out.push_str(if is_folded {
             "</details>\n</article>\n"
         } else {
             "</article>\n"
@@ -88,12 +89,8 @@ impl Page for Html {
 
 fn part(out: &mut String, part: &Part) {
     match part {
+        Part::Prose(text) => prose(out, text),
         // HTML drops a line break directly after the tag. With this one, a line break of the text itself stays.
-        Part::Prose(text) => {
-            out.push_str("<pre class=\"said\">\n");
-            escape(out, text.trim_matches('\n'));
-            out.push_str("</pre>\n");
-        }
         Part::Verbatim {
             language: "diff",
             text,
@@ -137,11 +134,61 @@ fn line(out: &mut String, spans: &[Span]) {
     }
 }
 
+/// Writes a message: its code in boxes, and its words with code spans and strong words. Other marks stay as they are.
+fn prose(out: &mut String, text: &str) {
+    let text = readable(text);
+    for passage in passages(&text) {
+        match passage {
+            Passage::Words(lines) => {
+                let said = lines.join("\n");
+                let said = said.trim_matches('\n');
+                if !said.is_empty() {
+                    out.push_str("<p class=\"said\">");
+                    words(out, said);
+                    out.push_str("</p>\n");
+                }
+            }
+            Passage::Code { lines, .. } => {
+                out.push_str("<pre>\n");
+                escape(out, &lines.join("\n"));
+                out.push_str("</pre>\n");
+            }
+        }
+    }
+}
+
+/// Writes words with their code spans and strong words, which end on their line. A mark without its partner is text.
+fn words(out: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(at) = rest.find(['`', '*']) {
+        let (before, marked) = rest.split_at(at);
+        escape(out, before);
+        let spans = [("`", "code"), ("**", "strong")];
+        let span = spans.into_iter().find_map(|(mark, tag)| {
+            let (inside, after) = marked.strip_prefix(mark)?.split_once(mark)?;
+            (!inside.is_empty() && !inside.contains('\n')).then_some((tag, inside, after))
+        });
+        rest = if let Some((tag, inside, after)) = span {
+            out.push_str(&format!("<{tag}>"));
+            escape(out, inside);
+            out.push_str(&format!("</{tag}>"));
+            after
+        } else {
+            let (mark, after) = marked.split_at(1);
+            escape(out, mark);
+            after
+        };
+    }
+    escape(out, rest);
+}
+
 fn diff(out: &mut String, text: &str) {
+    let mut is_in_hunk = false;
     for line in text.split_inclusive('\n') {
+        is_in_hunk |= line.starts_with("@@");
         let tag = match line.as_bytes().first() {
-            Some(b'+') => "ins",
-            Some(b'-') => "del",
+            Some(b'+') if is_in_hunk => "ins",
+            Some(b'-') if is_in_hunk => "del",
             _ => {
                 escape(out, line);
                 continue;
@@ -192,6 +239,30 @@ mod tests {
             written(|out| diff(out, "@@\n-<a>\n+b")),
             "@@\n<del>-&lt;a&gt;</del>\n<ins>+b</ins>"
         );
+    }
+
+    #[test]
+    fn the_names_of_files_are_no_changed_lines() {
+        assert_eq!(
+            written(|out| diff(out, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- x\n")),
+            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n<del>--- x</del>\n"
+        );
+    }
+
+    #[test]
+    fn code_of_a_message_is_in_a_box_and_nothing_else_is_markup() {
+        assert_eq!(
+            written(|out| prose(
+                out,
+                "\nIt is **done**:\n\n```rust\nlet a = 1 < 2;\n```\nSee `a<b`.\n"
+            )),
+            "<p class=\"said\">It is <strong>done</strong>:</p>\n<pre>\nlet a = 1 &lt; 2;</pre>\n<p class=\"said\">See <code>a&lt;b</code>.</p>\n"
+        );
+        assert_eq!(
+            written(|out| prose(out, "`\n` ** `` * <b> # x\n**`</p>**")),
+            "<p class=\"said\">`\n<code> ** </code>` * &lt;b&gt; # x\n<strong>`&lt;/p&gt;</strong></p>\n"
+        );
+        assert_eq!(written(|out| prose(out, "\n\n")), "");
     }
 
     /// The policy names the style by its hash: if only one of them changes, the page has no style.

@@ -2,40 +2,50 @@
 
 use std::collections::BTreeSet;
 
-use acpd_model::{ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, Origin, RawJson, Replaced};
+use acpd_model::{
+    ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, Origin, RawJson, Replaced, ToolStatus,
+};
 use serde::Deserialize;
 
-use super::block::{Block, Part, code, word};
+use super::block::{Block, Part, Span, code, word};
 use super::story::command;
-use super::text::{Piece, pieces, who};
+use super::text::{Piece, pieces, short_path, short_paths, who};
 use crate::projection::{Item, ToolView, unified_diff};
 
 /// Returns the block of an item, finished or not; `None` if there is nothing to show. `files` are the files that a tool
-/// call changed and that have their own block.
-pub fn item_block(at: Millis, by: &Origin, item: &Item, files: &BTreeSet<(ItemId, String)>) -> Option<Block> {
+/// call changed and that have their own block. Paths below `cwd` are relative to it.
+pub fn item_block(
+    at: Millis,
+    by: &Origin,
+    item: &Item,
+    files: &BTreeSet<(ItemId, String)>,
+    cwd: &str,
+) -> Option<Block> {
     let mut block = match item.content()? {
         ItemEnd::Message { role, content } => message(at, by, role, &content)?,
         ItemEnd::ToolCall { status, call } => {
             let mut tool = ToolView::default();
             tool.apply(&call);
-            let mut block = tool_call(at, &tool, status.as_acp());
+            let mut block = tool_call(at, &tool, status, cwd);
             for diff in tool.diffs() {
                 if !files.contains(&(item.id, diff.path.clone())) {
                     let text = unified_diff(&diff.path, &diff.before(), &diff.new_text);
-                    block = block.line(vec![code(diff.path)]).verbatim("diff", text);
+                    let path = short_path(&diff.path, cwd);
+                    block = block.line(vec![code(path), counts(&text)]).verbatim("diff", text);
                 }
             }
             block
         }
         ItemEnd::FileChange { path, diff, replaced } => {
-            let what = match (&item.end, replaced) {
+            let (what, size) = match (&item.end, replaced) {
                 (Some((ItemOutcome::Failed | ItemOutcome::Interrupted, _)), _) => {
-                    "File change that was not made: "
+                    ("File change that was not made: ", word(""))
                 }
-                (_, Some(Replaced::Nothing)) => "New file: ",
-                (_, Some(Replaced::Text | Replaced::Unknown) | None) => "File change: ",
+                (_, Some(Replaced::Nothing)) => ("New file: ", counts(&diff)),
+                (_, Some(Replaced::Text | Replaced::Unknown) | None) => ("Edit: ", counts(&diff)),
             };
-            Block::new("file", at, vec![word(what), code(path)]).verbatim("diff", diff)
+            let title = vec![word(what), code(short_path(&path, cwd)), size];
+            Block::new("file", at, title).verbatim("diff", diff)
         }
         end @ ItemEnd::TerminalCommand { .. } => terminal(at, &item.start, &end),
     };
@@ -50,7 +60,7 @@ pub fn item_block(at: Millis, by: &Origin, item: &Item, files: &BTreeSet<(ItemId
 
 fn message(at: Millis, by: &Origin, role: MessageType, content: &[RawJson]) -> Option<Block> {
     let (class, name) = match role {
-        MessageType::UserMessage => ("user", "Person"),
+        MessageType::UserMessage => ("user", "User"),
         MessageType::AgentMessage => ("agent", "Agent"),
         MessageType::AgentThought => ("thought", "Thought"),
     };
@@ -84,7 +94,41 @@ pub fn message_parts(pieces: Vec<Piece>) -> Vec<Part> {
     parts
 }
 
-fn tool_call(at: Millis, tool: &ToolView, status: &'static str) -> Block {
+/// Returns the numbers of added and removed lines of a diff, as words after its path.
+fn counts(diff: &str) -> Span {
+    let lines = diff.lines().skip_while(|line| !line.starts_with("@@"));
+    let (added, removed) = lines.fold((0_usize, 0_usize), |(added, removed), line| {
+        match line.as_bytes() {
+            [b'+', ..] => (added + 1, removed),
+            [b'-', ..] => (added, removed + 1),
+            _ => (added, removed),
+        }
+    });
+    match (added, removed) {
+        (0, 0) => word(""),
+        (added, removed) => word(format!(" +{added} −{removed}")),
+    }
+}
+
+/// Returns what a kind of tool call does, unless its title begins with that.
+fn verb(kind: &str, title: &str) -> &'static str {
+    let verb = match kind {
+        "read" => "Read ",
+        "edit" => "Edit ",
+        "delete" => "Delete ",
+        "move" => "Move ",
+        "search" => "Search ",
+        "execute" => "Run ",
+        "fetch" => "Fetch ",
+        _ => "",
+    };
+    let begins = title
+        .get(..verb.len())
+        .is_some_and(|first| first.eq_ignore_ascii_case(verb));
+    if begins { "" } else { verb }
+}
+
+fn tool_call(at: Millis, tool: &ToolView, status: ToolStatus, cwd: &str) -> Block {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Shown {
@@ -99,13 +143,12 @@ fn tool_call(at: Millis, tool: &ToolView, status: &'static str) -> Block {
     if title.is_empty() {
         title = tool.read("toolCallId").unwrap_or_default();
     }
-    let mut block = Block::new("tool", at, vec![word("Tool call: "), code(title)]);
-    block = block.line(vec![
-        word("Kind: "),
-        code(tool.kind()),
-        word(", status: "),
-        code(status),
-    ]);
+    let title = short_paths(&title, cwd);
+    let mut title = vec![word(verb(&tool.kind(), &title)), code(title)];
+    if status == ToolStatus::Failed {
+        title.push(word(" (failed)"));
+    }
+    let mut block = Block::new("tool", at, title);
     let json = |name| tool.read::<RawJson>(name).filter(|json| json.get() != "{}");
     if let Some(input) = json("rawInput").or_else(|| json("input")) {
         block = block.line(vec![word("Input:")]).verbatim("json", input.get());
@@ -165,6 +208,9 @@ fn terminal(at: Millis, start: &ItemStart, end: &ItemEnd) -> Block {
         }
     };
     title.push(code(command(start)));
+    if let Some(exit) = exit_code.filter(|exit| *exit != 0) {
+        title.push(word(format!(" (exit code {exit})")));
+    }
     let mut block = Block::new("terminal", at, title);
     let mut spans = vec![word("Terminal "), code(terminal_id)];
     if let ItemStart::TerminalCommand { cwd, .. } = start {

@@ -8,6 +8,7 @@
 use acpd_model::text::visible;
 
 use super::block::{Block, Page, Part, Span};
+use super::fence::{Passage, passages};
 use super::text::{moment, readable};
 
 /// The Markdown format.
@@ -161,61 +162,16 @@ fn fence(out: &mut String, before: &str, language: &str, text: &str) {
     out.push('\n');
 }
 
-/// A fence in a message.
-struct Fence<'a> {
-    mark: char,
-    length: usize,
-    language: String,
-    lines: Vec<&'a str>,
-}
-
 /// Writes a message as a quote. The position of code in it is a guess. Both assumed code and other text are therefore
 /// written so that they stay inside the quote.
 fn prose(out: &mut String, text: &str) {
     let text = readable(text);
-    let mut open: Option<Fence<'_>> = None;
-    for line in text.trim_matches('\n').split('\n') {
-        match &mut open {
-            Some(fence) if closes(fence, line) => {
-                open.take().into_iter().for_each(|code| write_code(out, &code))
-            }
-            Some(fence) => fence.lines.push(line),
-            None => match opens(line) {
-                Some(fence) => open = Some(fence),
-                None => quoted(out, line),
-            },
+    for passage in passages(text.trim_matches('\n')) {
+        match passage {
+            Passage::Words(lines) => lines.into_iter().for_each(|line| quoted(out, line)),
+            Passage::Code { language, lines } => fence(out, "> ", &language, &lines.join("\n")),
         }
     }
-    if let Some(code) = &open {
-        write_code(out, code);
-    }
-}
-
-fn opens(line: &str) -> Option<Fence<'_>> {
-    let rest = line.trim_start();
-    let mark = rest.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let info = rest.trim_start_matches(mark);
-    let length = rest.len() - info.len();
-    if length < 3 || (mark == '`' && info.contains('`')) {
-        return None;
-    }
-    let word = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '.' | '_');
-    let language = info.trim_start().chars().take_while(word).take(24).collect();
-    Some(Fence {
-        mark,
-        length,
-        language,
-        lines: Vec::new(),
-    })
-}
-
-fn closes(fence: &Fence<'_>, line: &str) -> bool {
-    let line = line.trim();
-    line.len() >= fence.length && line.chars().all(|c| c == fence.mark)
-}
-
-fn write_code(out: &mut String, code: &Fence<'_>) {
-    fence(out, "> ", &code.language, &code.lines.join("\n"));
 }
 
 fn quoted(out: &mut String, line: &str) {

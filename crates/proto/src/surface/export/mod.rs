@@ -15,6 +15,7 @@
 //! are done.
 
 mod block;
+mod fence;
 mod html;
 mod item;
 mod jsonl;

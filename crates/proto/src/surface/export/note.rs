@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::block::{Block, Span, code, word};
 use super::story::turn_title;
-use super::text::who;
+use super::text::{short_path, who};
 use crate::surface::contract::LostEvents;
 
 /// Returns the block in place of events that cannot be read.
@@ -16,8 +16,9 @@ pub fn lost(at: Millis, lost: &LostEvents) -> Block {
     Block::new("error", at, vec![word(title)])
 }
 
-/// Returns the block of an event that needs no other events; `None` if readers of documents do not need it.
-pub fn block(event: &Event) -> Option<Block> {
+/// Returns the block of an event that needs no other events; `None` if readers of documents do not need it. Paths below
+/// `cwd` are relative to it.
+pub fn block(event: &Event, cwd: &str) -> Option<Block> {
     let at = event.at;
     Some(match &event.kind {
         EventKind::AgentBound { .. } => bound(event)?,
@@ -81,8 +82,12 @@ pub fn block(event: &Event) -> Option<Block> {
         | EventKind::SteerRequested { .. } => lifecycle(event)?,
         EventKind::ModelChanged { model_id } => Block::new("note", at, vec![word("Model: "), code(model_id)]),
         EventKind::ModeChanged { mode_id } => Block::new("note", at, vec![word("Mode: "), code(mode_id)]),
-        EventKind::FileRead { path, bytes } => Block::new("file", at, file("Read ", path, *bytes)),
-        EventKind::FileWritten { path, bytes, .. } => Block::new("file", at, file("Wrote ", path, *bytes)),
+        EventKind::FileRead { path, bytes } => {
+            Block::new("file", at, file("Read ", short_path(path, cwd), *bytes))
+        }
+        EventKind::FileWritten { path, bytes, .. } => {
+            Block::new("file", at, file("Wrote ", short_path(path, cwd), *bytes))
+        }
         _ => return None,
     })
 }

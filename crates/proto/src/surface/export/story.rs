@@ -26,6 +26,8 @@ pub struct Story {
     /// When the last event was recorded.
     at: Millis,
     page: &'static dyn Page,
+    /// The directory of the thread, to which paths are relative.
+    cwd: String,
     /// Written text that the caller has not received yet.
     text: String,
     /// The running turn.
@@ -47,17 +49,9 @@ pub struct Story {
 /// An entry of the document, which may still change.
 #[derive(Debug)]
 enum Entry {
-    Item {
-        at: Millis,
-        by: Origin,
-        item: Item,
-    },
+    Item { at: Millis, by: Origin, item: Item },
     Question(Question),
-    Plan {
-        at: Millis,
-        entries: Vec<PlanEntry>,
-        times: usize,
-    },
+    Plan { at: Millis, entries: Vec<PlanEntry> },
     Note(Block),
 }
 
@@ -102,17 +96,18 @@ impl Story {
         };
         let facts = [
             ("Agent", vec![code(&summary.agent)]),
-            ("Directory", vec![code(&summary.cwd)]),
-            ("Thread", vec![code(thread.to_string())]),
-            ("Created", vec![word(moment(summary.created_at))]),
+            ("Folder", vec![code(&summary.cwd)]),
+            ("Started", vec![word(moment(summary.created_at))]),
             ("Last turn", vec![word(moment(summary.updated_at))]),
             ("Turns", vec![word(summary.turns.to_string())]),
+            ("Thread", vec![code(thread.to_string())]),
         ];
         page.head(&mut text, title, &facts);
         out.extend_from_slice(text.as_bytes());
         Self {
             at: summary.created_at,
             page,
+            cwd: summary.cwd.clone(),
             text: String::new(),
             turn: None,
             asker: Origin::Daemon,
@@ -135,6 +130,9 @@ impl Story {
     pub fn fold(&mut self, event: &Event, out: &mut Vec<u8>) {
         use EventKind as K;
         self.at = event.at;
+        if let K::DirectoriesSet(directories) = &event.kind {
+            self.cwd.clone_from(&directories.cwd);
+        }
         match &event.kind {
             K::TurnQueued { input, .. } => {
                 if let Some(turn) = event.turn {
@@ -186,8 +184,8 @@ impl Story {
             } => self.entries.push(Entry::Question(Question {
                 at: event.at,
                 asked: match item {
-                    Some(_) => "Permission asked for, in the agent's words: ",
-                    None => "Permission asked for: ",
+                    Some(_) => "Permission, in the agent's words: ",
+                    None => "Permission: ",
                 },
                 request: *request,
                 title: title.clone(),
@@ -211,7 +209,7 @@ impl Story {
             K::PlanReplaced { entries } => self.replace_plan(event.at, entries),
             K::UsageUpdated { used, size, .. } => self.usage = Some((*used, *size)),
             _ => {
-                if let Some(block) = note::block(event) {
+                if let Some(block) = note::block(event, &self.cwd) {
                     self.held += event.raw.as_ref().map_or(0, |raw| raw.get().len());
                     self.entries.push(Entry::Note(block));
                 }
@@ -339,19 +337,17 @@ impl Story {
 
     fn replace_plan(&mut self, now: Millis, new: &[PlanEntry]) {
         let old = self.entries.iter_mut().rev().find_map(|entry| match entry {
-            Entry::Plan { at, entries, times } => Some((at, entries, times)),
+            Entry::Plan { at, entries } => Some((at, entries)),
             _ => None,
         });
         match old {
-            Some((at, entries, times)) => {
+            Some((at, entries)) => {
                 *at = now;
                 *entries = new.to_vec();
-                *times += 1;
             }
             None => self.entries.push(Entry::Plan {
                 at: now,
                 entries: new.to_vec(),
-                times: 1,
             }),
         }
     }
@@ -368,7 +364,7 @@ impl Story {
                     self.places.insert(item.id, self.entries.len());
                 }
                 self.entries.push(entry);
-            } else if let Some(block) = draw(entry, &files) {
+            } else if let Some(block) = draw(entry, &files, &self.cwd) {
                 self.open_section();
                 self.page.block(&mut self.text, &block);
             }
@@ -431,38 +427,41 @@ fn weight(end: &ItemEnd) -> usize {
     }
 }
 
-fn draw(entry: Entry, files: &BTreeSet<(ItemId, String)>) -> Option<Block> {
+fn draw(entry: Entry, files: &BTreeSet<(ItemId, String)>, cwd: &str) -> Option<Block> {
     match entry {
-        Entry::Item { at, by, item } => item_block(at, &by, &item, files),
+        Entry::Item { at, by, item } => item_block(at, &by, &item, files, cwd),
         Entry::Question(question) => Some(question_block(&question)),
-        Entry::Plan { at, entries, times } => Some(plan_block(at, &entries, times)),
+        Entry::Plan { at, entries } => Some(plan_block(at, &entries)),
         Entry::Note(block) => Some(block),
     }
 }
 
-fn plan_block(at: Millis, entries: &[PlanEntry], times: usize) -> Block {
-    let mut title = vec![word("Plan")];
-    if times > 1 {
-        title.push(word(format!(", as it was last of {times} times")));
-    }
-    let mut block = Block::new("plan", at, title);
+fn plan_block(at: Millis, entries: &[PlanEntry]) -> Block {
+    let mut block = Block::new("plan", at, vec![word("Plan")]);
     if entries.is_empty() {
         return block.line(vec![word("Empty.")]);
     }
     let line = |entry: &PlanEntry| {
-        vec![
-            code(&entry.status),
-            word(" "),
-            word(entry.content.clone()),
-            word(format!(" ({} priority)", entry.priority)),
-        ]
+        let mark = match &entry.status[..] {
+            "completed" => "✓ ",
+            "in_progress" => "→ ",
+            _ => "○ ",
+        };
+        vec![word(mark), word(entry.content.clone())]
     };
     block.parts.push(Part::List(entries.iter().map(line).collect()));
     block
 }
 
 fn question_block(question: &Question) -> Block {
-    let title = vec![word(question.asked), code(&question.title)];
+    let verdict = match &question.answer {
+        Some((_, _, Ok(Outcome::Accepted { .. }))) => " (answered)",
+        Some((_, _, Ok(outcome))) if outcome.allows() => " (allowed)",
+        Some((_, _, Ok(outcome))) if outcome.refuses() => " (declined)",
+        Some(_) => "",
+        None => " (not answered)",
+    };
+    let title = vec![word(question.asked), code(&question.title), word(verdict)];
     let mut block = Block::new("permission", question.at, title);
     for part in &question.subjects {
         let PartInWords {

@@ -19,8 +19,43 @@ pub fn rfc3339(at: Millis) -> String {
 /// Returns a time for readers.
 pub fn moment(at: Millis) -> String {
     jiff::Timestamp::from_millisecond(at)
-        .map(|time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+        .map(|time| time.strftime("%-d %b %Y, %H:%M UTC").to_string())
         .unwrap_or_default()
+}
+
+/// Returns the time of day of a [`moment`].
+pub fn clock(at: Millis) -> String {
+    jiff::Timestamp::from_millisecond(at)
+        .map(|time| time.strftime("%H:%M").to_string())
+        .unwrap_or_default()
+}
+
+/// Returns a path relative to the directory of the thread; paths outside of it stay absolute.
+pub fn short_path<'a>(path: &'a str, cwd: &str) -> &'a str {
+    path.strip_prefix(cwd.trim_end_matches('/'))
+        .and_then(|rest| rest.strip_prefix('/'))
+        .filter(|rest| !rest.is_empty() && !cwd.is_empty())
+        .unwrap_or(path)
+}
+
+/// Returns words in which the paths below the directory of the thread are relative. Only where a path can begin is one found: the
+/// directory may also be a part of a longer path.
+pub fn short_paths(words: &str, cwd: &str) -> String {
+    let folder = format!("{}/", cwd.trim_end_matches('/'));
+    if folder == "/" {
+        return words.to_owned();
+    }
+    let mut short = String::with_capacity(words.len());
+    let mut end = 0;
+    for (at, _) in words.match_indices(&folder) {
+        let before = words[..at].chars().next_back();
+        if before.is_none_or(|c| c.is_whitespace() || "\"'`([{=,;".contains(c)) {
+            short.push_str(&words[end..at]);
+            end = at + folder.len();
+        }
+    }
+    short.push_str(&words[end..]);
+    short
 }
 
 /// Returns the originator of an event as words.
@@ -173,7 +208,29 @@ mod tests {
         assert_eq!(rfc3339(1_700_000_000_007), "2023-11-14T22:13:20.007Z");
         assert_eq!(rfc3339(-1), "1969-12-31T23:59:59.999Z");
         assert_eq!(rfc3339(Millis::MAX), "");
-        assert_eq!(moment(1_700_000_000_007), "2023-11-14 22:13:20 UTC");
+        assert_eq!(moment(1_700_000_000_007), "14 Nov 2023, 22:13 UTC");
+        assert_eq!(clock(1_700_000_000_007), "22:13");
+        assert_eq!(moment(Millis::MAX), "");
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_directory_of_the_thread() {
+        assert_eq!(short_path("/w/src/a.rs", "/w"), "src/a.rs");
+        assert_eq!(short_path("/w/src/a.rs", "/w/"), "src/a.rs");
+        for whole in ["/w", "/w/", "/www/a", "/etc/hosts", "w/a", ""] {
+            assert_eq!(short_path(whole, "/w"), whole);
+        }
+        assert_eq!(short_path("/a", ""), "/a");
+        assert_eq!(short_path("/a/b", "/"), "a/b");
+        assert_eq!(
+            short_paths("Edit /w/a.rs and `/w/b.rs`", "/w"),
+            "Edit a.rs and `b.rs`"
+        );
+        assert_eq!(
+            short_paths("/mnt/w/a /w/w/b /w//w/c /www/d", "/w"),
+            "/mnt/w/a w/b /w/c /www/d"
+        );
+        assert_eq!(short_paths("Read /etc/hosts", "/"), "Read /etc/hosts");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::support::markup::{html_is_ours, markdown_is_ours};
 use crate::support::{Scene, check_in, thought, tool};
 
 /// A text with markup for every format, which the test puts into every field that an agent, a tool or a client can fill.
-const EVIL: &str = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>\" onload=\"x\" '\n```\n````\n<!-- \n</details>\n# Forged\n[a](javascript:alert(1)) ![b](http://evil/x.png)\n`x` \u{202e}\u{1b}[2J\u{0}";
+const EVIL: &str = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>\" onload=\"x\" '\n```\n````\n<!-- \n</details>\n# Forged\n[a](javascript:alert(1)) ![b](http://evil/x.png)\n`x` **<b>** \u{202e}\u{1b}[2J\u{0}";
 
 fn hostile() -> Scene {
     let evil = Value::from(EVIL).to_string();
