@@ -245,6 +245,16 @@ test("words that are typed before the page is connected are searched once it is"
   await page.locator(".hits", { hasText: "Early bird" }).waitFor();
 });
 
+test("Enter in the search opens the first result, also if that has yet to arrive", async () => {
+  const id = await startThread(stage, other, "say the sandpiper");
+  await until(other, id, "idle");
+  const page = await stage.page();
+  await page.locator(".side-list .row").first().waitFor();
+  await page.fill("#search", "sandpiper");
+  await page.press("#search", "Enter");
+  await expect.poll(() => page.url()).toContain(`/threads/${id}`);
+});
+
 test("threads after the daemon's first page of 100 are in the list, and keep their place when the page reconnects", async () => {
   // A connection may send 60 requests in 10 s, and `other` belongs to the tests that follow.
   const starting = ["first-program", "second-program"].map(async (name, half) => {

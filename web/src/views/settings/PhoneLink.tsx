@@ -65,8 +65,8 @@ function Code({ onClose }: { onClose: () => void }) {
           address that the phone can reach.
         </p>
       )}
-      {link !== undefined && <Qr text={link} />}
       <p role="status">{said ?? "Scan this code with the other device. It gets your access. Each code works once, for 30 seconds."}</p>
+      {link !== undefined && <Qr text={link} />}
       <button type="button" class="button" onClick={onClose}>
         Done
       </button>

@@ -1,5 +1,7 @@
 /** The field of the search. */
 
+import { useEffect, useRef } from "preact/hooks";
+
 import { touch } from "../../app/layout.ts";
 import { query, searching } from "../../app/search.ts";
 import { Icon } from "../parts/Icon.tsx";
@@ -7,6 +9,19 @@ import { Icon } from "../parts/Icon.tsx";
 export { query };
 
 export function SearchField() {
+  // Enter opens the first result, also if that has yet to arrive.
+  const wantsFirst = useRef(false);
+  const openFirst = () => {
+    wantsFirst.current = query.value !== "" && searching.value;
+    if (query.value !== "" && !searching.value) {
+      document.querySelector<HTMLElement>(".side-list [data-rove]")?.click();
+    }
+  };
+  useEffect(() => {
+    if (wantsFirst.current && !searching.value) {
+      openFirst();
+    }
+  }, [searching.value]);
   return (
     <div class="search" role="search">
       <Icon name="search" size={14} />
@@ -20,10 +35,17 @@ export function SearchField() {
         spellcheck={false}
         dir="auto"
         value={query.value}
-        onInput={(event) => (query.value = event.currentTarget.value)}
+        onInput={(event) => {
+          wantsFirst.current = false;
+          query.value = event.currentTarget.value;
+        }}
         onKeyDown={(event) => {
-          if (event.key === "Escape") {
+          if (event.key === "Enter" && !event.isComposing) {
+            event.preventDefault();
+            openFirst();
+          } else if (event.key === "Escape") {
             event.stopPropagation();
+            wantsFirst.current = false;
             if (query.value === "") {
               event.currentTarget.blur();
             }
