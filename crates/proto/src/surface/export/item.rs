@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use acpd_model::{
-    ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, Origin, RawJson, Replaced, ToolStatus,
-};
+use acpd_model::item::ToolStatus;
+use acpd_model::{ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, Origin, RawJson, Replaced};
 use serde::Deserialize;
 
 use super::block::{Block, Part, Span, code, word};
