@@ -190,6 +190,7 @@ fn a_directory_that_is_gone_is_said_once_in_a_turn() {
 #[test]
 fn a_denied_path_comes_with_what_to_do_and_its_folder() {
     let s = check(|s| {
+        s.open_session();
         turn(s, "first");
         for folder in [Some("/library".to_owned()), None] {
             let denied = AccessDenied {
