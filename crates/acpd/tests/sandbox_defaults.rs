@@ -270,6 +270,12 @@ fn a_denied_folder_is_opened_for_its_thread() {
         "{notice}"
     );
 
+    let shown = acpd(&daemon.place, &["show", &thread]).stdout;
+    assert!(
+        shown.contains("! warning: acpd's sandbox") && shown.contains(&command),
+        "{shown}"
+    );
+
     let params = |directory: &Path| json!({ "threadId": thread, "directory": directory });
     for (closed, code) in [
         (home.clone(), "forbidden"),

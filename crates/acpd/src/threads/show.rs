@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::items::short_id;
-use crate::terminal::items::{Block, Item, Role, plan_line};
+use crate::terminal::items::{Block, Item, Role, notice_detail, plan_line};
 use crate::terminal::pager;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
@@ -60,7 +60,7 @@ fn joined(mut page: Vec<Value>, mut later: Vec<Value>) -> Vec<Value> {
     if let (Some(begin), Some(end)) = (page.last_mut(), later.first_mut())
         && begin["id"] == end["id"]
     {
-        for member in ["items", "answers"] {
+        for member in ["items", "answers", "notices"] {
             let mut all = begin[member].as_array().cloned().unwrap_or_default();
             all.append(end[member].as_array_mut().unwrap_or(&mut Vec::new()));
             end[member] = all.into();
@@ -86,7 +86,9 @@ fn whole(thread: &Value) -> String {
         for item in Item::of_turn(turn) {
             out.push_str(&one_item(&item));
         }
+        out.push_str(&notices(turn, false));
         out.push_str(&end_of_turn(turn));
+        out.push_str(&notices(turn, true));
     }
     out.push_str(&usage(&thread["tokenUsage"]));
     out.push_str(&question(thread));
@@ -128,6 +130,23 @@ fn end_of_turn(turn: &Value) -> String {
         turn["id"].as_str().unwrap_or_default(),
         why.map(|why| format!(": {why}")).unwrap_or_default()
     )
+}
+
+/// Returns the warnings and errors of a turn that came before its end, or after it, with what to do about each.
+fn notices(turn: &Value, after_turn: bool) -> String {
+    let is_shown = |notice: &&Value| {
+        let is_after = notice["afterTurn"].as_bool().unwrap_or_default();
+        notice["level"] != "info" && is_after == after_turn
+    };
+    let shown = list(&turn["notices"]).iter().filter(is_shown);
+    shown
+        .map(|notice| {
+            let text = |key: &str| plain(notice[key].as_str().unwrap_or_default());
+            let detail = notice_detail(notice).map(|detail| format!("\n  {}", detail.replace('\n', "\n  ")));
+            let (level, message) = (text("level"), text("message"));
+            format!("! {level}: {message}{}\n\n", detail.unwrap_or_default())
+        })
+        .collect()
 }
 
 /// Returns the oldest open question, and how to answer it.
@@ -181,4 +200,37 @@ fn first_lines(text: &str) -> String {
         shown.push(&note);
     }
     shown.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_shown_where_they_came_with_what_to_do() {
+        let notice = |level: &str, after_turn: bool| json!({ "level": level, "message": "a\u{1b}[2J path", "detail": "acpd add-dir\nx", "afterTurn": after_turn });
+        let turn =
+            json!({ "notices": [notice("info", false), notice("warning", false), notice("error", true)] });
+        let (before, after) = (notices(&turn, false), notices(&turn, true));
+        assert!(
+            before.starts_with("! warning: a") && before.ends_with(" path\n  acpd add-dir\n  x\n\n"),
+            "{before}"
+        );
+        assert!(
+            !before.contains('\u{1b}') && before.matches('!').count() == 1,
+            "{before}"
+        );
+        assert!(after.starts_with("! error: "), "{after}");
+        assert_eq!(notices(&json!({}), false), "");
+    }
+
+    #[test]
+    fn a_turn_on_two_pages_keeps_its_notices() {
+        let part = |message: &str| vec![json!({ "id": "turn_1", "notices": [{ "message": message }] })];
+        let whole = joined(part("first"), part("second"));
+        assert_eq!(
+            whole[0]["notices"],
+            json!([{ "message": "first" }, { "message": "second" }])
+        );
+    }
 }
