@@ -33,7 +33,9 @@ use crate::cli::{Cli, Command, Common, Parsed, PolicyCommand};
 use crate::daemon::{answers, control, logs, notifications, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
 use crate::terminal::{plain, print};
-use crate::threads::{answer, export, lifecycle, list, prune, run, search, share, show, steer, type_in};
+use crate::threads::{
+    answer, export, lifecycle, list, prune, run, search, share, show, steer, type_in, usage,
+};
 
 /// Time for the tasks of an interrupted command to end.
 const ENDING: Duration = Duration::from_millis(250);
@@ -213,6 +215,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Unarchive(args) => lifecycle::unarchive(settings, &args).await,
         Command::Delete(args) => lifecycle::delete(settings, &args).await,
         Command::Prune(args) => prune::prune(settings, &args).await,
+        Command::Usage(args) => usage::usage(settings, &args).await,
         Command::Export(args) => export::export(settings, &args).await,
         Command::Share(command) => share::share(settings, &command).await,
         Command::Agents(command) => agents::agents(settings.clone(), &command).await,

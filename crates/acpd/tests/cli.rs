@@ -26,6 +26,7 @@ fn help_names_every_command() {
         "archive",
         "unarchive",
         "delete",
+        "usage",
         "export",
         "serve",
         "status",

@@ -37,6 +37,7 @@ const TABLE: &str = "
     app    thread/list/unwatch             observer shared
     app    thread/seen/set                 observer
     app    user/present                    observer
+    app    usage/read                      observer
     app    thread/read                     observer shared
     app    thread/search                   observer shared
     app    thread/unsubscribe              observer shared

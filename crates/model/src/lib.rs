@@ -33,6 +33,7 @@ pub mod subject;
 pub mod summary;
 pub mod text;
 pub mod turn_index;
+pub mod usage;
 pub mod windows_path;
 
 pub use error::{ErrorCode, Failure};

@@ -679,6 +679,16 @@ pub const POLICY_RULES: usize = 1024;
 pub const REMEMBERED_RULES: usize = 1024;
 /// Largest file of the remembered answers for agents, in bytes.
 pub const ANSWERS_BYTES: u64 = 32 << 20;
+/// Days for which a thread's usage is kept. The oldest of more days becomes a part of the next one.
+pub const USAGE_DAYS: usize = 128;
+/// Currencies of one sum of costs.
+pub const USAGE_CURRENCIES: usize = 8;
+/// Rows of `usage/read`. The smallest of more rows are left out; the total has them.
+pub const USAGE_ROWS: usize = 500;
+/// Days of `usage/read` if the client names none.
+pub const USAGE_READ_DAYS: u32 = 30;
+/// Most days of `usage/read`.
+pub const USAGE_READ_DAYS_MAX: u32 = 3660;
 /// Marks of seen threads that are kept for one principal. Threads that changed before the oldest one count as seen.
 pub const SEEN_THREADS: usize = 1000;
 /// Principals whose marks of seen threads are kept.

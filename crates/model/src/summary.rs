@@ -7,6 +7,7 @@ use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::limits::LISTED_QUESTION_BYTES;
 use crate::subject::CallSubject;
+use crate::usage::DailyUsage;
 
 /// What a thread is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -75,6 +76,9 @@ pub struct Summary {
     /// The oldest unanswered question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<WaitingQuestion>>,
+    /// What the thread used on each day. Absent if an earlier version stored the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Box<DailyUsage>>,
 }
 
 impl Summary {

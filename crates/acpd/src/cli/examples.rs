@@ -54,6 +54,10 @@ acpd type 5e31c427 --kill",
         "acpd prune --dry-run\nacpd prune --yes --json | jq .bytes",
     ),
     (
+        "usage",
+        "acpd usage\nacpd usage --days 7 --by agent\nacpd usage --by thread --json | jq .spent",
+    ),
+    (
         "export",
         "acpd export @last -o story.md\nacpd export 5e31c427 | jq .type",
     ),

@@ -26,6 +26,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "unarchive",
             "delete",
             "prune",
+            "usage",
             "export",
             "share",
         ],

@@ -183,6 +183,8 @@ pub enum Command {
     Delete(DeleteArgs),
     /// Remove threads and attachments beyond the limits of the configuration
     Prune(PruneArgs),
+    /// Show the tokens and costs of threads, by day, agent, thread or folder
+    Usage(UsageArgs),
     /// Export a thread as JSON lines, Markdown or HTML
     Export(ExportArgs),
     /// Create, list and revoke links with which anyone can read one thread

@@ -123,6 +123,32 @@ pub enum Status {
 }
 
 #[derive(Debug, Args)]
+pub struct UsageArgs {
+    /// Number of days until today, in UTC
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3660))]
+    pub days: u32,
+    /// What the rows are
+    #[arg(long, value_name = "KIND", value_enum, default_value_t)]
+    pub by: UsageBy,
+    /// Print JSON, one row per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum UsageBy {
+    /// Days, in UTC
+    #[default]
+    Day,
+    /// Agents
+    Agent,
+    /// Threads
+    Thread,
+    /// Working directories
+    Folder,
+}
+
+#[derive(Debug, Args)]
 pub struct SearchArgs {
     /// Words to find; use double quotes for a phrase
     #[arg(value_name = "WORDS", required = true)]

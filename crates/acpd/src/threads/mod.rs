@@ -14,3 +14,4 @@ pub mod share;
 pub mod show;
 pub mod steer;
 pub mod type_in;
+pub mod usage;

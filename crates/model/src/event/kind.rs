@@ -440,9 +440,13 @@ pub enum EventKind {
         used: u64,
         /// Tokens that fit into the context.
         size: u64,
-        /// ACP's `cost` object.
+        /// ACP's `cost` object: what the agent's session has cost.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<RawJson>,
+        /// What the thread has cost with all its sessions, in the same form. Absent in events that were stored before this member
+        /// existed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread_cost: Option<RawJson>,
     },
 
     /// A permission request was opened. `raw` holds the agent's params unchanged.

@@ -48,6 +48,8 @@ impl Live {
     /// Applies a fork. The history before this event belongs to the original thread, which keeps its session.
     pub(super) fn fold_forked(&mut self, forked: &ThreadForked, at: Millis) {
         (self.summary.created_at, self.summary.updated_at) = (at, at);
+        // What was spent before belongs to the original thread.
+        self.summary.usage = Some(Box::default());
         self.remembered.end_session();
         self.spec.session_id = None;
         self.let_session_go(forked.session_id.clone());

@@ -6,6 +6,7 @@ use acpd_model::event::{
     Binding, LeaseHolder, PermissionOption, PlanEntry, QuestionTopic, ThreadCreated, TurnStatus,
 };
 use acpd_model::item::ToolStatus;
+use acpd_model::usage::DailyUsage;
 use acpd_model::{
     Event, EventKind, ItemId, ItemStart, Millis, Origin, RawJson, RequestId, Seq, Summary, ThreadId,
     ThreadStatus, TurnId,
@@ -19,6 +20,7 @@ use super::known_tools::{KnownTools, ToolRef};
 use super::notes::{AGENT_DECIDES, DIRECTORY_GONE, NoteCount};
 use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
+use super::spending::{Spending, read_cost, write_cost};
 use super::steering::Steers;
 use super::thread_names::ThreadNames;
 use super::used_ids::UsedIds;
@@ -218,6 +220,8 @@ pub struct Live {
     pub plan: Option<CurrentPlan>,
     /// The token usage, as its event. Boxed, because many idle threads have none.
     pub usage: Option<Box<EventKind>>,
+    /// What of the agent's reports is counted in the usage of the summary.
+    pub spending: Spending,
 }
 
 /// Maximum number of client turn ids to store; the oldest are removed first.
@@ -268,7 +272,23 @@ impl Live {
             remembered: Remembered::default(),
             plan: None,
             usage: None,
+            spending: Spending::default(),
         }
+    }
+
+    /// Returns what the thread has cost once the agent has reported this cost of its session, as ACP's `Cost`.
+    pub fn cost_with(&self, reported: &RawJson) -> Option<RawJson> {
+        let (currency, _) = read_cost(reported)?;
+        let known = self.summary.usage.as_deref().map(DailyUsage::total);
+        let known = known
+            .and_then(|total| total.costs.get(&currency).copied())
+            .unwrap_or(0);
+        let added = self.spending.clone().report(reported);
+        let added = added
+            .and_then(|spent| spent.costs.get(&currency).copied())
+            .unwrap_or(0);
+        let nanos = known.saturating_add(added);
+        (nanos > 0).then(|| write_cost(&currency, nanos))
     }
 
     /// Applies the next event. Returns whether the summary changed.
@@ -278,6 +298,10 @@ impl Live {
         self.weight += event.weight() as u64;
         self.notes.count(self.note_place(), event);
         self.steers.fold(event);
+        if let Some(spent) = self.spending.fold(&event.kind) {
+            // Stored with the next change of the summary, at the latest when the turn ends.
+            self.summary.usage.get_or_insert_default().add(event.at, &spent);
+        }
         match &event.kind {
             EventKind::ThreadCreated(_)
             | EventKind::StatusChanged { .. }
@@ -353,6 +377,7 @@ impl Live {
                     session_id: session_id.clone(),
                     created_at: event.at,
                     updated_at: event.at,
+                    usage: Some(Box::default()),
                     ..Summary::default()
                 };
             }

@@ -55,5 +55,5 @@ mod tests {
 
     const FIELDS: &str = "asks_changes asks_commands bound choices client_turns commands config_options declared dropped forgotten items last_item \
         last_request last_seq last_terminal last_turn last_turn_shown lease mode model models modes names notes plan policy queue queue_paused remembered \
-        requests says_agent_decides says_directory_gone spec steers summary thread tools turn usage used_ids weight";
+        requests says_agent_decides says_directory_gone spec spending steers summary thread tools turn usage used_ids weight";
 }

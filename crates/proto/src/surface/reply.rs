@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use acpd_model::event::{Fidelity, LeaseHolder};
+use acpd_model::usage::Spent;
 use acpd_model::{Event, ItemId, Millis, RawJson, SearchHit, Seq, Summary, ThreadId, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
@@ -58,6 +59,8 @@ pub enum Reply {
         /// The time in which none was, if that was long.
         away: Option<Absence>,
     },
+    /// What threads have used.
+    Usage(Box<UsageReport>),
     /// A page of search results.
     Hits {
         /// The matching texts on this page.
@@ -389,6 +392,43 @@ pub struct ListedThread {
     pub summary: Summary,
     /// The principal of the connection has seen all changes until then; `None` if it marks no threads.
     pub seen_at: Option<Millis>,
+}
+
+/// What threads have used in some days.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageReport {
+    /// The first day, since 1970 in UTC.
+    pub first_day: i64,
+    /// Today.
+    pub last_day: i64,
+    /// The rows: days from the last, others from the most expensive.
+    pub rows: Vec<UsageRow>,
+    /// What all threads have used.
+    pub total: Spent,
+    /// Number of rows that are left out.
+    pub omitted: usize,
+}
+
+/// What a part of the threads has used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageRow {
+    /// The part.
+    pub of: UsageKey,
+    /// What it has used.
+    pub spent: Spent,
+}
+
+/// A part of the threads.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UsageKey {
+    /// A day since 1970, in UTC.
+    Day(i64),
+    /// The threads of an agent.
+    Agent(String),
+    /// One thread, with its name.
+    Thread(ThreadId, Option<String>),
+    /// The threads in a working directory.
+    Folder(String),
 }
 
 /// A time in which a user was away.

@@ -24,6 +24,7 @@ mod threads;
 mod turn_notes;
 mod turn_pages;
 mod turns;
+mod usage;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -267,6 +268,13 @@ impl Service {
             }
             Request::SeeThreads(seen) => Ok(Dispatched::now(self.see_threads(caller, seen).await)),
             Request::ReportPresence => Ok(Dispatched::now(Ok(self.report_presence(caller).await))),
+            Request::ReadUsage(wanted) => {
+                let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
+                let read = self.read_usage(wanted).await;
+                Ok(Dispatched::respond_now(
+                    read.map(|reply| Response::charged(reply, Some(charge))),
+                ))
+            }
             Request::WatchThreadList { on, only } => Ok(watch_thread_list(on, only)),
             Request::StartThread(start) => self.start_thread(caller, *start).await,
             Request::OpenThread(open) => self.open_thread(caller, *open).await,

@@ -1,17 +1,17 @@
-//! Stores what the log lacks beside events: texts for the search, and the places of turns and items.
+//! Stores what the log lacks beside events: texts for the search, the places of turns and items, and what threads have used.
 //!
 //! In: a thread's events. Out: their data. Owns: nothing; if it is interrupted, it continues at the next start. Never: works
 //! on more than a page at a time, so that other work on the log never waits long.
 
 use std::sync::Arc;
 
-use acpd_log::{Backlog, Lacking, LogError, SharedLog, TurnsFound, TurnsWanted};
-use acpd_model::limits::{INDEX_STEP_BYTES, SNAPSHOT_BYTES};
+use acpd_log::{Append, Backlog, Filter, Lacking, ListCursor, LogError, SharedLog, TurnsFound, TurnsWanted};
+use acpd_model::limits::{INDEX_STEP_BYTES, LIST_PAGE, SNAPSHOT_BYTES};
 use acpd_model::{Event, Extract, Seq, ThreadId, TurnId};
 use acpd_proto::projection::{Live, extract, mark};
 use tokio::sync::Notify;
 
-use crate::thread::state::{SnapshotPlan, load_state};
+use crate::thread::state::{SnapshotPlan, load_state, snapshot};
 
 /// Indexes all that is due, newest threads first, and again whenever `due` is notified. Ends when the log is closed.
 pub async fn index_backlog(log: SharedLog, due: Arc<Notify>) {
@@ -23,8 +23,58 @@ pub async fn index_backlog(log: SharedLog, due: Arc<Notify>) {
                 Err(error) => tracing::warn!(%error, "older threads are not indexed until the next start"),
             }
         }
+        match count_usage(&log).await {
+            Ok(()) => {}
+            Err(LogError::Closed) => return,
+            Err(error) => {
+                tracing::warn!(%error, "the usage of older threads is not counted until the next start")
+            }
+        }
         due.notified().await;
     }
+}
+
+/// Counts what threads have used whose summaries an older version stored, newest threads first.
+async fn count_usage(log: &SharedLog) -> Result<(), LogError> {
+    let mut cursor = None;
+    loop {
+        let page = log.list(Filter::default(), cursor, LIST_PAGE).await?;
+        for listed in page.iter().filter(|listed| listed.summary.usage.is_none()) {
+            match count_usage_of(log, listed.thread).await {
+                // The thread was deleted in the meantime, or it has gone on, and its next summary has its usage.
+                Ok(()) | Err(LogError::NoSuchThread(_) | LogError::Conflict { .. }) => {}
+                Err(error @ (LogError::Damaged(_) | LogError::DamagedEvents { .. })) => {
+                    tracing::warn!(thread = %listed.thread, %error, "the usage of a thread cannot be counted");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(last) = page.last().filter(|_| page.len() == LIST_PAGE) else {
+            return Ok(());
+        };
+        cursor = Some(ListCursor {
+            updated_at: last.summary.updated_at,
+            thread: last.thread,
+        });
+    }
+}
+
+/// Stores the summary of a thread again, with its usage, and its state: snapshots of older versions have no usage.
+async fn count_usage_of(log: &SharedLog, thread: ThreadId) -> Result<(), LogError> {
+    let live = load_state(log, thread, Seq::MAX).await?;
+    let Some(snapshot) = snapshot(&live) else {
+        return Ok(());
+    };
+    // If the thread goes on from here, the log refuses the append.
+    let mut summary = log.summary(thread).await?;
+    summary.usage = Some(live.summary.usage.unwrap_or_default());
+    let append = Append {
+        after: live.last_seq,
+        summary: Some(&summary),
+        snapshot: Some(&snapshot),
+        ..Append::new(thread, &[])
+    };
+    log.store(append).await
 }
 
 /// Finds a page of turns. Indexes the thread first if it is not indexed yet.
@@ -212,6 +262,35 @@ mod tests {
         database
             .execute("INSERT INTO unmarked VALUES (1, 0, ?)", [last])
             .unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_older_threads_have_used_is_counted_once() {
+        let log: SharedLog = Arc::new(acpd_log::Memory::new());
+        let thread = sample::thread(1);
+        let report = |seq, cost: &str| acpd_model::Event {
+            kind: acpd_model::EventKind::UsageUpdated {
+                used: 1,
+                size: 2,
+                cost: Some(acpd_model::RawJson::parse(cost).unwrap()),
+                thread_cost: None,
+            },
+            ..sample::event(seq, 10)
+        };
+        let events = [
+            sample::event(1, 10),
+            report(2, r#"{"amount":0.2,"currency":"USD"}"#),
+            report(3, r#"{"amount":0.3,"currency":"USD"}"#),
+        ];
+        let summary = sample::summary("old", 1);
+        assert!(summary.usage.is_none());
+        log.append(thread, &events, Some(&summary)).await.unwrap();
+        count_usage(&log).await.unwrap();
+        let counted = log.summary(thread).await.unwrap().usage.unwrap();
+        assert_eq!(counted.total().costs["USD"], 300_000_000);
+        count_usage(&log).await.unwrap();
+        assert_eq!(log.summary(thread).await.unwrap().usage, Some(counted));
+        assert_eq!(log.last_seq(thread).await.unwrap(), 3, "no event is added");
     }
 
     #[tokio::test]

@@ -261,8 +261,14 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             diff,
         }),
         K::PlanReplaced { entries } => N::TurnPlanUpdated(event::PlanUpdated::new(at, entries)),
-        K::UsageUpdated { used, size, cost } => {
-            N::ThreadTokenUsageUpdated(event::TokenUsageUpdated::new(at, *used, *size, cost.as_ref()))
+        K::UsageUpdated {
+            used,
+            size,
+            cost,
+            thread_cost,
+        } => {
+            let (cost, thread_cost) = (cost.as_ref(), thread_cost.as_ref());
+            N::ThreadTokenUsageUpdated(event::TokenUsageUpdated::new(at, *used, *size, cost, thread_cost))
         }
         K::InterruptRequested {} => N::TurnInterrupting(event::TurnInterrupting::new(at, by())),
         K::SteerRequested { input } => {

@@ -12,7 +12,7 @@ use crate::agent::ConfigValue;
 use crate::projection::{SessionChange, text_block};
 use crate::surface::reply::SeenThread;
 use crate::surface::request::{
-    self, AgentFilter, Follow, FollowFrom, ListedStatus, OpenThread, Request, Turns, invalid_cursor,
+    self, AgentFilter, Follow, FollowFrom, ListedStatus, OpenThread, Request, Turns, UsageBy, invalid_cursor,
 };
 use crate::thread::{Answer, InterruptOptions, PickedOption, Verdict};
 use acpd_policy::Scope;
@@ -125,6 +125,7 @@ plain!(
     ReadPolicy,
     ListThreads,
     SetSeen,
+    ReadUsage,
     SearchThreads,
     Approve,
     AnswerInput,
@@ -170,6 +171,17 @@ pub struct RunRetention {
     pub dry_run: Option<bool>,
     /// Whether the clock of the daemon's host is right. If it was set, the daemon follows it and retention trusts it from then on.
     pub confirm_clock: Option<bool>,
+}
+
+/// Params of `usage/read`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ReadUsage {
+    /// Number of days until today, in UTC; 30 by default.
+    pub days: Option<u32>,
+    /// What the rows are; days by default.
+    pub by: Option<UsageBy>,
 }
 
 /// Params of `thread/seen/set`.

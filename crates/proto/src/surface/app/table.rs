@@ -6,10 +6,7 @@ use acpd_model::{Failure, ThreadId};
 
 use super::params::{
     AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
-    ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions, ListThreads,
-    Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeAgentAnswer,
-    RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetMode, SetPolicy, SetSeen, StartThread,
-    StartTurn, TestNotifications,
+    ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions, ListThreads, Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ReadUsage, ResumeThread, RevokeAgentAnswer, RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetMode, SetPolicy, SetSeen, StartThread, StartTurn, TestNotifications,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -17,11 +14,7 @@ use super::thread_params::{
     RollBack, RunCommand, SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn, WriteTerminal,
 };
 use super::wire::results::{
-    AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning,
-    CommandStarted, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested,
-    PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed,
-    SignInRead, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed,
-    ThreadsSeen, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed, UserPresent,
+    AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested, PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed, SignInRead, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, ThreadsSeen, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed, UsageRead, UserPresent,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{self, Request, RequestKind};
@@ -175,6 +168,15 @@ methods! {
     /// 5 minutes. The time in which the host of the daemon, or of the client, slept counts.
     "user/present" ReportPresence(NoParams) -> UserPresent,
         |_| Ok(Request::ReportPresence);
+
+    /// Reads what threads have used: tokens of their turns, and costs, as agents reported them. The daemon computes costs from the
+    /// counters of the agents' sessions, so they outlive the daemon. A turn counts when it ends. Deleted threads do not count.
+    /// Returns at most 500 rows.
+    "usage/read" ReadUsage(ReadUsage) -> UsageRead,
+        |params| Ok(Request::ReadUsage(request::ReadUsage {
+            days: params.days,
+            by: params.by.unwrap_or_default(),
+        }));
 
     /// Reads a thread without following it and without starting its agent.
     "thread/read" ReadThread(On<ReadThread>) -> ThreadFound,

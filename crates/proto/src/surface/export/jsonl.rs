@@ -174,7 +174,7 @@ fn fill(line: &mut Object<'_>, event: &Event) {
                 &["availableCommands"],
             );
         }
-        K::UsageUpdated { used, size, cost } => {
+        K::UsageUpdated { used, size, cost, .. } => {
             line.put("used", used)
                 .put("size", size)
                 .json("cost", cost.as_ref());

@@ -58,6 +58,7 @@ pub enum RequestKind {
     WatchThreadList,
     SeeThreads,
     ReportPresence,
+    ReadUsage,
     StartThread,
     OpenThread,
     CloseThread,
@@ -107,6 +108,7 @@ impl RequestKind {
             | Self::WatchThreadList
             | Self::SeeThreads
             | Self::ReportPresence
+            | Self::ReadUsage
             | Self::OpenThread
             | Self::CloseThread
             | Self::ExplainPolicy
@@ -232,6 +234,7 @@ impl RequestKind {
             | Self::RevokeAgentAnswer
             | Self::SeeThreads
             | Self::ReportPresence
+            | Self::ReadUsage
             | Self::CreateShare
             | Self::ListShares
             | Self::RevokeShare
@@ -287,6 +290,7 @@ impl Request {
             Self::WatchThreadList { .. } => RequestKind::WatchThreadList,
             Self::SeeThreads(_) => RequestKind::SeeThreads,
             Self::ReportPresence => RequestKind::ReportPresence,
+            Self::ReadUsage(_) => RequestKind::ReadUsage,
             Self::StartThread(_) => RequestKind::StartThread,
             Self::OpenThread(_) => RequestKind::OpenThread,
             Self::CloseThread { .. } => RequestKind::CloseThread,
@@ -390,6 +394,7 @@ impl Request {
             | Self::RevokeAgentAnswer { .. }
             | Self::SeeThreads(_)
             | Self::ReportPresence
+            | Self::ReadUsage(_)
             | Self::ListShares { .. }
             | Self::RevokeShare { .. }
             | Self::RunRetention { .. } => None,

@@ -85,6 +85,8 @@ pub enum Request {
     SeeThreads(SeeThreads),
     /// Reports that a page of the client's principal is in front.
     ReportPresence,
+    /// Reads what threads have used.
+    ReadUsage(ReadUsage),
     /// Creates a thread and follows it from its first event.
     StartThread(Box<StartThread>),
     /// Follows a thread. The daemon starts its agent if the caller's role permits that.
@@ -358,6 +360,31 @@ pub struct SeeThreads {
     pub threads: Vec<SeenThread>,
     /// Until when changes count as seen by a principal that begins to mark threads.
     pub since: Option<Millis>,
+}
+
+/// What to read of what threads have used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadUsage {
+    /// Number of days until today; the default if absent.
+    pub days: Option<u32>,
+    /// What the rows are.
+    pub by: UsageBy,
+}
+
+/// What the rows of `usage/read` are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub enum UsageBy {
+    /// Days, in UTC.
+    #[default]
+    Day,
+    /// Agents, by name.
+    Agent,
+    /// Threads.
+    Thread,
+    /// Working directories.
+    Folder,
 }
 
 /// A run of retention.

@@ -52,6 +52,8 @@ impl RequestKind {
             // Readers of a link are many, and have one principal.
             Self::SeeThreads
             | Self::ReportPresence
+            // Its sums are of all threads.
+            | Self::ReadUsage
             | Self::ListAgents
             | Self::ListRunningAgents
             | Self::ExamineAgent

@@ -47,7 +47,15 @@ impl Thread {
             UpdateKind::Commands => EventKind::CommandsReplaced {},
             UpdateKind::Mode(mode_id) => EventKind::ModeChanged { mode_id },
             UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced { chosen: None },
-            UpdateKind::Usage { used, size, cost } => EventKind::UsageUpdated { used, size, cost },
+            UpdateKind::Usage { used, size, cost } => {
+                let thread_cost = cost.as_ref().and_then(|cost| self.live().cost_with(cost));
+                EventKind::UsageUpdated {
+                    used,
+                    size,
+                    cost,
+                    thread_cost,
+                }
+            }
             UpdateKind::SessionInfo { title } => {
                 let overruled = title.is_some() && self.live().names.person.is_some();
                 EventKind::SessionInfoUpdated { title, overruled }

@@ -231,7 +231,10 @@ wire! {
         [flatten] at: At<'a>,
         used: u64 as Option<u64>,
         size: u64 as Option<u64>,
+        /// ACP's `Cost`: what the agent's session has cost, as the agent reported it.
         cost: Option<&'a RawJson> as Option<Acp>,
+        /// What the thread has cost in this currency, with all sessions of its agent, as ACP's `Cost`.
+        thread_cost: Option<&'a RawJson> as Option<Acp>,
     }
 }
 

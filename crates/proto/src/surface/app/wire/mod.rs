@@ -26,6 +26,7 @@ mod retention;
 pub mod share;
 pub mod thread;
 pub mod turn;
+mod usage;
 mod value;
 pub mod welcome;
 pub mod words;

@@ -8,8 +8,7 @@ use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
 use crate::surface::reply::{
-    self, Absence, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport,
-    RunningProcess, ShareInfo, TargetInfo, TargetTest,
+    Absence, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport, RunningProcess, ShareInfo, TargetInfo, TargetTest, UsageReport, self,
 };
 use crate::thread::SteerDelivery;
 
@@ -66,6 +65,7 @@ from_reply! {
     ThreadsListed<'a>: Reply::Threads { page, next } => Self::new(page, next.as_ref());
     ThreadsSeen: Reply::Seen { since } => Self::new(*since);
     UserPresent: Reply::Present { away } => Self::new(*away);
+    UsageRead<'a>: Reply::Usage(report) => report;
     TextsFound<'a>: Reply::Hits { page, next } => Self::new(page, next.as_ref());
     RetentionRun<'a>: Reply::Retention(report) => report;
     Unsubscribed: Reply::Closed { was_open } => {
@@ -84,6 +84,9 @@ pub type AgentExamined<'a> = &'a AgentReport;
 
 /// The result of `retention/run`.
 pub type RetentionRun<'a> = &'a RetentionReport;
+
+/// The result of `usage/read`.
+pub type UsageRead<'a> = &'a UsageReport;
 
 /// The result of `folder/list`.
 pub type FoldersListed<'a> = &'a FolderList;

@@ -2,6 +2,7 @@
 
 use acpd_model::event::{LeaseHolder, PermissionOption, PlanEntry};
 use acpd_model::subject::CallSubject;
+use acpd_model::usage::{DailyUsage, Spent};
 use acpd_model::{
     self as model, EventKind, Millis, QuestionType, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus,
     TurnId,
@@ -195,6 +196,9 @@ wire! {
         /// The latest plan.
         plan: Option<&'a [PlanEntry]>,
         token_usage: Option<TokenUsage<'a>>,
+        /// What the thread has used, with all sessions of its agent, also of dropped turns. Absent if its agents have reported
+        /// nothing.
+        spent: Option<Spent>,
         /// The latest turns, oldest first, if the request includes turns.
         turns: Option<&'a [Turn]>,
         /// Cursor for older turns.
@@ -229,13 +233,19 @@ impl<'a> Thread<'a> {
             available_commands_update: live.commands.as_ref(),
             plan: live.plan.as_ref().map(|plan| &*plan.entries),
             token_usage: match live.usage.as_deref() {
-                Some(EventKind::UsageUpdated { used, size, cost }) => Some(TokenUsage {
+                Some(EventKind::UsageUpdated { used, size, cost, .. }) => Some(TokenUsage {
                     used: *used,
                     size: *size,
                     cost: cost.as_ref(),
                 }),
                 _ => None,
             },
+            spent: live
+                .summary
+                .usage
+                .as_deref()
+                .map(DailyUsage::total)
+                .filter(|spent| !spent.is_empty()),
             turns: turns.map(|page| &*page.turns),
             cursor: turns.and_then(|page| page.older).map(|before| before.to_string()),
         }
@@ -275,7 +285,7 @@ wire! {
         used: u64 as Option<u64>,
         /// Tokens that fit into the context.
         size: u64 as Option<u64>,
-        /// ACP's `Cost`.
+        /// ACP's `Cost`: what the agent's session has cost, as the agent reported it.
         cost: Option<&'a RawJson> as Option<Acp>,
     }
 

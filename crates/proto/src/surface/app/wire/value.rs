@@ -85,7 +85,8 @@ by_serde!(
     String as String,
     bool as bool,
     i32 as i32,
-    i64 as i64
+    i64 as i64,
+    f64 as f64
 );
 by_serde!(u32 as u32, u64 as u64, usize as u64);
 by_serde!(
