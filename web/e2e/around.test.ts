@@ -262,7 +262,7 @@ test("light, dark, and as the system has it", async () => {
   await shoot(night, "conversation-dark");
   await accessible(night);
   const phone = await stage.page({ size: PHONE, dark: true });
-  for (const view of ["agents", "policy", "archive"]) {
+  for (const view of ["agents", "policy", "usage", "archive"]) {
     await phone.goto(`${stage.url}/${view}`);
     await phone.locator(".page").waitFor();
     await phone.waitForLoadState("networkidle").catch(() => {});
@@ -270,6 +270,22 @@ test("light, dark, and as the system has it", async () => {
     await accessible(phone);
     await expect.poll(() => phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   }
+});
+
+test("tokens and costs are shown by day and by thread", async () => {
+  const id = await startThread(stage, other, "usage cost=0.25", { name: "What it cost" });
+  await until(other, id, "idle");
+  const shown = await stage.page();
+  await shown.goto(`${stage.url}/usage`);
+  const total = shown.locator(".usage tfoot td").first();
+  await expect.poll(() => total.innerText()).toBe("$0.25");
+  await shown.getByLabel("By").selectOption("thread");
+  const row = shown.locator(".usage tbody tr", { hasText: "What it cost" });
+  await expect.poll(() => row.locator("td").first().innerText()).toBe("$0.25");
+  await accessible(shown);
+  await row.getByRole("link").click();
+  await expect.poll(() => shown.locator(".th-usage").innerText()).toContain("$0.25");
+  await shown.context().close();
 });
 
 test("the page is served under a strict policy", async () => {

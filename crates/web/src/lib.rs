@@ -26,7 +26,7 @@ const PERMISSIONS: HeaderValue = HeaderValue::from_static(concat!(
 pub const BUILT: bool = cfg!(built);
 
 /// The first segments of the page's own addresses, besides `/`.
-const VIEWS: [&str; 4] = ["threads", "agents", "policy", "archive"];
+const VIEWS: [&str; 5] = ["threads", "agents", "policy", "usage", "archive"];
 
 /// Returns the file at the address, or the page itself, which routes its own addresses. A browser that asks for an unknown
 /// address receives the page with the status 404. Returns `None` if the address is unknown to other clients.
@@ -91,7 +91,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_page_is_served_at_every_address_that_is_not_taken() {
-        for path in ["/", "/threads/019a", "/agents", "/policy", "/archive"] {
+        for path in ["/", "/threads/019a", "/agents", "/policy", "/usage", "/archive"] {
             let page = get(path, Method::GET).await.unwrap();
             assert_eq!(page.status(), StatusCode::OK, "{path}");
             let header = |name| page.headers()[name].to_str().unwrap();

@@ -55,7 +55,7 @@ export async function askForNotifications(kind: typeof wanted): Promise<void> {
 
 effect(() => {
   const to = route.value;
-  const titles = { home: startsThreads.value ? "New thread" : "Threads", agents: "Agents", policy: "Policy", archive: "Archive", thread: "Thread" };
+  const titles = { home: startsThreads.value ? "New thread" : "Threads", agents: "Agents", policy: "Policy", usage: "Usage", archive: "Archive", thread: "Thread" };
   const thread = to.view === "thread" ? open.value?.shown.value?.thread : undefined;
   document.title = tabTitle(waiting.value.length, thread ? nameOf(thread.head) : titles[to.view]);
 });

@@ -11,6 +11,7 @@ export type Route =
   | { view: "thread"; threadId: string; item?: string; find?: string }
   | { view: "policy"; threadId?: string }
   | { view: "agents" }
+  | { view: "usage" }
   | { view: "archive" };
 
 export const route = signal<Route>(parse(location.pathname + location.search));

@@ -3,6 +3,9 @@
 import type { AcpObject, ThreadEvent, ThreadUpdated } from "@acpd/client";
 
 import type { ThreadHead, ThreadState } from "./thread.ts";
+import { withCost } from "./usage.ts";
+
+const NOTHING = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 export function foldHead(state: ThreadState, event: ThreadEvent): ThreadState {
   const head = change(state.head, event);
@@ -26,11 +29,12 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
     case "thread/deleted":
       return { ...head, status: "deleting" };
     case "thread/tokenUsage/updated": {
-      const { used, size, cost } = event.params;
+      const { used, size, cost, threadCost } = event.params;
       const old = head.tokenUsage;
       return {
         ...head,
         tokenUsage: { used: used ?? old?.used, size: size ?? old?.size, cost: cost ?? old?.cost },
+        ...(threadCost != null && { spent: { ...NOTHING, ...head.spent, costs: [...withCost(head.spent?.costs ?? [], threadCost)] } }),
       };
     }
     case "turn/plan/updated":

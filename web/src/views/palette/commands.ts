@@ -117,6 +117,7 @@ function commandEntries(): Entry[] {
     entry("Search all conversations", "search", () => focusWhenThere("#search")),
     entry("Agents", "agents", () => go({ view: "agents" })),
     entry("Policy", "shield", () => go({ view: "policy" })),
+    entry("Usage", "bars", () => go({ view: "usage" })),
     entry("Archive", "archive", () => go({ view: "archive" })),
     entry("Keyboard shortcuts", "help", () => (over.value = "shortcuts")),
   ];

@@ -14,6 +14,7 @@ import { lazy, usePreload } from "../parts/lazy.tsx";
 import "./shell.css";
 
 const Agents = lazy(() => import("../agents/Agents.tsx"));
+const Usage = lazy(() => import("../usage/Usage.tsx"));
 const Archive = lazy(() => import("../archive/Archive.tsx"));
 const NewThread = lazy<{ agent?: string }>(() => import("../home/NewThread.tsx"));
 const Palette = lazy(() => import("../palette/Palette.tsx"));
@@ -103,6 +104,8 @@ function View() {
       return <Agents />;
     case "policy":
       return <Policy key={to.threadId} threadId={to.threadId} />;
+    case "usage":
+      return <Usage />;
     case "archive":
       return <Archive />;
     default:

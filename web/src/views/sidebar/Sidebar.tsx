@@ -54,6 +54,9 @@ export function Sidebar() {
         <Way to={{ view: "policy" }} icon="shield">
           Policy
         </Way>
+        <Way to={{ view: "usage" }} icon="bars">
+          Usage
+        </Way>
         <Way to={{ view: "archive" }} icon="archive">
           Archive
         </Way>

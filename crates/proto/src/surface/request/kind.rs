@@ -175,6 +175,8 @@ impl RequestKind {
             | Self::ListRemembered
             // The same for each agent.
             | Self::ListAgentAnswers
+            // An entry for each day and agent, or for each thread.
+            | Self::ReadUsage
             // Up to 512 links.
             | Self::ListShares => AnswerSize::Large,
             // The agent may have to start first, and what it answers is in memory then.

@@ -75,7 +75,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
           onSet={(configId, value) => set(actions.setConfig(configId, value))}
           disabled={why !== undefined}
         />
-        <UsageMeter usage={head.tokenUsage} />
+        <UsageMeter usage={head.tokenUsage} spent={head.spent} />
       </ComposerBox>
     </div>
   );
