@@ -234,13 +234,13 @@ impl Entry {
         }
     }
 
-    /// Returns the lines of the entry. `open`: whether to show long texts in full.
-    pub fn lines(&self, open: bool) -> Vec<Line> {
+    /// Returns the lines of the entry. `open`: whether to show long texts in full. `columns`: the room for tables.
+    pub fn lines(&self, open: bool, columns: usize) -> Vec<Line> {
         match &self.body {
             Body::Item(item) => item
                 .blocks()
                 .iter()
-                .flat_map(|block| lines_of(block, open))
+                .flat_map(|block| lines_of(block, open, columns))
                 .collect(),
             Body::Remark { tone, text } => text.lines().map(|line| Line::new(*tone, "", line)).collect(),
             Body::Plan(steps) => steps
@@ -251,7 +251,7 @@ impl Entry {
     }
 }
 
-fn lines_of(block: &Block, open: bool) -> Vec<Line> {
+fn lines_of(block: &Block, open: bool, columns: usize) -> Vec<Line> {
     let plain_lines = |tone, lead| {
         block
             .text
@@ -261,7 +261,7 @@ fn lines_of(block: &Block, open: bool) -> Vec<Line> {
     };
     match block.role {
         Role::User => plain_lines(Tone::User, "> "),
-        Role::Answer => marked(&block.text),
+        Role::Answer => marked(&block.text, columns),
         Role::Title => plain_lines(Tone::Title, ""),
         Role::Failed => plain_lines(Tone::Failed, ""),
         Role::Remark => plain_lines(Tone::Remark, "  "),

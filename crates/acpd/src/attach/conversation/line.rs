@@ -15,6 +15,8 @@ pub enum Tone {
     Heading,
     Code,
     Strong,
+    Emphasis,
+    Link,
     Thought,
     Title,
     Failed,
@@ -34,6 +36,8 @@ pub struct Line {
     pub text: String,
     /// Parts of the text that look different.
     pub marks: Vec<(Range<usize>, Tone)>,
+    /// Columns by which all rows but the first are indented.
+    pub hang: usize,
 }
 
 /// A row on the screen: a part of a line.
@@ -55,6 +59,7 @@ impl Line {
             lead,
             text: text.replace('\t', TAB),
             marks: Vec::new(),
+            hang: 0,
         }
     }
 }
@@ -63,7 +68,10 @@ impl Line {
 pub fn wrap_all(lines: &[Line], columns: usize) -> Vec<Row> {
     let mut rows = Vec::with_capacity(lines.len());
     for (at, line) in lines.iter().enumerate() {
-        let room = columns.saturating_sub(line.lead.width());
+        let mut room = columns.saturating_sub(line.lead.width());
+        if line.text.width() > room {
+            room = room.saturating_sub(line.hang);
+        }
         let ranges = wrap(&line.text, room).into_iter();
         rows.extend(ranges.map(|range| Row { line: at, range }));
     }

@@ -81,7 +81,7 @@ impl Memo {
         if let Some(known) = self.texts.get(&entry.id) {
             return Rc::clone(known);
         }
-        let lines = entry.lines(open);
+        let lines = entry.lines(open, columns);
         let rows = wrap_all(&lines, columns);
         let text = Rc::new(Text { lines, rows });
         if self.rows + text.rows.len() > MEMO_ROWS {

@@ -72,7 +72,8 @@ fn draw_row(
         let hits = find_all(&line.text, &search.wanted).into_iter();
         styles.extend(hits.map(|range| (range.clone(), theme.hit(is_current(&range)))));
     }
-    let mut texts = vec![(line.lead, base)];
+    let hang = " ".repeat(if row.range.start > 0 { line.hang } else { 0 });
+    let mut texts = vec![(line.lead, base), (hang.as_str(), base)];
     for range in pieces(&row.range, &styles) {
         let covering = styles
             .iter()

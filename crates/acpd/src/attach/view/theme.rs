@@ -22,6 +22,8 @@ impl Theme {
             Tone::Answer => plain,
             Tone::User => self.colored(Color::Cyan).bold(),
             Tone::Heading | Tone::Strong => plain.bold(),
+            Tone::Emphasis => plain.italic(),
+            Tone::Link => plain.underlined(),
             Tone::Code => self.colored(Color::Cyan),
             Tone::Thought => plain.add_modifier(Modifier::DIM | Modifier::ITALIC),
             Tone::Title => self.colored(Color::Blue).bold(),
