@@ -258,3 +258,34 @@ fn an_agent_cannot_drive_the_terminal() {
     screen.press(CTRL_D);
     screen.finish();
 }
+
+#[test]
+fn a_thread_is_picked_from_the_list() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let mut named = |name: &str| {
+        let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "name": name });
+        let started = client.call("thread/start", &params);
+        started["thread"]["id"].as_str().expect("it has an id").to_owned()
+    };
+    let (first, last) = (named("the first one"), named("the last one"));
+    client.turn(&first, "say over here");
+    client.turn(&last, "say over there");
+    let screen = Screen::start(&daemon.place.command(&["attach"]), 80, 24);
+    screen.wait_for("+ New thread: fake in");
+    screen.press("the first");
+    screen.wait_until("one entry", |text| {
+        text.contains("the first one") && !text.contains("+ New thread")
+    });
+    screen.press(ENTER);
+    screen.wait_for("over here");
+    // Shift+Tab, as terminals send it.
+    screen.press("\u{1b}[Z");
+    screen.wait_for("Mode: Code");
+    send(&screen, "say in the first");
+    screen.wait_for("\nin the first\n");
+    screen.press(CTRL_D);
+    let (status, text) = screen.finish();
+    assert_eq!(status.code(), Some(0), "{text}");
+    assert!(text.replace('\n', "").contains(&first[28..]), "{text}");
+}

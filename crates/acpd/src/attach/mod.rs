@@ -14,7 +14,7 @@ mod state;
 mod view;
 
 use std::io::IsTerminal;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use serde_json::json;
@@ -40,13 +40,17 @@ const NEWS: usize = 64;
 
 /// Follows a thread in the terminal until the user detaches.
 pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Exit> {
-    check_terminal(&args.thread.thread)?;
+    check_terminal(args.thread.as_deref())?;
     let mut client = Client::connect(settings, true).await?;
-    let id = find(&mut client, &args.thread.thread).await?;
+    // The list to pick from is shown over the last thread.
+    let id = find(&mut client, args.thread.as_deref().unwrap_or("@last")).await?;
     let resume = json!({ "threadId": id, "limit": PAGE_TURNS, "startAgent": false });
     let resumed = client.request("thread/resume", resume).await?;
     let size = crossterm::terminal::size().context("the size of the terminal cannot be read")?;
     let mut app = App::new(&resumed, seed(), size);
+    if args.thread.is_none() {
+        app.pick_thread(Instant::now());
+    }
     let (orders, orders_rx) = mpsc::channel(ORDERS);
     let (news_tx, news) = mpsc::channel(NEWS);
     let link = link::keep(settings.clone(), client, orders_rx, news_tx);
@@ -75,7 +79,7 @@ pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Ex
             print::hint(&format!(
                 "detached{what}; come back: {} {}{}",
                 settings.own_command("attach"),
-                short_id(&id),
+                short_id(&app.thread),
                 far.unwrap_or_default()
             ));
             Ok(Exit::Success)
@@ -85,7 +89,8 @@ pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Ex
 }
 
 /// Fails unless the terminal can show a picture.
-fn check_terminal(thread: &str) -> anyhow::Result<()> {
+fn check_terminal(thread: Option<&str>) -> anyhow::Result<()> {
+    let thread = thread.unwrap_or("@last");
     let instead =
         format!("\"acpd show {thread}\" prints the thread, and \"acpd run -t {thread}\" sends a prompt");
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {

@@ -82,8 +82,9 @@ pub enum Permissions {
 
 #[derive(Debug, Args)]
 pub struct AttachArgs {
-    #[command(flatten)]
-    pub thread: ThreadArg,
+    /// Thread, as in "acpd show" [default: pick one of a list]
+    #[arg(value_name = "THREAD")]
+    pub thread: Option<String>,
 }
 
 #[derive(Debug, Args)]

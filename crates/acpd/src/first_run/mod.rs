@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use self::menu::{Entry, Menu, QUESTION};
 use self::place::Place;
-use crate::cli::{AttachArgs, Common, OpenArgs, RunArgs, ThreadArg};
+use crate::cli::{AttachArgs, Common, OpenArgs, RunArgs};
 use crate::client::Client;
 use crate::daemon::{background, open};
 use crate::exit::Exit;
@@ -97,8 +97,8 @@ pub async fn go_on(settings: &Settings, next: Next) -> anyhow::Result<Exit> {
             open::open(settings, &args).await
         }
         Next::Attach(thread) => {
-            let thread = ThreadArg { thread };
-            Box::pin(crate::attach::attach(settings, &AttachArgs { thread })).await
+            let args = AttachArgs { thread: Some(thread) };
+            Box::pin(crate::attach::attach(settings, &args)).await
         }
         Next::Run { agent, prompt } => {
             let args = RunArgs {

@@ -1,8 +1,14 @@
 //! What is known of the thread as a whole: its name, its state, the running turn and the queue.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::commands::SlashCommand;
 use crate::terminal::plain::plain_line;
+use crate::threads::options::SessionOption;
+
+/// Ids of the options with which the daemon represents the modes and models of older agents.
+const OWN_MODE: &str = "acpd.mode";
+const OWN_MODEL: &str = "acpd.model";
 
 /// The thread, without its conversation.
 #[derive(Debug, Default)]
@@ -10,6 +16,13 @@ pub struct Head {
     pub name: String,
     pub agent: String,
     pub cwd: String,
+    /// The agent's name and the folder, as requests need them.
+    pub agent_id: String,
+    pub directory: String,
+    /// The agent's options, such as its mode.
+    pub options: Vec<SessionOption>,
+    /// The agent's commands.
+    pub commands: Vec<SlashCommand>,
     pub status: String,
     /// Id of the running turn.
     pub turn: Option<String>,
@@ -41,6 +54,10 @@ impl Head {
             name: text("name"),
             agent: text("agentType"),
             cwd: text("cwd"),
+            agent_id: thread["agentType"].as_str().unwrap_or_default().to_owned(),
+            directory: thread["cwd"].as_str().unwrap_or_default().to_owned(),
+            options: SessionOption::all(&thread["configOptions"]),
+            commands: SlashCommand::all(&thread["availableCommandsUpdate"]),
             status: text("status"),
             turn: thread["turnId"].as_str().map(str::to_owned),
             is_interrupting: thread["interrupting"] == true,
@@ -73,7 +90,9 @@ impl Head {
                 }
                 if let Some(cwd) = params["directories"]["cwd"].as_str() {
                     self.cwd = plain_line(cwd);
+                    cwd.clone_into(&mut self.directory);
                 }
+                self.fold_options(params);
             }
             "item/userMessage" if self.name.is_empty() => {
                 let text = params["text"].as_str().unwrap_or_default();
@@ -104,6 +123,39 @@ impl Head {
                 self.dequeue(id);
             }
             _ => {}
+        }
+    }
+
+    /// Folds a change of the agent's options and commands.
+    fn fold_options(&mut self, params: &Value) {
+        let session = &params["agent"]["session"];
+        for options in [
+            &params["configOptionUpdate"]["configOptions"],
+            &session["configOptions"],
+        ] {
+            if options.is_array() {
+                let options = SessionOption::all(options);
+                // The daemon's substitutes remain, unless the agent has an option of their own by now.
+                let replaces =
+                    |own: &SessionOption| options.iter().any(|option| option.category == own.category);
+                let is_own = |option: &SessionOption| option.id == OWN_MODE || option.id == OWN_MODEL;
+                let own: Vec<SessionOption> = std::mem::take(&mut self.options)
+                    .into_iter()
+                    .filter(|option| is_own(option) && !replaces(option))
+                    .collect();
+                self.options = options.into_iter().chain(own).collect();
+            }
+        }
+        let mode = params["modeId"].as_str();
+        let mode = mode.or(session["modes"]["currentModeId"].as_str());
+        for (own, value) in [(OWN_MODE, mode), (OWN_MODEL, params["modelId"].as_str())] {
+            let option = self.options.iter_mut().find(|option| option.id == own);
+            if let (Some(option), Some(value)) = (option, value) {
+                option.current = json!(value);
+            }
+        }
+        if params["availableCommandsUpdate"].is_object() {
+            self.commands = SlashCommand::all(&params["availableCommandsUpdate"]);
         }
     }
 
@@ -152,8 +204,6 @@ impl Head {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -30,7 +30,14 @@ impl App {
         if self.help.is_some() && self.key_in_help(key) {
             return;
         }
+        if !(is_ctrl && matches!(key.code, KeyCode::Char('l' | 'z')))
+            && (self.key_in_picker(key, now)
+                || (self.focus == Focus::Prompt && self.key_in_commands(key, now)))
+        {
+            return;
+        }
         match (key.code, is_ctrl) {
+            (KeyCode::Char('p'), true) => self.pick_thread(now),
             (KeyCode::Char('c'), true) => self.interrupt_or_leave(now),
             (KeyCode::Char('z'), true) => self.effects.push_back(Effect::Suspend),
             (KeyCode::Char('l'), true) => self.effects.push_back(Effect::Redraw),
@@ -53,9 +60,10 @@ impl App {
 
     /// Takes pasted text.
     pub fn handle_paste(&mut self, text: &str, now: Instant) {
-        if self.help.is_some() {
+        if self.help.is_some() || self.paste_in_picker(text) {
             return;
         }
+        self.command_at = 0;
         let editor = match self.focus {
             Focus::Prompt => &mut self.prompt,
             Focus::Answer => &mut self.answer,
@@ -103,15 +111,18 @@ impl App {
             KeyCode::Char('d') if is_ctrl && is_empty => self.end_of_input(now),
             KeyCode::Up if is_alt => self.prompt.recall(true),
             KeyCode::Down if is_alt => self.prompt.recall(false),
-            KeyCode::Char('p') if is_ctrl => self.prompt.recall(true),
-            KeyCode::Char('n') if is_ctrl => self.prompt.recall(false),
+            KeyCode::BackTab => self.next_mode(now),
+            KeyCode::Char('m') if is_alt => self.pick_value("model", now),
             KeyCode::Char('x') if is_ctrl => self.take_back(),
             // An empty prompt has no lines to move in.
             KeyCode::Up if is_empty => self.arrow(-1),
             KeyCode::Down if is_empty => self.arrow(1),
             KeyCode::Home if is_empty => self.scroll_to_begin(),
             KeyCode::End if is_empty => self.scroll_to_end(),
-            _ => edit(&mut self.prompt, key, is_ctrl, is_alt),
+            _ => {
+                self.command_at = 0;
+                edit(&mut self.prompt, key, is_ctrl, is_alt);
+            }
         }
     }
 
@@ -300,7 +311,7 @@ impl App {
     }
 
     /// Returns the rows of a page of the conversation, of which one stays in sight.
-    fn page(&self) -> isize {
+    pub(super) fn page(&self) -> isize {
         let rows = self.areas().map_or(1, |areas| areas.body.height);
         isize::try_from(rows.saturating_sub(1).max(1)).unwrap_or(1)
     }

@@ -3,12 +3,14 @@
 //! In: keys, the size of the window, notifications, replies, and the time. Out: effects, and what the view shows. Owns: the
 //! held conversation, the question in the panel, the input. Never: reads a clock, a terminal or a socket.
 
+mod commands;
 pub mod editor;
 pub mod head;
 mod keys;
 pub mod layout;
 mod messages;
 mod pages;
+pub mod picker;
 pub mod question;
 mod requests;
 pub mod search;
@@ -24,6 +26,7 @@ use self::editor::Editor;
 use self::head::Head;
 use self::layout::{Areas, Needs, divide};
 use self::pages::OlderPage;
+use self::picker::Picker;
 use self::question::Question;
 pub use self::requests::PAGE_TURNS;
 use self::requests::{Pending, Prompt};
@@ -108,6 +111,10 @@ pub struct App {
     pub focus: Focus,
     /// First row of the help that is shown instead of the conversation.
     pub help: Option<usize>,
+    /// The list that is shown instead of the conversation.
+    pub picker: Option<Picker>,
+    /// Index of the chosen command among those that complete the prompt.
+    pub command_at: usize,
     pub message: Option<StatusMessage>,
     /// Why there is no connection.
     pub lost: Option<String>,
@@ -121,6 +128,12 @@ pub struct App {
     seed: String,
     next_token: u64,
     pending: HashMap<u64, Pending>,
+    /// The text whose list of commands the user has closed.
+    closed_commands: Option<String>,
+    /// The option that is being set, and its value.
+    setting: Option<(String, String)>,
+    /// What was typed for other threads, by their ids.
+    drafts: HashMap<String, String>,
     /// Prompts whose request was cut off by a lost connection.
     unsent: Vec<Prompt>,
     older: OlderPage,
@@ -149,6 +162,8 @@ impl App {
             search: None,
             focus: Focus::Prompt,
             help: None,
+            picker: None,
+            command_at: 0,
             message: None,
             lost: None,
             seq: resumed["latestSeq"].as_u64().unwrap_or_default(),
@@ -158,6 +173,9 @@ impl App {
             seed,
             next_token: 0,
             pending: HashMap::new(),
+            closed_commands: None,
+            setting: None,
+            drafts: HashMap::new(),
             unsent: Vec::new(),
             older: OlderPage::default(),
             is_loading_newer: false,

@@ -33,6 +33,19 @@ pub enum Pending {
     /// The page at this cursor, before the held ones or after them.
     Older(String),
     Newer(String),
+    /// The threads to pick from.
+    Threads,
+    /// A new thread.
+    Begin,
+    /// Another thread.
+    Open,
+    /// The end of the subscription to the thread before.
+    Leave,
+    /// The value of an option, and how it is called.
+    Set {
+        value: String,
+        label: String,
+    },
 }
 
 /// A prompt with the id under which the daemon carries it out once.
@@ -43,10 +56,15 @@ pub struct Prompt {
 }
 
 impl App {
-    fn request(&mut self, method: &'static str, mut params: Value, pending: Pending) {
+    pub(super) fn request(&mut self, method: &'static str, mut params: Value, pending: Pending) {
+        params["threadId"] = json!(self.thread);
+        self.request_elsewhere(method, params, pending);
+    }
+
+    /// Sends a request that is not about the current thread.
+    pub(super) fn request_elsewhere(&mut self, method: &'static str, params: Value, pending: Pending) {
         let token = self.next_token;
         self.next_token += 1;
-        params["threadId"] = json!(self.thread);
         self.pending.insert(token, pending);
         self.effects.push_back(Effect::Request {
             token,
@@ -208,7 +226,18 @@ impl App {
                 self.older.receive(&cursor, result["thread"].take());
                 self.merge_older(now);
             }
-            Pending::Interrupt => {}
+            Pending::Interrupt | Pending::Leave => {}
+            Pending::Threads => self.threads_listed(&result),
+            Pending::Begin => {
+                if let Some(id) = result["thread"]["id"].as_str() {
+                    self.open_thread(id, now);
+                }
+            }
+            Pending::Open => self.opened(&result),
+            Pending::Set { value, label } => {
+                self.setting.take_if(|(_, wanted)| *wanted == value);
+                self.show_message(label, now);
+            }
             Pending::Newer(cursor) => {
                 self.is_loading_newer = false;
                 // Meanwhile, the thread may have been read again.
@@ -227,6 +256,16 @@ impl App {
                 self.show_error(format!("not sent: {message}"), now);
             }
             Pending::SteerQueued | Pending::TakeBack(_) | Pending::Interrupt => self.show_error(message, now),
+            Pending::Threads | Pending::Begin | Pending::Open => {
+                self.picker.take_if(|picker| picker.entries.is_none());
+                self.show_error(message, now);
+            }
+            Pending::Set { .. } => {
+                self.setting = None;
+                self.show_error(message, now);
+            }
+            // The subscription is of no use either way: messages about other threads are ignored.
+            Pending::Leave => {}
             Pending::Resume | Pending::Snapshot if failure.is_final => {
                 self.effects.push_back(Effect::End(End::Failed(message.clone())));
             }
@@ -323,6 +362,8 @@ impl App {
             self.is_loading_newer = false;
             self.wants_snapshot |= self.is_reading;
             self.is_reading = false;
+            self.setting = None;
+            self.picker.take_if(|picker| picker.entries.is_none());
             let mut pending: Vec<_> = self.pending.drain().collect();
             pending.sort_unstable_by_key(|(token, _)| *token);
             for (_, pending) in pending {

@@ -2,6 +2,7 @@
 
 mod connection;
 mod keys;
+mod lists;
 mod pages;
 mod pictures;
 mod questions;
@@ -130,6 +131,7 @@ impl Scene {
                 "Enter" => KeyCode::Enter,
                 "Esc" => KeyCode::Esc,
                 "Tab" => KeyCode::Tab,
+                "BackTab" => KeyCode::BackTab,
                 "Up" => KeyCode::Up,
                 "Down" => KeyCode::Down,
                 "PgUp" => KeyCode::PageUp,

@@ -10,6 +10,13 @@ pub const KEYS: &[(&str, &str)] = &[
     ),
     ("Ctrl+X", "take the last queued prompt back"),
     ("Alt+↑ Alt+↓", "recall earlier prompts"),
+    ("Ctrl+P", "threads: open another one, or start one"),
+    ("Shift+Tab", "the next mode of the agent"),
+    ("Alt+M", "choose the model"),
+    (
+        "/",
+        "as the first character: commands; ↑ ↓ choose, Tab or Enter completes",
+    ),
     (
         "Alt+1 … Alt+9",
         "choose an option of the question: Enter gives it",

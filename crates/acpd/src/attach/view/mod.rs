@@ -2,6 +2,7 @@
 
 mod body;
 mod help;
+mod lists;
 pub mod theme;
 
 use ratatui::Frame;
@@ -18,6 +19,7 @@ use super::state::{App, Focus};
 use crate::attach::conversation::scroll::Scroll;
 use crate::terminal::plain::plain_line;
 use crate::terminal::table::cut;
+use crate::threads::options::SessionOption;
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, app: &App, theme: Theme) {
@@ -39,15 +41,19 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     let view = View { app, theme, areas };
     let buffer = frame.buffer_mut();
     view.head(buffer);
-    match app.help {
-        Some(top) => view.help(buffer, top),
-        None => body::draw(buffer, areas.body, app, theme),
+    match (app.help, &app.picker) {
+        (Some(top), _) => view.help(buffer, top),
+        (None, Some(picker)) => lists::picker(buffer, areas.body, picker, theme),
+        (None, None) => {
+            body::draw(buffer, areas.body, app, theme);
+            lists::commands(buffer, areas.body, app, theme);
+        }
     }
     view.queue(buffer);
     view.question(buffer);
     let cursor = view.input(buffer);
     view.status(buffer);
-    if app.help.is_none() {
+    if app.help.is_none() && app.picker.is_none() {
         frame.set_cursor_position(cursor);
     }
 }
@@ -109,6 +115,21 @@ impl View<'_> {
             0 => format!(" {} tokens", thousands(used)),
             size => format!(" {} of {} tokens", thousands(used), thousands(size)),
         });
+        let choices = ["mode", "model"].into_iter().filter_map(|category| {
+            let option = SessionOption::of_category(&head.options, category)?;
+            let choice = option
+                .choices
+                .iter()
+                .find(|choice| option.current == *choice.id)?;
+            Some(plain_line(&choice.name))
+        });
+        let choices: Vec<String> = choices.collect();
+        let choices = match (cut(&choices.join(" · "), self.columns() / 2), tokens.is_empty()) {
+            (choices, _) if choices.is_empty() => String::new(),
+            (choices, true) => format!(" {choices}"),
+            (choices, false) => format!(" {choices} ·"),
+        };
+        let tokens = format!("{choices}{tokens}");
         let cwd = cut(&head.cwd, self.columns().saturating_sub(tokens.width()));
         let gap = " ".repeat(self.columns().saturating_sub(cwd.width() + tokens.width()));
         let dim = Style::new().dim();
@@ -296,6 +317,7 @@ impl View<'_> {
         let app = self.app;
         let hints: &[&str] = match (app.focus, app.questions.front()) {
             _ if app.help.is_some() => &["any key closes the help"],
+            _ if app.picker.is_some() => &["Enter choose", "type to narrow the list", "Esc close"],
             (Focus::Search, _) => &["Enter older", "↓ newer", "Esc end of search"],
             (Focus::Answer, Some(question)) if question.is_permission() => {
                 &["a number, then Enter", "↑↓ scroll it", "Esc back"]
@@ -322,7 +344,9 @@ impl View<'_> {
                 "Ctrl+D detach",
                 "F1 help",
             ],
-            (Focus::Prompt, None) if app.prompt.is_empty() => &["Ctrl+F search", "Ctrl+D detach", "F1 help"],
+            (Focus::Prompt, None) if app.prompt.is_empty() => {
+                &["Ctrl+P threads", "Ctrl+F search", "Ctrl+D detach", "F1 help"]
+            }
             (Focus::Prompt, None) => &["Enter send", "Alt+Enter new line", "F1 help"],
         };
         let mut text = String::new();

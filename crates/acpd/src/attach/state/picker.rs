@@ -1,0 +1,304 @@
+//! A list over the conversation, from which the user picks: a thread, or a value of an option.
+//!
+//! Never: answers a question, or starts a turn.
+
+use std::time::Instant;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::{Value, json};
+
+use super::requests::Pending;
+use super::{App, Focus};
+use crate::attach::conversation::Conversation;
+use crate::attach::conversation::scroll::Scroll;
+use crate::attach::state::head::Head;
+use crate::terminal::items::short_id;
+use crate::terminal::plain::{plain_line, visible_line};
+use crate::threads::options::SessionOption;
+
+/// Number of threads that are offered, the last changed first.
+const THREADS: usize = 100;
+
+/// Maximum length of the text that narrows the list, in bytes.
+const WANTED_BYTES: usize = 200;
+
+/// What an entry of the list does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pick {
+    /// Starts a thread with the agent and in the folder of the current one.
+    NewThread,
+    /// Opens a thread.
+    Thread(String),
+    /// Sets an option.
+    Value { option: String, value: String },
+}
+
+/// An entry of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub pick: Pick,
+    pub text: String,
+}
+
+/// The list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picker {
+    pub title: String,
+    /// The entries; `None` while they are being loaded.
+    pub entries: Option<Vec<Entry>>,
+    /// What the user has typed, which the entries must contain.
+    pub wanted: String,
+    /// Index of the chosen entry among those that are shown.
+    pub at: usize,
+}
+
+impl Picker {
+    fn new(title: String, entries: Option<Vec<Entry>>) -> Self {
+        Self {
+            title,
+            entries,
+            wanted: String::new(),
+            at: 0,
+        }
+    }
+
+    /// Returns the entries that contain what was typed.
+    pub fn shown(&self) -> Vec<&Entry> {
+        let wanted = self.wanted.to_lowercase();
+        let entries = self.entries.iter().flatten();
+        entries
+            .filter(|entry| entry.text.to_lowercase().contains(&wanted))
+            .collect()
+    }
+
+    /// Takes a key. Returns what was picked, and whether the list stays.
+    fn key(&mut self, key: KeyEvent, page: usize) -> (Option<Pick>, bool) {
+        let last = self.shown().len().saturating_sub(1);
+        match key.code {
+            KeyCode::Up => self.at = self.at.saturating_sub(1),
+            KeyCode::Down => self.at = (self.at + 1).min(last),
+            KeyCode::PageUp => self.at = self.at.saturating_sub(page),
+            KeyCode::PageDown => self.at = (self.at + page).min(last),
+            KeyCode::Home => self.at = 0,
+            KeyCode::End => self.at = last,
+            KeyCode::Backspace => {
+                self.wanted.pop();
+                self.at = 0;
+            }
+            KeyCode::Enter => {
+                let picked = self.shown().get(self.at).map(|entry| entry.pick.clone());
+                let stays = picked.is_none();
+                return (picked, stays);
+            }
+            KeyCode::Char('c' | 'd' | 'p') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return (None, false);
+            }
+            KeyCode::Char(c)
+                if !key
+                    .modifiers
+                    .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) =>
+            {
+                let typed = plain_line(c.encode_utf8(&mut [0; 4]));
+                if self.wanted.len() + typed.len() <= WANTED_BYTES {
+                    self.wanted.push_str(&typed);
+                    self.at = 0;
+                }
+            }
+            KeyCode::Esc => return (None, false),
+            _ => {}
+        }
+        (None, true)
+    }
+}
+
+impl App {
+    /// Offers the threads. They are loaded first.
+    pub fn pick_thread(&mut self, now: Instant) {
+        if self.is_cut_off(now) {
+            return;
+        }
+        self.picker = Some(Picker::new("Threads".to_owned(), None));
+        self.request_elsewhere("thread/list", json!({ "limit": THREADS }), Pending::Threads);
+    }
+
+    /// Offers the values of an option, such as the models.
+    pub(super) fn pick_value(&mut self, category: &str, now: Instant) {
+        let Some(option) = SessionOption::of_category(&self.head.options, category) else {
+            self.show_error(format!("the agent offers no {category} to choose"), now);
+            return;
+        };
+        let entries: Vec<Entry> = option
+            .choices
+            .iter()
+            .map(|choice| {
+                let is_current = option.current == *choice.id;
+                let name = plain_line(&choice.name);
+                Entry {
+                    pick: Pick::Value {
+                        option: option.id.clone(),
+                        value: choice.id.clone(),
+                    },
+                    text: if is_current {
+                        format!("{name} (current)")
+                    } else {
+                        name
+                    },
+                }
+            })
+            .collect();
+        let current = option
+            .choices
+            .iter()
+            .position(|choice| option.current == *choice.id);
+        let mut picker = Picker::new(plain_line(&option.name), Some(entries));
+        picker.at = current.unwrap_or(0);
+        self.picker = Some(picker);
+    }
+
+    /// Takes a key, if a list is shown. Returns whether it did.
+    pub(super) fn key_in_picker(&mut self, key: KeyEvent, now: Instant) -> bool {
+        let page = self.page().unsigned_abs();
+        let Some(picker) = &mut self.picker else {
+            return false;
+        };
+        let (picked, stays) = picker.key(key, page);
+        if !stays {
+            self.picker = None;
+        }
+        match picked {
+            Some(Pick::Thread(id)) if id == self.thread => {}
+            Some(Pick::Thread(id)) => self.open_thread(&id, now),
+            Some(Pick::NewThread) => self.start_thread(now),
+            Some(Pick::Value { option, value }) => self.set_option(option, value, now),
+            None => {}
+        }
+        true
+    }
+
+    /// Takes pasted text into the list.
+    pub(super) fn paste_in_picker(&mut self, text: &str) -> bool {
+        let Some(picker) = &mut self.picker else {
+            return false;
+        };
+        let typed = plain_line(text.trim());
+        let room = WANTED_BYTES.saturating_sub(picker.wanted.len());
+        picker.wanted.push_str(&typed[..typed.floor_char_boundary(room)]);
+        picker.at = 0;
+        true
+    }
+
+    /// Takes the list of threads.
+    pub(super) fn threads_listed(&mut self, listed: &Value) {
+        let new = format!("+ New thread: {} in {}", self.head.agent, self.head.cwd);
+        let new = Entry {
+            pick: Pick::NewThread,
+            text: new,
+        };
+        let threads = listed["data"].as_array().into_iter().flatten();
+        let threads = threads.filter_map(|thread| {
+            let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
+            let id = thread["id"].as_str()?;
+            let mark = match (thread["status"].as_str(), thread["lastTurnStatus"].as_str()) {
+                (Some("waiting"), _) => "◐",
+                (Some("running"), _) => "●",
+                (Some("failed"), _) | (Some("idle"), Some("failed")) => "✗",
+                _ => "○",
+            };
+            let name = match text("name") {
+                name if name.is_empty() => "(no name yet)".to_owned(),
+                name => name,
+            };
+            let folder = visible_line(thread["cwd"].as_str().unwrap_or_default());
+            let current = if id == self.thread { " (current)" } else { "" };
+            let text = format!(
+                "{mark} {name}{current}  {} · {folder} · {}",
+                text("agentType"),
+                short_id(id)
+            );
+            Some(Entry {
+                pick: Pick::Thread(id.to_owned()),
+                text,
+            })
+        });
+        let entries: Vec<Entry> = std::iter::once(new).chain(threads).collect();
+        if let Some(picker) = self.picker.as_mut().filter(|picker| picker.entries.is_none()) {
+            // The thread before this one is what a user mostly returns to.
+            picker.at = if entries.len() > 2 { 2 } else { 0 };
+            picker.entries = Some(entries);
+        }
+    }
+
+    /// Starts a thread like this one.
+    pub(super) fn start_thread(&mut self, now: Instant) {
+        if self.is_busy_sending(now) {
+            return;
+        }
+        let params = json!({ "agentType": self.head.agent_id, "cwd": self.head.directory });
+        self.show_message(format!("starting {}…", self.head.agent), now);
+        self.request_elsewhere("thread/start", params, Pending::Begin);
+    }
+
+    /// Opens another thread in place of this one.
+    pub(super) fn open_thread(&mut self, id: &str, now: Instant) {
+        if self.is_busy_sending(now) {
+            return;
+        }
+        let params = json!({ "threadId": id, "limit": super::PAGE_TURNS, "startAgent": false });
+        self.show_message("opening…", now);
+        self.request_elsewhere("thread/resume", params, Pending::Open);
+    }
+
+    /// Shows another thread. What was typed for this one waits here until the user returns.
+    pub(super) fn opened(&mut self, resumed: &Value) {
+        let thread = &resumed["thread"];
+        let Some(id) = thread["id"].as_str() else {
+            return;
+        };
+        let left = std::mem::replace(&mut self.thread, id.to_owned());
+        let draft = self.drafts.remove(id).unwrap_or_default();
+        let typed = self.prompt.text().to_owned();
+        self.prompt.set(&draft);
+        if !typed.is_empty() {
+            self.drafts.insert(left.clone(), typed);
+        }
+        self.request_elsewhere("thread/unsubscribe", json!({ "threadId": left }), Pending::Leave);
+        self.head = Head::read(thread);
+        self.conversation = Conversation::open(thread);
+        self.seq = resumed["latestSeq"].as_u64().unwrap_or_default();
+        self.scroll = Scroll::End;
+        self.questions.clear();
+        self.answer.set("");
+        self.focus = Focus::Prompt;
+        self.search = None;
+        self.message = None;
+        self.older.forget();
+        self.is_loading_newer = false;
+        self.wants_snapshot = false;
+        self.is_reading = false;
+        self.retry_at = None;
+        // Replies about the thread before change nothing here.
+        self.pending
+            .retain(|_, pending| matches!(pending, Pending::Leave));
+    }
+
+    /// Returns whether there is no connection, and says so.
+    fn is_cut_off(&mut self, now: Instant) -> bool {
+        if self.lost.is_some() {
+            self.show_error("not connected: try again when the daemon is back", now);
+        }
+        self.lost.is_some()
+    }
+
+    /// Returns whether a prompt of this thread is on its way, which may come back.
+    fn is_busy_sending(&mut self, now: Instant) -> bool {
+        if self.is_cut_off(now) {
+            return true;
+        }
+        let is_prompt = |pending: &Pending| matches!(pending, Pending::Start(_) | Pending::Steer(_));
+        let is_busy = self.pending.values().any(is_prompt);
+        if is_busy {
+            self.show_error("a prompt is being sent: try again", now);
+        }
+        is_busy
+    }
+}
