@@ -291,7 +291,7 @@ fn sentence(error: &clap::Error, named: &str) -> String {
     };
     // An error about a value has no usage.
     let usage = command_of(&usage(error));
-    let command = if usage.len() < named.len() { named } else { &usage };
+    let command: &str = if usage.len() < named.len() { named } else { &usage };
     format!("{said}{tip}\nsee \"{command} --help\"\n")
 }
 

@@ -51,10 +51,10 @@ impl SessionOption {
         }
         let entries = option["options"].as_array().into_iter().flatten();
         let values = entries.flat_map(|entry| match entry["options"].as_array() {
-            Some(group) => group.iter().collect(),
+            Some(group) => group.iter().collect::<Vec<&Value>>(),
             None => vec![entry],
         });
-        let choices = values.filter_map(|value| Choice::read(value, "value"));
+        let choices = values.filter_map(Choice::read);
         Some(Self {
             id: id.to_owned(),
             name: text("name").unwrap_or(id).to_owned(),
@@ -95,8 +95,8 @@ impl SessionOption {
 }
 
 impl Choice {
-    fn read(value: &Value, key: &str) -> Option<Self> {
-        let id = value[key].as_str()?;
+    fn read(value: &Value) -> Option<Self> {
+        let id = value["value"].as_str()?;
         Some(Self {
             id: id.to_owned(),
             name: value["name"].as_str().unwrap_or(id).to_owned(),
