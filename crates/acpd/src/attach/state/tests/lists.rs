@@ -106,7 +106,8 @@ fn a_new_thread_has_the_agent_and_the_folder_of_this_one() {
     let (token, method, _) = scene.request();
     assert_eq!(method, "thread/resume");
     scene.refuse(token, "it is gone", true);
-    assert_eq!((&*scene.app.thread, &*scene.status()), (THREAD, "it is gone"));
+    assert_eq!(scene.status(), "it is gone");
+    assert_eq!(scene.app.thread, THREAD);
 }
 
 #[test]
