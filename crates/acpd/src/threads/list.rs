@@ -44,10 +44,10 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
     });
     let mut client = Client::connect(settings, false).await?;
     if args.limit == 0 && !args.json {
-        let (found, more) = count(&mut client, wanted).await?;
-        let at_least = if more { "at least " } else { "" };
-        let noun = if found == 1 { "thread" } else { "threads" };
-        print::hint(&format!("{at_least}{found} {noun}; --limit shows them"));
+        let (count, more) = count(&mut client, wanted).await?;
+        let at_least = if more { "more than " } else { "" };
+        let plural = if count == 1 { "" } else { "s" };
+        print::hint(&format!("{at_least}{count} thread{plural}; --limit shows them"));
         return Ok(Exit::Success);
     }
     let (threads, more) = pages(&mut client, "thread/list", wanted, args.limit).await?;
