@@ -14,9 +14,44 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
+/// Returns the command that was meant by a word: the first one that begins with it, else the one that is fewest changes away.
+pub fn nearest_command<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let given = given.to_lowercase();
+    let names: Vec<&str> = names.into_iter().filter(|_| !given.is_empty()).collect();
+    if let Some(begun) = names.iter().find(|name| name.starts_with(&given)) {
+        return Some(begun);
+    }
+    // Commands are short: one letter is much of them.
+    let most = (given.chars().count() / 3).max(1);
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&given, name), name))
+        .filter(|(changes, _)| *changes <= most)
+        .min_by_key(|(changes, _)| *changes)
+        .map(|(_, name)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_recognized_by_its_beginning_or_by_one_letter() {
+        let names = ["run", "attach", "threads", "show", "rename", "restart", "list"];
+        for (given, suggested) in [
+            ("rn", Some("run")),
+            ("r", Some("run")),
+            ("ren", Some("rename")),
+            ("thraeds", Some("threads")),
+            ("lst", Some("list")),
+            ("Show", Some("show")),
+            ("juggle", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest_command(given, names), suggested, "{given}");
+        }
+    }
 
     #[test]
     fn a_typing_error_has_a_suggestion_and_another_word_has_none() {

@@ -1,6 +1,6 @@
 //! Parsing of the arguments, and the layout of help and usage errors.
 
-use acpd_model::similar::nearest;
+use acpd_model::similar::nearest_command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command as Clap, CommandFactory, FromArgMatches};
@@ -306,10 +306,7 @@ fn similar_command(error: &clap::Error, named: &str) -> Option<String> {
         .skip(1)
         .try_fold(&whole, |command, name| command.find_subcommand(name))?;
     let shown = parent.get_subcommands().filter(|command| !command.is_hide_set());
-    let names: Vec<&str> = shown
-        .flat_map(|command| std::iter::once(command.get_name()).chain(command.get_all_aliases()))
-        .collect();
-    nearest(given, names).map(str::to_owned)
+    nearest_command(given, shown.map(Clap::get_name)).map(str::to_owned)
 }
 
 /// Replaces what Rust's library says about a value.
