@@ -216,10 +216,17 @@ async fn remove_started(client: &mut Client, known: &Value, is_answered: bool) -
         let announced = tokio::time::timeout(ANNOUNCED, next_started(client)).await;
         id = announced.unwrap_or(Ok(Value::Null))?;
     }
-    if id.is_string() {
-        client.request("thread/delete", json!({ "threadId": id })).await?;
+    if !id.is_string() {
+        return Ok(());
     }
-    Ok(())
+    let params = json!({ "threadId": id });
+    match client.request("thread/delete", params.clone()).await {
+        // Only the owner may delete threads.
+        Err(error) if Exit::of(&error) == Exit::Forbidden => {
+            client.request("thread/archive", params).await.map(drop)
+        }
+        deleted => deleted.map(drop),
+    }
 }
 
 /// Returns the id of the thread that the daemon announces next; `null` if the request for it fails.
