@@ -261,7 +261,7 @@ impl App {
         if !typed.is_empty() {
             self.drafts.insert(left.clone(), typed);
         }
-        self.request_elsewhere("thread/unsubscribe", json!({ "threadId": left }), Pending::Leave);
+        self.unsubscribe(&json!(left));
         self.head = Head::read(thread);
         self.conversation = Conversation::open(thread);
         self.seq = resumed["latestSeq"].as_u64().unwrap_or_default();
@@ -281,6 +281,15 @@ impl App {
             .retain(|_, pending| matches!(pending, Pending::Leave));
     }
 
+    /// Ends the subscription to a thread that is not shown.
+    pub(super) fn unsubscribe(&mut self, thread: &Value) {
+        self.request_elsewhere(
+            "thread/unsubscribe",
+            json!({ "threadId": thread }),
+            Pending::Leave,
+        );
+    }
+
     /// Returns whether there is no connection, and says so.
     fn is_cut_off(&mut self, now: Instant) -> bool {
         if self.lost.is_some() {
@@ -289,12 +298,17 @@ impl App {
         self.lost.is_some()
     }
 
-    /// Returns whether a prompt of this thread is on its way, which may come back.
-    fn is_busy_sending(&mut self, now: Instant) -> bool {
+    /// Returns whether a prompt of this thread is on its way, which may come back, and says so.
+    pub(super) fn is_busy_sending(&mut self, now: Instant) -> bool {
         if self.is_cut_off(now) {
             return true;
         }
-        let is_prompt = |pending: &Pending| matches!(pending, Pending::Start(_) | Pending::Steer(_));
+        let is_prompt = |pending: &Pending| {
+            matches!(
+                pending,
+                Pending::Start(_) | Pending::Steer(_) | Pending::TakeBack(_)
+            )
+        };
         let is_busy = self.pending.values().any(is_prompt);
         if is_busy {
             self.show_error("a prompt is being sent: try again", now);

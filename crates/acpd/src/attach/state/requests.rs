@@ -233,6 +233,8 @@ impl App {
                     self.open_thread(id, now);
                 }
             }
+            // The user may have sent a prompt meanwhile.
+            Pending::Open if self.is_busy_sending(now) => self.unsubscribe(&result["thread"]["id"]),
             Pending::Open => self.opened(&result),
             Pending::Set { value, label } => {
                 self.setting.take_if(|(_, wanted)| *wanted == value);

@@ -90,6 +90,26 @@ fn a_draft_returns_with_its_thread() {
 }
 
 #[test]
+fn a_prompt_that_is_sent_while_another_thread_opens_keeps_this_one() {
+    let mut scene = Scene::open(&json!([]));
+    scene.app.open_thread(OTHER, scene.now);
+    let (token, ..) = scene.request();
+    scene.typed("one more");
+    scene.key("Enter");
+    let (sent, method, _) = scene.request();
+    assert_eq!(method, "turn/start");
+    scene.reply(token, json!({ "thread": { "id": OTHER }, "latestSeq": 1 }));
+    assert_eq!(scene.app.thread, THREAD);
+    let (_, method, params) = scene.request();
+    assert_eq!(
+        (method, &params["threadId"]),
+        ("thread/unsubscribe", &json!(OTHER))
+    );
+    scene.refuse(sent, "your role may not", false);
+    assert_eq!(scene.app.prompt.text(), "one more");
+}
+
+#[test]
 fn a_new_thread_has_the_agent_and_the_folder_of_this_one() {
     let mut scene = Scene::open(&json!([]));
     scene.typed("/new");
