@@ -76,7 +76,7 @@ fn make(verb: &str, root: &Path, path: &str, target: Option<&str>) {
         ("l", Some(target)) if !target.is_empty() && is_usable(target) => {
             let target = match target.strip_prefix('/') {
                 Some(rest) => below(root, rest),
-                None => PathBuf::from(target),
+                None => Path::new(target).components().collect(),
             };
             symlink(target, place)
         }
