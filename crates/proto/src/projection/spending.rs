@@ -117,19 +117,21 @@ pub fn amount(nanos: u64) -> f64 {
 
 fn tokens(usage: &RawJson) -> Option<Spent> {
     #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
     struct Usage {
-        input_tokens: Option<u64>,
-        output_tokens: Option<u64>,
-        total_tokens: Option<u64>,
+        #[serde(rename = "inputTokens")]
+        input: Option<u64>,
+        #[serde(rename = "outputTokens")]
+        output: Option<u64>,
+        #[serde(rename = "totalTokens")]
+        total: Option<u64>,
     }
     let usage: Usage = usage.read().ok()?;
     let believed = |tokens: Option<u64>| tokens.filter(|tokens| *tokens <= MOST_TOKENS).unwrap_or(0);
-    let (input, output) = (believed(usage.input_tokens), believed(usage.output_tokens));
+    let (input, output) = (believed(usage.input), believed(usage.output));
     let spent = Spent {
         input_tokens: input,
         output_tokens: output,
-        total_tokens: believed(usage.total_tokens).max(input + output),
+        total_tokens: believed(usage.total).max(input + output),
         ..Spent::default()
     };
     Some(spent).filter(|spent| !spent.is_empty())
