@@ -1,8 +1,12 @@
-/** The way of a new user: a home without any file, the commands of the README, a first turn with an agent, a phone, the end. */
+/**
+ * The way of a new user: a home without any file, the commands of the README, a first turn with an agent, a phone, the end. And of
+ * one without any agent, who runs acpd and presses Enter.
+ */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,13 +40,19 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** Runs acpd as the user does, without any setting of the caller. Returns the output, and fails if the exit code is not 0. */
-async function acpd(...args: string[]): Promise<string> {
-  const child = spawn(ACPD, args, {
-    cwd: join(home, "project"),
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { HOME: home, PATH: `${join(home, "bin")}:/usr/bin:/bin`, LANG: "C.UTF-8", ACPD_LISTEN: "127.0.0.1:0" },
-  });
+/** The environment of a user with this home, without any setting of the caller. */
+const surroundings = (home: string) => ({
+  HOME: home,
+  PATH: `${join(home, "bin")}:/usr/bin:/bin`,
+  LANG: "C.UTF-8",
+  ACPD_LISTEN: "127.0.0.1:0",
+});
+
+const acpd = (...args: string[]) => acpdOf(home, ...args);
+
+/** Runs acpd as the user does. Returns the output, and fails if the exit code is not 0. */
+async function acpdOf(home: string, ...args: string[]): Promise<string> {
+  const child = spawn(ACPD, args, { cwd: join(home, "project"), stdio: ["ignore", "pipe", "pipe"], env: surroundings(home) });
   let [out, err] = ["", ""];
   child.stdout.on("data", (chunk: Buffer) => (out += chunk));
   child.stderr.on("data", (chunk: Buffer) => (err += chunk));
@@ -50,6 +60,12 @@ async function acpd(...args: string[]): Promise<string> {
   assert.equal(code, 0, `acpd ${args.join(" ")}: ${out}${err}`);
   return out;
 }
+
+const launch = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
+  });
 
 test("from an empty home to the first answer on a phone", async () => {
   const readme = await readFile(README, "utf8");
@@ -64,10 +80,7 @@ test("from an empty home to the first answer on a phone", async () => {
   expect(await acpd("threads")).toContain("explain what this project does");
 
   const link = (await acpd("open", "--print")).trim();
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"],
-  });
+  const browser = await launch();
   try {
     const page = await browser.newPage({ viewport: PHONE, hasTouch: true });
     page.setDefaultTimeout(15_000);
@@ -87,4 +100,46 @@ test("from an empty home to the first answer on a phone", async () => {
   }
   expect(await acpd("stop")).toContain("stopped the daemon");
   expect(await acpd("status").catch(String)).toContain("not running");
+}, 180_000);
+
+test("without any agent, acpd and Enter lead to the demo's first answer in the browser", async () => {
+  const fresh = await mkdtemp(join(tmpdir(), "acpd-stranger-"));
+  await mkdir(join(fresh, "bin"));
+  await mkdir(join(fresh, "project"));
+  // npx can start agents of the registry, which nobody has installed: it must not run.
+  await writeFile(join(fresh, "bin/npx"), `#!/bin/sh\ntouch "$HOME/npx-ran"\nexit 1\n`, { mode: 0o755 });
+  // The user's browser. It is a page with the link that acpd gives it.
+  const page = `sed -n 's/.*href="\\([^"]*\\)".*/\\1/p' "\${1#file://}"`;
+  await writeFile(join(fresh, "bin/browser"), `#!/bin/sh\n${page} > "$HOME/link.new" && mv "$HOME/link.new" "$HOME/link"\n`, { mode: 0o755 });
+  const terminal = spawn("script", ["-q", "-e", "-c", `'${ACPD}'`, "/dev/null"], {
+    cwd: join(fresh, "project"),
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...surroundings(fresh), TERM: "xterm-256color", BROWSER: join(fresh, "bin/browser") },
+  });
+  let shown = "";
+  terminal.stdout.on("data", (chunk: Buffer) => (shown += chunk));
+  const patience = { timeout: 30_000 };
+  const browser = await launch();
+  try {
+    await expect.poll(() => shown, patience).toContain("Which one?");
+    terminal.stdin.write("\r");
+    await expect.poll(() => shown, patience).toContain("What next?");
+    expect(shown).toContain("1) Open the web UI");
+    terminal.stdin.write("\r");
+    await expect.poll(() => existsSync(join(fresh, "link")), patience).toBe(true);
+    const tab = await browser.newPage();
+    tab.setDefaultTimeout(15_000);
+    await tab.goto((await readFile(join(fresh, "link"), "utf8")).trim());
+    await tab.locator("#agent").waitFor();
+    await expect.poll(() => tab.locator("#agent").inputValue()).toBe("demo");
+    await tab.locator("#prompt").fill("hello");
+    await tab.locator("#prompt").press("Enter");
+    await tab.locator(".th-agent", { hasText: "This is the demo agent" }).waitFor();
+    expect(existsSync(join(fresh, "npx-ran"))).toBe(false);
+  } finally {
+    await browser.close();
+    terminal.kill();
+    await acpdOf(fresh, "stop");
+    await rm(fresh, { recursive: true, force: true });
+  }
 }, 180_000);

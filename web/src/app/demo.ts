@@ -10,7 +10,7 @@ import { startThread } from "./start-thread.ts";
 export const DEMO = "demo";
 const PROMPT = "Show me what you can do";
 /** Its folder: what it shows changes files. The demo agent makes no further one in a folder of this name. */
-const FOLDER = "~/acpd-demo";
+export const DEMO_FOLDER = "~/acpd-demo";
 
 /** Returns whether one of the agents is the demo, and can be started. */
 export function hasDemo(agents: readonly Agent[] | undefined): boolean {
@@ -19,9 +19,9 @@ export function hasDemo(agents: readonly Agent[] | undefined): boolean {
 
 /** Starts a thread of the demo agent in a folder of its own; returns the thread's id. */
 export async function startDemo(now: Client): Promise<string> {
-  const cwd = await listFolders(FOLDER).then(
+  const cwd = await listFolders(DEMO_FOLDER).then(
     ({ path }) => path,
-    () => createFolder(FOLDER),
+    () => createFolder(DEMO_FOLDER),
   );
   return startThread(now, { agentType: DEMO, cwd, text: PROMPT, clientTurnId: newId() });
 }

@@ -26,6 +26,8 @@ type Listed = string | { id: string; isSetUp?: boolean; isDefault?: boolean };
 class Daemon {
   readonly asked: string[] = [];
   readonly state = { name: "open" };
+  /** A folder that does not exist. */
+  missing = "";
   constructor(private readonly agents: readonly Listed[]) {}
   #waiting: { method: string; params: Record<string, unknown>; resolve: (result: unknown) => void; reject: (why: Error) => void }[] = [];
 
@@ -44,7 +46,7 @@ class Daemon {
     if (method === "folder/list") {
       const { path } = params as { path: string };
       const listing = { path: path.replace(/^~/, "/home/ann").replace(/(.)\/$/, "$1"), host: "box", home: "/home/ann", truncated: false };
-      return path.startsWith("/none")
+      return path.startsWith("/none") || path === this.missing
         ? Promise.reject(Object.assign(new Error("folder not found"), { code: "not_found" }))
         : Promise.resolve({ ...listing, folders: [{ name: "proj", repository: true }, { name: "prose", repository: false }, { name: ".ssh", repository: false }] });
     }
@@ -261,6 +263,23 @@ test("who wishes for the demo by a link has the form, and who has chosen it as t
   expect(view.one<HTMLSelectElement>("#agent").value).toBe("demo");
   const chosen = await form(undefined, [{ id: "demo", isDefault: true }, { id: "by-npx", isSetUp: false }]);
   expect(chosen.view.one<HTMLSelectElement>("#agent").value).toBe("demo");
+});
+
+test("the demo needs no folder: it has one of its own, which is created", async () => {
+  const { daemon, view } = await form(undefined, [{ id: "demo", isDefault: true }, "one"]);
+  const field = view.one<HTMLInputElement>("#folder");
+  expect(field.value).toBe("~/acpd-demo");
+  daemon.missing = "~/acpd-demo";
+  // What an earlier test has listed is forgotten.
+  const later = performance.now() + 60_000;
+  vi.spyOn(performance, "now").mockReturnValue(later);
+  await type(view.one<HTMLTextAreaElement>("#prompt"), "hello");
+  await after(() => view.button("Start").click());
+  await daemon.respond("folder/create", { path: "/home/ann/acpd-demo" });
+  await vi.waitFor(() => expect(daemon.asked.at(-1)).toMatch(/^thread\/start {"agentType":"demo","cwd":"\/home\/ann\/acpd-demo","text":"hello"/));
+  await daemon.respond("thread/start", { thread: { id: "t" } });
+  await vi.waitFor(() => expect(folders.value).toEqual(["/home/ann/acpd-demo"]));
+  vi.restoreAllMocks();
 });
 
 test("the default is selected, not the agent that was used last", async () => {

@@ -15,7 +15,7 @@ import {
   setUpAgents,
 } from "../../app/agents.ts";
 import { awayThreads } from "../../app/away.ts";
-import { DEMO } from "../../app/demo.ts";
+import { DEMO, DEMO_FOLDER } from "../../app/demo.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
 import { low, narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
@@ -111,7 +111,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   const missing = others.find(({ id }) => id === picked);
   const usual = known(justInstalled.value) ?? ready.find(({ isDefault }) => isDefault)?.id ?? known(lastAgent.value) ?? ready[0]?.id;
   const agent = missing?.id ?? known(picked) ?? usual;
-  const folder = useFolder();
+  const folder = useFolder(agent === DEMO ? DEMO_FOLDER : undefined);
   const prompt = draftOf(NEW_THREAD);
   const [options, setOptions] = useState(NO_OPTIONS);
   const [problem, setProblem] = useState<Problem>();

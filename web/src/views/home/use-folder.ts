@@ -15,7 +15,8 @@ const PLACES = 20;
 /** Maximum number of recent folders that are stored. */
 const STORED = 12;
 
-export function useFolder() {
+/** `own` is the folder of an agent that has one: it is used where no other is known, and created. */
+export function useFolder(own?: string) {
   const places = [...new Set([...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, PLACES);
   // Threads that others start meanwhile do not change what the user sees.
   const latest = useRef<string | undefined>(undefined);
@@ -24,7 +25,7 @@ export function useFolder() {
   // What the field had when the user entered it: text that arrives later would mix with theirs.
   const [entered, enter] = useState<string>();
   const [problem, setProblem] = useState<FolderProblem>();
-  const typed = chosen ?? entered ?? latest.current ?? "";
+  const typed = chosen ?? entered ?? latest.current ?? own ?? "";
 
   const refuse = (words: string, create?: () => void): never => {
     setProblem({ words, ...(create && { create }) });
@@ -62,6 +63,9 @@ export function useFolder() {
       } catch (why) {
         if ((why as { code?: string }).code !== "not_found") {
           return refuse(sentence(why));
+        }
+        if (typed === own) {
+          return createFolder(own).catch((why: unknown) => refuse(`Couldn’t create it: ${sentence(why)}`));
         }
         const host = await listFolders("~").then((home) => visibleLine(home.host), () => "the daemon’s host");
         return refuse(`No such folder on ${host}.`, () => void create());
