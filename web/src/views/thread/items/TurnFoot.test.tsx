@@ -71,6 +71,26 @@ test("going back asks first", async () => {
   expect(view.actions.rollback.mock.calls).toEqual([["turn-1"]]);
 });
 
+test("after a rewind the user writes on, unless the focus is elsewhere", async () => {
+  const view = shown();
+  const pane = document.createElement("div");
+  pane.className = "pane";
+  pane.dataset.thread = "t";
+  pane.innerHTML = '<textarea class="th-composer-area"></textarea><input>';
+  document.body.append(pane);
+  const rewind = async () => {
+    await after(() => view.button("Rewind to here").click());
+    await after(() => view.button("Remove").click());
+  };
+  pane.querySelector("input")!.focus();
+  await rewind();
+  expect(document.activeElement?.tagName).toBe("INPUT");
+  pane.querySelector("input")!.blur();
+  await rewind();
+  expect(document.activeElement?.className).toBe("th-composer-area");
+  pane.remove();
+});
+
 test("what is refused says why", async () => {
   const refuse = async () => {
     throw new Error("A turn runs.");

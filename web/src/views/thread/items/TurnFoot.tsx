@@ -110,7 +110,7 @@ function GoOn({ turnId, threadId, actions }: { turnId: string; threadId: string;
     what.catch((why: unknown) => setError(why instanceof Error ? why.message : String(why)));
   };
   return (
-    <div class={`th-go-on ${asking || error !== undefined ? "th-shown" : ""}`}>
+    <div class={`th-go-on ${asking || error !== undefined ? "th-shown" : ""} ${opened ? "is-open" : ""}`}>
       {asking ? (
         <>
           <span class="th-quiet" role="alert">
