@@ -60,6 +60,18 @@ function bare(value: unknown): unknown {
 
 const items = (turns: readonly { items?: readonly Item[] | null }[]) => bare(turns.map((turn) => turn.items ?? []));
 
+test("a report of costs replaces the thread's sum of that currency", () => {
+  const [first] = events("demo");
+  const report = (seq: number, threadCost: object | undefined) =>
+    ({ method: "thread/tokenUsage/updated", params: { threadId: first!.params.threadId, seq, ts: 1, used: 1, size: 2, threadCost } }) as ThreadEvent;
+  const usd = (amount: number) => ({ amount, currency: "USD" });
+  const costsAfter = (...reports: (object | undefined)[]) =>
+    replay(reports.map((cost, index) => report(index + 1, cost))).head.spent?.costs;
+  expect(costsAfter(undefined)).toBeUndefined();
+  expect(costsAfter(usd(0.2), undefined, usd(0.28))).toEqual([usd(0.28)]);
+  expect(costsAfter(usd(0.2), { amount: 1, currency: "EUR" })).toEqual([{ amount: 1, currency: "EUR" }, usd(0.2)]);
+});
+
 describe.each(["demo", "turns"])("the recording %s", (name) => {
   test("folds into what thread/read answers", () => {
     const state = replay(events(name));

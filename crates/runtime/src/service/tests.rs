@@ -3,19 +3,29 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_model::event::{Fidelity, PlanEntry, TurnStatus};
+use acpd_model::event::{ClientOrigin, Fidelity, PlanEntry, TurnStatus};
 use acpd_model::item::ToolStatus;
+<<<<<<< HEAD
 use acpd_model::limits::{LIST_PAGE_BYTES, METADATA_BYTES, TURNS_PAGE_BYTES};
+=======
+use acpd_model::limits::{TURNS_PAGE_BYTES, USAGE_ROWS};
+use acpd_model::usage::{DAY_MILLIS, DailyUsage, Spent};
+>>>>>>> a5c487f8 (tests: bound rows of usage, and take over marks of browsers once)
 use acpd_model::{
-    ErrorCode, Event, EventKind, Extract, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits, MessageType,
-    Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
+    AccessScope, ErrorCode, Event, EventKind, Extract, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
+    MessageType, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
 };
 use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::{Live, TurnsPage, marks_of};
 use acpd_proto::surface::contract::Lane;
+<<<<<<< HEAD
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{ListThreads, Request, SearchThreads, Turns};
+=======
+use acpd_proto::surface::reply::{Reply, SeenThread};
+use acpd_proto::surface::request::{ListThreads, ReadUsage, Request, SeeThreads, Turns, UsageBy};
+>>>>>>> a5c487f8 (tests: bound rows of usage, and take over marks of browsers once)
 use acpd_proto::thread::{Answer, InterruptOptions};
 use futures_util::FutureExt;
 
@@ -514,5 +524,121 @@ async fn late_updates_without_room_are_on_the_next_page_and_plans_have_room_of_t
             }
             assert!(page.turns.iter().all(|turn| turn.plan.is_some()), "{kib} KiB");
         }
+    }
+}
+
+/// Returns a client of a user.
+fn user(name: &str, role: Role) -> Caller {
+    let by = Origin::Client(Box::new(ClientOrigin {
+        principal: name.to_owned(),
+        client: "test".to_owned(),
+    }));
+    Caller::new(by, role, Lane::App, Defaults::none())
+}
+
+async fn ask(service: &Service, caller: &Caller, request: Request) -> Reply {
+    let dispatched = service.call(caller, request).await;
+    dispatched.answer.await.unwrap().reply
+}
+
+/// Stores threads that each cost as many billionths as their number, on the day of their change.
+async fn store_costs(service: &Service, numbers: std::ops::RangeInclusive<u64>, at: acpd_model::Millis) {
+    for number in numbers {
+        let mut usage = DailyUsage::default();
+        let spent = Spent {
+            costs: BTreeMap::from([("USD".to_owned(), number)]),
+            ..Spent::default()
+        };
+        usage.add(at, &spent);
+        let summary = Summary {
+            agent: format!("agent {}", number % 3),
+            cwd: "/w".to_owned(),
+            updated_at: at,
+            usage: Some(Box::new(usage)),
+            ..Summary::default()
+        };
+        let thread = ThreadId(uuid::Uuid::from_u128(u128::from(number)));
+        let log = &service.context.log;
+        log.append(thread, &[crate::test_context::event(1)], Some(&summary))
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn usage_is_added_up_and_its_rows_are_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let now = service.context.clock.now().wall;
+    let most = u64::try_from(USAGE_ROWS).unwrap() + 7;
+    store_costs(&service, 1..=most, now).await;
+    // These are too old.
+    store_costs(&service, 10_001..=10_002, now - 40 * DAY_MILLIS).await;
+    let observer = user("ann", Role::Observer);
+    let read = async |by, days| {
+        let wanted = Request::ReadUsage(ReadUsage { days, by });
+        let Reply::Usage(report) = ask(&service, &observer, wanted).await else {
+            panic!("it is another reply")
+        };
+        report
+    };
+    let sum = most * (most + 1) / 2;
+    let threads = read(UsageBy::Thread, None).await;
+    assert_eq!((threads.rows.len(), threads.omitted), (USAGE_ROWS, 7));
+    assert_eq!(threads.total.costs["USD"], sum, "the total has what is left out");
+    assert_eq!(
+        threads.rows[0].spent.costs["USD"], most,
+        "the most expensive comes first"
+    );
+    for (by, rows) in [(UsageBy::Day, 1), (UsageBy::Agent, 3), (UsageBy::Folder, 1)] {
+        let report = read(by, Some(1)).await;
+        assert_eq!(
+            (report.rows.len(), report.total.costs["USD"]),
+            (rows, sum),
+            "{by:?}"
+        );
+    }
+    let all = read(UsageBy::Day, Some(u32::MAX)).await;
+    assert_eq!((all.rows.len(), all.total.costs["USD"]), (2, sum + 20_003));
+    assert!(all.rows[0].of > all.rows[1].of, "the last day comes first");
+    assert_eq!(read(UsageBy::Day, Some(0)).await.rows.len(), 1, "that is today");
+}
+
+#[tokio::test]
+async fn a_list_says_what_its_own_user_has_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    store_costs(&service, 1..=2, 50).await;
+    let (ann, bob) = (user("ann", Role::Observer), user("bob", Role::Owner));
+    let seen = |thread: u128, seen_at| SeenThread {
+        thread: ThreadId(uuid::Uuid::from_u128(thread)),
+        seen_at,
+    };
+    let marks = Request::SeeThreads(SeeThreads {
+        threads: vec![seen(1, 900), seen(7, 900)],
+        since: Some(3),
+    });
+    assert_eq!(ask(&service, &ann, marks.clone()).await, Reply::Seen { since: 3 });
+    let listed = async |caller: &Caller| {
+        let Reply::Threads { page, .. } =
+            ask(&service, caller, Request::ListThreads(ListThreads::default())).await
+        else {
+            panic!("it is another reply")
+        };
+        page.iter().map(|listed| listed.seen_at).collect::<Vec<_>>()
+    };
+    // Newest first: by the id, since both changed at the same time.
+    assert_eq!(listed(&ann).await, [Some(3), Some(50)]);
+    assert_eq!(listed(&bob).await, [None, None]);
+    // A reader of a shared thread is no user.
+    let mut reader = user("link", Role::Observer);
+    reader.permissions.scope = AccessScope::Thread(ThreadId(uuid::Uuid::from_u128(1)));
+    for request in [
+        marks,
+        Request::ReportPresence,
+        Request::ReadUsage(ReadUsage::default()),
+    ] {
+        let refused = service.call(&reader, request).await.answer.await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::Forbidden);
     }
 }

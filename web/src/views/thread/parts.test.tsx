@@ -99,6 +99,13 @@ test("how full the context is, and what it cost", () => {
   expect(view.one("meter").dataset.state).toBe("fine");
 });
 
+test("the cost is that of the thread, with all sessions of its agent", () => {
+  const usage = { used: 950, cost: { amount: 0.0842, currency: "USD" } };
+  const spent = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costs: [{ amount: 0.2842, currency: "USD" }] };
+  expect(drawn(<UsageMeter usage={usage} spent={spent} />).text()).toBe("950$0.28");
+  expect(drawn(<UsageMeter usage={usage} spent={{ ...spent, costs: [] }} />).text()).toBe("950$0.0842");
+});
+
 test("without a size there is no meter, without anything nothing", () => {
   expect(drawn(<UsageMeter usage={{ used: 950 }} />).text()).toBe("950");
   expect(drawn(<UsageMeter usage={null} />).place.innerHTML).toBe("");

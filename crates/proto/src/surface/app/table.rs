@@ -6,7 +6,10 @@ use acpd_model::{Failure, ThreadId};
 
 use super::params::{
     AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
-    ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions, ListThreads, Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ReadUsage, ResumeThread, RevokeAgentAnswer, RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetMode, SetPolicy, SetSeen, StartThread, StartTurn, TestNotifications,
+    ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions, ListThreads,
+    Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ReadUsage, ResumeThread,
+    RevokeAgentAnswer, RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetMode, SetPolicy, SetSeen,
+    StartThread, StartTurn, TestNotifications,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -14,7 +17,11 @@ use super::thread_params::{
     RollBack, RunCommand, SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn, WriteTerminal,
 };
 use super::wire::results::{
-    AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested, PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed, SignInRead, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, ThreadsSeen, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed, UsageRead, UserPresent,
+    AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning,
+    CommandStarted, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested,
+    PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed,
+    SignInRead, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed,
+    ThreadsSeen, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed, UsageRead, UserPresent,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{self, Request, RequestKind};

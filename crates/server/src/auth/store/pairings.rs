@@ -116,7 +116,9 @@ impl AuthStore {
                 gone: Some(gone),
                 until,
                 ..
-            }) if *until > now.mono => PairingState::Open(gone.token().clone(), until.saturating_sub(now.mono)),
+            }) if *until > now.mono => {
+                PairingState::Open(gone.token().clone(), until.saturating_sub(now.mono))
+            }
             _ => PairingState::Gone,
         }
     }

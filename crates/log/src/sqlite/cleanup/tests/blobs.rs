@@ -4,12 +4,12 @@ use acpd_model::Extract;
 use rusqlite::Connection;
 
 use super::super::erase::RELEASE;
-use super::{append, blob, clean, count, noise, open, place, step, store};
+use super::{append, blob, clean, count, noise, open, place, step, store, stored_blob};
 use crate::conformance::sample;
 use crate::{Lacking, blob_id};
 
 use crate::sqlite::change::{Change, Missing};
-use crate::sqlite::{files, query};
+use crate::sqlite::files;
 
 #[test]
 fn a_blob_that_is_stored_again_while_it_is_erased_is_whole() {
@@ -30,7 +30,7 @@ fn a_blob_that_is_stored_again_while_it_is_erased_is_whole() {
         store(&mut log, &[blob(other, content.clone())]);
         clean(&mut log);
         assert!(
-            query::blob(&reader, id).unwrap().as_ref() == Some(&content),
+            stored_blob(&reader, id).unwrap().as_ref() == Some(&content),
             "after {taken} steps"
         );
         store(&mut log, &[Change::Delete(other)]);
@@ -60,9 +60,9 @@ fn a_blob_of_another_thread_is_kept() {
         store(&mut log, &[Change::Delete(thread)]);
     }
     clean(&mut log);
-    assert_eq!(query::blob(&reader, blob_id(&content)), Ok(Some(content.clone())));
+    assert_eq!(stored_blob(&reader, blob_id(&content)), Ok(Some(content.clone())));
     store(&mut log, &[Change::Delete(other)]);
-    assert_eq!(query::blob(&reader, blob_id(&content)), Ok(None));
+    assert_eq!(stored_blob(&reader, blob_id(&content)), Ok(None));
     clean(&mut log);
     assert_eq!(count(&reader, "blob"), 0);
 }

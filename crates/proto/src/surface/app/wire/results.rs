@@ -8,7 +8,8 @@ use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
 use crate::surface::reply::{
-    Absence, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport, RunningProcess, ShareInfo, TargetInfo, TargetTest, UsageReport, self,
+    self, Absence, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport,
+    RunningProcess, ShareInfo, TargetInfo, TargetTest, UsageReport,
 };
 use crate::thread::SteerDelivery;
 
