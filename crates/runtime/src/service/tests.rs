@@ -5,12 +5,8 @@ use std::sync::Arc;
 
 use acpd_model::event::{ClientOrigin, Fidelity, PlanEntry, TurnStatus};
 use acpd_model::item::ToolStatus;
-<<<<<<< HEAD
-use acpd_model::limits::{LIST_PAGE_BYTES, METADATA_BYTES, TURNS_PAGE_BYTES};
-=======
-use acpd_model::limits::{TURNS_PAGE_BYTES, USAGE_ROWS};
+use acpd_model::limits::{LIST_PAGE_BYTES, METADATA_BYTES, TURNS_PAGE_BYTES, USAGE_ROWS};
 use acpd_model::usage::{DAY_MILLIS, DailyUsage, Spent};
->>>>>>> a5c487f8 (tests: bound rows of usage, and take over marks of browsers once)
 use acpd_model::{
     AccessScope, ErrorCode, Event, EventKind, Extract, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
     MessageType, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
@@ -19,13 +15,10 @@ use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::{Live, TurnsPage, marks_of};
 use acpd_proto::surface::contract::Lane;
-<<<<<<< HEAD
-use acpd_proto::surface::reply::Reply;
-use acpd_proto::surface::request::{ListThreads, Request, SearchThreads, Turns};
-=======
 use acpd_proto::surface::reply::{Reply, SeenThread};
-use acpd_proto::surface::request::{ListThreads, ReadUsage, Request, SeeThreads, Turns, UsageBy};
->>>>>>> a5c487f8 (tests: bound rows of usage, and take over marks of browsers once)
+use acpd_proto::surface::request::{
+    ListThreads, ReadUsage, Request, SearchThreads, SeeThreads, Turns, UsageBy,
+};
 use acpd_proto::thread::{Answer, InterruptOptions};
 use futures_util::FutureExt;
 
