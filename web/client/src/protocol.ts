@@ -10,6 +10,14 @@ export const APPROVALS = [
   "item/permissions/requestApproval",
 ] as const;
 
+/** A time in which a user was away. */
+export interface Absence {
+  /** When a client of the user was last in front, in milliseconds since the epoch. */
+  since: number;
+  /** When the user came back, in milliseconds since the epoch. */
+  until: number;
+}
+
 /** An object of the Agent Client Protocol, unchanged. */
 export type AcpObject = Record<string, unknown>;
 
@@ -25,11 +33,15 @@ export interface Agent {
   installing?: InstallProgress | null;
   /** How `agent/install` installs the agent: `download`, `npm`, `uv` or `pip`. Absent if it cannot. */
   installsBy?: string | null;
+  /** Whether it is the default of clients that name no agent: `default_agent` of the configuration, the only configured agent, or the only one that is set up if none is configured. At most one agent is. It is first in the list. */
+  isDefault: boolean;
+  /** Whether it is configured, on `PATH`, installed or part of acpd. Other agents are downloaded when they start, so clients offer to install them instead. */
+  isSetUp: boolean;
   /** Why the agent cannot be started. */
   reason?: string | null;
   /** How the daemon finds the agent's program: `path`, `installed`, `npx` or `uvx`. */
   runs?: string | null;
-  /** `config`, `registry` or `installed`. */
+  /** `config`, `registry`, `installed` or `builtin`. */
   source: string;
   /** Display name of the agent. */
   title: string;
@@ -40,6 +52,19 @@ export interface Agent {
 export interface AgentAnswered {
   /** The agent's result, unchanged. */
   result: Json;
+}
+
+/** The remembered answers that apply to all threads of an agent. */
+export interface AgentAnswers {
+  /** Name of the agent. */
+  agentType: string;
+  /** The answers, oldest first. */
+  answers: RememberedAnswer[];
+}
+
+/** The remembered answers for agents, by the agents' names. */
+export interface AgentAnswersListed {
+  data: AgentAnswers[];
 }
 
 /** No params. */
@@ -145,6 +170,10 @@ export interface AgentNotifyParams {
   /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
+
+export type AgentRememberedListParams = ListAgentAnswers;
+
+export type AgentRememberedRevokeParams = RevokeAgentAnswer;
 
 /** A message that ACP does not define. */
 export interface AgentRequestParams {
@@ -407,6 +436,13 @@ export interface CommandStarted {
 
 /** The value of a config option. */
 export type ConfigValue = boolean | string;
+
+/** A cost. */
+export interface CostSum {
+  amount: number;
+  /** The code of the currency, such as `USD`. */
+  currency: string;
+}
 
 /** Params of `folder/create`. */
 export interface CreateFolder {
@@ -757,6 +793,12 @@ export interface LimitsInForce {
   writeSecs: number;
 }
 
+/** Params of `agent/remembered/list`. */
+export interface ListAgentAnswers {
+  /** Only answers for this agent; by default, for every agent. */
+  agentType?: string | null;
+}
+
 /** A change of the thread list. */
 export interface ListChanged {
   /** The thread's new entry in `thread/list`; `null` if the thread is deleted. */
@@ -793,7 +835,7 @@ export interface ListThreads {
   cwd?: string | null;
   /** Lists only threads whose id begins or ends with these 1 to 32 hexadecimal digits; hyphens do not count. */
   idPart?: string | null;
-  /** Maximum number of threads. */
+  /** Maximum number of threads. A page has at most about 1 MiB: with large metadata, it has fewer. */
   limit?: number | null;
   /** Lists only threads whose name contains this text. */
   searchTerm?: string | null;
@@ -907,6 +949,8 @@ export interface Notice {
   bytes?: number | null;
   code: string;
   detail?: string | null;
+  /** The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first. */
+  folder?: string | null;
   level: Level;
   message: string;
   /** Whether it is larger than 16 KiB: then pages of turns leave it out. */
@@ -1039,6 +1083,8 @@ export interface PlacedNotice {
   bytes?: number | null;
   code: string;
   detail?: string | null;
+  /** The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first. */
+  folder?: string | null;
   level: Level;
   message: string;
   /** Whether it is larger than 16 KiB: then pages of turns leave it out. */
@@ -1159,6 +1205,14 @@ export interface ReadPolicy {
   agentType?: string | null;
 }
 
+/** Params of `usage/read`. */
+export interface ReadUsage {
+  /** What the rows are; days by default. */
+  by?: UsageBy | null;
+  /** Number of days until today, in UTC; 30 by default. */
+  days?: number | null;
+}
+
 /** A refused response. */
 export interface Rejected {
   error: Error;
@@ -1274,6 +1328,14 @@ export interface RetentionRun {
 
 export type RetentionRunParams = RunRetention;
 
+/** Params of `agent/remembered/revoke`. */
+export interface RevokeAgentAnswer {
+  /** Name of the agent, as in `agent/remembered/list`. */
+  agentType: string;
+  /** Id of the answer, as in `agent/remembered/list`. */
+  id: number;
+}
+
 /** Params of `thread/share/revoke`. */
 export interface RevokeShare {
   /** Id of the link, as in `thread/share/list`. */
@@ -1341,6 +1403,29 @@ export interface SearchThreads {
   threadId?: string | null;
 }
 
+/** Threads that the principal of the connection has seen. */
+export interface SeenChanged {
+  /** The threads. A mark that is earlier than one before changes nothing. */
+  threads: SeenThread[];
+  /** Time of the notification, in milliseconds since the epoch. */
+  ts: number;
+}
+
+/** How far a user has seen a thread. */
+export interface SeenMark {
+  /** The `updatedAt` of the thread, as the user has seen it. */
+  seenAt: number;
+  /** Id of the thread. */
+  threadId: string;
+}
+
+/** How far a principal has seen a thread. */
+export interface SeenThread {
+  /** Changes until then have been seen, in milliseconds since the epoch. */
+  seenAt: number;
+  threadId: string;
+}
+
 /** Capabilities of the daemon. */
 export interface ServerCapabilities {
   approvals: boolean;
@@ -1363,6 +1448,14 @@ export interface SessionParams {
   cwd?: string | null;
   /** Names of additional MCP servers. */
   mcpServers: (string | null)[];
+}
+
+/** Params of `thread/seen/set`. */
+export interface SetSeen {
+  /** For a principal that has never called this method: changes until then count as seen, in milliseconds since the epoch. By default, all changes until now. */
+  since?: number | null;
+  /** The threads, at most 500. */
+  threads: SeenMark[];
 }
 
 /** Result of `thread/share/create`. */
@@ -1687,8 +1780,12 @@ export interface Thread {
   queuePaused?: boolean | null;
   /** Ids of queued turns. */
   queuedTurnIds: string[];
+  /** In `thread/list`: the principal of the connection has seen all changes until then, in milliseconds since the epoch. The thread is unread if `updatedAt` is later. Absent if the principal has never called `thread/seen/set`. */
+  seenAt?: number | null;
   /** The agent's id for its session. */
   sessionId?: string | null;
+  /** What the thread has used, with all sessions of its agent, also of dropped turns. Absent if its agents have reported nothing. */
+  spent?: UsageSum | null;
   status: ThreadStatus;
   /** Messages for the running turn that the agent has not taken yet, in order. */
   steering?: PendingSteering[] | null;
@@ -1756,6 +1853,14 @@ export interface ThreadDeleted {
   ts: number;
   /** The turn in which the event happened. */
   turnId?: string | null;
+}
+
+/** Params of `thread/directories/add`. */
+export interface ThreadDirectoriesAddParams {
+  /** The directory, an absolute path on the daemon's host without links, such as `folder` of a notice. */
+  directory: string;
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
 }
 
 /** Params of `thread/directories/set`. */
@@ -1898,6 +2003,8 @@ export interface ThreadRollbackParams {
 
 export type ThreadSearchParams = SearchThreads;
 
+export type ThreadSeenSetParams = SetSeen;
+
 /** A link with which anyone can read one thread. */
 export interface ThreadShare {
   createdAt: number;
@@ -1965,6 +2072,8 @@ export interface ThreadSummary {
   projectId?: string | null;
   /** The oldest unanswered question. */
   question?: WaitingQuestion | null;
+  /** In `thread/list`: the principal of the connection has seen all changes until then, in milliseconds since the epoch. The thread is unread if `updatedAt` is later. Absent if the principal has never called `thread/seen/set`. */
+  seenAt?: number | null;
   status: ThreadStatus;
   /** Number of turns in the conversation. Dropped turns do not count. */
   turnCount: number;
@@ -2044,9 +2153,15 @@ export interface ThreadsListed {
   nextCursor?: string | null;
 }
 
+/** Where the principal begins. */
+export interface ThreadsSeen {
+  /** Changes of all threads until then count as seen, in milliseconds since the epoch. */
+  since: number;
+}
+
 /** Usage of the agent's context. */
 export interface TokenUsage {
-  /** ACP's `Cost`. */
+  /** ACP's `Cost`: what the agent's session has cost, as the agent reported it. */
   cost?: AcpObject | null;
   /** Tokens that fit into the context. */
   size?: number | null;
@@ -2056,10 +2171,13 @@ export interface TokenUsage {
 
 /** Usage of the agent's context. */
 export interface TokenUsageUpdated {
+  /** ACP's `Cost`: what the agent's session has cost, as the agent reported it. */
   cost?: AcpObject | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   size?: number | null;
+  /** What the thread has cost in this currency, with all sessions of its agent, as ACP's `Cost`. */
+  threadCost?: AcpObject | null;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
@@ -2187,6 +2305,10 @@ export interface Turn {
   stopReason?: string | null;
   /** The token usage that the agent reported. */
   tokenUsage?: AcpObject | null;
+  /** Milliseconds in which a question waited for its answer; while the turn runs, without the present wait. The rest of the turn's time is that of the agent. Absent for none, and in logs from before this member existed. */
+  waitedMs?: number | null;
+  /** When the present wait began, in milliseconds since the epoch. Only while the turn runs and a question is open. */
+  waitingSince?: number | null;
 }
 
 /** A turn. */
@@ -2355,6 +2477,52 @@ export interface Unsubscribed {
   status: string;
 }
 
+/** What the rows of `usage/read` are. */
+export type UsageBy = "day" | "agent" | "thread" | "folder";
+
+/** Result of `usage/read`. */
+export interface UsageRead {
+  /** Days from the last, other rows from the most expensive. Rows without usage are left out. */
+  data: UsageRow[];
+  /** The first day, such as `2026-11-01`, in UTC. */
+  firstDay: string;
+  /** The last day: today. */
+  lastDay: string;
+  /** Number of rows that are left out, because there are too many. */
+  omitted: number;
+  /** What all threads have used in these days. */
+  total: UsageSum;
+}
+
+export type UsageReadParams = ReadUsage;
+
+/** What a part of the threads has used. */
+export interface UsageRow {
+  /** The agent of the threads. */
+  agentType?: string | null;
+  /** The working directory of the threads. */
+  cwd?: string | null;
+  /** The day, such as `2026-11-29`, in UTC. */
+  day?: string | null;
+  /** The thread's name. */
+  name?: string | null;
+  spent: UsageSum;
+  /** The thread. */
+  threadId?: string | null;
+}
+
+/** Tokens and costs, as agents reported them. */
+export interface UsageSum {
+  /** Costs, one for each currency. */
+  costs: CostSum[];
+  /** Tokens of prompts and of what agents read. */
+  inputTokens: number;
+  /** Tokens that agents wrote. */
+  outputTokens: number;
+  /** All tokens, also those of caches and thoughts. */
+  totalTokens: number;
+}
+
 /** A message of the user. */
 export interface UserMessage {
   /** ACP content blocks. */
@@ -2370,6 +2538,14 @@ export interface UserMessage {
   turnId?: string | null;
 }
 
+/** Result of `user/present`. */
+export interface UserPresent {
+  /** The time in which no client of the principal was in front, if that is 5 minutes or more. Only the client that comes back first receives it. */
+  away?: Absence | null;
+}
+
+export type UserPresentParams = NoParams;
+
 /** An environment variable. */
 export interface Variable {
   /** Name of the variable. */
@@ -2380,6 +2556,8 @@ export interface Variable {
 
 /** A question that waits for an answer, as lists show it. `item/approve` needs nothing else. */
 export interface WaitingQuestion {
+  /** When the agent asked, in milliseconds since the epoch; absent if an older version of acpd stored the question. */
+  askedAt?: number | null;
   /** Number of further unanswered questions of the thread. */
   more: number;
   /** The answers that the agent offers. */
@@ -2413,6 +2591,10 @@ export interface Methods {
   "agent/logout": { params: AgentLogoutParams; result: Nothing };
   /** Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if the agent is not running. */
   "agent/notify": { params: AgentNotifyParams; result: Nothing };
+  /** Lists the remembered answers that apply to all threads of an agent, by agent. They stay when the agent has no threads any more, or is no longer known. */
+  "agent/remembered/list": { params: AgentRememberedListParams; result: AgentAnswersListed };
+  /** Revokes a remembered answer that applies to all threads of an agent. Returns `not_found` if there is no such answer. */
+  "agent/remembered/revoke": { params: AgentRememberedRevokeParams; result: Nothing };
   /** Sends the agent an extension request, which ACP does not define. Its name begins with `_`. */
   "agent/request": { params: AgentRequestParams; result: AgentAnswered };
   /** Lists running agent processes with their memory use, busy ones first. */
@@ -2453,6 +2635,8 @@ export interface Methods {
   "thread/config/set": { params: ThreadConfigSetParams; result: Nothing };
   /** Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns `conflict` while a turn runs. Returns when no request finds the thread any more; its data is overwritten after that. Subscribers receive `thread/deleted` as the thread's last notification. */
   "thread/delete": { params: ThreadDeleteParams; result: Nothing };
+  /** Opens a further directory of the user for the thread: the agent and its commands may read and write there. Stops the agent; the next prompt continues its session. Returns `conflict` while a turn runs, and `forbidden` for directories that stay closed, such as the home directory, those with keys or programs, and acpd's own. */
+  "thread/directories/add": { params: ThreadDirectoriesAddParams; result: Nothing };
   /** Sets the directories that the thread works in, for example after they were moved. Stops the agent; the next prompt continues its session in `cwd`. Returns `conflict` while a turn runs, and `invalidParams` if a directory does not exist. */
   "thread/directories/set": { params: ThreadDirectoriesSetParams; result: Nothing };
   /** Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over. */
@@ -2479,6 +2663,8 @@ export interface Methods {
   "thread/rollback": { params: ThreadRollbackParams; result: RolledBack };
   /** Searches all threads, including archived ones: messages of users and agents, titles of tool calls, commands and file paths. Returns the newest hits first. A text can be found once its item is complete. */
   "thread/search": { params: ThreadSearchParams; result: TextsFound };
+  /** Marks threads as seen by the principal of this connection, for all of its devices. A mark never goes back, and is not later than the thread's `updatedAt`. Unknown threads are ignored. The result is durable. The daemon keeps the latest 1,000 marks of a principal; threads that changed before these count as seen. Connections of the principal that watch the thread list receive `thread/list/seen`. */
+  "thread/seen/set": { params: ThreadSeenSetParams; result: ThreadsSeen };
   /** Makes a link with which anyone can read this thread until the link expires, and nothing else. The thread includes its later turns. The result contains the link's secret. The link ends with the token that made it, and with the thread. */
   "thread/share/create": { params: ThreadShareCreateParams; result: ShareCreated };
   /** Lists the links that have not expired, oldest first. */
@@ -2509,6 +2695,10 @@ export interface Methods {
   "turn/start": { params: TurnStartParams; result: TurnStartedResult };
   /** Sends a message during the running turn. `steered` means that the agent accepted it, and it is a message of that turn. `queued` means that it becomes a turn of its own, after the turns that are already queued. */
   "turn/steer": { params: TurnSteerParams; result: TurnSteered };
+  /** Reads what threads have used: tokens of their turns, and costs, as agents reported them. The daemon computes costs from the counters of the agents' sessions, so they outlive the daemon. A turn counts when it ends. Deleted threads do not count. Returns at most 500 rows. */
+  "usage/read": { params: UsageReadParams; result: UsageRead };
+  /** Reports that the user looks at this client now. Call it when the client comes to the front, each half minute while it is there, and when it leaves. The daemon knows by that when a principal was away: no client of it was in front for 5 minutes. The time in which the host of the daemon, or of the client, slept counts. */
+  "user/present": { params: UserPresentParams; result: UserPresent };
 }
 
 /** Notifications of the daemon. */
@@ -2567,6 +2757,8 @@ export interface Notifications {
   "thread/list/changed": ListChanged;
   /** Sent to a connection that missed changes of the thread list and must request it again. The watch continues. */
   "thread/list/reset": ListReset;
+  /** Sent to connections that watch the thread list when their own principal has marked threads as seen, on this connection or another one. Not an event of the thread: it has no `seq`. */
+  "thread/list/seen": SeenChanged;
   /** Sent to subscribers when the daemon cannot write the thread's log, or can write it again. Until then the thread accepts no changes, and work that is not in the log is lost. Not an event of the thread: it has no `seq`. */
   "thread/log/changed": LogChanged;
   /** Sent to a subscriber in place of events that cannot be read, because their part of the log is damaged. `seq` is the number of the last one. */

@@ -18,6 +18,7 @@ CONNECTION_NOTIFICATIONS = frozenset((
     "serverRequest/rejected",
     "thread/list/changed",
     "thread/list/reset",
+    "thread/list/seen",
     "thread/log/changed",
     "thread/subscribers/changed",
 ))
@@ -36,6 +37,15 @@ APPROVALS: tuple[ApprovalMethod, ...] = (
 )
 
 
+class Absence(TypedDict):
+    """A time in which a user was away."""
+
+    since: int
+    """When a client of the user was last in front, in milliseconds since the epoch."""
+    until: int
+    """When the user came back, in milliseconds since the epoch."""
+
+
 AcpObject: TypeAlias = "dict[str, Any]"
 """An object of the Agent Client Protocol, unchanged."""
 
@@ -45,8 +55,12 @@ class _Agent(TypedDict):
     """Name of the agent, which is the `agentType` of a thread."""
     installed: bool
     """Whether the agent can be started."""
+    isDefault: bool
+    """Whether it is the default of clients that name no agent: `default_agent` of the configuration, the only configured agent, or the only one that is set up if none is configured. At most one agent is. It is first in the list."""
+    isSetUp: bool
+    """Whether it is configured, on `PATH`, installed or part of acpd. Other agents are downloaded when they start, so clients offer to install them instead."""
     source: str
-    """`config`, `registry` or `installed`."""
+    """`config`, `registry`, `installed` or `builtin`."""
     title: str
     """Display name of the agent."""
 
@@ -72,6 +86,21 @@ class AgentAnswered(TypedDict):
 
     result: Json
     """The agent's result, unchanged."""
+
+
+class AgentAnswers(TypedDict):
+    """The remembered answers that apply to all threads of an agent."""
+
+    agentType: str
+    """Name of the agent."""
+    answers: list[RememberedAnswer]
+    """The answers, oldest first."""
+
+
+class AgentAnswersListed(TypedDict):
+    """The remembered answers for agents, by the agents' names."""
+
+    data: list[AgentAnswers]
 
 
 class AgentAuthenticateCancelParams(TypedDict):
@@ -204,6 +233,12 @@ class AgentNotifyParams(_AgentNotifyParams, total=False):
 
     params: Json | None
     """Params, which the agent receives unchanged."""
+
+
+AgentRememberedListParams: TypeAlias = "ListAgentAnswers"
+
+
+AgentRememberedRevokeParams: TypeAlias = "RevokeAgentAnswer"
 
 
 class _AgentRequestParams(TypedDict):
@@ -582,6 +617,14 @@ class CommandStarted(TypedDict):
 
 ConfigValue: TypeAlias = "bool | str"
 """The value of a config option."""
+
+
+class CostSum(TypedDict):
+    """A cost."""
+
+    amount: float
+    currency: str
+    """The code of the currency, such as `USD`."""
 
 
 class CreateFolder(TypedDict):
@@ -1104,6 +1147,13 @@ class LimitsInForce(TypedDict):
     """Seconds that a client may read nothing, after which the daemon closes the connection."""
 
 
+class ListAgentAnswers(TypedDict, total=False):
+    """Params of `agent/remembered/list`."""
+
+    agentType: str | None
+    """Only answers for this agent; by default, for every agent."""
+
+
 class _ListChanged(TypedDict):
     threadId: str
     ts: int
@@ -1149,7 +1199,7 @@ class ListThreads(TypedDict, total=False):
     idPart: str | None
     """Lists only threads whose id begins or ends with these 1 to 32 hexadecimal digits; hyphens do not count."""
     limit: int | None
-    """Maximum number of threads."""
+    """Maximum number of threads. A page has at most about 1 MiB: with large metadata, it has fewer."""
     searchTerm: str | None
     """Lists only threads whose name contains this text."""
     status: ListedStatus | None
@@ -1298,6 +1348,8 @@ class Notice(_Notice, total=False):
     bytes: int | None
     """Length of a line that is not a message."""
     detail: str | None
+    folder: str | None
+    """The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first."""
     omitted: bool | None
     """Whether it is larger than 16 KiB: then pages of turns leave it out."""
     requestedBy: By | None
@@ -1459,6 +1511,8 @@ class PlacedNotice(_PlacedNotice, total=False):
     bytes: int | None
     """Length of a line that is not a message."""
     detail: str | None
+    folder: str | None
+    """The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first."""
     omitted: bool | None
     """Whether it is larger than 16 KiB: then pages of turns leave it out."""
     requestedBy: By | None
@@ -1588,6 +1642,15 @@ class ReadPolicy(TypedDict, total=False):
 
     agentType: str | None
     """Name of an agent whose own policy is also returned, as in `agent/list`."""
+
+
+class ReadUsage(TypedDict, total=False):
+    """Params of `usage/read`."""
+
+    by: UsageBy | None
+    """What the rows are; days by default."""
+    days: int | None
+    """Number of days until today, in UTC; 30 by default."""
 
 
 class Rejected(TypedDict):
@@ -1728,6 +1791,15 @@ class RetentionRun(TypedDict):
 RetentionRunParams: TypeAlias = "RunRetention"
 
 
+class RevokeAgentAnswer(TypedDict):
+    """Params of `agent/remembered/revoke`."""
+
+    agentType: str
+    """Name of the agent, as in `agent/remembered/list`."""
+    id: int
+    """Id of the answer, as in `agent/remembered/list`."""
+
+
 class RevokeShare(TypedDict):
     """Params of `thread/share/revoke`."""
 
@@ -1812,6 +1884,32 @@ class SearchThreads(_SearchThreads, total=False):
     """Searches only this thread; by default, all threads."""
 
 
+class SeenChanged(TypedDict):
+    """Threads that the principal of the connection has seen."""
+
+    threads: list[SeenThread]
+    """The threads. A mark that is earlier than one before changes nothing."""
+    ts: int
+    """Time of the notification, in milliseconds since the epoch."""
+
+
+class SeenMark(TypedDict):
+    """How far a user has seen a thread."""
+
+    seenAt: int
+    """The `updatedAt` of the thread, as the user has seen it."""
+    threadId: str
+    """Id of the thread."""
+
+
+class SeenThread(TypedDict):
+    """How far a principal has seen a thread."""
+
+    seenAt: int
+    """Changes until then have been seen, in milliseconds since the epoch."""
+    threadId: str
+
+
 class ServerCapabilities(TypedDict):
     """Capabilities of the daemon."""
 
@@ -1841,6 +1939,18 @@ class SessionParams(_SessionParams, total=False):
 
     cwd: str | None
     """Working directory of the session; `null` is the thread's."""
+
+
+class _SetSeen(TypedDict):
+    threads: list[SeenMark]
+    """The threads, at most 500."""
+
+
+class SetSeen(_SetSeen, total=False):
+    """Params of `thread/seen/set`."""
+
+    since: int | None
+    """For a principal that has never called this method: changes until then count as seen, in milliseconds since the epoch. By default, all changes until now."""
 
 
 class ShareCreated(TypedDict):
@@ -2223,8 +2333,12 @@ class Thread(_Thread, total=False):
     """The oldest unanswered question."""
     queuePaused: bool | None
     """Whether no queued turn starts by itself."""
+    seenAt: int | None
+    """In `thread/list`: the principal of the connection has seen all changes until then, in milliseconds since the epoch. The thread is unread if `updatedAt` is later. Absent if the principal has never called `thread/seen/set`."""
     sessionId: str | None
     """The agent's id for its session."""
+    spent: UsageSum | None
+    """What the thread has used, with all sessions of its agent, also of dropped turns. Absent if its agents have reported nothing."""
     steering: list[PendingSteering] | None
     """Messages for the running turn that the agent has not taken yet, in order."""
     tokenUsage: TokenUsage | None
@@ -2299,6 +2413,15 @@ class ThreadDeleted(_ThreadDeleted, total=False):
 
     turnId: str | None
     """The turn in which the event happened."""
+
+
+class ThreadDirectoriesAddParams(TypedDict):
+    """Params of `thread/directories/add`."""
+
+    directory: str
+    """The directory, an absolute path on the daemon's host without links, such as `folder` of a notice."""
+    threadId: str
+    """Id of the thread."""
 
 
 class _ThreadDirectoriesSetParams(TypedDict):
@@ -2480,6 +2603,9 @@ class ThreadRollbackParams(TypedDict):
 ThreadSearchParams: TypeAlias = "SearchThreads"
 
 
+ThreadSeenSetParams: TypeAlias = "SetSeen"
+
+
 class _ThreadShare(TypedDict):
     createdAt: int
     createdBy: str
@@ -2572,6 +2698,8 @@ class ThreadSummary(_ThreadSummary, total=False):
     """Project id that the client chose to group threads by."""
     question: WaitingQuestion | None
     """The oldest unanswered question."""
+    seenAt: int | None
+    """In `thread/list`: the principal of the connection has seen all changes until then, in milliseconds since the epoch. The thread is unread if `updatedAt` is later. Absent if the principal has never called `thread/seen/set`."""
 
 
 class ThreadTerminalKillParams(TypedDict):
@@ -2658,11 +2786,18 @@ class ThreadsListed(_ThreadsListed, total=False):
     """Cursor for the next page."""
 
 
+class ThreadsSeen(TypedDict):
+    """Where the principal begins."""
+
+    since: int
+    """Changes of all threads until then count as seen, in milliseconds since the epoch."""
+
+
 class TokenUsage(TypedDict, total=False):
     """Usage of the agent's context."""
 
     cost: AcpObject | None
-    """ACP's `Cost`."""
+    """ACP's `Cost`: what the agent's session has cost, as the agent reported it."""
     size: int | None
     """Tokens that fit into the context."""
     used: int | None
@@ -2681,7 +2816,10 @@ class TokenUsageUpdated(_TokenUsageUpdated, total=False):
     """Usage of the agent's context."""
 
     cost: AcpObject | None
+    """ACP's `Cost`: what the agent's session has cost, as the agent reported it."""
     size: int | None
+    threadCost: AcpObject | None
+    """What the thread has cost in this currency, with all sessions of its agent, as ACP's `Cost`."""
     turnId: str | None
     """The turn in which the event happened."""
     used: int | None
@@ -2828,6 +2966,10 @@ class Turn(_Turn, total=False):
     """ACP's stop reason, as the agent sent it."""
     tokenUsage: AcpObject | None
     """The token usage that the agent reported."""
+    waitedMs: int | None
+    """Milliseconds in which a question waited for its answer; while the turn runs, without the present wait. The rest of the turn's time is that of the agent. Absent for none, and in logs from before this member existed."""
+    waitingSince: int | None
+    """When the present wait began, in milliseconds since the epoch. Only while the turn runs and a question is open."""
 
 
 class _TurnChanged(TypedDict):
@@ -3040,6 +3182,60 @@ class Unsubscribed(TypedDict):
     """`unsubscribed` or `notSubscribed`."""
 
 
+UsageBy: TypeAlias = Literal["day", "agent", "thread", "folder"]
+"""What the rows of `usage/read` are."""
+
+
+class UsageRead(TypedDict):
+    """Result of `usage/read`."""
+
+    data: list[UsageRow]
+    """Days from the last, other rows from the most expensive. Rows without usage are left out."""
+    firstDay: str
+    """The first day, such as `2026-11-01`, in UTC."""
+    lastDay: str
+    """The last day: today."""
+    omitted: int
+    """Number of rows that are left out, because there are too many."""
+    total: UsageSum
+    """What all threads have used in these days."""
+
+
+UsageReadParams: TypeAlias = "ReadUsage"
+
+
+class _UsageRow(TypedDict):
+    spent: UsageSum
+
+
+class UsageRow(_UsageRow, total=False):
+    """What a part of the threads has used."""
+
+    agentType: str | None
+    """The agent of the threads."""
+    cwd: str | None
+    """The working directory of the threads."""
+    day: str | None
+    """The day, such as `2026-11-29`, in UTC."""
+    name: str | None
+    """The thread's name."""
+    threadId: str | None
+    """The thread."""
+
+
+class UsageSum(TypedDict):
+    """Tokens and costs, as agents reported them."""
+
+    costs: list[CostSum]
+    """Costs, one for each currency."""
+    inputTokens: int
+    """Tokens of prompts and of what agents read."""
+    outputTokens: int
+    """Tokens that agents wrote."""
+    totalTokens: int
+    """All tokens, also those of caches and thoughts."""
+
+
 class _UserMessage(TypedDict):
     content: list[AcpObject]
     """ACP content blocks."""
@@ -3057,6 +3253,16 @@ class UserMessage(_UserMessage, total=False):
 
     turnId: str | None
     """The turn in which the event happened."""
+
+
+class UserPresent(TypedDict, total=False):
+    """Result of `user/present`."""
+
+    away: Absence | None
+    """The time in which no client of the principal was in front, if that is 5 minutes or more. Only the client that comes back first receives it."""
+
+
+UserPresentParams: TypeAlias = "NoParams"
 
 
 class Variable(TypedDict):
@@ -3080,6 +3286,8 @@ class _WaitingQuestion(TypedDict):
 class WaitingQuestion(_WaitingQuestion, total=False):
     """A question that waits for an answer, as lists show it. `item/approve` needs nothing else."""
 
+    askedAt: int | None
+    """When the agent asked, in milliseconds since the epoch; absent if an older version of acpd stored the question."""
     options: list[PermissionOption] | None
     """The answers that the agent offers."""
     subjects: list[CallSubject] | None
@@ -3545,6 +3753,18 @@ class TypedClient(ABC):
 
     @overload
     async def call(
+        self, method: Literal["agent/remembered/list"], params: AgentRememberedListParams | None = None, *, timeout: float | None = None
+    ) -> AgentAnswersListed:
+        """Lists the remembered answers that apply to all threads of an agent, by agent. They stay when the agent has no threads any more, or is no longer known."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/remembered/revoke"], params: AgentRememberedRevokeParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Revokes a remembered answer that applies to all threads of an agent. Returns `not_found` if there is no such answer."""
+
+    @overload
+    async def call(
         self, method: Literal["agent/request"], params: AgentRequestParams, *, timeout: float | None = None
     ) -> AgentAnswered:
         """Sends the agent an extension request, which ACP does not define. Its name begins with `_`."""
@@ -3659,6 +3879,12 @@ class TypedClient(ABC):
 
     @overload
     async def call(
+        self, method: Literal["thread/directories/add"], params: ThreadDirectoriesAddParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Opens a further directory of the user for the thread: the agent and its commands may read and write there. Stops the agent; the next prompt continues its session. Returns `conflict` while a turn runs, and `forbidden` for directories that stay closed, such as the home directory, those with keys or programs, and acpd's own."""
+
+    @overload
+    async def call(
         self, method: Literal["thread/directories/set"], params: ThreadDirectoriesSetParams, *, timeout: float | None = None
     ) -> Nothing:
         """Sets the directories that the thread works in, for example after they were moved. Stops the agent; the next prompt continues its session in `cwd`. Returns `conflict` while a turn runs, and `invalidParams` if a directory does not exist."""
@@ -3734,6 +3960,12 @@ class TypedClient(ABC):
         self, method: Literal["thread/search"], params: ThreadSearchParams, *, timeout: float | None = None
     ) -> TextsFound:
         """Searches all threads, including archived ones: messages of users and agents, titles of tool calls, commands and file paths. Returns the newest hits first. A text can be found once its item is complete."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/seen/set"], params: ThreadSeenSetParams, *, timeout: float | None = None
+    ) -> ThreadsSeen:
+        """Marks threads as seen by the principal of this connection, for all of its devices. A mark never goes back, and is not later than the thread's `updatedAt`. Unknown threads are ignored. The result is durable. The daemon keeps the latest 1,000 marks of a principal; threads that changed before these count as seen. Connections of the principal that watch the thread list receive `thread/list/seen`."""
 
     @overload
     async def call(
@@ -3824,6 +4056,18 @@ class TypedClient(ABC):
         self, method: Literal["turn/steer"], params: TurnSteerParams, *, timeout: float | None = None
     ) -> TurnSteered:
         """Sends a message during the running turn. `steered` means that the agent accepted it, and it is a message of that turn. `queued` means that it becomes a turn of its own, after the turns that are already queued."""
+
+    @overload
+    async def call(
+        self, method: Literal["usage/read"], params: UsageReadParams | None = None, *, timeout: float | None = None
+    ) -> UsageRead:
+        """Reads what threads have used: tokens of their turns, and costs, as agents reported them. The daemon computes costs from the counters of the agents' sessions, so they outlive the daemon. A turn counts when it ends. Deleted threads do not count. Returns at most 500 rows."""
+
+    @overload
+    async def call(
+        self, method: Literal["user/present"], params: UserPresentParams | None = None, *, timeout: float | None = None
+    ) -> UserPresent:
+        """Reports that the user looks at this client now. Call it when the client comes to the front, each half minute while it is there, and when it leaves. The daemon knows by that when a principal was away: no client of it was in front for 5 minutes. The time in which the host of the daemon, or of the client, slept counts."""
 
     async def call(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
         """Sends a request at most once, and returns its result.
@@ -3995,6 +4239,12 @@ class TypedClient(ABC):
         self, method: Literal["thread/list/reset"], handler: Callable[[ListReset], object]
     ) -> Callable[[], None]:
         """Sent to a connection that missed changes of the thread list and must request it again. The watch continues."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/list/seen"], handler: Callable[[SeenChanged], object]
+    ) -> Callable[[], None]:
+        """Sent to connections that watch the thread list when their own principal has marked threads as seen, on this connection or another one. Not an event of the thread: it has no `seq`."""
 
     @overload
     def on(
