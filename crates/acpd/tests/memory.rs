@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use acpd_model::limits::{AGENT_BURST_BYTES, MESSAGE_ITEM_BYTES};
 use serde_json::{Value, json};
-use support::{Client, Daemon, ask, wait_until};
+use support::{Client, Daemon, PATIENCE, ask, wait_until};
 
 /// An agent whose prompts contain what it sends: `{"method", "params", "count"}`. It reads no responses until its
 /// directory contains a file `go`. Then it reports the number of responses, the longest length, and the errors among
@@ -220,11 +220,12 @@ fn clients_that_read_no_pages_fill_no_memory() {
             client
         })
         .collect();
-    wait_until("others have had the room of each", || {
-        // The daemon answers one HTTP request in 100 ms in the long run.
-        std::thread::sleep(Duration::from_millis(100));
-        stalled(&daemon) == CLIENTS
-    });
+    // Each has its time, and the daemon answers one HTTP request in 100 ms in the long run.
+    let deadline = Instant::now() + 4 * PATIENCE;
+    while stalled(&daemon) < CLIENTS {
+        assert!(Instant::now() < deadline, "others have had the room of each");
+        std::thread::sleep(Duration::from_millis(200));
+    }
     drop(unread);
     let peak = memory(&daemon, "VmHWM:");
     assert!(
@@ -232,6 +233,6 @@ fn clients_that_read_no_pages_fill_no_memory() {
         "the daemon took {peak} MiB, and {idle} MiB before"
     );
     // A client that reads gets its page.
-    let read = client.call("thread/read", &page);
+    let read = Client::new(&daemon).call("thread/read", &page);
     assert!(read["thread"]["turns"].to_string().len() > MESSAGE_ITEM_BYTES / 2);
 }
