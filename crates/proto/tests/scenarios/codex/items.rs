@@ -506,8 +506,9 @@ fn what_is_larger_than_a_client_takes_is_named() {
         .filter(|item| item["type"] == "agentMessage")
         .collect();
     let spoken: Vec<&str> = spoken.iter().map(|item| item["text"].as_str().unwrap()).collect();
-    let (images, texts): (Vec<&str>, Vec<&str>) =
-        spoken.into_iter().partition(|spoken| spoken.starts_with("[image"));
+    let (images, texts): (Vec<&str>, Vec<&str>) = spoken
+        .into_iter()
+        .partition(|spoken| spoken.starts_with("[image"));
     assert!(images[0].starts_with("[image of 5.0 MiB"), "{}", images[0]);
     assert_eq!(images.len(), 1);
     assert_eq!(texts.concat().len(), text.len(), "nothing is left out");
