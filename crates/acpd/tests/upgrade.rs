@@ -53,6 +53,8 @@ fn restarted(value: &mut Value) {
             if members.contains_key("items") {
                 members.retain(|name, _| name != "notices" && name != "answers");
             }
+            // What an old thread has spent is counted after the start.
+            members.remove("spent");
             members.values_mut().for_each(restarted);
         }
         // What acpd remembers is shown with its duration.

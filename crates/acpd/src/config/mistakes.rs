@@ -37,16 +37,18 @@ pub fn mistakes(path: &Path, text: &str) -> Vec<ConfigError> {
             Err(error) => error,
         };
         let mistake = ConfigError::value(path, text, &error);
-        // What a line that is no TOML was taken for is no second mistake.
-        if !unreadable.contains(&mistake.line()) {
-            found.push(mistake);
-        }
         let keys = error.path().iter().map_while(|segment| match segment {
             Segment::Map { key } => Some(key.as_str()),
             _ => None,
         });
         let keys: Vec<&str> = keys.collect();
-        let span = error.inner().span();
+        // A member that was cut out is missing, which is no second mistake. Nor is what a line that is no TOML was taken for.
+        let lacks_a_cut =
+            error.inner().message().starts_with("missing field") && cuts.iter().any(|cut| is_in(cut, &keys));
+        if !lacks_a_cut && !unreadable.contains(&mistake.line()) {
+            found.push(mistake);
+        }
+        let span = error.inner().span().filter(|_| !lacks_a_cut);
         let cut = span.and_then(|span| cut_at(rest.get_mut(), &span));
         let Some(cut) = cut.or_else(|| cut_along(rest.get_mut(), &keys)) else {
             break;
@@ -75,6 +77,12 @@ fn meanings(file: &File, path: &Path, text: &str, whole: &DeTable<'_>, cuts: &[S
         }
     }
     found
+}
+
+/// Returns whether a key is one of the table to which these keys lead.
+fn is_in(key: &str, table: &[&str]) -> bool {
+    let parent = key.rsplit_once('.').map_or("", |(parent, _)| parent);
+    parent == table.join(".")
 }
 
 /// Removes the innermost entry whose key or value is at this place. Returns its key.
@@ -156,6 +164,16 @@ mod tests {
         for (mistake, part) in found.iter().zip(begins) {
             assert!(mistake.contains(part), "{part}: {found:#?}");
         }
+    }
+
+    #[test]
+    fn a_wrong_member_is_not_missing_as_well() {
+        let found = found("[notifications.targets.a]\ntype = 'mail'\n[limits]\nfoo = 1\n");
+        assert_eq!(found.len(), 2, "{found:#?}");
+        assert!(
+            found[0].contains("\"mail\" is unknown") && found[1].contains("foo"),
+            "{found:#?}"
+        );
     }
 
     #[test]
