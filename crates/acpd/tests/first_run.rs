@@ -314,6 +314,7 @@ fn a_vendors_program_is_offered_with_its_adapter() {
     screen.wait_for("no network here");
     // It has the mark of an agent, so that it is not the owner at the daemon's socket.
     if cfg!(target_os = "linux") {
+        screen.wait_for("Max realtime timeout");
         let shown = screen.text();
         assert!(
             shown.contains("Max realtime timeout") && !shown.contains("unlimited"),

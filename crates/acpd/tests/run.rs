@@ -647,7 +647,7 @@ fn a_new_thread_has_the_mode_the_model_and_the_options_that_the_user_names() {
     assert_eq!(option(&mut client, &id, "acpd.mode"), "code");
     assert_eq!(option(&mut client, &id, "verbose"), true);
     let read = client.call("thread/read", &json!({ "threadId": id }));
-    assert_eq!(read["thread"]["policy"], "readonly", "{read}");
+    assert_eq!(read["thread"]["policy"]["base"], "readonly", "{read}");
     assert_eq!(read["thread"]["turnCount"], 1);
 
     // Later prompts change them as well.

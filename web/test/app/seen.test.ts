@@ -110,7 +110,7 @@ test("a page in front says so each half minute and when it leaves, and only the 
   await vi.advanceTimersByTimeAsync(60_000);
   expect(daemon.present).toBe(3);
   hide(true);
-  await vi.advanceTimersByTimeAsync(3_600_000);
+  await vi.advanceTimersByTimeAsync(3_600_001);
   expect(daemon.present).toBe(4);
   hide(false);
   await vi.advanceTimersByTimeAsync(0);

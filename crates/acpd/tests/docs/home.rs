@@ -27,7 +27,7 @@ const AGENTS: [&str; 10] = [
 const WRAPPER: &str = r#"#!/bin/sh
 acpd=ACPD
 case "$1:$*" in
-run:*" -p "* | run:*--permissions*) ;;
+run:*" -p "* | run:*--permissions* | run:*--detach*) ;;
 run:*) shift && exec "$acpd" run --permissions allow "$@" ;;
 delete:*) exec "$acpd" "$@" --yes ;;
 open:*--print*) ;;

@@ -37,7 +37,7 @@ impl PendingDeletion {
 impl ThreadActor {
     /// Stops the agent, then deletes the log. By then subscribers have received the last event, or never will.
     pub(super) async fn finish_deletion(&mut self, deletion: PendingDeletion) -> Result<(), LogError> {
-        self.wait_for_agent().await?;
+        Box::pin(self.wait_for_agent()).await?;
         match self.context.log.delete(self.id).await {
             Ok(()) | Err(LogError::NoSuchThread(_)) => {}
             Err(error) => return Err(error),

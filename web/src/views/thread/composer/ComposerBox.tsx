@@ -319,13 +319,12 @@ export function ComposerBox(props: ComposerBoxProps) {
           {(!running || !empty) && (
             <button
               type="button"
-              class="button primary icon th-send"
+              class="button primary"
               title={`${running ? "Queue after the running turn" : (props.sendLabel ?? "Send")} (${sendKey === "enter" ? "Enter" : "Ctrl+Enter"})`}
               disabled={empty || off || reading}
               onClick={() => void send("queue")}
             >
-              {sending ? <span class="th-spinner" /> : <Icon name="send" />}
-              <span class="sr-only">{props.sendLabel ?? (running ? "Queue" : "Send")}</span>
+              {sending ? <span class="th-spinner" /> : <Icon name="send" />} {props.sendLabel ?? (running ? "Queue" : "Send")}
             </button>
           )}
         </div>
