@@ -2,6 +2,8 @@
 
 import { expect, test } from "vitest";
 
+import page from "../../index.html?raw";
+import manifest from "../../public/acpd.webmanifest?raw";
 import tokens from "../../src/styles/tokens.css?raw";
 
 const colours = (css: string) =>
@@ -20,4 +22,36 @@ test("every colour of the light theme has its dark one", () => {
   const isColour = (value: string) => /^#|rgb\(/.test(value);
   const missing = [...light].filter(([name, value]) => isColour(value) && !dark.has(name)).map(([name]) => name);
   expect(missing).toEqual([]);
+});
+
+/** The relative luminance of a colour `#rrggbb`, by WCAG 2. */
+function luminance(colour: string): number {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const part = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+}
+
+test.each([
+  ["light", /:root \{([^]*?)\n\}/],
+  ["dark", /:root\[data-theme="dark"\] \{([^]*?)\n\}/],
+])("texts can be read on every surface of the %s theme", (_, block) => {
+  const theme = colours(block.exec(tokens)![1]!);
+  const texts = ["fg", "fg-muted", "fg-faint", "accent", "status-running", "status-waiting", "status-done", "status-failed"];
+  // On what is selected, lists use the muted colour in place of the faint one.
+  const selected = ["bg-active"];
+  const grounds = ["bg", "bg-sunken", "bg-raised", "bg-hover", "bg-code", "bg-user", ...selected];
+  for (const ground of grounds) {
+    for (const text of texts.filter((text) => text !== "fg-faint" || !selected.includes(ground))) {
+      const [light, dark] = [theme.get(`--${text}`)!, theme.get(`--${ground}`)!].map(luminance).sort((a, b) => b - a);
+      expect((light! + 0.05) / (dark! + 0.05), `--${text} on --${ground}`).toBeGreaterThanOrEqual(4.5);
+    }
+  }
+});
+
+test("the browser's own parts have the colour of the page", () => {
+  const [light, dark] = [/:root \{([^]*?)\n\}/, /:root\[data-theme="dark"\] \{([^]*?)\n\}/].map((block) => colours(block.exec(tokens)![1]!).get("--bg")!);
+  expect([...page.matchAll(/name="theme-color" content="([^"]+)"/g)].map(([, colour]) => colour)).toEqual([light, dark]);
+  expect(JSON.parse(manifest)).toMatchObject({ theme_color: light, background_color: light });
 });
