@@ -107,6 +107,8 @@ fn content_type(file: &Path) -> &'static str {
         Some("webmanifest") => "application/manifest+json",
         Some("svg") => "image/svg+xml",
         Some("png") => "image/png",
+        Some("woff2") => "font/woff2",
+        Some("txt") => "text/plain; charset=utf-8",
         _ => panic!(
             "{}: add the type of such files to crates/web/build.rs",
             file.display()

@@ -1,5 +1,6 @@
 /** The entry point of the page: styles, then the session, then the view. */
 
+import "./styles/fonts.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./views/parts/parts.css";

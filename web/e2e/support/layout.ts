@@ -38,7 +38,7 @@ const SLOWER = 100;
 export const FONTS = ["DejaVu Sans", "DejaVu Sans Mono", "Droid Sans Fallback"];
 
 const STYLE = `
-  :root:root { --font-ui: "DejaVu Sans", "Droid Sans Fallback"; --font-mono: "DejaVu Sans Mono", "Droid Sans Fallback"; }
+  :root:root { --font-ui: "DejaVu Sans", "Droid Sans Fallback"; --font-mono: "DejaVu Sans Mono", "Droid Sans Fallback"; --font-terminal: var(--font-mono); }
   * { caret-color: transparent !important; }
 `;
 

@@ -22,6 +22,8 @@ const TYPES: Record<string, string> = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
+  ".woff2": "font/woff2",
   ".png": "image/png",
   ".json": "application/json",
   ".webmanifest": "application/manifest+json",
