@@ -222,7 +222,7 @@ function estimate(row: ShownRow): number {
   switch (item.type) {
     case "userMessage":
     case "agentMessage":
-      return 40 + Math.ceil((item.text?.length ?? 0) / 90) * 21;
+      return 40 + Math.ceil((item.text?.length ?? 0) / 80) * 24;
     default:
       return 34;
   }
