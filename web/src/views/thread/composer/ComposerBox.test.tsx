@@ -132,6 +132,9 @@ test("until the agent is known, the daemon decides whether a message can steer i
 test("without a turn there is nothing to stop or steer", () => {
   const view = shown({}, "x");
   expect(view.all("button").map((button) => button.textContent?.trim())).toEqual(["", "Send"]);
+  // Only the icon is drawn; the name is for screen readers and in the tooltip.
+  const send = view.button("Send");
+  expect([send.querySelector(".sr-only")?.textContent, send.title, send.querySelectorAll("svg").length]).toEqual(["Send", "Send (Enter)", 1]);
 });
 
 test("a turn that is being stopped cannot be stopped again", () => {

@@ -319,12 +319,13 @@ export function ComposerBox(props: ComposerBoxProps) {
           {(!running || !empty) && (
             <button
               type="button"
-              class="button primary"
+              class="button primary icon th-send"
               title={`${running ? "Queue after the running turn" : (props.sendLabel ?? "Send")} (${sendKey === "enter" ? "Enter" : "Ctrl+Enter"})`}
               disabled={empty || off || reading}
               onClick={() => void send("queue")}
             >
-              {sending ? <span class="th-spinner" /> : <Icon name="send" />} {props.sendLabel ?? (running ? "Queue" : "Send")}
+              {sending ? <span class="th-spinner" /> : <Icon name="send" />}
+              <span class="sr-only">{props.sendLabel ?? (running ? "Queue" : "Send")}</span>
             </button>
           )}
         </div>
