@@ -8,7 +8,7 @@ export const FEW = 60;
 /** Rows that are rendered before and after the visible ones. The window moves in steps of half as many. */
 const MARGIN = 20;
 /** Height of a row before one was measured, in pixels. */
-const ESTIMATE = 49;
+const ESTIMATE = 52;
 
 interface RowWindow {
   /** The indexes of the rendered rows, in order. */
