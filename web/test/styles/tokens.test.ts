@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 
+import design from "../../../docs/design.md?raw";
 import page from "../../index.html?raw";
 import manifest from "../../public/acpd.webmanifest?raw";
 import tokens from "../../src/styles/tokens.css?raw";
@@ -54,4 +55,10 @@ test("the browser's own parts have the colour of the page", () => {
   const [light, dark] = [/:root \{([^]*?)\n\}/, /:root\[data-theme="dark"\] \{([^]*?)\n\}/].map((block) => colours(block.exec(tokens)![1]!).get("--bg")!);
   expect([...page.matchAll(/name="theme-color" content="([^"]+)"/g)].map(([, colour]) => colour)).toEqual([light, dark]);
   expect(JSON.parse(manifest)).toMatchObject({ theme_color: light, background_color: light });
+});
+
+test("the page about the design names every token", () => {
+  const names = [...colours(/:root \{([^]*?)\n\}/.exec(tokens)![1]!).keys()];
+  expect(names.length).toBeGreaterThan(60);
+  expect(names.filter((name) => !design.includes(`\`${name}\``))).toEqual([]);
 });
