@@ -324,6 +324,30 @@ function holdTimers(): void {
   window.setTimeout = ((run: () => void, millis = 0) => (millis >= 2_000 ? -held.push(run) : start(run, millis))) as typeof setTimeout;
 }
 
+test("the typefaces come from the daemon, under names that change with their content", async () => {
+  const view = await stage.page();
+  await view.goto("about:blank");
+  const font = view.waitForResponse((response) => response.url().endsWith(".woff2"));
+  await view.goto(stage.url);
+  const { pathname } = new URL((await font).url());
+  expect(pathname).toMatch(/^\/assets\/[\w-]+-[\w-]{8}\.woff2$/);
+  expect((await font).headers()["content-type"]).toBe("font/woff2");
+  for (const name of ["Inter", "JetBrains Mono"]) {
+    await expect.poll(() => view.evaluate(async (name) => (await document.fonts.load(`14px "${name}"`)).length, name)).toBe(1);
+  }
+  await view.context().close();
+});
+
+test("the head of a view has a line while something is scrolled below it", async () => {
+  const view = await stage.page({ size: { width: 1000, height: 320 } });
+  await view.locator("#prompt").waitFor();
+  const line = () => view.locator(".view-head").evaluate((head) => getComputedStyle(head).borderBottomColor);
+  await expect.poll(line).toMatch(/^rgba\(.*, 0\)$/);
+  await view.locator(".shell-main .page").evaluate((page) => page.scrollTo(0, 100));
+  await expect.poll(line).not.toMatch(/^rgba\(.*, 0\)$/);
+  await view.context().close();
+});
+
 test("the first load has at most 130 kB of scripts and styles, also with a thread", async () => {
   const other = await stage.daemon.client("loads");
   const thread = await startThread(stage, other, "say hello");

@@ -240,6 +240,26 @@ test("a notification says what is asked, and opens the request", async () => {
   expect(new URL(page.url()).pathname).toBe(`/threads/${id}`);
 });
 
+test("with a mouse, answers are shown in the row that one points at, and have no line of their own", async () => {
+  await waiting("Compact", "kind=execute command='make small'");
+  const page = await stage.page();
+  await answer(page, "Compact", "Allow once").waitFor();
+  const opacity = (part: string) => row(page, "Compact").locator(part).evaluate((el) => getComputedStyle(el).opacity);
+  await page.mouse.move(800, 400);
+  await expect.poll(() => opacity(".row-answers")).toBe("0");
+  await expect.poll(() => opacity(".row-sub")).toBe("1");
+  await expect.poll(async () => (await row(page, "Compact").boundingBox())!.height).toBeLessThan(84);
+  await row(page, "Compact").hover();
+  await expect.poll(() => opacity(".row-answers")).toBe("1");
+  await expect.poll(() => opacity(".row-sub")).toBe("0");
+  await page.mouse.move(800, 400);
+  await row(page, "Compact").locator(".row-link").focus();
+  await expect.poll(() => opacity(".row-answers")).toBe("1");
+  await answer(page, "Compact", "Allow once").click();
+  await row(page, "Compact").locator(".row-question").waitFor({ state: "detached" });
+  await page.context().close();
+});
+
 test("the home of an approver's phone is the list of threads, for a handful of requests", async () => {
   const id = await waiting("For an approver", "kind=execute command='make approved'");
   const token = (await stage.daemon.run("token", "create", "--name", "pocket", "--role", "approver")).trim();

@@ -1,5 +1,5 @@
 /**
- * What the service worker keeps and serves: the page and the scripts and styles of one build, nothing else. Pure, so that
+ * What the service worker keeps and serves: the page and the scripts, styles and fonts of one build, nothing else. Pure, so that
  * tests need no browser.
  */
 
