@@ -207,6 +207,7 @@ impl Keeper {
     async fn carry_out(&mut self, orders: &mut Vec<Order>) {
         let mut next = self.book.clone();
         let mut marked = Vec::new();
+        let mut present = Vec::new();
         let mut is_due = false;
         for order in orders.drain(..) {
             match order {
@@ -229,8 +230,7 @@ impl Keeper {
                 Order::Present { principal, reply } => {
                     let (away, is_old) = self.arrive(&mut next, &principal);
                     is_due |= is_old;
-                    // A client that has gone needs no answer.
-                    let _ = reply.send(away);
+                    present.push((reply, away));
                 }
                 Order::Forget(thread) => {
                     for reader in next.values_mut() {
@@ -245,6 +245,10 @@ impl Keeper {
         if stored.is_ok() {
             self.book = next;
             self.book_tx.send_replace(Arc::new(self.book.clone()));
+        }
+        // A client that has gone needs no answer.
+        for (reply, away) in present {
+            let _ = reply.send(away);
         }
         for (reply, done) in marked {
             let _ = reply.send(stored.clone().map(|()| done));

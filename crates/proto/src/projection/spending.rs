@@ -110,7 +110,7 @@ pub fn write_cost(currency: &str, nanos: u64) -> RawJson {
 
 /// Returns billionths as a number of units.
 pub fn amount(nanos: u64) -> f64 {
-    #[allow(clippy::cast_precision_loss, reason = "nobody spends millions")]
+    #[allow(clippy::cast_precision_loss, reason = "no agent spends millions")]
     let nanos = nanos as f64;
     nanos / NANOS
 }
