@@ -205,32 +205,44 @@ impl Service {
             let message = format!("this needs the role {needed}; this client has the role {role}");
             return Dispatched::now(Err(Failure::new(ErrorCode::Forbidden, message)));
         }
-        let is_large = request.kind().answer_size() == AnswerSize::Large;
+        let size = request.kind().answer_size();
         match request.order() {
             Order::Free => {
                 let (service, caller) = (self.clone(), caller.clone());
                 Dispatched::respond(async move {
-                    if is_large {
+                    if size == AnswerSize::Large {
                         return service.dispatch_charged(&caller, request).await;
                     }
                     let dispatched = service.dispatch(&caller, request).await?;
+                    if size == AnswerSize::Late {
+                        return service.charge_late(&caller, dispatched).await;
+                    }
                     dispatched.answer.await
                 })
             }
-            Order::Thread if is_large => match self.context.unsent.try_take(caller, UNSENT_ANSWER_BYTES) {
-                Some(charge) => match self.dispatch(caller, request).await {
-                    Ok(dispatched) => Dispatched::respond(dispatched.charged(charge)),
-                    Err(failure) => Dispatched::now(Err(failure)),
-                },
-                // The client has to read other answers first. Its next requests do not wait for that.
-                None => {
-                    let (service, caller) = (self.clone(), caller.clone());
-                    Dispatched::respond(async move { service.dispatch_charged(&caller, request).await })
+            Order::Thread if size == AnswerSize::Large => {
+                match self.context.unsent.try_take(caller, UNSENT_ANSWER_BYTES) {
+                    Some(charge) => match self.dispatch(caller, request).await {
+                        Ok(dispatched) => Dispatched::respond(dispatched.charged(charge)),
+                        Err(failure) => Dispatched::now(Err(failure)),
+                    },
+                    // The client has to read other answers first. Its next requests do not wait for that.
+                    None => {
+                        let (service, caller) = (self.clone(), caller.clone());
+                        Dispatched::respond(async move { service.dispatch_charged(&caller, request).await })
+                    }
                 }
-            },
+            }
             Order::Thread => {
                 let dispatched = self.dispatch(caller, request).await;
-                dispatched.unwrap_or_else(|failure| Dispatched::now(Err(failure)))
+                let dispatched = dispatched.unwrap_or_else(|failure| Dispatched::now(Err(failure)));
+                if size == AnswerSize::Late {
+                    let (service, caller) = (self.clone(), caller.clone());
+                    return Dispatched::respond(
+                        async move { service.charge_late(&caller, dispatched).await },
+                    );
+                }
+                dispatched
             }
         }
     }
@@ -240,6 +252,13 @@ impl Service {
         let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
         let dispatched = self.dispatch(caller, request).await?;
         dispatched.charged(charge).await
+    }
+
+    /// Waits for an answer, and then for room for it: what it waits for may never come, and others need the room.
+    async fn charge_late(&self, caller: &Caller, dispatched: Dispatched) -> Result<Response, Failure> {
+        let response = dispatched.answer.await?;
+        let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
+        Ok(Response::charged(response.reply, Some(charge)))
     }
 
     /// Dispatches the request to its handler.
@@ -258,7 +277,9 @@ impl Service {
             Request::TestNotifications { target } => {
                 Ok(Dispatched::now(self.test_notifications(target).await))
             }
-            Request::ListThreads(wanted) => Ok(Dispatched::now(self.list_threads(caller, wanted).await)),
+            Request::ListThreads(wanted) => {
+                Ok(Dispatched::respond_now(self.list_threads(caller, wanted).await))
+            }
             Request::SearchThreads(wanted) => Ok(Dispatched::now(self.search_threads(wanted).await)),
             Request::ReadThread { thread, turns } => Ok(Dispatched::respond_now(
                 self.read_thread(caller, thread, turns).await,
@@ -268,13 +289,7 @@ impl Service {
             }
             Request::SeeThreads(seen) => Ok(Dispatched::now(self.see_threads(caller, seen).await)),
             Request::ReportPresence => Ok(Dispatched::now(Ok(self.report_presence(caller).await))),
-            Request::ReadUsage(wanted) => {
-                let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
-                let read = self.read_usage(wanted).await;
-                Ok(Dispatched::respond_now(
-                    read.map(|reply| Response::charged(reply, Some(charge))),
-                ))
-            }
+            Request::ReadUsage(wanted) => Ok(Dispatched::now(self.read_usage(wanted).await)),
             Request::WatchThreadList { on, only } => Ok(watch_thread_list(on, only)),
             Request::StartThread(start) => self.start_thread(caller, *start).await,
             Request::OpenThread(open) => self.open_thread(caller, *open).await,
@@ -302,12 +317,7 @@ impl Service {
             Request::ListRemembered { thread } => self.list_remembered(by, thread).await,
             Request::RevokeRemembered { thread, id } => self.revoke_remembered(by, thread, id).await,
             Request::ListAgentAnswers { agent } => {
-                let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
-                let listed = self.list_agent_answers(agent.as_deref());
-                Ok(Dispatched::respond_now(Ok(Response::charged(
-                    listed,
-                    Some(charge),
-                ))))
+                Ok(Dispatched::now(Ok(self.list_agent_answers(agent.as_deref()))))
             }
             Request::RevokeAgentAnswer { agent, id } => {
                 Ok(Dispatched::now(self.revoke_agent_answer(by, &agent, id).await))

@@ -19,7 +19,12 @@ use crate::thread::directory::log_failure;
 use crate::thread::state::load_readable;
 
 impl Service {
-    pub(super) async fn list_threads(&self, caller: &Caller, wanted: ListThreads) -> Result<Reply, Failure> {
+    /// Lists threads. The directory is looked up before there is room: its disk may not answer.
+    pub(super) async fn list_threads(
+        &self,
+        caller: &Caller,
+        wanted: ListThreads,
+    ) -> Result<Response, Failure> {
         let ListThreads {
             cursor,
             limit,
@@ -53,9 +58,14 @@ impl Service {
             Some(ListedStatus::Idle) => (Some(false), None, None),
             Some(ListedStatus::Failed) => (Some(false), None, Some(TurnStatus::Failed)),
         };
+        let spellings = match &filter.cwd {
+            Some(cwd) => self.spellings(cwd.clone()).await?,
+            None => Vec::new(),
+        };
+        let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
         let mut page = match only {
-            Some(thread) => self.list_one(thread, filter, cursor).await?,
-            None => self.list_of_directory(filter, cursor, limit).await?,
+            Some(thread) => self.list_one(thread, filter, spellings, cursor).await?,
+            None => self.list_of_directory(filter, spellings, cursor, limit).await?,
         };
         let fitting = fitting(&page);
         let has_more = page.len() == limit || fitting < page.len();
@@ -74,7 +84,7 @@ impl Service {
                 seen_at: seen.as_ref().map(|seen_at| seen_at(listed.thread)),
             })
             .collect();
-        Ok(Reply::Threads { page, next })
+        Ok(Response::charged(Reply::Threads { page, next }, Some(charge)))
     }
 
     /// Returns the list of the threads of which a client may see one.
@@ -82,6 +92,7 @@ impl Service {
         &self,
         thread: ThreadId,
         mut filter: Filter,
+        spellings: Vec<String>,
         cursor: Option<ListCursor>,
     ) -> Result<Vec<ListedThread>, Failure> {
         let summary = match self.context.log.summary(thread).await {
@@ -89,12 +100,9 @@ impl Service {
             Err(LogError::NoSuchThread(_)) => return Ok(Vec::new()),
             Err(error) => return Err(log_failure(&error)),
         };
-        if let Some(cwd) = &filter.cwd {
-            let spellings = self.spellings(cwd.clone()).await?;
-            filter.cwd = spellings
-                .into_iter()
-                .find(|own| *own == summary.cwd)
-                .or(filter.cwd);
+        if filter.cwd.is_some() {
+            let mut spellings = spellings.into_iter();
+            filter.cwd = spellings.find(|own| *own == summary.cwd).or(filter.cwd);
         }
         let is_after = cursor.is_none_or(
             |ListCursor {

@@ -15,17 +15,14 @@ use crate::service::Service;
 use crate::thread::directory::log_failure;
 
 impl Service {
-    /// Lists threads, with those whose directory is the filter's one under another name.
+    /// Lists threads, with those whose directory is the filter's one under another of its `spellings`.
     pub(super) async fn list_of_directory(
         &self,
         filter: Filter,
+        spellings: Vec<String>,
         cursor: Option<ListCursor>,
         limit: usize,
     ) -> Result<Vec<ListedThread>, Failure> {
-        let spellings = match &filter.cwd {
-            Some(cwd) => self.spellings(cwd.clone()).await?,
-            None => Vec::new(),
-        };
         let mut found = Vec::new();
         if spellings.is_empty() {
             let page = self.context.log.list(filter, cursor, limit).await;

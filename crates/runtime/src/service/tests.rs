@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use acpd_host::{Program, TerminalSpec, TerminalUpdate};
 use acpd_model::event::{ClientOrigin, Fidelity, PlanEntry, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::{LIST_PAGE_BYTES, METADATA_BYTES, TURNS_PAGE_BYTES, USAGE_ROWS};
 use acpd_model::usage::{DAY_MILLIS, DailyUsage, Spent};
 use acpd_model::{
-    AccessScope, ErrorCode, Event, EventKind, Extract, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
-    MessageType, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
+    AccessScope, ErrorCode, Event, EventKind, Extract, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart,
+    Limits, MessageType, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
 };
 use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
@@ -21,8 +23,11 @@ use acpd_proto::surface::request::{
 };
 use acpd_proto::thread::{Answer, InterruptOptions};
 use futures_util::FutureExt;
+use futures_util::future::join_all;
+use tokio::sync::mpsc;
 
 use super::{Caller, Defaults, Service};
+use crate::host::{AgentIo, Host, TerminalIo};
 use crate::test_context::context;
 use crate::thread::directory::Directory;
 
@@ -373,6 +378,8 @@ async fn large_answers_wait_for_room_and_no_request_waits_for_them() {
         Request::ReadPolicies { agent: None },
         Request::ListShares { thread: None },
         Request::ListRemembered { thread },
+        Request::ListAgentAnswers { agent: None },
+        Request::ReadUsage(ReadUsage::default()),
     ];
     let mut waiting = Vec::new();
     for request in requests {
@@ -398,6 +405,90 @@ async fn large_answers_wait_for_room_and_no_request_waits_for_them() {
         if let Ok(response) = answer.await {
             assert!(response.charge.is_some(), "{:?}", response.reply);
         }
+    }
+}
+
+/// A handler that took room once more would wait for its own.
+#[tokio::test]
+async fn large_answers_of_one_connection_do_not_wait_for_each_other_forever() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let caller = Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none());
+    let kinds = [
+        Request::ListAgents,
+        Request::ListRunningAgents,
+        Request::ListThreads(ListThreads::default()),
+        Request::ListFolders { path: None },
+        Request::ReadPolicies { agent: None },
+        Request::ListNotificationTargets,
+        Request::ListShares { thread: None },
+        Request::ListAgentAnswers { agent: None },
+        Request::ReadUsage(ReadUsage::default()),
+    ];
+    for request in kinds {
+        let name = format!("{request:?}");
+        let made = join_all((0..4).map(|_| async {
+            let dispatched = service.call(&caller, request.clone()).await;
+            dispatched.answer.await
+        }));
+        let made = tokio::time::timeout(Duration::from_secs(60), made).await;
+        for answer in made.unwrap_or_else(|_| panic!("{name} waits for itself")) {
+            // Some fail, since nothing of the kind is there.
+            assert!(!answer.is_ok_and(|response| response.charge.is_none()), "{name}");
+        }
+    }
+}
+
+/// A host whose disk never answers.
+#[derive(Debug)]
+struct StuckDisk;
+
+impl Host for StuckDisk {
+    fn start_agent(&self, _: &Program) -> Result<AgentIo, Failure> {
+        unreachable!("nothing is started")
+    }
+
+    fn start_terminal(
+        &self,
+        _: &TerminalSpec,
+        _: mpsc::Sender<TerminalUpdate>,
+    ) -> Result<Arc<dyn TerminalIo>, Failure> {
+        unreachable!("nothing is started")
+    }
+
+    fn resident_memory(&self, pids: &[u32]) -> Vec<u64> {
+        vec![0; pids.len()]
+    }
+
+    fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) {
+        std::mem::forget(work);
+    }
+}
+
+#[tokio::test]
+async fn answers_that_wait_for_a_disk_hold_no_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut service = service(dir.path()).await;
+    service.context.host = Arc::new(StuckDisk);
+    let caller = Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none());
+    let list = |only| ListThreads {
+        cwd: Some("/stuck".into()),
+        only,
+        ..ListThreads::default()
+    };
+    for request in [
+        Request::ListFolders { path: None },
+        Request::ListThreads(list(None)),
+        Request::ListThreads(list(Some(thread()))),
+    ] {
+        let name = format!("{request:?}");
+        let mut answer = service.call(&caller, request).await.answer;
+        for _ in 0..20 {
+            assert!((&mut answer).now_or_never().is_none(), "{name}");
+            tokio::task::yield_now().await;
+        }
+        let all = service.context.unsent.try_take(&caller, u64::MAX);
+        assert!(all.is_some(), "{name} holds room");
     }
 }
 

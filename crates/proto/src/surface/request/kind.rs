@@ -33,8 +33,10 @@ pub enum AnswerSize {
     Small,
     /// It is read or made for the client, and can be larger: it needs room before.
     Large,
-    /// The same, but the handler learns the size, and takes the room.
+    /// The same, but the handler learns the size or when it can be read, and takes the room.
     Measured,
+    /// As large, but making it waits for a disk that may never answer: it needs room once it is made.
+    Late,
 }
 
 /// The kind of a request, known before its params are read.
@@ -154,23 +156,24 @@ impl RequestKind {
     /// Returns how large the answer to a request of this kind can be.
     pub fn answer_size(self) -> AnswerSize {
         match self {
-            Self::ReadThread | Self::OpenThread => AnswerSize::Measured,
+            Self::ReadThread
+            | Self::OpenThread
+            // Up to 64 KiB of metadata for each thread. A directory is looked up before.
+            | Self::ListThreads => AnswerSize::Measured,
+            // Names of up to 255 bytes.
+            Self::ListFolders
+            // All parts of a call, as long as the client's message. Its paths are looked up.
+            | Self::ExplainPolicy => AnswerSize::Late,
             // An entry for each agent of the registry, with its description.
             Self::ListAgents
             | Self::ListRunningAgents
-            // Names of up to 255 bytes.
-            | Self::ListFolders
             // As long as the configuration.
             | Self::ReadPolicies
             | Self::ListNotificationTargets
-            // Up to 64 KiB of metadata for each thread.
-            | Self::ListThreads
             // A snippet and a name for each of up to 100 texts.
             | Self::SearchThreads
             // Up to 1 MiB.
             | Self::ReadTurnDiff
-            // All parts of a call, as long as the client's message.
-            | Self::ExplainPolicy
             // Up to 1024 rules for the thread and for its agent.
             | Self::ListRemembered
             // The same for each agent.
