@@ -6,7 +6,7 @@ use acpd_proto::agent::AgentEvent;
 use acpd_proto::thread::{Answer, Command, Input, InterruptOptions};
 use serde_json::json;
 
-use crate::support::{Scene, check_in, message, tool};
+use crate::support::{FULL, Scene, check_in, message, tool};
 
 /// The time for which a turn stays open after the agent's answer.
 fn tail() -> u64 {
@@ -417,6 +417,54 @@ fn text_of_an_agent_that_does_not_stop_is_kept_and_not_shown() {
             .filter(|kind| matches!(kind, EventKind::AgentNotified { .. }));
         assert_eq!(kept.count(), 3);
         assert_eq!(s.thread.live().last_turn, 1);
+    });
+}
+
+#[test]
+fn a_message_that_is_repeated_while_the_agent_stops_is_shown_once() {
+    let mut repeating = Scene::with_limits(Limits::default());
+    repeating.quirks.repeats_messages = true;
+    check_in(repeating, |s| {
+        s.open_turn();
+        s.chunk("ha");
+        s.chunk(" ha");
+        s.ask(Command::Stop).unwrap();
+        s.chunk("ha ha");
+        s.exits("exit status 0");
+        assert_eq!(messages(s), [(Some(1), "ha ha".to_owned())]);
+    });
+}
+
+/// The next turn waits until the process has gone, and begins with text of its own agent.
+#[test]
+fn text_of_an_agent_that_does_not_stop_is_no_answer_to_the_next_prompt() {
+    let at_once = InterruptOptions {
+        at_once: true,
+        ..InterruptOptions::default()
+    };
+    check(|s| {
+        s.open_turn();
+        s.chunk("a");
+        let next = s.prompt("next");
+        s.interrupt_with(None, at_once).unwrap();
+        s.later(tail());
+        assert_eq!(s.settled_turns(), [TurnStatus::Interrupted]);
+        assert_eq!(s.thread.live().turn.map(|turn| turn.id), Some(next));
+        for _ in 0..3 {
+            s.chunk("b");
+        }
+        assert_eq!(messages(s), [(Some(1), "a".to_owned())]);
+        s.exits("killed by SIGKILL");
+        s.answer("initialize", FULL);
+        s.answer("session/resume", "{}");
+        s.chunk("c");
+        s.answers_prompt("end_turn");
+        s.later(tail());
+        assert_eq!(s.status(next), TurnStatus::Completed);
+        assert_eq!(
+            messages(s),
+            [(Some(1), "a".to_owned()), (Some(2), "c".to_owned())]
+        );
     });
 }
 

@@ -201,12 +201,10 @@ impl Thread {
         self.journal.limits().turn_tail_millis > 0 && self.messages.is_in_message()
     }
 
-    /// Returns whether text of the agent comes too late to be shown: it is being stopped, and its turn has ended without the text.
+    /// Returns whether text of the agent comes too late to be shown: it is being stopped, and its turn has ended without the text. A
+    /// turn that runs now waits for the next process.
     pub(super) fn is_too_late(&self) -> bool {
-        self.journal.limits().turn_tail_millis > 0
-            && self.session.is_stopping()
-            && self.live().turn.is_none()
-            && self.journal.current_turn().is_none()
+        self.journal.limits().turn_tail_millis > 0 && self.session.is_stopping() && !self.turns.is_ending()
     }
 
     /// Ends the turn whose prompt the agent has answered already, because a client interrupts it. Returns whether there

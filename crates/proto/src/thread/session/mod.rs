@@ -72,6 +72,8 @@ pub(super) enum Wake {
 pub(super) struct Session {
     agent: AgentState,
     capabilities: Option<Capabilities>,
+    /// The quirks of the last process that opened the session. What it sends after it was asked to stop still has them.
+    quirks: Quirks,
     /// Whether another process starts after the one that was asked to stop.
     restart_wanted: bool,
     /// Whether the session must be opened again with its new parameters.
@@ -140,8 +142,7 @@ impl Session {
 
     /// Returns the agent's quirks.
     pub fn quirks(&self) -> Quirks {
-        let capabilities = self.capabilities.as_ref();
-        capabilities.map_or_else(Quirks::default, |capabilities| capabilities.quirks)
+        self.quirks
     }
 
     /// Rejects turns and other work for the agent if the thread is archived or is being deleted.
@@ -189,6 +190,7 @@ impl Session {
             return Wake::Nothing;
         }
         self.agent = AgentState::Starting;
+        self.quirks = Quirks::default();
         self.reopen_requested = false;
         let start = Start {
             names: Box::new(AgentNames::from(&*live.spec.agent)),
@@ -230,6 +232,7 @@ impl Session {
             is_new && !capabilities.additional_directories && !live.spec.additional_directories.is_empty();
         self.agent = AgentState::Ready;
         self.resume.opened(how);
+        self.quirks = capabilities.quirks;
         self.capabilities = Some(capabilities);
         let kind = EventKind::AgentBound {
             session_id,
