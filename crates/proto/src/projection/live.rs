@@ -450,7 +450,8 @@ impl Live {
                     permitted: 0,
                     by_agent: event.by == Origin::Agent,
                     waited_ms: 0,
-                    waiting_since: None,
+                    // A question that was open before waits from now on in this turn.
+                    waiting_since: (!self.requests.is_empty()).then_some(event.at),
                 });
             }
             EventKind::TurnSettled {

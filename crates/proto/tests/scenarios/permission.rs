@@ -6,7 +6,7 @@ use acpd_proto::projection::Transcript;
 use acpd_proto::thread::{Answer, Command};
 use serde_json::{Value, json};
 
-use crate::support::{Scene, check, tool};
+use crate::support::{FULL, Scene, check, tool};
 
 /// Returns the response to the agent's request 7.
 fn sent_outcome(scene: &Scene) -> &Value {
@@ -21,6 +21,26 @@ fn open_question(scene: &mut Scene) {
         r#","title":"rm x","kind":"execute","status":"pending""#,
     ));
     scene.asks_permission("7", "t");
+}
+
+#[test]
+fn a_question_from_before_a_turn_waits_in_the_turn() {
+    check(|s| {
+        s.create();
+        s.answer("initialize", FULL);
+        s.calls(
+            "7",
+            "elicitation/create",
+            r#"{"mode":"form","message":"Which?","requestedSchema":{"type":"object","properties":{}}}"#,
+        );
+        s.later(3_000);
+        s.prompt("do it");
+        s.later(5_000);
+        s.decide(1, Answer::Cancel).unwrap();
+        s.later(2_000);
+        let running = s.thread.live().turn.unwrap();
+        assert_eq!((running.waited_ms, running.waiting_since), (5_000, None));
+    });
 }
 
 #[test]
