@@ -1,10 +1,12 @@
 //! What a thread spends, from what its agents report.
 //!
 //! Agents report the cost of their session: a counter, which may start again with a process, be reported twice or late, and
-//! change its currency. They report tokens for each turn.
+//! change its currency. They report tokens for each turn: so do all agents of which there are recordings, although ACP calls the numbers
+//! those of the session. Whether they are cannot be seen, because the prompts of a session grow like a counter.
 
 use std::collections::BTreeMap;
 
+use acpd_model::event::Binding;
 use acpd_model::limits::USAGE_CURRENCIES;
 use acpd_model::usage::{NANOS, Spent};
 use acpd_model::{EventKind, RawJson};
@@ -58,6 +60,13 @@ impl Spending {
             EventKind::TurnSettled {
                 usage: Some(usage), ..
             } => tokens(usage),
+            // The counters of a new session are other ones.
+            EventKind::AgentBound {
+                how: Binding::New, ..
+            } => {
+                self.0.clear();
+                None
+            }
             EventKind::AgentBound { .. } | EventKind::ThreadForked(_) => {
                 for counter in self.0.values_mut() {
                     counter.is_opened = true;
@@ -179,6 +188,32 @@ mod tests {
         assert_eq!(added(&mut spending, &["0.2", "0.25"]), [0, 50]);
         open(&mut spending);
         assert_eq!(added(&mut spending, &["0.08", "0.09"]), [80, 10]);
+    }
+
+    fn bind(how: Binding) -> EventKind {
+        EventKind::AgentBound {
+            session_id: "s".into(),
+            how,
+            agent: RawJson::parse("{}").unwrap(),
+            session: RawJson::parse("{}").unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_new_session_has_a_counter_of_its_own() {
+        let mut spending = Spending::default();
+        spending.fold(&bind(Binding::New));
+        assert_eq!(added(&mut spending, &["0.2"]), [200]);
+        for (how, first) in [
+            (Binding::Load, 50),
+            (Binding::Resume, 0),
+            // It has cost as much as the last one, or more.
+            (Binding::New, 250),
+            (Binding::New, 250),
+        ] {
+            spending.fold(&bind(how));
+            assert_eq!(added(&mut spending, &["0.25"]), [first], "{how:?}");
+        }
     }
 
     #[test]
