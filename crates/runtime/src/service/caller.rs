@@ -18,6 +18,8 @@ use crate::thread::delegates::ToEditor;
 pub struct Caller {
     /// The client, as the log names it.
     pub by: Origin,
+    /// The user whose device the client is, for what all devices of a user share; `None` for the daemon itself.
+    pub user: Option<Arc<str>>,
     /// The role and the scope, which limit the requests that the client may make.
     pub permissions: Permissions,
     /// The name of the connection, which is unique; empty without one.
@@ -59,9 +61,13 @@ pub struct Delegate {
 }
 
 impl Caller {
-    /// Creates a client that follows no thread.
+    /// Creates a client that follows no thread, of the user with the client's own name.
     pub fn new(by: Origin, permissions: impl Into<Permissions>, lane: Lane, defaults: Arc<Defaults>) -> Self {
         Self {
+            user: match &by {
+                Origin::Client(client) => Some(client.principal.as_str().into()),
+                Origin::Agent | Origin::Daemon | Origin::Policy(_) => None,
+            },
             by,
             permissions: permissions.into(),
             connection: Arc::default(),

@@ -13,7 +13,7 @@ use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns
 use crate::feed::log_faults::show;
 use crate::service::caller::Caller;
 use crate::service::same_directory::on_this_host;
-use crate::service::seen::principal_of;
+use crate::service::seen::user_of;
 use crate::service::{Response, Service};
 use crate::thread::directory::log_failure;
 use crate::thread::state::load_readable;
@@ -71,7 +71,7 @@ impl Service {
         let has_more = page.len() == limit || fitting < page.len();
         page.truncate(fitting);
         let next = page.last().filter(|_| has_more).map(write_cursor);
-        let seen = principal_of(caller).and_then(|principal| self.context.seen.of(principal));
+        let seen = user_of(caller).and_then(|user| self.context.seen.of(user));
         let page = page.into_iter();
         let page = page
             .map(|listed| reply::ListedThread {

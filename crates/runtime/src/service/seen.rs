@@ -1,7 +1,7 @@
 //! What users have seen, and whether they are here.
 
 use acpd_log::LogError;
-use acpd_model::{AccessScope, ErrorCode, Failure, Origin};
+use acpd_model::{AccessScope, ErrorCode, Failure};
 use acpd_proto::surface::reply::{Reply, SeenThread};
 use acpd_proto::surface::request::SeeThreads;
 
@@ -11,7 +11,7 @@ use crate::thread::directory::log_failure;
 
 impl Service {
     pub(super) async fn see_threads(&self, caller: &Caller, wanted: SeeThreads) -> Result<Reply, Failure> {
-        let principal = principal_of(caller).ok_or_else(no_user)?;
+        let user = user_of(caller).ok_or_else(no_user)?;
         let mut seen = Vec::with_capacity(wanted.threads.len());
         for SeenThread { thread, seen_at } in wanted.threads {
             match self.context.log.summary(thread).await {
@@ -27,19 +27,19 @@ impl Service {
         let marked = self
             .context
             .seen
-            .mark(principal.to_owned(), seen, wanted.since)
+            .mark(user.to_owned(), seen, wanted.since)
             .await?;
         if !marked.changed.is_empty() {
             let at = self.context.clock.now().wall;
-            self.context.thread_list.seen(principal, at, &marked.changed);
+            self.context.thread_list.seen(user, at, &marked.changed);
         }
         let since = marked.since;
         Ok(Reply::Seen { since })
     }
 
     pub(super) async fn report_presence(&self, caller: &Caller) -> Reply {
-        let away = match principal_of(caller) {
-            Some(principal) => self.context.seen.present(principal.to_owned()).await,
+        let away = match user_of(caller) {
+            Some(user) => self.context.seen.present(user.to_owned()).await,
             None => None,
         };
         Reply::Present { away }
@@ -47,10 +47,10 @@ impl Service {
 }
 
 /// Returns the user of a client, unless it reads a shared thread: readers of a link are many.
-pub(super) fn principal_of(caller: &Caller) -> Option<&str> {
-    match (&caller.by, caller.permissions.scope) {
-        (Origin::Client(client), AccessScope::Everything) => Some(&client.principal),
-        _ => None,
+pub(super) fn user_of(caller: &Caller) -> Option<&str> {
+    match caller.permissions.scope {
+        AccessScope::Everything => caller.user.as_deref(),
+        AccessScope::Thread(_) => None,
     }
 }
 

@@ -714,6 +714,10 @@ async fn a_list_says_what_its_own_user_has_seen() {
     // Newest first: by the id, since both changed at the same time.
     assert_eq!(listed(&ann).await, [Some(3), Some(50)]);
     assert_eq!(listed(&bob).await, [None, None]);
+    // A paired device has a name of its own.
+    let mut phone = user("phone", Role::Approver);
+    phone.user = Some("ann".into());
+    assert_eq!(listed(&phone).await, [Some(3), Some(50)]);
     // A reader of a shared thread is no user.
     let mut reader = user("link", Role::Observer);
     reader.permissions.scope = AccessScope::Thread(ThreadId(uuid::Uuid::from_u128(1)));

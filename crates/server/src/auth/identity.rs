@@ -14,6 +14,8 @@ use crate::auth::owner_token::Hash;
 pub struct Identity {
     /// The client's name in the log.
     pub principal: Arc<str>,
+    /// The user whose device it is, by the name of the user's own token. All devices of a user share what the user has seen.
+    pub user: Arc<str>,
     /// The client's role.
     pub role: Role,
     /// The link behind the credential, if it is a link.
@@ -57,6 +59,8 @@ pub struct NoPlace;
 pub struct EditorIdentity {
     /// The editor's name in the log.
     pub principal: Arc<str>,
+    /// The user who has the editor.
+    pub user: Arc<str>,
     /// The editor's permissions.
     pub permissions: Permissions,
     /// Cancelled when the editor loses its permissions.
@@ -88,6 +92,7 @@ impl Identity {
     pub fn editor_identity(&self) -> EditorIdentity {
         EditorIdentity {
             principal: Arc::clone(&self.principal),
+            user: Arc::clone(&self.user),
             permissions: self.permissions(),
             ends: self.ends.clone(),
         }

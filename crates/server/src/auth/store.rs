@@ -78,6 +78,8 @@ pub struct TicketLimit;
 #[derive(Debug)]
 struct ActiveToken {
     key: IssuedToken,
+    /// The name of the token that its user has: its own, or that of the one that paired it.
+    user: Arc<str>,
     guessable: bool,
     ends: CancellationToken,
 }
@@ -128,12 +130,14 @@ impl AuthStore {
     ) -> Self {
         let owner = ActiveToken {
             key: IssuedToken::new(OWNER, Role::Owner, owner.secret(), now.wall, None),
+            user: OWNER.into(),
             guessable: owner.is_guessable(),
             ends: CancellationToken::new(),
         };
-        let tokens: Vec<_> = std::iter::once(owner)
+        let mut tokens: Vec<_> = std::iter::once(owner)
             .chain(keys.into_iter().map(ActiveToken::new))
             .collect();
+        name_users(&mut tokens);
         shares.end(|share| !tokens.iter().any(|tokens| tokens.key.hash == share.key));
         sessions.bind(|key| {
             let token = tokens.iter().find(|tokens| tokens.key.hash == key);
@@ -174,6 +178,7 @@ impl AuthStore {
                 self.tokens.push(ActiveToken::new(key));
             }
         }
+        name_users(&mut self.tokens);
         let tokens = &self.tokens;
         self.shares
             .end(|share| !tokens.iter().any(|tokens| tokens.key.hash == share.key));
@@ -471,10 +476,36 @@ fn with_session(identity: Identity, session: &Session) -> Identity {
     }
 }
 
+/// Finds the user of each token. A device belongs to the user of the token that paired it, which may be a device itself.
+fn name_users(tokens: &mut [ActiveToken]) {
+    let users: Vec<Arc<str>> = tokens.iter().map(|token| user_of(tokens, token)).collect();
+    for (token, user) in tokens.iter_mut().zip(users) {
+        token.user = user;
+    }
+}
+
+fn user_of(tokens: &[ActiveToken], token: &ActiveToken) -> Arc<str> {
+    let mut found = token;
+    // The file may be damaged, so that devices have paired each other.
+    for _ in 0..tokens.len() {
+        let Some(parent) = found.key.parent else {
+            // Only a device of the owner names no token that paired it.
+            let name = found.key.name.as_str();
+            return if found.key.paired { OWNER } else { name }.into();
+        };
+        match tokens.iter().find(|token| token.key.hash == parent) {
+            Some(by) => found = by,
+            None => break,
+        }
+    }
+    token.key.name.as_str().into()
+}
+
 /// Returns the identity of whoever has a link.
 fn pass_share(share: &Share) -> Identity {
     Identity {
         principal: share.principal().into(),
+        user: share.principal().into(),
         role: Share::ROLE,
         share: Some(SharedThread {
             id: share.id.as_str().into(),
@@ -492,6 +523,7 @@ fn pass_share(share: &Share) -> Identity {
 impl ActiveToken {
     fn new(key: IssuedToken) -> Self {
         Self {
+            user: key.name.as_str().into(),
             key,
             guessable: false,
             ends: CancellationToken::new(),
@@ -505,6 +537,7 @@ impl ActiveToken {
     fn pass(&self) -> Identity {
         Identity {
             principal: self.key.name.as_str().into(),
+            user: Arc::clone(&self.user),
             role: self.key.role,
             share: None,
             ends: self.ends.clone(),

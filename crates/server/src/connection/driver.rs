@@ -35,6 +35,8 @@ use crate::transport::End;
 pub struct Access {
     /// What the client may do.
     pub permissions: Permissions,
+    /// The user whose device the client is.
+    pub user: Arc<str>,
     /// The name of the connection, which is unique.
     pub connection: Arc<str>,
     /// The default agent and directory.
@@ -356,6 +358,7 @@ impl<S: Surface> Connection<S> {
         Caller {
             by: Origin::Client(Box::new(origin)),
             permissions: self.access.permissions,
+            user: Some(Arc::clone(&self.access.user)),
             connection: Arc::clone(&self.access.connection),
             lane: self.surface.lane(),
             defaults: Arc::clone(&self.access.defaults),
@@ -392,8 +395,8 @@ impl<S: Surface> Connection<S> {
         match watch {
             Some(Watch::On { only }) => {
                 let feed = &self.service.context.thread_list;
-                let principal = self.surface.profile().origin.principal;
-                self.list.begin(feed, self.surface.lane(), only, &principal);
+                self.list
+                    .begin(feed, self.surface.lane(), only, &self.access.user);
             }
             Some(Watch::Off) => self.list = ThreadListSubscription::default(),
             None => {}

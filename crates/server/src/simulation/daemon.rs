@@ -102,6 +102,7 @@ impl Daemon {
         let peer = Peer::new("sim".to_owned(), Role::Owner, context.gate());
         let access = Access {
             permissions: Role::Owner.into(),
+            user: "sim".into(),
             connection: context.ids.connection().into(),
             defaults: Defaults::none(),
             standby: None,
@@ -120,6 +121,7 @@ impl Daemon {
         let setup = ConnectionSetup::open(self.service.clone(), self.stop.clone());
         let identity = EditorIdentity {
             principal: "editor".into(),
+            user: "editor".into(),
             permissions: Role::Owner.into(),
             ends: CancellationToken::new(),
         };

@@ -163,8 +163,8 @@ methods! {
     "thread/list/unwatch" WatchThreadList(NoParams) -> Nothing,
         |_| Ok(Request::WatchThreadList { on: false, only: None });
 
-    /// Marks threads as seen by the principal of this connection, for all of its devices. A mark never goes back, and is not
-    /// later than the thread's `updatedAt`. Unknown threads are ignored. The result is durable. The daemon keeps the latest
+    /// Marks threads as seen by the principal of this connection, for all of its devices: also for those that it has paired, and for
+    /// the principal that has paired it. A mark never goes back, and is not later than the thread's `updatedAt`. Unknown threads are ignored. The result is durable. The daemon keeps the latest
     /// 1,000 marks of a principal; threads that changed before these count as seen. Connections of the principal that
     /// watch the thread list receive `thread/list/seen`.
     "thread/seen/set" SeeThreads(SetSeen) -> ThreadsSeen,

@@ -509,3 +509,42 @@ fn readers_of_one_link_leave_room_for_others() {
     places.pop();
     assert!(page.take_place().is_ok());
 }
+
+#[test]
+fn devices_belong_to_the_user_whose_token_paired_them() {
+    let paired = |name: &str, parent: Option<&str>| IssuedToken {
+        paired: true,
+        parent: parent.map(Hash::of),
+        ..key(name, Role::Approver, name, None)
+    };
+    let keys = vec![
+        key("ann", Role::Operator, "ann", None),
+        paired("watch", Some("phone")),
+        paired("phone", None),
+        paired("tablet", Some("ann")),
+        paired("orphan", Some("gone")),
+        paired("egg", Some("hen")),
+        paired("hen", Some("egg")),
+    ];
+    let expected = [
+        ("ann", "ann"),
+        ("watch", "owner"),
+        ("phone", "owner"),
+        ("tablet", "ann"),
+        ("orphan", "orphan"),
+        ("egg", "egg"),
+        ("hen", "hen"),
+    ];
+    let mut later = guard(Vec::new());
+    later.set_keys(keys.clone(), at(1));
+    for mut store in [guard(keys), later] {
+        for (name, user) in expected {
+            let identity = store.token(name, HERE, at(2)).unwrap();
+            assert_eq!((&*identity.principal, &*identity.user), (name, user));
+            let session = store.begin_session(&secret(name), &identity, at(2)).unwrap();
+            assert_eq!(&*session.user, user);
+            assert_eq!(&*identity.editor_identity().user, user);
+        }
+        assert_eq!(&*store.owner().user, "owner");
+    }
+}

@@ -50,6 +50,7 @@ impl ConnectionSetup {
     ) {
         let EditorIdentity {
             principal,
+            user,
             permissions,
             ends,
         } = identity;
@@ -115,6 +116,7 @@ impl ConnectionSetup {
         let standby = (!is_limited).then(open);
         let access = Access {
             permissions,
+            user,
             connection: name.as_str().into(),
             defaults: Arc::new(Defaults { agent, cwd }),
             standby,

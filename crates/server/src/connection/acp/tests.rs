@@ -127,6 +127,7 @@ impl Editor {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let identity = EditorIdentity {
             principal: "owner".into(),
+            user: "owner".into(),
             permissions: role.into(),
             ends: CancellationToken::new(),
         };
