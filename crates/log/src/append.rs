@@ -12,7 +12,7 @@ pub struct Append<'a> {
     pub thread: ThreadId,
     /// The last event before this append: the thread's last `seq`, or 0 for a new thread.
     pub after: Seq,
-    /// The events, numbered from `after` + 1. There may be none if a snapshot, a cursor or a memo is
+    /// The events, numbered from `after` + 1. There may be none if a summary, a snapshot, a cursor or a memo is
     /// stored.
     pub events: &'a [Event],
     /// Replaces the thread's summary. The first append must have one.
@@ -55,7 +55,8 @@ impl<'a> Append<'a> {
     /// Returns the thread's last event after this append. Returns [`LogError::NotContiguous`] if the events are not one run
     /// from `after` + 1, or if there is nothing to store.
     pub(crate) fn last(&self) -> Result<Seq, LogError> {
-        let carries = self.cursor.is_some() || self.memo.is_some() || self.snapshot.is_some();
+        let beside = self.cursor.is_some() || self.memo.is_some() || self.snapshot.is_some();
+        let carries = beside || self.summary.is_some();
         if self.events.is_empty() && carries && self.after > 0 {
             return Ok(self.after);
         }

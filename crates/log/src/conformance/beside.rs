@@ -71,6 +71,14 @@ pub(super) async fn a_snapshot_is_found_by_its_event(log: &SharedLog) {
         "{stale:?}"
     );
     assert_eq!(log.store(nothing(thread, 5)).await, Err(LogError::NotContiguous));
+    let renamed = sample::summary("renamed", 1);
+    let alone = Append {
+        summary: Some(&renamed),
+        ..nothing(thread, 5)
+    };
+    log.store(alone).await.unwrap();
+    assert_eq!(log.summary(thread).await, Ok(renamed));
+    assert_eq!(log.last_seq(thread).await, Ok(5));
 }
 
 pub(super) async fn old_snapshots_are_thinned_out(log: &SharedLog) {

@@ -15,6 +15,7 @@ use crate::thread::state::{SnapshotPlan, load_state, snapshot};
 
 /// Indexes all that is due, newest threads first, and again whenever `due` is notified. Ends when the log is closed.
 pub async fn index_backlog(log: SharedLog, due: Arc<Notify>) {
+    let mut is_counted = false;
     loop {
         for lacks in [Lacking::Marks, Lacking::Texts] {
             match Indexer::new(&log, lacks).run().await {
@@ -23,11 +24,14 @@ pub async fn index_backlog(log: SharedLog, due: Arc<Notify>) {
                 Err(error) => tracing::warn!(%error, "older threads are not indexed until the next start"),
             }
         }
-        match count_usage(&log).await {
-            Ok(()) => {}
-            Err(LogError::Closed) => return,
-            Err(error) => {
-                tracing::warn!(%error, "the usage of older threads is not counted until the next start")
+        // Later threads have their usage from the start.
+        if !std::mem::replace(&mut is_counted, true) {
+            match count_usage(&log).await {
+                Ok(()) => {}
+                Err(LogError::Closed) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "the usage of older threads is not counted until the next start")
+                }
             }
         }
         due.notified().await;
@@ -59,19 +63,19 @@ async fn count_usage(log: &SharedLog) -> Result<(), LogError> {
     }
 }
 
-/// Stores the summary of a thread again, with its usage, and its state: snapshots of older versions have no usage.
+/// Stores the summary of a thread again, with its usage. A state that takes long to fold is stored as well: snapshots of older
+/// versions have no usage.
 async fn count_usage_of(log: &SharedLog, thread: ThreadId) -> Result<(), LogError> {
     let live = load_state(log, thread, Seq::MAX).await?;
-    let Some(snapshot) = snapshot(&live) else {
-        return Ok(());
-    };
+    let is_long = live.weight > SNAPSHOT_BYTES;
+    let snapshot = if is_long { snapshot(&live) } else { None };
     // If the thread goes on from here, the log refuses the append.
     let mut summary = log.summary(thread).await?;
     summary.usage = Some(live.summary.usage.unwrap_or_default());
     let append = Append {
         after: live.last_seq,
         summary: Some(&summary),
-        snapshot: Some(&snapshot),
+        snapshot: snapshot.as_ref(),
         ..Append::new(thread, &[])
     };
     log.store(append).await
@@ -228,6 +232,8 @@ mod tests {
     use acpd_log::conformance::{read_all, sample};
     use acpd_log::{Durability, Sqlite};
     use acpd_model::limits::LOG_ROW_BYTES;
+    use acpd_proto::projection::SNAPSHOT_FORMAT;
+    use futures_util::FutureExt;
     use rusqlite::Connection;
 
     use super::*;
@@ -291,6 +297,30 @@ mod tests {
         count_usage(&log).await.unwrap();
         assert_eq!(log.summary(thread).await.unwrap().usage, Some(counted));
         assert_eq!(log.last_seq(thread).await.unwrap(), 3, "no event is added");
+    }
+
+    #[tokio::test]
+    async fn usage_is_counted_once_however_often_there_is_something_to_index() {
+        let log: SharedLog = Arc::new(acpd_log::Memory::new());
+        let due = Arc::new(Notify::new());
+        let mut indexing = Box::pin(index_backlog(log.clone(), Arc::clone(&due)));
+        let mut is_counted = Vec::new();
+        for number in 1..=2 {
+            let thread = sample::thread(number);
+            let summary = sample::summary("old", 1);
+            log.append(thread, &[sample::event(1, 10)], Some(&summary))
+                .await
+                .unwrap();
+            due.notify_one();
+            for _ in 0..50 {
+                assert!((&mut indexing).now_or_never().is_none());
+                tokio::task::yield_now().await;
+            }
+            is_counted.push(log.summary(thread).await.unwrap().usage.is_some());
+        }
+        assert_eq!(is_counted, [true, false], "only what was there at the start");
+        let small = log.snapshot(sample::thread(1), Seq::MAX, SNAPSHOT_FORMAT).await;
+        assert_eq!(small, Ok(None));
     }
 
     #[tokio::test]
