@@ -2,9 +2,25 @@
 
 use acpd_model::{Summary, ThreadId};
 
-use crate::Filter;
+use crate::{Filter, ListedThread};
 
 impl Filter {
+    /// Returns whether a page whose summaries have these bytes is full.
+    pub(crate) fn is_full(&self, bytes: usize) -> bool {
+        self.page_bytes.is_some_and(|most| bytes > most)
+    }
+
+    /// Returns how many of these threads are on a page.
+    pub(crate) fn fitting(&self, threads: &[ListedThread]) -> usize {
+        let mut bytes = 0;
+        let has_room = |listed: &&ListedThread| {
+            let has_room = !self.is_full(bytes);
+            bytes += listed.summary.weight();
+            has_room
+        };
+        threads.iter().take_while(has_room).count()
+    }
+
     /// Returns whether the list includes a thread with this summary.
     pub fn admits(&self, thread: ThreadId, summary: &Summary) -> bool {
         let same = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);

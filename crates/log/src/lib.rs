@@ -145,7 +145,7 @@ pub struct Page {
     pub at_end: bool,
 }
 
-/// Conditions for a list of threads. All conditions that are set must hold.
+/// Conditions for a list of threads, all of which must hold if they are set, and the size of its page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     /// Whether the thread is archived; `None` matches both.
@@ -166,6 +166,8 @@ pub struct Filter {
     pub search: Option<String>,
     /// Beginning or end of the thread's id.
     pub id: Option<IdPart>,
+    /// The page ends with the thread by which its summaries have more bytes than this, by [`Summary::weight`]. No condition.
+    pub page_bytes: Option<usize>,
 }
 
 /// A thread in a list.
@@ -314,7 +316,8 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     /// Returns the thread's summary, as last appended.
     fn summary(&self, thread: ThreadId) -> Answer<'_, Summary>;
 
-    /// Returns up to `limit` threads after `cursor`, newest first: by `updated_at`, then by id, both descending.
+    /// Returns up to `limit` threads after `cursor`, newest first: by `updated_at`, then by id, both descending. Reads no more threads
+    /// once the page has its bytes.
     fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize)
     -> Answer<'_, Vec<ListedThread>>;
 

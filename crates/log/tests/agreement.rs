@@ -127,6 +127,7 @@ fn filter() -> impl Strategy<Value = Filter> {
                 last_turn,
                 session_id,
                 id: None,
+                page_bytes: None,
             },
         )
 }

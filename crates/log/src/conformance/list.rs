@@ -73,6 +73,37 @@ pub(super) async fn newest_first_page_by_page(log: &SharedLog) {
     );
 }
 
+pub(super) async fn a_page_ends_by_its_bytes(log: &SharedLog) {
+    let cwd = sample::new_thread().to_string();
+    let mut expected = Vec::new();
+    for updated_at in 1..=5 {
+        expected.push(create(log, &cwd, updated_at, |_| {}).await);
+    }
+    expected.reverse();
+    let all = log.list(only(&cwd), None, usize::MAX).await.unwrap();
+    let of_one = all[0].summary.weight();
+    for (bytes, on_page) in [
+        (0, 1),
+        (of_one - 1, 1),
+        (of_one, 2),
+        (of_one * 3, 4),
+        (of_one * 9, 5),
+    ] {
+        // A part of each name as well, which is looked up in another way.
+        for search in [None, Some("istE".to_owned())] {
+            let filter = Filter {
+                page_bytes: Some(bytes),
+                search,
+                ..only(&cwd)
+            };
+            let (found, cursor) = page(log, &filter, None, 9).await;
+            assert_eq!(found, expected[..on_page], "{bytes} bytes");
+            let (next, _) = page(log, &filter, cursor, 1).await;
+            assert_eq!(next[..], expected[on_page..(on_page + 1).min(5)]);
+        }
+    }
+}
+
 pub(super) async fn paging_is_stable(log: &SharedLog) {
     let cwd = sample::new_thread().to_string();
     let mut threads = Vec::new();

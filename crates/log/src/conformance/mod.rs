@@ -63,6 +63,7 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     beside::of_two_claims_only_the_newer_one_may_write(&open().await).await;
 
     list::newest_first_page_by_page(&open().await).await;
+    list::a_page_ends_by_its_bytes(&open().await).await;
     list::paging_is_stable(&open().await).await;
     list::filters_narrow(&open().await).await;
     list::filters_combine(&open().await).await;

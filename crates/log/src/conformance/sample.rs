@@ -108,5 +108,6 @@ pub fn both(one: &Filter, other: &Filter) -> Filter {
         session_id: other.session_id.or(one.session_id),
         search: other.search.or(one.search),
         id: other.id.or(one.id),
+        page_bytes: other.page_bytes.or(one.page_bytes),
     }
 }

@@ -338,6 +338,7 @@ impl EventLog for Memory {
                 .collect();
             all.sort_by_key(|listed| std::cmp::Reverse(place(listed)));
             all.truncate(limit);
+            all.truncate(filter.fitting(&all));
             Ok(all)
         })
     }

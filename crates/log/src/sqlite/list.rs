@@ -124,6 +124,7 @@ fn list_within(
         cursor,
         limit,
         threads: Vec::new(),
+        bytes: 0,
     };
     if page.walk(passed_over)? == Walk::GivenUp {
         page.scan()?;
@@ -150,9 +151,15 @@ struct Page<'a> {
     cursor: Option<ListCursor>,
     limit: usize,
     threads: Vec<ListedThread>,
+    /// The bytes of the summaries of `threads`.
+    bytes: usize,
 }
 
 impl Page<'_> {
+    fn is_full(&self) -> bool {
+        self.threads.len() >= self.limit || self.filter.is_full(self.bytes)
+    }
+
     /// Adds threads along an index.
     fn walk(&mut self, mut passed_over: usize) -> Result<Walk, LogError> {
         let index = Index::of(self.filter);
@@ -167,7 +174,7 @@ impl Page<'_> {
             Some(key) => walk.query((updated_at, uuid, key))?,
             None => walk.query((updated_at, uuid))?,
         };
-        while self.threads.len() < self.limit {
+        while !self.is_full() {
             let Some(row) = rows.next()? else {
                 return Ok(Walk::Finished);
             };
@@ -187,10 +194,13 @@ impl Page<'_> {
 
     /// Adds threads by the packed rows. More than once only if hashes are the same.
     fn scan(&mut self) -> Result<(), LogError> {
-        while self.threads.len() < self.limit {
+        while !self.is_full() {
             let wanted = self.limit - self.threads.len();
             let found = blocks::newest(self.connection, self.filter, self.cursor, wanted)?;
             for ((updated_at, thread), row) in &found {
+                if self.is_full() {
+                    return Ok(());
+                }
                 self.add(*row)?;
                 self.cursor = Some(ListCursor {
                     updated_at: *updated_at,
@@ -219,6 +229,7 @@ impl Page<'_> {
             .ok_or_else(|| LogError::Damaged(format!("a list has the thread {row}, which does not exist")))??;
         let is_listed = self.filter.admits(found.thread, &found.summary);
         if is_listed {
+            self.bytes += found.summary.weight();
             self.threads.push(found);
         }
         Ok(is_listed)

@@ -48,6 +48,7 @@ impl Service {
             cwd: cwd.map(on_this_host).transpose()?,
             search,
             id,
+            page_bytes: Some(LIST_PAGE_BYTES),
             ..Filter::default()
         };
         (filter.active, filter.status, filter.last_turn) = match status {
@@ -67,8 +68,8 @@ impl Service {
             Some(thread) => self.list_one(thread, filter, spellings, cursor).await?,
             None => self.list_of_directory(filter, spellings, cursor, limit).await?,
         };
-        let fitting = fitting(&page);
-        let has_more = page.len() == limit || fitting < page.len();
+        let (fitting, is_cut) = fitting(&page);
+        let has_more = page.len() == limit || is_cut;
         page.truncate(fitting);
         let next = page.last().filter(|_| has_more).map(write_cursor);
         let seen = user_of(caller).and_then(|user| self.context.seen.of(user));
@@ -166,14 +167,15 @@ impl Service {
     }
 }
 
-/// Returns how many threads fit on a page; at least one.
-fn fitting(page: &[ListedThread]) -> usize {
+/// Returns how many threads fit on a page, at least one, and whether the page ends there by its bytes.
+fn fitting(page: &[ListedThread]) -> (usize, bool) {
     let mut bytes = 0;
-    let has_room = |listed: &&ListedThread| {
+    let mut has_room = |listed: &ListedThread| {
         bytes += listed.summary.weight();
         bytes <= LIST_PAGE_BYTES
     };
-    page.iter().take_while(has_room).count().max(1)
+    let over = page.iter().position(|listed| !has_room(listed));
+    (over.map_or(page.len(), |over| over.max(1)), over.is_some())
 }
 
 /// Encodes the position at which the next page of a list begins.
