@@ -683,6 +683,8 @@ pub const ANSWERS_BYTES: u64 = 32 << 20;
 pub const USAGE_DAYS: usize = 128;
 /// Currencies of one sum of costs.
 pub const USAGE_CURRENCIES: usize = 8;
+/// Currencies that are added up for one sum, of which it has the [`USAGE_CURRENCIES`] that most threads report.
+pub const USAGE_CURRENCIES_ADDED: usize = 4096;
 /// Rows of `usage/read`. The smallest of more rows are left out; the total has them.
 pub const USAGE_ROWS: usize = 500;
 /// Days of `usage/read` if the client names none.

@@ -39,6 +39,11 @@ fn is_zero(number: &u64) -> bool {
 impl Spent {
     /// Adds other tokens and costs. Currencies beyond [`USAGE_CURRENCIES`] are left out.
     pub fn add(&mut self, more: &Self) {
+        self.add_within(more, USAGE_CURRENCIES);
+    }
+
+    /// Adds other tokens and costs. Currencies beyond this number are left out.
+    pub fn add_within(&mut self, more: &Self, currencies: usize) {
         for (sum, more) in [
             (&mut self.input_tokens, more.input_tokens),
             (&mut self.output_tokens, more.output_tokens),
@@ -49,7 +54,7 @@ impl Spent {
         for (currency, nanos) in &more.costs {
             if let Some(sum) = self.costs.get_mut(currency) {
                 *sum = sum.saturating_add(*nanos);
-            } else if self.costs.len() < USAGE_CURRENCIES {
+            } else if self.costs.len() < currencies {
                 self.costs.insert(currency.clone(), *nanos);
             }
         }

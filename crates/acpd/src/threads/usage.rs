@@ -52,6 +52,11 @@ pub async fn usage(settings: &Settings, args: &UsageArgs) -> anyhow::Result<Exit
             "{omitted} smaller rows are left out; the total has them"
         ));
     }
+    if let Some(omitted) = read["currenciesOmitted"].as_u64().filter(|omitted| *omitted > 0) {
+        print::hint(&format!(
+            "{omitted} currencies that few threads report are left out"
+        ));
+    }
     Ok(Exit::Success)
 }
 

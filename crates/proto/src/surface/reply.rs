@@ -407,6 +407,8 @@ pub struct UsageReport {
     pub total: Spent,
     /// Number of rows that are left out.
     pub omitted: usize,
+    /// Number of currencies that the total leaves out.
+    pub currencies_omitted: usize,
 }
 
 /// What a part of the threads has used.

@@ -20,6 +20,8 @@ wire! {
         total: &'a Spent,
         /// Number of rows that are left out, because there are too many.
         omitted: usize as u64,
+        /// Number of currencies that the total leaves out: a sum has the 8 that most threads report.
+        currencies_omitted: usize as u64,
     }
 
     /// What a part of the threads has used.
@@ -76,6 +78,7 @@ shown! { reply::UsageReport as UsageRead, |report| UsageRead {
     data: &report.rows,
     total: &report.total,
     omitted: report.omitted,
+    currencies_omitted: report.currencies_omitted,
 } }
 
 impl<'a> UsageRow<'a> {
