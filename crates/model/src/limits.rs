@@ -289,8 +289,13 @@ pub const IDEMPOTENCY_KEY_BYTES: usize = 256;
 /// Bytes of one item for a Codex client, which reads messages of at most 128 MiB: a resumed thread is one. Larger parts of it are
 /// words that say where to read them.
 pub const CODEX_ITEM_BYTES: usize = 4 << 20;
-/// Bytes of a blob that are read and sent at once.
-pub const BLOB_PART_BYTES: usize = 64 << 10;
+/// Bytes of a blob that are read and sent at once, while there is room for it. The log finds each part from the blob's beginning, so
+/// that larger parts are faster.
+pub const BLOB_PART_BYTES: usize = 1 << 20;
+/// The same without room.
+pub const BLOB_SMALL_PART_BYTES: usize = 64 << 10;
+/// Bytes of all parts of blobs that are larger than [`BLOB_SMALL_PART_BYTES`].
+pub const BLOB_PARTS_BYTES: u32 = 16 << 20;
 /// Seconds for which a browser may use a blob that it has received. Then it asks whether it still may.
 pub const BLOB_CACHE_SECS: u64 = 3600;
 /// Bytes of events that are read for one page of turns at once.

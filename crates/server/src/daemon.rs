@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use acpd_host::Supervision;
 use acpd_log::{EventLog, LogError, Sqlite};
-use acpd_model::limits::SHUTDOWN_SECS;
+use acpd_model::limits::{BLOB_PARTS_BYTES, SHUTDOWN_SECS};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -51,6 +51,7 @@ use acpd_runtime::notify::{Notifications, Notifier};
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::remembered::RememberedAnswers;
 use acpd_runtime::private_file;
+use acpd_runtime::room::Room;
 use acpd_runtime::seen::Seen;
 use acpd_runtime::service::Service;
 use acpd_runtime::thread::directory::Directory;
@@ -226,6 +227,7 @@ impl Daemon {
             data_dir: Arc::from(data_dir.as_path()),
             stop,
             peers: TaskTracker::new(),
+            blob_parts: Room::new(BLOB_PARTS_BYTES),
         };
         let indexing = index_backlog(log.clone(), due);
         let indexing = async move { bulk.run(indexing).await };

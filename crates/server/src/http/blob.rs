@@ -4,8 +4,9 @@
 //! nothing. Never: holds more than one part, or answers about content that the client may not read.
 
 use acpd_log::{BlobPart, SharedLog};
-use acpd_model::limits::{BLOB_CACHE_SECS, BLOB_PART_BYTES};
+use acpd_model::limits::{BLOB_CACHE_SECS, BLOB_PART_BYTES, BLOB_SMALL_PART_BYTES};
 use acpd_model::{AccessScope, BlobId, Failure, ThreadId};
+use acpd_runtime::room::{Charge, Room};
 use acpd_runtime::thread::directory::log_failure;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
@@ -64,6 +65,10 @@ pub async fn blob(
         id,
         at: from,
         end,
+        parts: Parts {
+            room: server.blob_parts.clone(),
+            charge: None,
+        },
         ends: identity.ends,
         _place: place,
     };
@@ -168,10 +173,35 @@ struct Reading {
     /// The number of the next byte.
     at: u64,
     end: u64,
+    parts: Parts,
     /// Cancelled when the client loses its permissions.
     ends: CancellationToken,
     /// The response counts as a connection until its client has read it.
     _place: Place,
+}
+
+/// Decides how large the parts are. Clients that read slowly may use all room: the parts of others are small then, and nobody waits.
+struct Parts {
+    room: Room,
+    /// The room of the present part, if it is large.
+    charge: Option<Charge>,
+}
+
+impl Parts {
+    /// Returns the bytes of the next part. The one before has been sent.
+    fn next(&mut self, left: u64) -> usize {
+        self.charge = None;
+        let wanted = usize::try_from(left).map_or(BLOB_PART_BYTES, |left| left.min(BLOB_PART_BYTES));
+        if wanted <= BLOB_SMALL_PART_BYTES {
+            return wanted;
+        }
+        self.charge = self.room.try_take(wanted as u64);
+        if self.charge.is_some() {
+            wanted
+        } else {
+            BLOB_SMALL_PART_BYTES
+        }
+    }
 }
 
 impl Reading {
@@ -197,8 +227,7 @@ impl Reading {
         if self.ends.is_cancelled() {
             return Err(std::io::Error::other("access has ended"));
         }
-        let most =
-            usize::try_from(self.end - self.at).map_or(BLOB_PART_BYTES, |left| left.min(BLOB_PART_BYTES));
+        let most = self.parts.next(self.end - self.at);
         let part = self.log.blob_part(self.of, self.id, self.at, most).await;
         let content = match part.map_err(std::io::Error::other)? {
             Some(part) if !part.content.is_empty() => part.content,
@@ -218,6 +247,23 @@ mod tests {
         given
             .map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap()))
             .collect()
+    }
+
+    #[test]
+    fn parts_are_large_while_there_is_room() {
+        let room = Room::new(u32::try_from(BLOB_PART_BYTES).unwrap());
+        let mut parts = [(); 2].map(|()| Parts {
+            room: room.clone(),
+            charge: None,
+        });
+        let [slow, other] = &mut parts;
+        assert_eq!(slow.next(u64::MAX), BLOB_PART_BYTES);
+        assert_eq!(other.next(u64::MAX), BLOB_SMALL_PART_BYTES);
+        assert_eq!(other.next(7), 7);
+        assert_eq!(slow.next(7), 7, "it has sent the large part");
+        let left = BLOB_SMALL_PART_BYTES + 1;
+        assert_eq!(other.next(left as u64), left);
+        assert_eq!(slow.next(0), 0);
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::auth::handle::AuthHandle;
 use crate::connection::acp::setup::ConnectionSetup;
 use crate::http::host_check::AllowedHosts;
 use crate::notify::push::Push;
+use acpd_runtime::room::Room;
 use acpd_runtime::service::Service;
 
 /// The state that all connections share.
@@ -54,6 +55,8 @@ pub struct ServerState {
     pub stop: CancellationToken,
     /// The tasks of open connections.
     pub peers: TaskTracker,
+    /// For large parts of blobs that are being sent.
+    pub blob_parts: Room,
 }
 
 /// Returns an error response.
