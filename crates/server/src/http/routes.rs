@@ -276,7 +276,7 @@ fn connect<S: Surface>(
             let link = Link::new(recorded(socket, wire, peer.lane().word()), &limits);
             let access = Access {
                 permissions: identity.permissions(),
-                user: Arc::clone(&identity.user),
+                user: identity.user.clone(),
                 connection: server.service.context.ids.connection().into(),
                 defaults: Defaults::none(),
                 standby: None,
