@@ -169,8 +169,9 @@ mod tests {
     #[test]
     fn an_agent_with_many_currencies_hides_no_other() {
         let mut sum = Sum::default();
-        let mut invented = (b'A'..=b'Z')
-            .flat_map(|one| (b'A'..=b'Z').map(move |other| format!("A{}{}", one as char, other as char)));
+        let mut invented = (b'A'..=b'Z').flat_map(|one| {
+            (b'A'..=b'Z').map(move |other| format!("A{}{}", char::from(one), char::from(other)))
+        });
         // Its threads are the newest.
         for _ in 0..40 {
             sum.add(&costs(invented.by_ref().take(USAGE_CURRENCIES)));
