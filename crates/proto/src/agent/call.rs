@@ -210,13 +210,17 @@ impl Call {
             Self::Permission { raw, .. } | Self::Elicit { raw, .. } => raw.get().len(),
             Self::WriteFile { path, content } => path.len() + content.len(),
             Self::CreateTerminal {
-                command, args, env, ..
+                command,
+                args,
+                env,
+                cwd,
+                ..
             } => {
                 // Empty strings need memory, too.
                 let text = |text: &String| size_of::<String>() + text.len();
                 let args: usize = args.iter().map(text).sum();
                 let env: usize = env.iter().map(|(name, value)| text(name) + text(value)).sum();
-                command.len() + args + env
+                command.len() + args + env + cwd.as_ref().map_or(0, String::len)
             }
             Self::Extension { params, .. } => params.as_ref().map_or(0, |params| params.get().len()),
             Self::ReadFile { path, .. } => path.len(),
@@ -431,5 +435,30 @@ fn invalid(method: &str, error: &serde_json::Error) -> RpcError {
 impl From<&Failure> for RpcError {
     fn from(failure: &Failure) -> Self {
         Self::new(failure.code.rpc(), failure.message.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_text_of_a_command_counts() {
+        let text = "x".repeat(1000);
+        let create = |command: &str, arg: &str, value: &str, cwd: &str| Call::CreateTerminal {
+            command: command.to_owned(),
+            args: vec![arg.to_owned()],
+            env: vec![("A".to_owned(), value.to_owned())],
+            cwd: Some(cwd.to_owned()),
+            output_byte_limit: None,
+        };
+        for call in [
+            create(&text, "", "", ""),
+            create("", &text, "", ""),
+            create("", "", &text, ""),
+            create("", "", "", &text),
+        ] {
+            assert!(call.bytes() > text.len(), "{}", call.bytes());
+        }
     }
 }

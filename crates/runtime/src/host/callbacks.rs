@@ -9,7 +9,7 @@ use acpd_host::{
     Fit, InputKind, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, TerminalUpdate, Walk, Workspace,
     outside_workspace,
 };
-use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
+use acpd_model::limits::{JSON_GROWTH, PATH_BYTES, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
 use acpd_policy::RealPaths;
 use acpd_proto::agent::TerminalExit;
@@ -405,6 +405,13 @@ fn lock(terminals: &Mutex<Terminals>) -> MutexGuard<'_, Terminals> {
 /// Opens a start directory. Rejects one outside of the workspace; the command may change to another directory later. Blocks on the
 /// disk.
 fn inside(workspace: &Workspace, cwd: &str) -> Result<Walk, Failure> {
+    if cwd.len() > PATH_BYTES {
+        // It is not repeated: it can be as long as a message of the agent.
+        let length = cwd.len();
+        return Err(Failure::invalid_params(format!(
+            "the terminal's cwd is too long: {length} bytes, and {PATH_BYTES} are allowed"
+        )));
+    }
     let named = Path::new(cwd);
     if !named.is_absolute() {
         return Err(Failure::invalid_params(format!(
@@ -514,6 +521,13 @@ mod tests {
             assert_eq!(super::inside(&workspace, &cwd).is_ok(), inside, "{cwd}");
         }
         assert!(super::inside(&workspace, "sub").is_err());
+        // Spare slashes and detours lead to the same directory, at any length.
+        for detour in ["/", "/sub/.."] {
+            let cwd = format!("{}{}", work.display(), detour.repeat(PATH_BYTES));
+            let refused = super::inside(&workspace, &cwd).unwrap_err();
+            assert!(refused.message.contains("too long"), "{detour}");
+            assert!(refused.message.len() < PATH_BYTES, "{detour}");
+        }
         std::fs::remove_dir_all(place).unwrap();
     }
 

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use acpd_host::{Grants, Reserved, Walks};
+use acpd_model::limits::PATH_BYTES;
 
 use super::SandboxState;
 use super::places::Places;
@@ -154,7 +155,7 @@ fn paths_of(line: &str) -> Vec<PathBuf> {
             None => text.find(|c: char| c.is_whitespace() || "'\"`,;:()[]{}<>|".contains(c)),
         };
         let path = text[..end.unwrap_or(text.len())].trim_end_matches(['.', '/']);
-        if path.len() > 1 {
+        if (2..=PATH_BYTES).contains(&path.len()) {
             paths.push(PathBuf::from(path));
         }
         let behind = at + end.unwrap_or(text.len());
@@ -292,6 +293,11 @@ mod tests {
             let expected: Vec<_> = expected.iter().map(PathBuf::from).collect();
             assert_eq!(denied_paths(line), expected, "{line}");
         }
+        let long = format!(
+            "EACCES: permission denied, open '{}'",
+            "/x/..".repeat(PATH_BYTES / 2)
+        );
+        assert_eq!(denied_paths(&long), [PathBuf::new(); 0]);
     }
 
     #[test]

@@ -4,12 +4,12 @@
 //! sandbox does not grant, or that is outside. Never: blocks the thread's task on the disk, or reports a path twice.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_host::{Reserved, path_outside};
 use acpd_model::item::ToolStatus;
-use acpd_model::limits::SANDBOX_DENIALS;
+use acpd_model::limits::{PATH_BYTES, SANDBOX_DENIALS};
 use acpd_model::{Event, EventKind, Failure, ItemEnd};
 use acpd_proto::projection::ToolView;
 use acpd_proto::thread::AccessDenied;
@@ -71,7 +71,7 @@ impl ThreadActor {
     /// Tells the thread's clients what to do about a path that acpd has denied the agent, because it is outside of the thread's
     /// directories.
     pub(super) fn look_outside(&mut self, failure: &Failure) {
-        let Some(path) = path_outside(failure).filter(|path| path.is_absolute()) else {
+        let Some(path) = path_outside(failure).filter(|path| can_be_looked_up(path)) else {
             return;
         };
         let known = &mut self.denials.get_or_insert_default().0;
@@ -114,5 +114,30 @@ impl ThreadActor {
             folder: denial.folder.clone().filter(|_| !denial.is_secret),
         };
         self.machine.access_denied(denied, self.context.clock.now());
+    }
+}
+
+/// Returns whether a path can be one of the disk. An agent chooses it, and it is kept and shown.
+fn can_be_looked_up(path: &Path) -> bool {
+    path.is_absolute() && path.as_os_str().len() <= PATH_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_path_that_the_system_takes_is_kept() {
+        let longest = format!("/{}", "x/".repeat(PATH_BYTES / 2 - 1));
+        assert!(can_be_looked_up(Path::new("/a")) && can_be_looked_up(Path::new(&longest)));
+        for path in [
+            "",
+            "a",
+            "../a",
+            &"/usr/..".repeat(PATH_BYTES),
+            &format!("{longest}xx"),
+        ] {
+            assert!(!can_be_looked_up(Path::new(path)), "{} bytes", path.len());
+        }
     }
 }
