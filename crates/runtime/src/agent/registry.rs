@@ -185,6 +185,13 @@ impl Agents {
         Arc::clone(&self.book.borrow())
     }
 
+    /// Returns the files that run as a configured agent or for one, which no other agent may write.
+    pub fn programs(&self) -> Vec<PathBuf> {
+        let book = self.book();
+        let agents = book.configured.values().chain(&book.demo);
+        agents.flat_map(AgentConfig::program_paths).collect()
+    }
+
     /// Returns whether an agent of that name exists, even if it cannot be started.
     pub fn knows(&self, name: &str) -> bool {
         self.book().configured.contains_key(name)

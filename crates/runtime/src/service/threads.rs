@@ -150,7 +150,10 @@ impl Service {
             Arc::clone(&self.context.reserved),
         );
         let (agent, folder) = (live.spec.agent.clone(), PathBuf::from(&directory));
-        let check = move || Ok(agents.find(&agent)?.config.check_folder(&reserved, &folder)?);
+        let check = move || {
+            let config = agents.find(&agent)?.config;
+            Ok(config.check_folder(&reserved, &agents.programs(), &folder)?)
+        };
         blocking(&*self.context.host, check).await?;
         let change = Change::AddDirectory { directory };
         self.command(caller.by.clone(), thread, Command::Change(change))

@@ -9,7 +9,6 @@ use acpd_host::{Grants, Reserved, Walks};
 use acpd_model::limits::PATH_BYTES;
 
 use super::SandboxState;
-use super::places::Places;
 use crate::agent::config::AgentConfig;
 use crate::agent::mcp::ServerCommand;
 
@@ -195,16 +194,15 @@ impl AgentConfig {
         }
         let grants = self.grants(mode, reserved, workspace, servers);
         let found = paths.iter().find_map(|path| denial(&grants, path))?;
-        let is_secret = Places(&self.variables(), &grants.walks).touches_secrets(&found.path);
+        let is_secret = self.touches_secrets(&grants.walks, &found.path);
         grants.walks.check().ok()?;
         Some(Denial { is_secret, ..found })
     }
 
     /// Describes a path that acpd has denied the agent, because it is outside of the thread's directories.
     pub fn outside(&self, path: PathBuf) -> Denial {
-        let (env, walks) = (self.variables(), Walks::default());
         Denial {
-            is_secret: Places(&env, &walks).touches_secrets(&path),
+            is_secret: self.touches_secrets(&Walks::default(), &path),
             setting: DIRECTORIES,
             folder: None,
             path,

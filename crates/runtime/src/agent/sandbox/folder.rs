@@ -4,15 +4,18 @@
 //! that the path was denied, or opens what makes more of an agent than the agent of its thread: keys, settings, programs, acpd's own
 //! files.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use acpd_catalog::find_program;
 use acpd_host::{Reserved, Walks};
 use acpd_model::{ErrorCode, Failure};
 
 use super::denial::real;
 use super::places::Places;
 use crate::agent::config::AgentConfig;
+use crate::agent::mcp::McpServer;
 
 /// Why a folder stays closed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,9 +61,34 @@ impl From<ClosedFolder> for Failure {
     }
 }
 
+/// What a folder must not have to do with.
+struct Surroundings<'a> {
+    /// The places of the agent, and those of the user.
+    places: Vec<Places<'a>>,
+    walks: &'a Walks,
+    reserved: &'a Reserved,
+    /// Files that run as agents or for them.
+    programs: &'a [PathBuf],
+}
+
 impl AgentConfig {
-    /// Checks that a user may open this folder for a thread of the agent.
-    pub fn check_folder(&self, reserved: &Reserved, folder: &Path) -> Result<(), ClosedFolder> {
+    /// Checks that a user may open this folder for a thread of the agent. `programs` are the files that run as any agent.
+    pub fn check_folder(
+        &self,
+        reserved: &Reserved,
+        programs: &[PathBuf],
+        folder: &Path,
+    ) -> Result<(), ClosedFolder> {
+        self.check_folder_in(&self.environments(), reserved, programs, folder)
+    }
+
+    fn check_folder_in(
+        &self,
+        environments: &[BTreeMap<String, String>],
+        reserved: &Reserved,
+        programs: &[PathBuf],
+        folder: &Path,
+    ) -> Result<(), ClosedFolder> {
         let named = || folder.to_string_lossy().into_owned();
         let is_plain = folder
             .components()
@@ -73,8 +101,7 @@ impl AgentConfig {
         {
             return Err(ClosedFolder::NotPlain(named()));
         }
-        let (env, walks) = (self.variables(), Walks::default());
-        let places = Places(&env, &walks);
+        let walks = Walks::default();
         let walk = walks.along(folder).filter(|walk| walk.is_directory());
         let Some(walk) = walk else {
             return Err(ClosedFolder::Missing(named()));
@@ -85,7 +112,13 @@ impl AgentConfig {
                 real: walk.real().to_string_lossy().into_owned(),
             });
         }
-        if let Some(reason) = self.reason_against(places, reserved, folder) {
+        let surroundings = Surroundings {
+            places: environments.iter().map(|env| Places(env, &walks)).collect(),
+            walks: &walks,
+            reserved,
+            programs,
+        };
+        if let Some(reason) = surroundings.reason_against(folder, &self.homes_of_others()) {
             let folder = named();
             return Err(ClosedFolder::Never { folder, reason });
         }
@@ -95,34 +128,73 @@ impl AgentConfig {
             .map_err(|error| ClosedFolder::Unknown(error.to_string()))
     }
 
+    /// Returns the folder that a user may open for a thread whose agent was denied this path.
+    pub fn folder_to_open(&self, reserved: &Reserved, programs: &[PathBuf], denied: &Path) -> Option<String> {
+        let real = real(denied)?;
+        let folder = if real.is_dir() { &*real } else { real.parent()? };
+        self.check_folder(reserved, programs, folder).ok()?;
+        folder.to_str().map(str::to_owned)
+    }
+
+    /// Returns the files that run as the agent or as its configured servers: programs, and what their command lines name.
+    pub fn program_paths(&self) -> Vec<PathBuf> {
+        let env = self.variables();
+        let search = env.get("PATH").map(String::as_str).unwrap_or_default();
+        let servers = self.mcp_servers.iter().filter_map(McpServer::program);
+        let servers = servers.map(|server| (&server.command, &server.args));
+        let lines = std::iter::once((&self.command, &self.args)).chain(servers);
+        let mut paths = Vec::new();
+        for (command, args) in lines {
+            paths.extend(find_program(command, search));
+            // A script, for example.
+            paths.extend(args.iter().map(PathBuf::from).filter(|path| path.is_file()));
+        }
+        paths.retain(|path| path.is_absolute());
+        paths
+    }
+}
+
+impl Surroundings<'_> {
     /// Returns why a folder is never opened. Its path has no links.
-    fn reason_against(&self, places: Places<'_>, reserved: &Reserved, folder: &Path) -> Option<&'static str> {
-        let real = |path: &Path| places.1.real(path);
+    fn reason_against(&self, folder: &Path, homes_of_others: &[PathBuf]) -> Option<&'static str> {
         let overlaps = |other: &Path| {
-            let other = real(other);
-            other.starts_with(folder) || folder.starts_with(&other)
+            let real = self.walks.real(other);
+            let mut names = [other, &*real].into_iter();
+            names.any(|other| other.starts_with(folder) || folder.starts_with(other))
         };
+        let any = |is_so: &dyn Fn(Places<'_>) -> bool| self.places.iter().any(|places| is_so(*places));
         if folder.parent().is_none() || Places::is_of_system(folder) {
             return Some("it belongs to the system");
         }
-        if places.path("$HOME").is_none() || places.holds_home(folder) {
+        if any(&|places| places.path("$HOME").is_none() || places.holds_home(folder)) {
             return Some("it contains your home directory");
         }
-        if reserved.paths().any(overlaps) {
+        if self.reserved.paths().any(overlaps) {
             return Some("acpd's own files are there");
         }
-        if places.touches_secrets(folder) {
+        if any(&|places| places.touches_secrets(folder)) {
             return Some("there are keys or passwords");
         }
-        if self.homes_of_others().iter().any(|other| overlaps(other)) {
+        if homes_of_others.iter().any(|other| overlaps(other)) {
             return Some("another agent has its settings and credentials there");
         }
-        let home = places.path("$HOME").map(|home| real(&home));
-        let below = home.and_then(|home| folder.strip_prefix(home).ok().map(Path::to_owned));
-        if below.is_some_and(|below| is_for_settings(&below)) {
+        if any(&|places| {
+            let home = places.path("$HOME").map(|home| self.walks.real(&home));
+            let below = home.and_then(|home| folder.strip_prefix(home).ok().map(Path::to_owned));
+            // Hidden directories of a repository or a service decide what runs, too.
+            is_for_settings(below.as_deref(), folder)
+                || places.settings().iter().any(|settings| overlaps(settings))
+        }) {
             return Some("programs keep their settings there");
         }
-        if places.search().any(|search| overlaps(&search)) {
+        let own = std::env::current_exe().ok();
+        if any(&|places| places.programs().iter().any(|programs| overlaps(programs)))
+            || self
+                .programs
+                .iter()
+                .chain(&own)
+                .any(|program| self.is_near(folder, program))
+        {
             return Some("programs are there that run outside of the sandbox");
         }
         let owner = folder.symlink_metadata().map(|found| found.uid());
@@ -132,25 +204,29 @@ impl AgentConfig {
         None
     }
 
-    /// Returns the folder that a user may open for a thread whose agent was denied this path.
-    pub fn folder_to_open(&self, reserved: &Reserved, denied: &Path) -> Option<String> {
-        let real = real(denied)?;
-        let folder = if real.is_dir() { &*real } else { real.parent()? };
-        self.check_folder(reserved, folder).ok()?;
-        folder.to_str().map(str::to_owned)
+    /// Returns whether a folder contains a program, or is where its parts are.
+    fn is_near(&self, folder: &Path, program: &Path) -> bool {
+        let real = self.walks.real(program);
+        [program, &*real].into_iter().any(|program| {
+            // All of the user's directories are beside a program of the home directory itself.
+            let around = program
+                .parent()
+                .filter(|around| !self.places.iter().any(|places| places.holds_home(around)));
+            program.starts_with(folder) || around.is_some_and(|around| folder.starts_with(around))
+        })
     }
 }
 
-/// Returns whether a path below the home directory is where programs keep what they are set to do.
-fn is_for_settings(below: &Path) -> bool {
+/// Returns whether a folder is where programs keep what they are set to do. Its path `below` the home directory decides, if it is there.
+fn is_for_settings(below: Option<&Path>, folder: &Path) -> bool {
     let is_hidden = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
-    below.components().any(is_hidden) || cfg!(target_os = "macos") && below.starts_with("Library")
+    below.unwrap_or(folder).components().any(is_hidden)
+        || cfg!(target_os = "macos") && below.is_some_and(|below| below.starts_with("Library"))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -163,7 +239,8 @@ mod tests {
 
     /// Returns an agent with a home directory of its own.
     fn home() -> Home {
-        let dir = tempfile::tempdir().unwrap();
+        // Its usual name is hidden.
+        let dir = tempfile::Builder::new().prefix("acpd-").tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for made in [
             "u/work",
@@ -196,7 +273,7 @@ mod tests {
     impl Home {
         fn check(&self, path: &str) -> Result<(), ClosedFolder> {
             let path = self.root.join(path);
-            self.config.check_folder(&self.reserved, &path)
+            self.config.check_folder(&self.reserved, &[], &path)
         }
     }
 
@@ -228,12 +305,12 @@ mod tests {
                 "" => home.root.clone(),
                 folder => home.root.join(folder),
             };
-            let closed = home.config.check_folder(&home.reserved, &path).unwrap_err();
+            let closed = home.config.check_folder(&home.reserved, &[], &path).unwrap_err();
             assert!(closed.to_string().contains(reason), "{folder}: {closed}");
             assert_eq!(Failure::from(closed).code, ErrorCode::Forbidden, "{folder}");
             let denied = path.join("new-file");
             assert_eq!(
-                home.config.folder_to_open(&home.reserved, &denied),
+                home.config.folder_to_open(&home.reserved, &[], &denied),
                 None,
                 "{folder}"
             );
@@ -260,7 +337,7 @@ mod tests {
             let closed = home.check(folder).unwrap_err();
             assert!(matches!(closed, ClosedFolder::NotPlain(_)), "{folder}: {closed}");
         }
-        let relative = home.config.check_folder(&home.reserved, Path::new("notes"));
+        let relative = home.config.check_folder(&home.reserved, &[], Path::new("notes"));
         assert!(matches!(relative, Err(ClosedFolder::NotPlain(_))));
         assert!(matches!(home.check("u/none"), Err(ClosedFolder::Missing(_))));
         std::fs::write(home.root.join("u/notes/file"), "").unwrap();
@@ -275,7 +352,10 @@ mod tests {
         let home = home();
         symlink(home.root.join("u/notes"), home.root.join("u/alias")).unwrap();
         symlink(home.root.join("u/.ssh"), home.root.join("u/keys")).unwrap();
-        let offered = |path: &str| home.config.folder_to_open(&home.reserved, &home.root.join(path));
+        let offered = |path: &str| {
+            home.config
+                .folder_to_open(&home.reserved, &[], &home.root.join(path))
+        };
         let notes = home.root.join("u/notes").display().to_string();
         for path in ["u/notes", "u/notes/new", "u/alias/new"] {
             assert_eq!(offered(path), Some(notes.clone()), "{path}");
@@ -284,5 +364,95 @@ mod tests {
         for path in ["u/keys/id", "u/new", "u/notes/a/b"] {
             assert_eq!(offered(path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn an_agent_with_a_home_of_its_own_gets_nothing_of_the_users() {
+        let home = home();
+        for made in ["agent/.ssh", "agent/notes"] {
+            std::fs::create_dir_all(home.root.join(made)).unwrap();
+        }
+        let agents = BTreeMap::from([
+            ("HOME".to_owned(), home.root.join("agent").display().to_string()),
+            ("PATH".to_owned(), "/usr/bin".to_owned()),
+        ]);
+        let both = [agents, home.config.env.clone()];
+        let check = |folder: &str| {
+            let folder = home.root.join(folder);
+            home.config.check_folder_in(&both, &home.reserved, &[], &folder)
+        };
+        for (folder, reason) in [
+            ("u", "your home directory"),
+            ("agent", "your home directory"),
+            ("u/.ssh", "keys or passwords"),
+            ("agent/.ssh", "keys or passwords"),
+            ("u/.config/x", "settings"),
+            ("u/bin", "programs"),
+        ] {
+            let closed = check(folder).unwrap_err();
+            assert!(closed.to_string().contains(reason), "{folder}: {closed}");
+        }
+        for folder in ["u/notes", "agent/notes", "elsewhere"] {
+            assert_eq!(check(folder), Ok(()), "{folder}");
+        }
+    }
+
+    #[test]
+    fn programs_and_settings_stay_closed_that_the_daemon_does_not_search() {
+        let mut home = home();
+        home.config.env.insert("PATH".to_owned(), "/usr/bin".to_owned());
+        home.config.env.remove("XDG_CONFIG_HOME");
+        let data = home.root.join("data/config").display().to_string();
+        home.config.env.insert("XDG_CONFIG_HOME".to_owned(), data);
+        for made in [
+            "u/go/bin",
+            "u/miniconda3/envs",
+            "u/dots",
+            "data/config/systemd/user",
+            "repo/.git/hooks",
+            "agents/one/parts",
+        ] {
+            std::fs::create_dir_all(home.root.join(made)).unwrap();
+        }
+        std::fs::write(home.root.join("u/dots/bashrc"), "").unwrap();
+        symlink("dots/bashrc", home.root.join("u/.bashrc")).unwrap();
+        let program = home.root.join("agents/one/run");
+        std::fs::write(&program, "").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let script = home.root.join("u/script.js");
+        std::fs::write(&script, "").unwrap();
+        let other = AgentConfig {
+            command: program.display().to_string(),
+            args: vec!["--fast".to_owned(), script.display().to_string()],
+            ..AgentConfig::default()
+        };
+        assert_eq!(other.program_paths(), [program, script]);
+        let environments = [home.config.env.clone()];
+        let check = |folder: &Path| {
+            let programs = other.program_paths();
+            home.config
+                .check_folder_in(&environments, &home.reserved, &programs, folder)
+        };
+        for (folder, reason) in [
+            ("u/bin", "programs"),
+            ("u/go/bin", "programs"),
+            ("u/go", "programs"),
+            ("u/miniconda3/envs", "programs"),
+            ("agents", "programs"),
+            ("agents/one/parts", "programs"),
+            ("u/dots", "settings"),
+            ("data/config/systemd/user", "settings"),
+            ("repo/.git/hooks", "settings"),
+        ] {
+            let closed = check(&home.root.join(folder)).unwrap_err();
+            assert!(closed.to_string().contains(reason), "{folder}: {closed}");
+        }
+        // A script in the home directory closes no other directory of it.
+        for folder in ["u/notes", "repo"] {
+            assert_eq!(check(&home.root.join(folder)), Ok(()), "{folder}");
+        }
+        let own = std::env::current_exe().unwrap().canonicalize().unwrap();
+        let closed = check(own.parent().unwrap()).unwrap_err();
+        assert!(matches!(closed, ClosedFolder::Never { .. }), "{closed}");
     }
 }

@@ -151,6 +151,20 @@ impl AgentConfig {
         Environment::here(&self.pass_env, configured)
     }
 
+    /// Returns the variables of the agent, and those of the daemon. An agent may have a home directory of its own in the configuration,
+    /// and what the user has is where the daemon's variables say.
+    fn environments(&self) -> [BTreeMap<String, String>; 2] {
+        let own = Environment::here(&["*".to_owned()], &BTreeMap::new());
+        [self.variables(), own]
+    }
+
+    /// Returns whether a path concerns keys or passwords, of the agent or of the user.
+    fn touches_secrets(&self, walks: &Walks, path: &Path) -> bool {
+        let environments = self.environments();
+        let mut places = environments.iter().map(|env| Places(env, walks));
+        places.any(|places| places.touches_secrets(path))
+    }
+
     /// Returns the sandbox for a probe of the agent from `cwd`, in which no session is opened, and a summary for the user.
     pub fn confine_to_look(
         &self,

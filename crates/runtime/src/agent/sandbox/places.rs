@@ -373,6 +373,19 @@ impl Places<'_> {
             .filter(|directory| directory.is_absolute())
     }
 
+    /// Returns where programs are that the user runs: those that are searched, and those of toolchains. A daemon that a service manager
+    /// has started does not search all that the user's shell does.
+    pub fn programs(self) -> Vec<PathBuf> {
+        let tools = TOOLS.iter().filter_map(|place| self.path(place));
+        tools.chain(self.search()).collect()
+    }
+
+    /// Returns where the user's programs keep what they are set to do.
+    pub fn settings(self) -> Vec<PathBuf> {
+        let places = STARTUP.iter().chain(&COMMON);
+        places.filter_map(|place| self.path(place)).collect()
+    }
+
     /// Returns all paths that every agent may read.
     pub fn read(self) -> Vec<PathBuf> {
         let places = SYSTEM.iter().chain(&STARTUP).chain(&TOOLS);

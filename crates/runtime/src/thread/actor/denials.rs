@@ -93,7 +93,7 @@ impl ThreadActor {
                 let config = agents.find(&agent)?.config;
                 let found = look(&config, &reserved);
                 Ok(found.map(|denial| Denial {
-                    folder: config.folder_to_open(&reserved, &denial.path),
+                    folder: config.folder_to_open(&reserved, &agents.programs(), &denial.path),
                     ..denial
                 }))
             };
