@@ -81,19 +81,76 @@ impl AuthHandle {
         ticket: String,
         secret: SessionSecret,
     ) -> Option<Result<Option<Identity>, TokensError>> {
-        let data_dir = Arc::clone(&self.data_dir);
+        let auth = self.clone();
+        // To the end, also if the device leaves meanwhile.
+        let paired = tokio::spawn(async move { auth.pair_to_the_end(ticket, secret).await });
+        paired.await.ok()?
+    }
+
+    async fn pair_to_the_end(
+        &self,
+        ticket: String,
+        secret: SessionSecret,
+    ) -> Option<Result<Option<Identity>, TokensError>> {
+        let shown = ticket.clone();
         // In the task, so that a ticket works once.
-        self.ask(move |store, now| {
-            let Some(device) = store.open_pairing(&ticket, now) else {
-                return Ok(None);
-            };
-            let name = tokens::pair(&data_dir, &device, now.wall)?;
+        let begun = self.ask(move |store, now| Some((store.begin_pairing(&shown, now)?, now.wall)));
+        let Some((device, now)) = begun.await? else {
+            return Some(Ok(None));
+        };
+        let role = device.role;
+        // Not in the task: every request waits for it.
+        let made = self.change_tokens(move |data_dir| tokens::pair(data_dir, &device, now));
+        let name = match made.await {
+            Ok(name) => name,
+            Err(error) => {
+                self.ask(move |store, _| store.release_pairing(&ticket)).await;
+                return Some(Err(error));
+            }
+        };
+        let data_dir = Arc::clone(&self.data_dir);
+        let (shown, of_device) = (ticket.clone(), name.clone());
+        // The task reads the file, as for a reload.
+        let ended = self.ask(move |store, now| {
             store.set_keys(tokens::load(&data_dir)?, now);
-            store.use_pairing(&ticket, &name);
-            tracing::info!(device = %name, role = %device.role, "a device was paired");
-            Ok(store.begin_session_of(&name, &secret, now))
+            Ok(store.finish_pairing(&shown, &of_device, &secret, now))
+        });
+        let ended = ended.await;
+        if let Some(Ok(Some(_))) = &ended {
+            tracing::info!(device = %name, %role, "a device was paired");
+        } else {
+            self.withdraw(ticket, name).await;
+        }
+        ended
+    }
+
+    /// Revokes the token of a device that has got no session: nobody has its secret.
+    async fn withdraw(&self, ticket: String, name: String) {
+        let of_device = name.clone();
+        let revoked = self.change_tokens(move |data_dir| tokens::revoke(data_dir, &of_device));
+        let withdrawn = match revoked.await {
+            Ok(()) => self.reload().await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = withdrawn {
+            tracing::warn!(device = %name, %error, "the token of a device that was not paired may be left");
+        }
+        self.ask(move |store, _| store.release_pairing(&ticket)).await;
+    }
+
+    /// Changes the tokens file beside the task, which must not wait for the disk.
+    async fn change_tokens<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Path) -> Result<T, TokensError> + Send + 'static,
+    ) -> Result<T, TokensError> {
+        let data_dir = Arc::clone(&self.data_dir);
+        let changed = tokio::task::spawn_blocking(move || change(&data_dir)).await;
+        changed.unwrap_or_else(|error| {
+            Err(TokensError::File {
+                path: tokens::path(&self.data_dir),
+                source: std::io::Error::other(error),
+            })
         })
-        .await
     }
 
     /// Runs `question` in the authentication task, and returns its result after the changes are on disk. Returns `None`
@@ -288,7 +345,7 @@ mod tests {
     use crate::auth::sessions::{SessionSecret, Sessions};
     use crate::auth::shares::Shares;
     use crate::auth::store::Source;
-    use crate::auth::tokens::{create, load};
+    use crate::auth::tokens::{NewDevice, create, load};
 
     fn at(wall: i64) -> Now {
         Now {
@@ -344,6 +401,72 @@ mod tests {
         link.ends.cancelled().await;
         session.ends.cancelled().await;
         assert!(clock.now().wall < 40 * DAY);
+    }
+
+    /// Adds a pairing of the owner.
+    async fn pairing(auth: &AuthHandle, ticket: &'static str) {
+        let added = auth.ask(move |store, now| {
+            let device = NewDevice::new("phone", Role::Approver);
+            let owner = store.owner();
+            store.add_pairing(ticket, owner, device, Duration::from_mins(10), now)
+        });
+        assert_eq!(added.await, Some(Ok(())));
+    }
+
+    #[tokio::test]
+    async fn of_devices_that_use_a_ticket_at_once_one_is_paired() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth = open(dir.path());
+        pairing(&auth, "ticket").await;
+        let pair = || auth.pair("ticket".to_owned(), SessionSecret::random().unwrap());
+        let (one, other) = tokio::join!(pair(), pair());
+        let is_paired = |paired: &Option<Result<Option<Identity>, TokensError>>| matches!(paired, Some(Ok(Some(identity))) if &*identity.principal == "phone");
+        assert_ne!(is_paired(&one), is_paired(&other));
+        assert_eq!(load(dir.path()).unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_device_without_a_session_leaves_no_token() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth = open(dir.path());
+        pairing(&auth, "ticket").await;
+        // Another process changes the tokens, so that the device waits.
+        let lock = acpd_runtime::private_file::lock(&tokens::path(dir.path())).unwrap();
+        let device = auth.clone();
+        let paired = tokio::spawn(async move {
+            device
+                .pair("ticket".to_owned(), SessionSecret::random().unwrap())
+                .await
+        });
+        let owner = auth.ask(|store, _| store.owner()).await.unwrap();
+        // The task answers meanwhile, and the pairing ends once the device uses it.
+        while !auth
+            .ask(|store, now| store.begin_pairing("ticket", now).is_none())
+            .await
+            .unwrap()
+        {
+            auth.ask(|store, _| store.release_pairing("ticket")).await;
+            tokio::task::yield_now().await;
+        }
+        let ended = auth
+            .ask(move |store, _| store.end_pairing("ticket", &owner))
+            .await;
+        assert_eq!(ended, Some(true));
+        drop(lock);
+        assert!(matches!(paired.await.unwrap(), Some(Ok(None))));
+        assert_eq!(load(dir.path()).unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn a_device_without_a_token_can_use_its_ticket_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth = open(dir.path());
+        pairing(&auth, "ticket").await;
+        let pair = || auth.pair("ticket".to_owned(), SessionSecret::random().unwrap());
+        std::fs::create_dir(tokens::path(dir.path())).unwrap();
+        assert!(matches!(pair().await, Some(Err(TokensError::File { .. }))));
+        std::fs::remove_dir(tokens::path(dir.path())).unwrap();
+        assert!(matches!(pair().await, Some(Ok(Some(_)))));
     }
 
     #[tokio::test]

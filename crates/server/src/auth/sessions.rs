@@ -117,18 +117,19 @@ impl Sessions {
         self.all.take_unstored()
     }
 
-    /// Starts a session for a token or a link. At the limit of one of these, its oldest session ends; at the overall limit, the
+    /// Starts a session for a token or a link, which is one of a family. At the limit of a family, its oldest session ends; at the overall limit, the
     /// oldest of all. Sessions at rest end first. Sessions of links have an overall limit of their own, so that readers of links log out no user.
     pub fn begin(
         &mut self,
         secret: &SessionSecret,
         key: Hash,
+        family: &[Hash],
         shared: bool,
         ends: CancellationToken,
         now: i64,
     ) -> &Session {
         let most = if shared { SHARE_SESSIONS } else { SESSIONS };
-        if !self.make_room(SESSIONS_OF_ONE, |session| session.key == key) {
+        if !self.make_room(SESSIONS_OF_ONE, |session| family.contains(&session.key)) {
             self.make_room(most, |session| session.shared == shared);
         }
         self.all.push(Session {
@@ -182,17 +183,23 @@ impl Sessions {
         self.all.get(place)
     }
 
-    /// Returns the session of a cookie and a page key, and records that it is used now.
-    pub fn used(&mut self, secret: &SessionSecret, now: i64) -> Option<&Session> {
-        let (hash, page_key) = (Hash::of(&secret.cookie), Hash::of(&secret.page_key));
-        let mut found = None;
+    /// Returns the session of a page key and one of these cookies, and records that it is used now. Looks through the sessions once:
+    /// anybody may send many cookies, but only a page of a session has its key.
+    pub fn used(&mut self, cookies: &[String], page_key: &str, now: i64) -> Option<&Session> {
+        let page_key = Hash::of(page_key);
+        let mut of_page = Vec::new();
         // Compares all sessions, so that the duration does not reveal which one matched.
         for (place, session) in self.all.iter().enumerate() {
-            if session.hash == hash && session.page_key == page_key {
-                found = Some(place);
+            if session.page_key == page_key {
+                of_page.push((place, session.hash));
             }
         }
-        let place = found?;
+        if of_page.is_empty() {
+            return None;
+        }
+        let hashes: Vec<_> = cookies.iter().map(|cookie| Hash::of(cookie)).collect();
+        let found = of_page.iter().find(|(_, hash)| hashes.contains(hash));
+        let (place, _) = *found?;
         let session = &self.all[place];
         if session.expires_at() <= now {
             return None;

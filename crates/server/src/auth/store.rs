@@ -35,7 +35,7 @@ use crate::auth::tokens::{IssuedToken, OWNER};
 
 pub use self::devices::{EndingSession, SubscribeError};
 use self::pairings::Pairing;
-pub use self::pairings::PairingState;
+pub use self::pairings::{PairingError, PairingState};
 
 /// The origin of an authentication attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,7 +70,7 @@ pub enum AuthError {
     Full,
 }
 
-/// The error for a ticket beyond the limits [`TICKETS`] or [`TICKETS_OF_ONE`], or for a pairing beyond its limits.
+/// The error for a ticket beyond the limits [`TICKETS`] or [`TICKETS_OF_ONE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TicketLimit;
 
@@ -282,8 +282,20 @@ impl AuthStore {
     /// Authenticates a page by its session. An expired session does not count as a failed attempt, because browsers keep
     /// their cookies.
     pub fn session(&mut self, shown: &SessionSecret, now: Now) -> Result<Identity, AuthError> {
+        let SessionSecret { cookie, page_key } = shown;
+        self.session_of(std::slice::from_ref(cookie), page_key, now)
+    }
+
+    /// Authenticates a page by its session, whose cookie is one of these.
+    pub fn session_of(
+        &mut self,
+        cookies: &[String],
+        page_key: &str,
+        now: Now,
+    ) -> Result<Identity, AuthError> {
         self.wake(now.wall);
-        let session = self.sessions.used(shown, now.wall).ok_or(AuthError::Wrong)?;
+        let session = self.sessions.used(cookies, page_key, now.wall);
+        let session = session.ok_or(AuthError::Wrong)?;
         let (hash, key) = (session.hash, session.key);
         let opened_by = identity_of(&self.tokens, &self.shares, key, now.wall).ok_or(AuthError::Wrong)?;
         let session = self.sessions.wake(hash, &opened_by.ends);
@@ -353,8 +365,24 @@ impl AuthStore {
     ) -> Option<Identity> {
         let known = identity_of(&self.tokens, &self.shares, identity.key, now.wall)?;
         let (ends, shared) = (known.ends.child_token(), known.share.is_some());
-        let session = self.sessions.begin(secret, identity.key, shared, ends, now.wall);
+        let family = self.family_of(identity.key);
+        let session = self
+            .sessions
+            .begin(secret, identity.key, &family, shared, ends, now.wall);
         Some(with_session(known, session))
+    }
+
+    /// Returns the token or the link with this hash, with the token that paired it and all devices that this one has paired. Their
+    /// sessions count together, so that devices give nobody more than its token does.
+    fn family_of(&self, key: Hash) -> Vec<Hash> {
+        let tokens = || self.tokens.iter().map(|token| &token.key);
+        let parent = tokens()
+            .find(|token| token.hash == key)
+            .and_then(|token| token.parent);
+        let head = parent.unwrap_or(key);
+        let devices = tokens().filter(|token| token.parent == Some(head));
+        let devices = devices.map(|token| token.hash);
+        std::iter::once(head).chain(devices).collect()
     }
 
     /// Ends the session of an identity, and all connections and tickets that depend on it.

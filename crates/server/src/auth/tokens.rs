@@ -143,7 +143,10 @@ pub enum TokensError {
     #[error("there are {TOKENS} tokens already: revoke one first")]
     Full,
     /// The limit of paired devices is reached.
-    #[error("this token has paired {PAIRED_OF_ONE} devices already: revoke the token of one first")]
+    #[error(
+        "whoever made this link has paired {PAIRED_OF_ONE} devices already: the owner signs one out with \"acpd token revoke NAME\", or it \
+         expires"
+    )]
     Paired,
 }
 
@@ -226,7 +229,9 @@ pub(crate) fn pair(data_dir: &Path, device: &NewDevice, now: i64) -> Result<Stri
         // Devices of the past. The clock may have leapt, so those that have just expired stay.
         let is_past = |end: i64| end.saturating_add(SESSION_MAX_DAYS * DAY) <= now;
         tokens.retain(|token| !token.paired || !token.expires_at.is_some_and(is_past));
-        let of_one = tokens.iter().filter(|token| token.parent == parent).count();
+        let is_over = |token: &&IssuedToken| token.expires_at.is_some_and(|end| end <= now);
+        let of_one = tokens.iter().filter(|token| token.parent == parent);
+        let of_one = of_one.filter(|token| !is_over(token)).count();
         if parent.is_some() && of_one >= PAIRED_OF_ONE {
             return Err(TokensError::Paired);
         }
@@ -234,7 +239,7 @@ pub(crate) fn pair(data_dir: &Path, device: &NewDevice, now: i64) -> Result<Stri
             return Err(TokensError::Full);
         }
         let is_free = |name: &String| tokens.iter().all(|token| token.name != *name);
-        let numbered = (2..=TOKENS + 1).map(|number| format!("{}-{number}", device.name));
+        let numbered = (2..=TOKENS + 1).map(|number| numbered(&device.name, number));
         name = std::iter::once(device.name.clone())
             .chain(numbered)
             .find(is_free)
@@ -248,6 +253,14 @@ pub(crate) fn pair(data_dir: &Path, device: &NewDevice, now: i64) -> Result<Stri
         Ok(())
     })?;
     Ok(name)
+}
+
+/// Returns a name with a number behind it, which is cut so that it stays one.
+fn numbered(name: &str, number: usize) -> String {
+    let number = format!("-{number}");
+    // It is plain ASCII.
+    let room = TOKEN_NAME_BYTES.saturating_sub(number.len());
+    format!("{}{number}", name.get(..room).unwrap_or(name))
 }
 
 /// Revokes a token, and those of the devices that it has paired.
@@ -382,7 +395,7 @@ mod tests {
         assert_eq!(pair(&of_ann).unwrap(), "phone-3");
         let tokens = load(dir.path()).unwrap();
         assert_eq!(tokens[3].expires_at, Some(9), "not longer than ann's");
-        // A device may pair another one.
+        // Whatever the depth, as an edited file may have it.
         let of_device = NewDevice::new("watch", Role::Observer).below(Some((tokens[3].hash, None)));
         assert_eq!(pair(&of_device).unwrap(), "watch");
         revoke(dir.path(), "ann").unwrap();
@@ -404,9 +417,26 @@ mod tests {
         }
         let more = super::pair(dir.path(), &device, 5);
         assert!(matches!(more, Err(TokensError::Paired)));
-        // Those whose sessions ended long ago make room.
+        // Those that have expired make room, and stay: the clock may have leapt.
+        super::pair(dir.path(), &device, 5 + SESSION_MAX_DAYS * DAY).unwrap();
+        assert_eq!(load(dir.path()).unwrap().len(), PAIRED_OF_ONE + 1);
+        // Those whose sessions ended long ago are gone.
         super::pair(dir.path(), &device, 5 + 2 * SESSION_MAX_DAYS * DAY).unwrap();
-        assert_eq!(load(dir.path()).unwrap().len(), 1);
+        assert_eq!(load(dir.path()).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_longest_name_has_room_for_a_number() {
+        let dir = tempfile::tempdir().unwrap();
+        for length in [TOKEN_NAME_BYTES - 1, TOKEN_NAME_BYTES] {
+            let device = NewDevice::new(&"x".repeat(length), Role::Observer);
+            assert_eq!(super::pair(dir.path(), &device, 5).unwrap(), device.name);
+            let second = super::pair(dir.path(), &device, 5).unwrap();
+            assert!(
+                second.len() <= TOKEN_NAME_BYTES && second.contains("x-"),
+                "{second}"
+            );
+        }
     }
 
     #[test]

@@ -14,7 +14,6 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::auth::identity::Identity;
-use crate::auth::sessions::SessionSecret;
 use crate::auth::store::{AuthError, AuthStore, Source};
 use crate::http::acp_stream;
 use crate::http::{ServerState, host_check, refuse, same_user, slow_down, stopping, unauthenticated};
@@ -130,7 +129,7 @@ pub async fn check(
             Credential::Ticket(ticket) => return store.ticket(&ticket, source, now, admit),
             Credential::Token(token) => store.token(&token, source, now)?,
             Credential::Connection(identity) => store.connection(identity, now)?,
-            Credential::Session { cookies, page_key } => session(store, cookies, &page_key, now)?,
+            Credential::Session { cookies, page_key } => store.session_of(&cookies, &page_key, now)?,
             Credential::User => store.owner(),
         };
         admit(store, &identity)?;
@@ -271,22 +270,6 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
 fn ticket(query: Option<&str>) -> Option<String> {
     let mut pairs = query?.split('&');
     pairs.find_map(|pair| Some(pair.strip_prefix("ticket=")?.to_owned()))
-}
-
-/// Returns the identity of the session with this page key and one of these cookies.
-fn session(
-    store: &mut AuthStore,
-    cookies: Vec<String>,
-    page_key: &str,
-    now: Now,
-) -> Result<Identity, AuthError> {
-    let mut secrets = cookies.into_iter().map(|cookie| SessionSecret {
-        cookie,
-        page_key: page_key.to_owned(),
-    });
-    secrets
-        .find_map(|secret| store.session(&secret, now).ok())
-        .ok_or(AuthError::Wrong)
 }
 
 /// Returns the port at which the browser reaches the daemon, which is another one than the daemon's own behind a tunnel or a

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::auth::identity::Identity;
 use crate::auth::owner_token::random;
-use crate::auth::store::{PairingState, TicketLimit};
+use crate::auth::store::{PairingError, PairingState};
 use crate::auth::tokens::{NewDevice, check_name};
 use crate::http::host_check::HostError;
 use crate::http::login::{invalid, no_chance, read};
@@ -95,7 +95,14 @@ pub async fn create(
     match added.await {
         Some(Ok(())) => Json(json!({ "ticket": ticket, "name": name, "role": role, "expiresInSecs": secs }))
             .into_response(),
-        Some(Err(TicketLimit)) => slow_down(PAIRING_MIN_SECS, "too many pairings: wait until they expire"),
+        Some(Err(PairingError::Limit)) => {
+            slow_down(PAIRING_MIN_SECS, "too many pairings: wait until they expire")
+        }
+        Some(Err(PairingError::OfDevice)) => refuse(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "a paired device cannot pair another one: run \"acpd pair\" on the daemon's host, or with a token of your own",
+        ),
         None => stopping(),
     }
 }

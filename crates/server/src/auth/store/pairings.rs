@@ -6,7 +6,7 @@ use acpd_model::limits::{PAIRINGS, PAIRINGS_OF_ONE};
 use acpd_proto::time::{Instant, Now};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{AuthStore, TicketLimit};
+use super::AuthStore;
 use crate::auth::identity::Identity;
 use crate::auth::owner_token::Hash;
 use crate::auth::sessions::SessionSecret;
@@ -19,10 +19,21 @@ pub(super) struct Pairing {
     identity: Identity,
     device: NewDevice,
     until: Instant,
+    /// Whether the token of a device is being made.
+    in_use: bool,
     /// The name of the device that used it. Such a pairing stays until it would have expired, for the client that waits for it.
     used_by: Option<String>,
     /// Cancelled when the pairing is used, or ends.
     gone: Option<DropGuard>,
+}
+
+/// Why a client gets no pairing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairingError {
+    /// The limit of pairings is reached.
+    Limit,
+    /// The client is a paired device itself. If it could pair others, those could pair more, without a limit.
+    OfDevice,
 }
 
 /// What has become of a pairing.
@@ -45,17 +56,21 @@ impl AuthStore {
         device: NewDevice,
         lasts: Duration,
         now: Now,
-    ) -> Result<(), TicketLimit> {
+    ) -> Result<(), PairingError> {
+        if self.is_paired(&identity) {
+            return Err(PairingError::OfDevice);
+        }
         self.pairings.retain(|_, pairing| pairing.until > now.mono);
         let of_one = self.pairings.values();
         let of_one = of_one.filter(|pairing| pairing.identity.key == identity.key);
         if of_one.count() >= PAIRINGS_OF_ONE || self.pairings.len() >= PAIRINGS {
-            return Err(TicketLimit);
+            return Err(PairingError::Limit);
         }
         let pairing = Pairing {
             device: device.below(self.parent_of(&identity)),
             identity,
             until: now.mono + lasts,
+            in_use: false,
             used_by: None,
             gone: Some(CancellationToken::new().drop_guard()),
         };
@@ -71,26 +86,56 @@ impl AuthStore {
         Some((identity.key, token.key.expires_at))
     }
 
-    /// Returns the device of a pairing that can be used now.
-    pub fn open_pairing(&self, ticket: &str, now: Now) -> Option<NewDevice> {
-        let pairing = self.pairings.get(&Hash::of(ticket))?;
-        let is_open = pairing.used_by.is_none() && pairing.until > now.mono;
-        (is_open && self.holds(&pairing.identity, now.wall)).then(|| pairing.device.clone())
+    /// Returns whether the client is a paired device.
+    fn is_paired(&self, identity: &Identity) -> bool {
+        let mut issued = self.tokens.iter().skip(1);
+        issued.any(|token| token.key.hash == identity.key && token.key.paired)
     }
 
-    /// Records that a device has used a pairing.
-    pub fn use_pairing(&mut self, ticket: &str, name: &str) {
-        if let Some(pairing) = self.pairings.get_mut(&Hash::of(ticket)) {
+    /// Returns the device of a pairing that can be used now. No other device can use it, until [`Self::finish_pairing`] or
+    /// [`Self::release_pairing`].
+    pub fn begin_pairing(&mut self, ticket: &str, now: Now) -> Option<NewDevice> {
+        let ticket = Hash::of(ticket);
+        let pairing = self.pairings.get(&ticket)?;
+        let is_open = !pairing.in_use && pairing.used_by.is_none() && pairing.until > now.mono;
+        if !is_open || !self.holds(&pairing.identity, now.wall) {
+            return None;
+        }
+        let pairing = self.pairings.get_mut(&ticket)?;
+        pairing.in_use = true;
+        Some(pairing.device.clone())
+    }
+
+    /// Starts the session of a device in the name of its new token, which is loaded already. Returns `None` if the pairing has ended
+    /// meanwhile, or there is no such token.
+    pub fn finish_pairing(
+        &mut self,
+        ticket: &str,
+        name: &str,
+        secret: &SessionSecret,
+        now: Now,
+    ) -> Option<Identity> {
+        let ticket = Hash::of(ticket);
+        let pairing = self.pairings.get(&ticket).filter(|pairing| pairing.in_use)?;
+        if !self.holds(&pairing.identity, now.wall) {
+            return None;
+        }
+        let token = self.tokens.iter().skip(1).find(|token| token.key.name == name)?;
+        let identity = token.pass();
+        let session = self.begin_session(secret, &identity, now)?;
+        if let Some(pairing) = self.pairings.get_mut(&ticket) {
+            pairing.in_use = false;
             pairing.used_by = Some(name.to_owned());
             pairing.gone = None;
         }
+        Some(session)
     }
 
-    /// Starts the session of a device, in the name of its new token.
-    pub fn begin_session_of(&mut self, name: &str, secret: &SessionSecret, now: Now) -> Option<Identity> {
-        let token = self.tokens.iter().skip(1).find(|token| token.key.name == name)?;
-        let identity = token.pass();
-        self.begin_session(secret, &identity, now)
+    /// Lets a pairing be used again, because no device has got a token.
+    pub fn release_pairing(&mut self, ticket: &str) {
+        if let Some(pairing) = self.pairings.get_mut(&Hash::of(ticket)) {
+            pairing.in_use = false;
+        }
     }
 
     /// Ends a pairing that no device has used. Returns whether this client had made one.
@@ -133,6 +178,7 @@ impl AuthStore {
 #[cfg(test)]
 mod tests {
     use acpd_model::Role;
+    use acpd_model::limits::{PAIRED_OF_ONE, SESSIONS_OF_ONE};
 
     use super::*;
     use crate::auth::store::tests::{HERE, at, guard, key, secret};
@@ -144,7 +190,7 @@ mod tests {
         NewDevice::new("phone", Role::Approver)
     }
 
-    fn add(store: &mut AuthStore, ticket: &str, identity: &Identity, now: Now) -> Result<(), TicketLimit> {
+    fn add(store: &mut AuthStore, ticket: &str, identity: &Identity, now: Now) -> Result<(), PairingError> {
         store.add_pairing(ticket, identity.clone(), device(), LASTS, now)
     }
 
@@ -159,18 +205,90 @@ mod tests {
             store.pairing_state("ticket", &owner, at(3)),
             PairingState::Open(..)
         ));
-        let found = store.open_pairing("ticket", at(3)).unwrap();
+        let found = store.begin_pairing("ticket", at(3)).unwrap();
         assert_eq!((&*found.name, found.role), ("phone", Role::Approver));
+        assert!(
+            store.begin_pairing("ticket", at(3)).is_none(),
+            "a device uses it already"
+        );
+        store.release_pairing("ticket");
+        assert!(store.begin_pairing("ticket", at(3)).is_some());
         store.set_keys(vec![key("phone", Role::Approver, "nobody has it", None)], at(3));
-        let session = store.begin_session_of("phone", &secret("cookie"), at(3)).unwrap();
+        let session = store
+            .finish_pairing("ticket", "phone", &secret("cookie"), at(3))
+            .unwrap();
         assert_eq!((&*session.principal, session.role), ("phone", Role::Approver));
-        store.use_pairing("ticket", "phone");
-        assert!(store.open_pairing("ticket", at(4)).is_none(), "it works once");
+        assert!(store.begin_pairing("ticket", at(4)).is_none(), "it works once");
         assert!(matches!(
             store.pairing_state("ticket", &owner, at(4)),
             PairingState::Used(name) if name == "phone"
         ));
-        assert!(store.begin_session_of("owner", &secret("other"), at(4)).is_none());
+        add(&mut store, "other", &owner, at(5)).unwrap();
+        assert!(
+            store
+                .finish_pairing("other", "phone", &secret("other"), at(5))
+                .is_none(),
+            "no device uses it"
+        );
+        store.begin_pairing("other", at(5)).unwrap();
+        for name in ["owner", "nobody"] {
+            let begun = store.finish_pairing("other", name, &secret("other"), at(5));
+            assert!(begun.is_none(), "{name}");
+        }
+        assert!(store.end_pairing("other", &owner), "its maker ends it meanwhile");
+        let begun = store.finish_pairing("other", "phone", &secret("other"), at(5));
+        assert!(begun.is_none(), "it has ended");
+    }
+
+    #[test]
+    fn a_paired_device_pairs_no_other() {
+        let phone = IssuedToken {
+            paired: true,
+            ..key("phone", Role::Operator, "phone", None)
+        };
+        let mut store = guard(vec![phone, key("ann", Role::Approver, "ann", None)]);
+        let phone = store.token("phone", HERE, at(1)).unwrap();
+        assert_eq!(add(&mut store, "x", &phone, at(2)), Err(PairingError::OfDevice));
+        let session = store.begin_session(&secret("cookie"), &phone, at(2)).unwrap();
+        assert_eq!(add(&mut store, "x", &session, at(2)), Err(PairingError::OfDevice));
+        let ann = store.token("ann", HERE, at(2)).unwrap();
+        assert_eq!(add(&mut store, "x", &ann, at(2)), Ok(()));
+    }
+
+    #[test]
+    fn the_sessions_of_a_token_and_its_devices_count_together() {
+        let of_ann = |name: &str| IssuedToken {
+            paired: true,
+            parent: Some(Hash::of("ann")),
+            ..key(name, Role::Approver, name, None)
+        };
+        let devices: Vec<_> = (0..PAIRED_OF_ONE)
+            .map(|n| of_ann(&format!("device-{n}")))
+            .collect();
+        let ann = key("ann", Role::Approver, "ann", None);
+        let mut store = guard([vec![ann], devices].concat());
+        let owner = store.owner();
+        store.begin_session(&secret("owner"), &owner, at(2)).unwrap();
+        for n in 0..PAIRED_OF_ONE {
+            let device = store.token(&format!("device-{n}"), HERE, at(2)).unwrap();
+            for session in 0..SESSIONS_OF_ONE {
+                let name = format!("{n} {session}");
+                store.begin_session(&secret(&name), &device, at(3)).unwrap();
+            }
+        }
+        let ann = store.token("ann", HERE, at(4)).unwrap();
+        store.begin_session(&secret("ann"), &ann, at(4)).unwrap();
+        assert!(store.session(&secret("owner"), at(4)).is_ok());
+        let last = PAIRED_OF_ONE - 1;
+        let is_valid = |store: &mut AuthStore, name: &str| store.session(&secret(name), at(4)).is_ok();
+        for (name, expected) in [
+            ("0 0", false),
+            (&*format!("{last} 0"), false),
+            (&*format!("{last} 1"), true),
+        ] {
+            assert_eq!(is_valid(&mut store, name), expected, "{name}");
+        }
+        assert!(is_valid(&mut store, "ann"));
     }
 
     #[test]
@@ -179,7 +297,7 @@ mod tests {
         let mut store = guard(vec![a.clone()]);
         let (owner, a_identity) = (store.owner(), store.token("a", HERE, at(1)).unwrap());
         add(&mut store, "late", &owner, at(2)).unwrap();
-        assert!(store.open_pairing("late", at(602)).is_none());
+        assert!(store.begin_pairing("late", at(602)).is_none());
         assert!(matches!(
             store.pairing_state("late", &owner, at(602)),
             PairingState::Gone
@@ -198,11 +316,11 @@ mod tests {
             panic!("it is open");
         };
         assert!(store.end_pairing("ended", &owner) && gone.is_cancelled());
-        assert!(store.open_pairing("ended", at(701)).is_none());
+        assert!(store.begin_pairing("ended", at(701)).is_none());
 
         add(&mut store, "orphan", &a_identity, at(800)).unwrap();
         store.set_keys(Vec::new(), at(801));
-        assert!(store.open_pairing("orphan", at(801)).is_none());
+        assert!(store.begin_pairing("orphan", at(801)).is_none());
     }
 
     #[test]
@@ -225,7 +343,7 @@ mod tests {
         for n in 0..PAIRINGS_OF_ONE {
             add(&mut store, &format!("{n}"), &owner, at(1)).unwrap();
         }
-        assert_eq!(add(&mut store, "more", &owner, at(1)), Err(TicketLimit));
+        assert_eq!(add(&mut store, "more", &owner, at(1)), Err(PairingError::Limit));
         add(&mut store, "later", &owner, at(601)).unwrap();
     }
 }

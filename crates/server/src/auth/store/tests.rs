@@ -201,7 +201,7 @@ fn a_session_that_a_leap_of_the_clock_expired_returns_with_the_right_time() {
     let dir = tempfile::tempdir().unwrap();
     stored.store(dir.path()).unwrap();
     let mut sessions = Sessions::load(dir.path());
-    assert!(sessions.used(&secret("a"), 2000).is_some());
+    assert!(sessions.used(&["a".to_owned()], "key of a", 2000).is_some());
     // What the user ends does not return.
     let back = store.session(&secret("a"), at(2)).unwrap();
     store.end_session(&back);
@@ -547,4 +547,26 @@ fn devices_belong_to_the_user_whose_token_paired_them() {
         }
         assert_eq!(&*store.owner().user, "owner");
     }
+}
+
+#[test]
+fn a_page_finds_its_session_among_the_cookies_of_others() {
+    let mut store = guard(Vec::new());
+    let owner = store.owner();
+    for name in ["one", "two"] {
+        store.begin_session(&secret(name), &owner, at(2)).unwrap();
+    }
+    let mut cookies: Vec<_> = (0..250).map(|number| format!("other {number}")).collect();
+    let found = |store: &mut AuthStore, cookies: &[String], page_key: &str| {
+        store.session_of(cookies, page_key, at(3)).is_ok()
+    };
+    assert!(!found(&mut store, &cookies, "key of two"));
+    cookies.extend(["one".to_owned(), "two".to_owned()]);
+    assert!(found(&mut store, &cookies, "key of two"));
+    assert!(!found(&mut store, &cookies, "two"), "the cookie is no page key");
+    assert!(!found(&mut store, &[], "key of two"));
+    assert!(
+        !found(&mut store, &cookies[..251], "key of two"),
+        "it is of another page"
+    );
 }
