@@ -138,6 +138,44 @@ fn ctrl_c_ends_the_link() {
 }
 
 #[test]
+fn ctrl_c_says_which_device_was_faster() {
+    let daemon = Daemon::start();
+    let url = url(&daemon);
+    let waiting = Running::start(&mut daemon.place.command(&["pair", "--url", &url]));
+    waiting.wait_for_error("open it on the device");
+    waiting.wait_for_output("\n");
+    // The command learns nothing of the device before it is interrupted.
+    signal(waiting.pid(), Signal::STOP);
+    assert_eq!(sign_in(&daemon, &ticket(&waiting.output())).0, 200);
+    signal(waiting.pid(), Signal::INT);
+    signal(waiting.pid(), Signal::CONT);
+    let ended = waiting.finish();
+    // Whichever of both it sees first, it names the device.
+    assert!(
+        ended.stderr.contains("acpd token revoke phone"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!ended.stderr.contains("no longer works"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_daemon_that_stops_ends_the_link() {
+    let mut daemon = Daemon::start();
+    let url = url(&daemon);
+    let waiting = Running::start(&mut daemon.place.command(&["pair", "--url", &url]));
+    waiting.wait_for_error("open it on the device");
+    daemon.stop();
+    let ended = waiting.finish();
+    assert_ne!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        !ended.stderr.contains("no device has opened the link"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn a_terminal_shows_a_code_if_it_has_room() {
     let daemon = Daemon::start();
     let command = daemon.place.command(&["pair", "--url", &url(&daemon)]);
@@ -226,6 +264,35 @@ fn a_token_pairs_devices_of_at_most_its_own_role_which_end_with_it() {
         .map(|token| token["name"].clone())
         .collect();
     assert_eq!(names, [json!("eve")]);
+}
+
+#[test]
+fn a_paired_device_pairs_no_other() {
+    let daemon = Daemon::start();
+    let origin = url(&daemon);
+    let made = pair(&daemon, &["--url", &origin]);
+    let (status, answer) = sign_in(&daemon, &ticket(&made.stdout));
+    assert_eq!(status, 200, "{answer}");
+    let cookie = header(&answer, "set-cookie")
+        .split(';')
+        .next()
+        .unwrap()
+        .to_owned();
+    let key = body(&answer)["pageKey"].as_str().unwrap().to_owned();
+    let host = daemon.address().to_string();
+    let headers = [
+        ("Host", &host[..]),
+        ("Origin", &origin),
+        ("Content-Type", "application/json"),
+        ("Cookie", &cookie),
+        ("Acpd-Page-Key", &key),
+    ];
+    let (status, answer) = send(daemon.address(), "POST", "/api/pairings", &headers, "{}");
+    assert_eq!(status, 403, "{answer}");
+    assert!(
+        answer.contains("a paired device cannot pair another one"),
+        "{answer}"
+    );
 }
 
 /// Puts a program `tailscale` on the `PATH` of a command. It runs this script, whose `$1` and so on are its arguments.

@@ -46,6 +46,8 @@ pub enum Outcome {
     Used(String),
     /// It has ended without a device.
     Gone,
+    /// The daemon has stopped, and takes its pairings with it.
+    Stopped,
 }
 
 impl Pairing {
@@ -73,13 +75,13 @@ impl Pairing {
         }))
     }
 
-    /// Waits until a device has used the pairing, or it has expired. A daemon that has stopped takes its pairings with it.
+    /// Waits until a device has used the pairing, or it has expired.
     pub async fn outcome(&self, settings: &Settings) -> anyhow::Result<Outcome> {
         let body = json!({ "ticket": self.ticket });
         loop {
             // The daemon answers when something happens, at the latest after half a minute.
             let Some(reached) = reach_within(settings, Patience::silent()).await? else {
-                return Ok(Outcome::Gone);
+                return Ok(Outcome::Stopped);
             };
             let answer = request(reached, "POST", "/api/pairings/wait", &body).await?;
             match answer["state"].as_str() {
@@ -93,19 +95,18 @@ impl Pairing {
         }
     }
 
-    /// Ends the pairing, unless a device has used it.
-    pub async fn end(&self, settings: &Settings) -> anyhow::Result<()> {
+    /// Ends the pairing. A device may have used it just before.
+    pub async fn end(&self, settings: &Settings) -> anyhow::Result<Outcome> {
         let Some(reached) = reach_within(settings, Patience::silent()).await? else {
-            return Ok(());
+            return Ok(Outcome::Stopped);
         };
-        request(
-            reached,
-            "DELETE",
-            "/api/pairings",
-            &json!({ "ticket": self.ticket }),
-        )
-        .await?;
-        Ok(())
+        let body = json!({ "ticket": self.ticket });
+        let answer = request(reached, "DELETE", "/api/pairings", &body).await?;
+        if answer["ended"] == false {
+            // It has ended in another way, so this returns at once.
+            return self.outcome(settings).await;
+        }
+        Ok(Outcome::Gone)
     }
 }
 

@@ -52,8 +52,16 @@ pub fn another(default: SocketAddr, data_dir: &Path) -> Option<TcpListener> {
     Some(listener)
 }
 
-/// Remembers the port for the next start, so that pages and sessions of browsers stay valid.
-pub fn remember(data_dir: &Path, port: u16) {
+/// Remembers the port for the next start, so that pages and sessions of browsers stay valid. A daemon that has always had the default one
+/// needs no file, and one that has it again must not return to the other.
+pub fn keep(data_dir: &Path, port: u16, default: u16) {
+    let known = remembered(data_dir);
+    if known != Some(port) && (port != default || known.is_some()) {
+        remember(data_dir, port);
+    }
+}
+
+fn remember(data_dir: &Path, port: u16) {
     if let Err(error) = private_file::replace(&path(data_dir), port.to_string().as_bytes()) {
         tracing::warn!(%error, "the next start may take another port than {port}");
     }
@@ -155,6 +163,21 @@ mod tests {
         for wrong in ["", "0", "x", "70000", "12345678901234567890"] {
             private_file::replace(&path(dir.path()), wrong.as_bytes()).unwrap();
             assert_eq!(remembered(dir.path()), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_default_port_is_kept_once_it_is_free_again() {
+        let dir = tempfile::tempdir().unwrap();
+        for (port, expected) in [
+            (4127, None),
+            (4128, Some(4128)),
+            (4128, Some(4128)),
+            (4127, Some(4127)),
+            (4127, Some(4127)),
+        ] {
+            keep(dir.path(), port, 4127);
+            assert_eq!(remembered(dir.path()), expected, "{port}");
         }
     }
 }

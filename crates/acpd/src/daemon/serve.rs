@@ -144,8 +144,8 @@ async fn serve_until_stopped(
     });
     let daemon = started.await.map_err(|error| explain(error, &settings))?;
     files.started();
-    if settings.any_port && daemon.address().port() != PORT {
-        port::remember(&data_dir, daemon.address().port());
+    if settings.any_port {
+        port::keep(&data_dir, daemon.address().port(), PORT);
     }
     if exposed {
         tracing::warn!("listening on the network without TLS: tokens and threads are sent in clear text");

@@ -71,16 +71,37 @@ pub async fn pair(settings: &Settings, args: &PairArgs) -> anyhow::Result<Exit> 
             "no device has opened the link within {}; run \"acpd pair\" again for another one",
             span(secs.cast_signed())
         ),
+        Ok(Some(Outcome::Stopped)) => {
+            bail!("the daemon has stopped, and the link with it; run \"acpd pair\" again for another one")
+        }
         Ok(None) => {
-            pairing.end(settings).await?;
-            print::hint("the link no longer works");
+            let ended = pairing.end(settings).await?;
+            print::hint(&used(&ended).unwrap_or_else(|| "the link no longer works".to_owned()));
             Ok(Exit::Interrupted)
         }
         Err(error) => {
-            pairing.end(settings).await?;
+            // What went wrong first is what the user has to know.
+            match pairing.end(settings).await {
+                Ok(ended) => {
+                    if let Some(used) = used(&ended) {
+                        print::hint(&used);
+                    }
+                }
+                Err(left) => print::hint(&format!("the link may still work: {left:#}")),
+            }
             Err(error)
         }
     }
+}
+
+/// Says that a device has used a link that was to end.
+fn used(ended: &Outcome) -> Option<String> {
+    let Outcome::Used(name) = ended else {
+        return None;
+    };
+    Some(format!(
+        "a device was paired already as {name}: \"acpd token revoke {name}\" signs it out"
+    ))
 }
 
 /// What follows once the link exists.

@@ -113,7 +113,7 @@ impl AuthHandle {
         // The task reads the file, as for a reload.
         let ended = self.ask(move |store, now| {
             store.set_keys(tokens::load(&data_dir)?, now);
-            Ok(store.finish_pairing(&shown, &of_device, &secret, now))
+            Ok::<_, TokensError>(store.finish_pairing(&shown, &of_device, &secret, now))
         });
         let ended = ended.await;
         if let Some(Ok(Some(_))) = &ended {
@@ -439,13 +439,15 @@ mod tests {
                 .await
         });
         let owner = auth.ask(|store, _| store.owner()).await.unwrap();
-        // The task answers meanwhile, and the pairing ends once the device uses it.
-        while !auth
-            .ask(|store, now| store.begin_pairing("ticket", now).is_none())
-            .await
-            .unwrap()
-        {
-            auth.ask(|store, _| store.release_pairing("ticket")).await;
+        // The task answers meanwhile, and the pairing ends while the device uses it.
+        let is_used = |store: &mut AuthStore, now| {
+            let is_open = store.begin_pairing("ticket", now).is_some();
+            if is_open {
+                store.release_pairing("ticket");
+            }
+            !is_open
+        };
+        while !auth.ask(is_used).await.unwrap() {
             tokio::task::yield_now().await;
         }
         let ended = auth
