@@ -213,6 +213,8 @@ pub enum Change {
     AddDirectory {
         /// The directory, absolute and without links.
         directory: String,
+        /// The resolved paths of the thread's present directories, if the thread has none of its own.
+        real_directories: Vec<String>,
     },
     /// Archives the thread.
     Archive,

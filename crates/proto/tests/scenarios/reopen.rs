@@ -105,6 +105,7 @@ fn a_folder_is_added_between_turns_for_an_agent_that_starts_anew() {
     let add = |directory: &str| {
         Command::Change(Change::AddDirectory {
             directory: directory.into(),
+            real_directories: Vec::new(),
         })
     };
     check(|s| {
@@ -137,11 +138,41 @@ fn a_folder_is_added_between_turns_for_an_agent_that_starts_anew() {
 }
 
 #[test]
+fn a_thread_of_an_older_version_gets_resolved_paths_with_its_first_folder() {
+    let add = |directory: &str, real_directories: &[&str]| {
+        Command::Change(Change::AddDirectory {
+            directory: directory.into(),
+            real_directories: real_directories.iter().map(|real| (*real).to_owned()).collect(),
+        })
+    };
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        let real = |s: &Scene| s.thread.live().spec.real_directories.clone();
+        assert!(real(s).is_empty());
+        // Those of other directories say nothing about these.
+        s.ask(add("/one", &["/real", "/other"])).unwrap();
+        assert!(real(s).is_empty());
+        s.ask(add("/two", &["/real", "/one"])).unwrap();
+        assert_eq!(real(s), ["/real", "/one", "/two"]);
+        // Later, they stay as they were recorded.
+        s.ask(add("/three", &["/a", "/b", "/c"])).unwrap();
+        assert_eq!(real(s), ["/real", "/one", "/two", "/three"]);
+        s.exits("exit status 0");
+    });
+}
+
+#[test]
 fn a_thread_has_so_many_further_folders() {
     check(|s| {
         s.open_turn();
         s.stops_with("end_turn");
-        let add = |directory: String| Command::Change(Change::AddDirectory { directory });
+        let add = |directory: String| {
+            Command::Change(Change::AddDirectory {
+                directory,
+                real_directories: Vec::new(),
+            })
+        };
         for number in 0..acpd_model::limits::ADDITIONAL_DIRECTORIES {
             s.ask(add(format!("/library-{number}"))).unwrap();
         }

@@ -149,13 +149,23 @@ impl Service {
             Arc::clone(&self.context.agents),
             Arc::clone(&self.context.reserved),
         );
-        let (agent, folder) = (live.spec.agent.clone(), PathBuf::from(&directory));
-        let check = move || {
-            let config = agents.find(&agent)?.config;
-            Ok(config.check_folder(&reserved, &agents.programs(), &folder)?)
+        let (spec, folder) = (live.spec.clone(), PathBuf::from(&directory));
+        let look = move || {
+            let config = agents.find(&spec.agent)?.config;
+            config.check_folder(&reserved, &agents.programs(), &folder)?;
+            // A thread of an older version records them with the first folder that is added.
+            let lacks = spec.directories().count() != spec.real_directories.len();
+            Ok(if lacks {
+                paths::real_directories(spec.directories())
+            } else {
+                Vec::new()
+            })
         };
-        blocking(&*self.context.host, check).await?;
-        let change = Change::AddDirectory { directory };
+        let real_directories = blocking(&*self.context.host, look).await?;
+        let change = Change::AddDirectory {
+            directory,
+            real_directories,
+        };
         self.command(caller.by.clone(), thread, Command::Change(change))
             .await
     }

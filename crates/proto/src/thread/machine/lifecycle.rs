@@ -19,7 +19,10 @@ impl Thread {
             Change::Rename { name } => self.rename(by, name.as_deref()),
             Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
             Change::SetDirectories(directories) => self.set_directories(by, directories),
-            Change::AddDirectory { directory } => self.add_directory(by, directory),
+            Change::AddDirectory {
+                directory,
+                real_directories,
+            } => self.add_directory(by, directory, real_directories),
             Change::Archive => self.archive(by),
             Change::Unarchive => {
                 if self.live().summary.archived {
@@ -80,7 +83,12 @@ impl Thread {
     }
 
     /// Opens a further directory for the thread. It leads nowhere else: later, a link in its place is refused.
-    fn add_directory(&mut self, by: Origin, directory: String) -> Result<Reply, Failure> {
+    fn add_directory(
+        &mut self,
+        by: Origin,
+        directory: String,
+        resolved: Vec<String>,
+    ) -> Result<Reply, Failure> {
         let mut directories = self.live().spec.place();
         let known = std::iter::once(&directories.cwd).chain(&directories.additional_directories);
         let mut known = known.chain(&directories.real_directories);
@@ -98,7 +106,11 @@ impl Thread {
             return Err(Failure::new(ErrorCode::Conflict, full));
         }
         // Threads of older versions have no resolved paths. Without those of the others, this one would be taken for the first.
-        if directories.real_directories.len() == directories.additional_directories.len() + 1 {
+        let present = directories.additional_directories.len() + 1;
+        if directories.real_directories.len() != present && resolved.len() == present {
+            directories.real_directories = resolved;
+        }
+        if directories.real_directories.len() == present {
             directories.real_directories.push(directory.clone());
         }
         directories.additional_directories.push(directory);
