@@ -294,6 +294,14 @@ fn a_denied_folder_is_opened_for_its_thread() {
         let refused = client.refused("thread/directories/add", &params(&closed));
         assert_eq!(refused["data"]["code"], code, "{}: {refused}", closed.display());
     }
+    // The command does not follow a link either, which an agent may have made.
+    let alias = home.join("alias");
+    let followed = acpd(
+        &daemon.place,
+        &["add-dir", &thread, alias.to_str().expect("it is text")],
+    );
+    assert_ne!(followed.code, Some(0), "{}", followed.stdout);
+    assert!(followed.stderr.contains("leads to"), "{}", followed.stderr);
     let running = client.start(&thread, "wait ms=600000");
     let refused = client.refused("thread/directories/add", &params(&library));
     assert_eq!(refused["data"]["code"], "conflict", "{refused}");
@@ -309,6 +317,15 @@ fn a_denied_folder_is_opened_for_its_thread() {
         added.stdout.contains(&format!("may use {}", library.display())),
         "{}",
         added.stdout
+    );
+    let again = acpd(
+        &daemon.place,
+        &["add-dir", &thread, library.to_str().expect("it is text")],
+    );
+    assert!(
+        again.stdout.contains("already") && !again.stdout.contains("anew"),
+        "{}",
+        again.stdout
     );
     assert!(client.turn(&thread, &look).said().contains("quince"));
     let read = client.call("thread/read", &json!({ "threadId": thread }));

@@ -1,5 +1,7 @@
 //! `acpd archive`, `unarchive`, `delete`, `move`, `add-dir` and `rename`.
 
+use std::path::{Component, Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use crate::cli::{AddDirArgs, DeleteArgs, MoveArgs, RenameArgs, ThreadArgs};
@@ -93,9 +95,15 @@ pub async fn set_directory(settings: &Settings, args: &MoveArgs) -> anyhow::Resu
 
 /// Opens a further directory for a thread.
 pub async fn add_directory(settings: &Settings, args: &AddDirArgs) -> anyhow::Result<Exit> {
-    let directory = directory(settings, Some(&args.directory), "name")?;
+    let directory = if settings.remote.is_some() {
+        args.directory.clone()
+    } else {
+        // Links stay in it: the daemon refuses them, and says where they lead. An agent may have made one.
+        without_dots(&std::path::absolute(&args.directory)?)
+    };
     let mut client = Client::connect(settings, false).await?;
-    let id = named(&mut client, &args.thread.thread).await?["id"].take();
+    let mut before = named(&mut client, &args.thread.thread).await?;
+    let id = before["id"].take();
     client
         .request(
             "thread/directories/add",
@@ -104,11 +112,28 @@ pub async fn add_directory(settings: &Settings, args: &AddDirArgs) -> anyhow::Re
         .await?;
     let thread = summary(&mut client, &id).await?;
     let place = plain_line(&directory.to_string_lossy());
-    Ok(report(
-        &thread,
-        &format!("may use {place}; its agent starts anew with the next prompt"),
-        args.json,
-    ))
+    let more = "additionalDirectories";
+    let done = if thread[more] == before[more] {
+        format!("may use {place} already: one of its directories contains it")
+    } else {
+        format!("may use {place}; its agent starts anew with the next prompt")
+    };
+    Ok(report(&thread, &done, args.json))
+}
+
+/// Resolves `.` and `..` of an absolute path by its names alone.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 async fn named(client: &mut Client, given: &str) -> anyhow::Result<Value> {
@@ -138,4 +163,22 @@ fn report(thread: &Value, done: &str, as_json: bool) -> Exit {
         print::out(&format!("{} {done}\n", title(thread)));
     }
     Exit::Success
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_are_resolved_by_name() {
+        for (path, plain) in [
+            ("/", "/"),
+            ("/..", "/"),
+            ("/a/./b/", "/a/b"),
+            ("/a/link/../b", "/a/b"),
+            ("/a/../../b", "/b"),
+        ] {
+            assert_eq!(without_dots(Path::new(path)), Path::new(plain), "{path}");
+        }
+    }
 }

@@ -513,12 +513,28 @@ async fn until(due: Option<std::time::Instant>) {
     }
 }
 
+/// Returns the agent that the daemon says is the default one. A daemon of an older version says nothing: then it is the configured one,
+/// or else the only agent of the configuration.
+fn default_of<'a>(agents: &'a [Value], configured: Option<&'a str>) -> Option<&'a str> {
+    let id = |agent: &'a Value| agent["id"].as_str();
+    if agents.iter().any(|agent| agent.get("isDefault").is_some()) {
+        return agents
+            .iter()
+            .find(|agent| agent["isDefault"] == true)
+            .and_then(id);
+    }
+    let mut of_config = agents.iter().filter(|agent| agent["source"] == "config");
+    let only = of_config.next().filter(|_| of_config.next().is_none());
+    configured.or_else(|| only.and_then(id))
+}
+
 /// Returns the agent that the daemon has for clients that name none.
 async fn default_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<String> {
     let listed = client.request("agent/list", json!({})).await?;
     let agents = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
-    let default = agents.iter().find(|agent| agent["isDefault"] == true);
-    if let Some(id) = default.and_then(|agent| agent["id"].as_str()) {
+    // The configuration here is that of a daemon elsewhere only by chance.
+    let here = settings.daemon.default_agent.as_deref();
+    if let Some(id) = default_of(agents, here.filter(|_| settings.remote.is_none())) {
         return Ok(id.to_owned());
     }
     let named = |is_wanted: &dyn Fn(&Value) -> bool| {
@@ -543,4 +559,27 @@ async fn default_agent(client: &mut Client, settings: &Settings) -> anyhow::Resu
         format!("of those that are set up ({set_up})")
     };
     bail!("no agent is configured: name one {set_up} with --agent, or write {file} with acpd setup")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_daemon_has_a_default_agent_too() {
+        let agent = |id: &str, source: &str| json!({ "id": id, "source": source });
+        let marked =
+            |id: &str, is_default: bool| json!({ "id": id, "source": "config", "isDefault": is_default });
+        let one = [agent("a", "config"), agent("b", "registry")];
+        assert_eq!(default_of(&one, None), Some("a"));
+        assert_eq!(default_of(&one, Some("b")), Some("b"));
+        let two = [agent("a", "config"), agent("b", "config")];
+        assert_eq!(default_of(&two, None), None);
+        assert_eq!(default_of(&[], None), None);
+        // What the daemon says counts.
+        let says = [marked("a", false), marked("b", true)];
+        assert_eq!(default_of(&says, Some("a")), Some("b"));
+        let none = [marked("a", false), marked("b", false)];
+        assert_eq!(default_of(&none, Some("a")), None);
+    }
 }

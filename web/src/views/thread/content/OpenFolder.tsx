@@ -30,7 +30,7 @@ export function OpenFolder({ folder, onOpen }: Props) {
   if (step === "opened") {
     return (
       <p class="th-open-folder" role="status">
-        This thread may use {name}. The agent starts anew with your next message.
+        This thread may use {name}. If that is new to the agent, it starts anew with your next message.
       </p>
     );
   }
