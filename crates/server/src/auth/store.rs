@@ -279,14 +279,14 @@ impl AuthStore {
         }
     }
 
-    /// Authenticates a page by its session. An expired session does not count as a failed attempt, because browsers keep
-    /// their cookies.
+    #[cfg(test)]
     pub fn session(&mut self, shown: &SessionSecret, now: Now) -> Result<Identity, AuthError> {
         let SessionSecret { cookie, page_key } = shown;
         self.session_of(std::slice::from_ref(cookie), page_key, now)
     }
 
-    /// Authenticates a page by its session, whose cookie is one of these.
+    /// Authenticates a page by its session, whose cookie is one of these. An expired session does not count as a failed attempt,
+    /// because browsers keep their cookies.
     pub fn session_of(
         &mut self,
         cookies: &[String],

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use acpd_model::Role;
 use acpd_proto::surface::request::outside;
-use acpd_proto::time::Now;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, StatusCode, header};
