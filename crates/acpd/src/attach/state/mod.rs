@@ -132,6 +132,8 @@ pub struct App {
     closed_commands: Option<String>,
     /// The option that is being set, and its value.
     setting: Option<(String, String)>,
+    /// Number of times that the user has picked a thread: only the last one counts.
+    picks: u64,
     /// What was typed for other threads, by their ids.
     drafts: HashMap<String, String>,
     /// Prompts whose request was cut off by a lost connection.
@@ -175,6 +177,7 @@ impl App {
             pending: HashMap::new(),
             closed_commands: None,
             setting: None,
+            picks: 0,
             drafts: HashMap::new(),
             unsent: Vec::new(),
             older: OlderPage::default(),

@@ -74,6 +74,7 @@ impl Picker {
     /// Takes a key. Returns what was picked, and whether the list stays.
     fn key(&mut self, key: KeyEvent, page: usize) -> (Option<Pick>, bool) {
         let last = self.shown().len().saturating_sub(1);
+        self.at = self.at.min(last);
         match key.code {
             KeyCode::Up => self.at = self.at.saturating_sub(1),
             KeyCode::Down => self.at = (self.at + 1).min(last),
@@ -166,7 +167,8 @@ impl App {
             self.picker = None;
         }
         match picked {
-            Some(Pick::Thread(id)) if id == self.thread => {}
+            // The user stays, whatever is being opened.
+            Some(Pick::Thread(id)) if id == self.thread => self.picks += 1,
             Some(Pick::Thread(id)) => self.open_thread(&id, now),
             Some(Pick::NewThread) => self.start_thread(now),
             Some(Pick::Value { option, value }) => self.set_option(option, value, now),
@@ -223,7 +225,8 @@ impl App {
         let entries: Vec<Entry> = std::iter::once(new).chain(threads).collect();
         if let Some(picker) = self.picker.as_mut().filter(|picker| picker.entries.is_none()) {
             // The thread before this one is what a user mostly returns to.
-            picker.at = if entries.len() > 2 { 2 } else { 0 };
+            let is_whole = picker.wanted.is_empty();
+            picker.at = if is_whole && entries.len() > 2 { 2 } else { 0 };
             picker.entries = Some(entries);
         }
     }
@@ -235,7 +238,22 @@ impl App {
         }
         let params = json!({ "agentType": self.head.agent_id, "cwd": self.head.directory });
         self.show_message(format!("starting {}…", self.head.agent), now);
-        self.request_elsewhere("thread/start", params, Pending::Begin);
+        self.picks += 1;
+        self.request_elsewhere("thread/start", params, Pending::Begin(self.picks));
+    }
+
+    /// Opens a thread that has started, unless the user wants something else by now.
+    pub(super) fn begun(&mut self, pick: u64, started: &Value, now: Instant) {
+        let Some(id) = started["thread"]["id"].as_str() else {
+            return;
+        };
+        if pick == self.picks && !self.is_busy_sending(now) {
+            self.open_thread(id, now);
+        } else {
+            self.leave(id);
+            let id = short_id(id);
+            self.show_message(format!("the new thread {id} has started: Ctrl+P opens it"), now);
+        }
     }
 
     /// Opens another thread in place of this one.
@@ -245,7 +263,12 @@ impl App {
         }
         let params = json!({ "threadId": id, "limit": super::PAGE_TURNS, "startAgent": false });
         self.show_message("opening…", now);
-        self.request_elsewhere("thread/resume", params, Pending::Open);
+        self.picks += 1;
+        let opening = Pending::Open {
+            pick: self.picks,
+            thread: id.to_owned(),
+        };
+        self.request_elsewhere("thread/resume", params, opening);
     }
 
     /// Shows another thread. What was typed for this one waits here until the user returns.
@@ -261,7 +284,7 @@ impl App {
         if !typed.is_empty() {
             self.drafts.insert(left.clone(), typed);
         }
-        self.unsubscribe(&json!(left));
+        self.leave(&left);
         self.head = Head::read(thread);
         self.conversation = Conversation::open(thread);
         self.seq = resumed["latestSeq"].as_u64().unwrap_or_default();
@@ -276,18 +299,18 @@ impl App {
         self.wants_snapshot = false;
         self.is_reading = false;
         self.retry_at = None;
+        self.setting = None;
         // Replies about the thread before change nothing here.
-        self.pending
-            .retain(|_, pending| matches!(pending, Pending::Leave));
+        self.pending.retain(|_, pending| !pending.is_of_thread());
     }
 
-    /// Ends the subscription to a thread that is not shown.
-    pub(super) fn unsubscribe(&mut self, thread: &Value) {
-        self.request_elsewhere(
-            "thread/unsubscribe",
-            json!({ "threadId": thread }),
-            Pending::Leave,
-        );
+    /// Ends the subscription to a thread, unless it is shown or is still being opened.
+    pub(super) fn leave(&mut self, id: &str) {
+        let opens = |pending: &Pending| matches!(pending, Pending::Open { thread, .. } if thread == id);
+        if id != self.thread && !self.pending.values().any(opens) {
+            let params = json!({ "threadId": id });
+            self.request_elsewhere("thread/unsubscribe", params, Pending::Leave);
+        }
     }
 
     /// Returns whether there is no connection, and says so.
@@ -309,7 +332,8 @@ impl App {
                 Pending::Start(_) | Pending::Steer(_) | Pending::TakeBack(_)
             )
         };
-        let is_busy = self.pending.values().any(is_prompt);
+        // What a lost connection cut off is sent again once the thread is read.
+        let is_busy = !self.unsent.is_empty() || self.pending.values().any(is_prompt);
         if is_busy {
             self.show_error("a prompt is being sent: try again", now);
         }

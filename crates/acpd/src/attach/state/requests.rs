@@ -35,10 +35,13 @@ pub enum Pending {
     Newer(String),
     /// The threads to pick from.
     Threads,
-    /// A new thread.
-    Begin,
+    /// A new thread, with the number of the pick.
+    Begin(u64),
     /// Another thread.
-    Open,
+    Open {
+        pick: u64,
+        thread: String,
+    },
     /// The end of the subscription to the thread before.
     Leave,
     /// The value of an option, and how it is called.
@@ -46,6 +49,16 @@ pub enum Pending {
         value: String,
         label: String,
     },
+}
+
+impl Pending {
+    /// Returns whether the reply is about the thread that is shown.
+    pub(super) fn is_of_thread(&self) -> bool {
+        !matches!(
+            self,
+            Self::Threads | Self::Begin(_) | Self::Open { .. } | Self::Leave
+        )
+    }
 }
 
 /// A prompt with the id under which the daemon carries it out once.
@@ -228,14 +241,12 @@ impl App {
             }
             Pending::Interrupt | Pending::Leave => {}
             Pending::Threads => self.threads_listed(&result),
-            Pending::Begin => {
-                if let Some(id) = result["thread"]["id"].as_str() {
-                    self.open_thread(id, now);
-                }
+            Pending::Begin(pick) => self.begun(pick, &result, now),
+            // The user may have picked another thread meanwhile, or sent a prompt.
+            Pending::Open { pick, thread } if pick != self.picks || self.is_busy_sending(now) => {
+                self.leave(&thread);
             }
-            // The user may have sent a prompt meanwhile.
-            Pending::Open if self.is_busy_sending(now) => self.unsubscribe(&result["thread"]["id"]),
-            Pending::Open => self.opened(&result),
+            Pending::Open { .. } => self.opened(&result),
             Pending::Set { value, label } => {
                 self.setting.take_if(|(_, wanted)| *wanted == value);
                 self.show_message(label, now);
@@ -258,10 +269,12 @@ impl App {
                 self.show_error(format!("not sent: {message}"), now);
             }
             Pending::SteerQueued | Pending::TakeBack(_) | Pending::Interrupt => self.show_error(message, now),
-            Pending::Threads | Pending::Begin | Pending::Open => {
+            Pending::Threads => {
                 self.picker.take_if(|picker| picker.entries.is_none());
                 self.show_error(message, now);
             }
+            Pending::Open { pick, .. } if pick != self.picks => {}
+            Pending::Begin(_) | Pending::Open { .. } => self.show_error(message, now),
             Pending::Set { .. } => {
                 self.setting = None;
                 self.show_error(message, now);
@@ -374,6 +387,9 @@ impl App {
                     Pending::Steer(text) => {
                         self.give_back(&text);
                         self.show_error("the connection was lost: look whether the message arrived", now);
+                    }
+                    Pending::Begin(_) => {
+                        self.show_error("the connection was lost: look whether the thread started", now);
                     }
                     _ => {}
                 }

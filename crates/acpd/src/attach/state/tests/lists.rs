@@ -79,7 +79,6 @@ fn another_thread_is_picked_and_what_was_typed_waits() {
 fn a_draft_returns_with_its_thread() {
     let mut scene = Scene::open(&json!([]));
     scene.typed("a draft");
-    let opened = |id: &str| json!({ "thread": { "id": id, "turns": [], "pendingRequestIds": [], "queuedTurnIds": [] }, "latestSeq": 1 });
     for (id, draft) in [(OTHER, ""), (THREAD, "a draft")] {
         scene.app.open_thread(id, scene.now);
         let (token, ..) = scene.request();
@@ -107,6 +106,150 @@ fn a_prompt_that_is_sent_while_another_thread_opens_keeps_this_one() {
     );
     scene.refuse(sent, "your role may not", false);
     assert_eq!(scene.app.prompt.text(), "one more");
+}
+
+/// Returns the daemon's reply to a request that opens a thread.
+fn opened(id: &str) -> Value {
+    json!({ "thread": { "id": id, "turns": [], "pendingRequestIds": [], "queuedTurnIds": [] }, "latestSeq": 1 })
+}
+
+#[test]
+fn a_prompt_that_was_cut_off_goes_to_its_own_thread() {
+    let mut scene = Scene::open(&json!([]));
+    scene.typed("delete it");
+    scene.key("Enter");
+    let (_, _, first) = scene.request();
+    scene.app.handle_lost("gone", scene.now);
+    scene.app.handle_connected();
+    let (resume, ..) = scene.request();
+    scene.refuse(resume, "too many requests", false);
+    for pick in ["/new", "another"] {
+        match pick {
+            "/new" => scene.app.start_thread(scene.now),
+            _ => scene.app.open_thread(OTHER, scene.now),
+        }
+        assert!(scene.effects().is_empty(), "{pick}");
+        assert!(scene.status().contains("a prompt is being sent"));
+    }
+    scene.wait(2_500);
+    scene.draw();
+    let (snapshot, method, _) = scene.request();
+    assert_eq!(method, "thread/resume");
+    scene.reply(snapshot, opened(THREAD));
+    let (_, method, again) = scene.request();
+    assert_eq!((method, again), ("turn/start", first));
+}
+
+#[test]
+fn of_several_threads_that_are_picked_only_the_last_one_is_shown() {
+    const THIRD: &str = "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d6";
+    for last_first in [false, true] {
+        let mut scene = Scene::open(&json!([]));
+        scene.app.open_thread(OTHER, scene.now);
+        let (first, ..) = scene.request();
+        scene.app.open_thread(THIRD, scene.now);
+        let (second, ..) = scene.request();
+        let mut replies = [(first, OTHER), (second, THIRD)];
+        if last_first {
+            replies.reverse();
+        }
+        let mut left = Vec::new();
+        for (token, id) in replies {
+            scene.reply(token, opened(id));
+            for effect in scene.effects() {
+                match effect {
+                    Effect::Request { method, params, .. } => left.push((method, params["threadId"].clone())),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        assert_eq!(scene.app.thread, THIRD);
+        left.sort_by_key(|(_, id)| id.to_string());
+        let wanted = [THREAD, OTHER].map(|id| ("thread/unsubscribe", json!(id)));
+        assert_eq!(left, wanted, "{last_first}");
+    }
+
+    // A thread that is picked again is kept, whichever request opens it.
+    let mut scene = Scene::open(&json!([]));
+    scene.app.open_thread(OTHER, scene.now);
+    let (first, ..) = scene.request();
+    scene.app.open_thread(OTHER, scene.now);
+    let (second, ..) = scene.request();
+    scene.reply(first, opened(OTHER));
+    assert!(scene.effects().is_empty());
+    scene.reply(second, opened(OTHER));
+    assert_eq!(scene.app.thread, OTHER);
+
+    // Who picks the current thread stays, and hears nothing of the other one.
+    let mut scene = Scene::open(&json!([]));
+    scene.app.open_thread(OTHER, scene.now);
+    let (token, ..) = scene.request();
+    scene.key("C-p");
+    listed(&mut scene);
+    scene.keys(&["Home", "Down", "Enter"]);
+    scene.reply(token, opened(OTHER));
+    assert_eq!(scene.app.thread, THREAD);
+    assert_eq!(scene.request().2["threadId"], OTHER);
+}
+
+#[test]
+fn a_thread_that_starts_after_another_was_picked_is_named() {
+    let new = "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d7";
+    let mut scene = Scene::open(&json!([]));
+    scene.app.start_thread(scene.now);
+    let (begin, ..) = scene.request();
+    scene.app.open_thread(OTHER, scene.now);
+    let (open, ..) = scene.request();
+    scene.reply(open, opened(OTHER));
+    scene.effects();
+    scene.reply(begin, json!({ "thread": { "id": new } }));
+    assert_eq!(scene.app.thread, OTHER);
+    let (_, method, params) = scene.request();
+    assert_eq!((method, &params["threadId"]), ("thread/unsubscribe", &json!(new)));
+    assert!(scene.status().contains("has started: Ctrl+P opens it"));
+
+    // So is one that starts while a prompt is being sent.
+    scene.app.start_thread(scene.now);
+    let (begin, ..) = scene.request();
+    scene.typed("one more");
+    scene.key("Enter");
+    scene.request();
+    scene.reply(begin, json!({ "thread": { "id": new } }));
+    assert_eq!(scene.request().1, "thread/unsubscribe");
+    assert!(scene.status().contains("has started: Ctrl+P opens it"));
+}
+
+#[test]
+fn a_list_that_loads_while_a_thread_opens_is_shown() {
+    let mut scene = Scene::with(json!({ "configOptions": modes("ask") }));
+    scene.key("BackTab");
+    let (set, ..) = scene.request();
+    scene.app.open_thread(OTHER, scene.now);
+    let (open, ..) = scene.request();
+    scene.key("C-p");
+    let (list, ..) = scene.request();
+    let mut resumed = opened(OTHER);
+    resumed["thread"]["configOptions"] = modes("ask");
+    scene.reply(open, resumed);
+    scene.effects();
+    scene.reply(list, json!({ "data": [] }));
+    assert!(scene.draw().contains("+ New thread"));
+    scene.key("Esc");
+    // What was set in the thread before is not the mode of this one.
+    scene.refuse(set, "too late", false);
+    scene.key("BackTab");
+    assert_eq!(scene.request().2["value"], "plan");
+}
+
+#[test]
+fn what_is_typed_while_the_list_loads_chooses_from_it() {
+    let mut scene = Scene::open(&json!([]));
+    scene.key("C-p");
+    scene.typed("othe");
+    listed(&mut scene);
+    assert!(scene.draw().contains("› ◐ Other"));
+    scene.key("Enter");
+    assert_eq!(scene.request().2["threadId"], OTHER);
 }
 
 #[test]
