@@ -11,7 +11,11 @@ from acpd_client.protocol import Approval, CallSubject, InputWanted, QuestionAns
 
 def is_allowed(subject: CallSubject) -> bool:
     # What the daemon will do, not what the agent says about it.
-    return subject["type"] == "file" and Path(subject["path"]).is_relative_to(os.getcwd())
+    if subject["type"] != "file" or subject["access"] != "edit":
+        return False
+    # A link below the folder can lead out of it.
+    paths = (subject["path"], subject.get("realPath") or subject["path"])
+    return all(Path(path).is_relative_to(os.path.realpath(".")) for path in paths)
 
 
 async def decide(approval: Approval) -> QuestionAnswered:

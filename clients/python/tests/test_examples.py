@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import shlex
 import shutil
@@ -52,6 +53,15 @@ class Examples(DaemonTest):
         self.assertEqual([line.split(":")[0] for line in lines[:3]], ["allowed", "declined", "declined"], out)
         self.assertTrue(lines[3].startswith("not answered: "), out)
         self.assertEqual(lines[4:], ["the turn completed"])
+        # Neither a link out of the folder, nor anything but a change, is allowed.
+        (self.daemon.work / "link").symlink_to("/etc")
+        script = (
+            "permission kind=edit path=link/hosts; permission kind=delete path=notes.md; "
+            "permission kind=edit path=..notes.md"
+        )
+        out, _ = await self.run_example("approve", script)
+        answers = [line.split(":")[0] for line in out.splitlines()]
+        self.assertEqual(answers, ["declined", "declined", "allowed", "the turn completed"], out)
         # The demo turn, whatever it asks.
         out, _ = await self.run_example("approve")
         self.assertEqual(out.splitlines()[-1], "the turn completed")
@@ -134,6 +144,7 @@ class Examples(DaemonTest):
         blocks = re.findall(r"```(python|sh|text)\n(.*?)```", page, re.DOTALL)
         program = self.daemon.work / "tutorial.py"
         steps, printed = 0, ""
+        last: list[str] = []
         for language, text in blocks:
             if language == "python":
                 program.write_text(text)
@@ -141,11 +152,26 @@ class Examples(DaemonTest):
             elif language == "sh" and text.startswith("python tutorial.py"):
                 printed = ""
                 for line in text.splitlines():
-                    printed += (await self.run_script(program, *shlex.split(line)[2:]))[0]
+                    last = shlex.split(line)[2:]
+                    printed += (await self.run_script(program, *last))[0]
             elif language == "text" and steps > 0:
                 shown = ".*?".join(re.escape(piece) for piece in text.split("…"))
                 self.assertRegex(printed.strip() + "\n", re.compile(f"^{shown}$", re.DOTALL), f"step {steps}")
         self.assertEqual(steps, 4)
+        # Without a prompt, the program prints the rest and ends: nothing, what it missed of an ended turn, or all.
+        self.assertEqual((await self.run_script(program))[0], "")
+        kept = self.daemon.work / "tutorial.json"
+        state = json.loads(kept.read_text())
+        missed, _ = await self.run_script(program, *last)
+        for cursor in (state["cursor"], 0):
+            kept.write_text(json.dumps(state | {"cursor": cursor}))
+            out, _ = await self.run_script(program)
+            self.assertTrue(out.endswith(missed.lstrip()), out)
+        # Of the steps before, the functions that decide are those of the example.
+        functions = re.findall(r"def is_allowed.*?\n\n\n", page, re.DOTALL)
+        self.assertEqual(len(functions), 2)
+        for function in functions:
+            self.assertIn(function, (EXAMPLES / "approve.py").read_text())
 
     async def test_the_snippets_of_the_package_are_examples(self) -> None:
         sources = [path.read_text() for path in sorted(EXAMPLES.glob("*.py"))]

@@ -1,13 +1,23 @@
 /** Answers an agent's questions: allows changes to files below this folder, and declines everything else. */
 
-import { relative } from "node:path";
+import { realpathSync } from "node:fs";
+import { isAbsolute, relative, sep } from "node:path";
 
 import { type Approval, APPROVALS, type CallSubject, connect, type QuestionAnswered } from "@acpd/client";
 import WebSocket from "ws";
 
 function isAllowed(subject: CallSubject): boolean {
   // What the daemon will do, not what the agent says about it.
-  return subject.type === "file" && !relative(process.cwd(), subject.path).startsWith("..");
+  if (subject.type !== "file" || subject.access !== "edit") {
+    return false;
+  }
+  // A link below the folder can lead out of it.
+  return [subject.path, subject.realPath ?? subject.path].every(isBelow);
+}
+
+function isBelow(path: string): boolean {
+  const way = relative(realpathSync("."), path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 function decide({ title, subjects }: Approval): QuestionAnswered {

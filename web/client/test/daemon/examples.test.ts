@@ -43,6 +43,11 @@ test("approve", async (t) => {
   const { lines } = await run(daemon, "approve", [script]);
   const words = lines.map((line) => line.split(":")[0]);
   assert.deepEqual(words, ["allowed", "declined", "declined", "not answered", "the turn completed"]);
+  // Neither a link out of the folder, nor anything but a change, is allowed.
+  await symlink("/etc", join(daemon.work, "link"));
+  const others = "permission kind=edit path=link/hosts; permission kind=delete path=notes.md; permission kind=edit path=..notes.md";
+  const answers = (await run(daemon, "approve", [others])).lines.map((line) => line.split(":")[0]);
+  assert.deepEqual(answers, ["declined", "declined", "allowed", "the turn completed"]);
   // The demo turn, whatever it asks.
   assert.equal((await run(daemon, "approve")).lines.at(-1), "the turn completed");
 });
