@@ -47,10 +47,10 @@ test("a command is allowed by a press on the notification, and the log says who 
   const { page, device } = await browser();
   await turnOn(page);
   await page.close();
-  const id = await waiting("Builder", "kind=execute command='make all'");
+  const id = await waiting("Builder", "kind=execute command='echo all'");
   expect(await arrives(device)).toMatchObject({ type: "waiting", canAnswer: true, question: { type: "permission" } });
   await expect.poll(() => device.shown()).toEqual([
-    { title: "Builder is waiting for approval", body: "Run make all", tag: id, requireInteraction: true, buttons: ["Allow once", "Reject"] },
+    { title: "Builder is waiting for approval", body: "Run echo all", tag: id, requireInteraction: true, buttons: ["Allow once", "Reject"] },
   ]);
   // A press that may have been meant for what was there before leads to the question.
   const [text] = service.received.map(({ text }) => text);
@@ -92,7 +92,7 @@ test("an open page shows what was pressed, and needs no notification of the thre
   const { page, device } = await browser();
   await turnOn(page);
   await page.keyboard.press("Escape");
-  const seen = await waiting("Seen", "kind=execute command='make seen'");
+  const seen = await waiting("Seen", "kind=execute command='echo seen'");
   await openThread(stage, page, seen);
   await page.locator("[data-question]").waitFor();
   // What answers the worker is loaded later than the page.
@@ -100,7 +100,7 @@ test("an open page shows what was pressed, and needs no notification of the thre
   await page.bringToFront();
   await arrives(device);
   // A push of another thread shows that the first one was handled.
-  const other_ = await waiting("Beside", "kind=execute command='make beside'");
+  const other_ = await waiting("Beside", "kind=execute command='echo beside'");
   await arrives(device, 2);
   await expect.poll(async () => (await device.shown()).map(({ tag }) => tag)).toEqual([other_]);
   expect(await device.press(other_)).toEqual(["focus"]);
@@ -121,7 +121,7 @@ test("a press that comes too late, after a sign-out, or without the daemon says 
   await turnOn(page);
   await page.goto("about:blank");
   const late = async (name: string) => {
-    const id = await waiting(name, "kind=execute command='make late'");
+    const id = await waiting(name, "kind=execute command='echo late'");
     const isOf = ({ text }: { text: string }) => text.includes(id);
     await expect.poll(() => service.received.some(isOf)).toBe(true);
     await device.push(service.received.find(isOf)!.text);
@@ -154,14 +154,14 @@ test("an answer that takes long does not touch the notification of the thread's 
   const { page, device } = await browser();
   await turnOn(page);
   await page.goto("about:blank");
-  const id = await waiting("Twice", "kind=execute command='make one'; permission kind=execute command='make two'");
+  const id = await waiting("Twice", "kind=execute command='echo one'; permission kind=execute command='echo two'");
   await arrives(device);
-  await expect.poll(() => device.shown()).toMatchObject([{ tag: id, body: "Run make one" }]);
+  await expect.poll(() => device.shown()).toMatchObject([{ tag: id, body: "Run echo one" }]);
   await device.hold(id);
   const { thread } = await other.call("thread/read", { threadId: id });
   await other.call("item/approve", { requestId: thread.question!.requestId, approved: true });
   await arrives(device, 2);
-  const next = [{ tag: id, body: "Run make two", buttons: ["Allow once", "Reject"] }];
+  const next = [{ tag: id, body: "Run echo two", buttons: ["Allow once", "Reject"] }];
   await expect.poll(() => device.shown()).toMatchObject(next);
   // It was refused, because another client had answered.
   await device.press(id, "Allow once");
@@ -213,13 +213,13 @@ test("the page itself is silent meanwhile, and still tells screen readers", asyn
   const notes = () => page.evaluate(() => (window as unknown as { notes: string[] }).notes);
   await turnOn(page);
   await page.keyboard.press("Escape");
-  await waiting("Quiet", "kind=execute command='make quiet'");
+  await waiting("Quiet", "kind=execute command='echo quiet'");
   await expect.poll(() => page.locator("[aria-live]").allInnerTexts()).toContain("Quiet is waiting for approval");
   await expect.poll(notes).toEqual([]);
   await openSettings(page);
   await page.getByLabel(SWITCH).uncheck();
   await page.keyboard.press("Escape");
-  await waiting("Loud", "kind=execute command='make loud'");
+  await waiting("Loud", "kind=execute command='echo loud'");
   await expect.poll(notes).toEqual(["Loud is waiting for approval"]);
 });
 
@@ -228,7 +228,7 @@ test("a page with a shared thread takes no part", async () => {
   await turnOn(page);
   const key = await keptKey(page);
   await page.close();
-  const id = await waiting("Shared", "kind=execute command='make shared'");
+  const id = await waiting("Shared", "kind=execute command='echo shared'");
   await arrives(device);
   const { secret } = await other.call("thread/share/create", { threadId: id });
   const reader = await page.context().newPage();

@@ -34,10 +34,10 @@ const answer = (page: Page, name: string, label: string) => row(page, name).loca
 
 for (const dark of [false, true]) {
   test(`a waiting row says what it wants, and is answered by one press: ${dark ? "dark" : "light"}`, async () => {
-    const one = await waiting("Builder", "kind=execute command='make all'");
+    const one = await waiting("Builder", "kind=execute command='echo all'");
     const two = await waiting("Reader", "kind=read path=/etc/hostname");
     const page = await stage.page({ dark });
-    await expect.poll(() => row(page, "Builder").locator(".row-question").innerText()).toBe("Run make all");
+    await expect.poll(() => row(page, "Builder").locator(".row-question").innerText()).toBe("Run echo all");
     await expect.poll(() => row(page, "Reader").locator(".row-question").innerText()).toBe("Read /etc/hostname");
     await answer(page, "Builder", "Allow once").hover();
     await shoot(page, `rows-${dark ? "dark" : "light"}`);
@@ -52,8 +52,8 @@ for (const dark of [false, true]) {
 }
 
 test("the digits of the card answer the row that has the focus, which moves to the next question", async () => {
-  const one = await waiting("By key one", "kind=execute command='make one'");
-  const two = await waiting("By key two", "kind=execute command='make two'");
+  const one = await waiting("By key one", "kind=execute command='echo one'");
+  const two = await waiting("By key two", "kind=execute command='echo two'");
   const page = await stage.page();
   await answer(page, "By key one", "Reject").waitFor();
   await answer(page, "By key two", "Reject").waitFor();
@@ -120,8 +120,8 @@ const LEFT = RIGHT.map(([dx]) => [-dx, 0] as const);
 
 for (const place of ["home", "drawer"]) {
   test(`on a phone a swipe answers: ${place}`, async () => {
-    const one = await waiting(`Right ${place}`, "kind=execute command='make right'");
-    const two = await waiting(`Left ${place}`, "kind=execute command='make left'");
+    const one = await waiting(`Right ${place}`, "kind=execute command='echo right'");
+    const two = await waiting(`Left ${place}`, "kind=execute command='echo left'");
     const page = await stage.page({ size: PHONE });
     if (place === "drawer") {
       await page.getByRole("button", { name: /^Threads/ }).click();
@@ -154,8 +154,8 @@ for (const place of ["home", "drawer"]) {
   });
 }
 
-test("on a phone a short swipe reveals the buttons, a tap on which answers; what is dangerous is opened", async () => {
-  const one = await waiting("Tapped", "kind=execute command='make tapped'");
+test("on a phone a short swipe reveals the buttons, a tap on which answers; what may do harm is opened", async () => {
+  const one = await waiting("Tapped", "kind=execute command='echo tapped'");
   const two = await waiting("Grave", "kind=execute command='git push --force'");
   const page = await stage.page({ size: PHONE });
   const found = (name: string) => page.locator(".home-waiting .row", { hasText: name });
@@ -184,7 +184,7 @@ test("on a phone a short swipe reveals the buttons, a tap on which answers; what
 });
 
 test("an answer that comes too late says who was first", async () => {
-  const id = await waiting("Too late", "kind=execute command='make late'");
+  const id = await waiting("Too late", "kind=execute command='echo late'");
   const page = await stage.page();
   await expect.poll(() => answer(page, "Too late", "Allow once").getAttribute("aria-disabled")).toBeNull();
   const { thread } = await other.call("thread/read", { threadId: id });
@@ -207,7 +207,7 @@ test("an answer that comes too late says who was first", async () => {
 });
 
 test("who may only look on sees what is asked, and no answers", async () => {
-  await waiting("Looked at", "kind=execute command='make look'");
+  await waiting("Looked at", "kind=execute command='echo look'");
   const token = (await stage.daemon.run("token", "create", "--name", "eve", "--role", "observer")).trim();
   const page = await stage.page({ token });
   await row(page, "Looked at").locator(".row-question").waitFor();
@@ -232,9 +232,9 @@ test("a notification says what is asked, and opens the request", async () => {
   await page.reload();
   await page.locator(".side-list").waitFor();
   await page.locator(".side-list section").or(page.getByText("No threads yet")).first().waitFor();
-  const id = await waiting("Noted", "kind=execute command='make note'");
+  const id = await waiting("Noted", "kind=execute command='echo note'");
   type Noted = { note?: { said: string[]; onclick(): void } };
-  await expect.poll(() => page.evaluate(() => (window as unknown as Noted).note?.said)).toEqual(["Noted is waiting for approval", "Run make note"]);
+  await expect.poll(() => page.evaluate(() => (window as unknown as Noted).note?.said)).toEqual(["Noted is waiting for approval", "Run echo note"]);
   await page.evaluate(() => (window as unknown as Noted).note!.onclick());
   await expect.poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-question"))).toBe(true);
   expect(new URL(page.url()).pathname).toBe(`/threads/${id}`);
@@ -261,7 +261,7 @@ test("with a mouse, answers are shown in the row that one points at, and have no
 });
 
 test("the home of an approver's phone is the list of threads, for a handful of requests", async () => {
-  const id = await waiting("For an approver", "kind=execute command='make approved'");
+  const id = await waiting("For an approver", "kind=execute command='echo approved'");
   const token = (await stage.daemon.run("token", "create", "--name", "pocket", "--role", "approver")).trim();
   const page = await stage.page({ token, size: PHONE });
   let requests = 0;

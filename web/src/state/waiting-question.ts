@@ -7,7 +7,7 @@ import type { CallSubject, PermissionOption, WaitingQuestion } from "@acpd/clien
 
 import { visibleLine } from "../text/bidi-guard.ts";
 import { shownPath } from "../text/format.ts";
-import { isDangerous } from "./dangerous.ts";
+import { isHarmless } from "./harmless.ts";
 import { deed } from "./subjects.ts";
 
 /** One action of a question, as a list shows it. */
@@ -60,14 +60,14 @@ export interface RowAnswers {
 
 /**
  * Returns the answers that a list may offer, provided that it shows the wishes in full; `undefined` if the question must
- * be opened. An "always" is never among them, and what is dangerous can only be rejected: one stroke must not allow it.
+ * be opened. An "always" is never among them, and what is not known to be harmless can only be rejected.
  */
 export function rowAnswers(question: WaitingQuestion, cwd: string): RowAnswers | undefined {
   const { type, subjects, options, more } = question;
   if (type !== "permission" || more > 0 || !subjects?.length || !options || !subjects.every((one) => isPlain(one, cwd))) {
     return undefined;
   }
-  const allow = subjects.some(isDangerous) ? undefined : once(options, "allow_once");
+  const allow = subjects.every(isHarmless) ? once(options, "allow_once") : undefined;
   const reject = once(options, "reject_once");
   return allow === undefined && reject === undefined ? undefined : { ...(allow && { allow }), ...(reject && { reject }) };
 }

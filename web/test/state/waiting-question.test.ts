@@ -33,17 +33,19 @@ test("the once-answers are offered with the digits of the card, and an always ne
   const { allow, reject } = rowAnswers(asks(command("cargo test")), "/w")!;
   expect([allow!.option.optionId, allow!.digit]).toEqual(["a", 1]);
   expect([reject!.option.optionId, reject!.digit]).toEqual(["c", 3]);
-  expect(rowAnswers(asks(command("x"), { options: [options[1]!, options[3]!] }), "/w")).toBeUndefined();
+  expect(rowAnswers(asks(command("ls"), { options: [options[1]!, options[3]!] }), "/w")).toBeUndefined();
   // Between two answers of a kind, only the agent's words would decide.
-  expect(rowAnswers(asks(command("x"), { options: [...options, { ...options[0]!, optionId: "e" }] }), "/w")).toEqual({
+  expect(rowAnswers(asks(command("ls"), { options: [...options, { ...options[0]!, optionId: "e" }] }), "/w")).toEqual({
     reject: { option: options[2], digit: 3 },
   });
 });
 
-test("what is dangerous is not allowed from a row", () => {
+test("what is not known to be harmless is not allowed from a row", () => {
   expect(rowAnswers(asks(command("rm -rf build")), "/w")).toEqual({ reject: { option: options[2], digit: 3 } });
   expect(rowAnswers(asks(command("rm x"), { options: [options[0]!] }), "/w")).toBeUndefined();
-  expect(rowAnswers(asks(read, { subjects: [read, command("git push -f")] }), "/w")?.allow).toBeUndefined();
+  expect(rowAnswers(asks(read, { subjects: [read, command("git push")] }), "/w")?.allow).toBeUndefined();
+  const tool: CallSubject = { type: "mcp", server: "s", tool: "delete_all" };
+  expect(rowAnswers(asks(tool), "/w")).toEqual({ reject: { option: options[2], digit: 3 } });
 });
 
 describe("a question that a row cannot show as a whole has to be opened", () => {

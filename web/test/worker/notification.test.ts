@@ -49,7 +49,7 @@ test("a question in one line has the answers of its row, by their ids and kinds"
       reject: { requestId: "q", optionId: "c", optionKind: "reject_once" },
     },
   });
-  expect(buttons(waits(asks({ type: "command", argv: ["git", "push", "a b"], cwd: "/w" })))).toEqual(["Allow once", "Reject"]);
+  expect(buttons(waits(asks({ type: "command", argv: ["git", "add", "a b"], cwd: "/w" })))).toEqual(["Allow once", "Reject"]);
   expect(buttons(waits(asks({ type: "file", access: "read", path: "/w/a" })))).toEqual(["Allow once", "Reject"]);
   expect(buttons(waits(asks(command("ls"), { options: [{ optionId: "c", name: "No", kind: "reject_once" }] })))).toEqual(["Reject"]);
 });

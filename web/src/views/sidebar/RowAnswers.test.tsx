@@ -16,7 +16,7 @@ const question: WaitingQuestion = {
   type: "permission",
   title: "Tidy up",
   more: 0,
-  subjects: [{ type: "commandLine", line: "git push", cwd: "/w" }],
+  subjects: [{ type: "commandLine", line: "git status", cwd: "/w" }],
   options: [
     { optionId: "1", name: "Yes", kind: "allow_once" },
     { optionId: "2", name: "Always", kind: "allow_always" },
@@ -98,8 +98,8 @@ test("a question that does not fit has no answers, but leads to the thread", asy
   expect(approvals()).toEqual([]);
 });
 
-test("what is dangerous is rejected from the row, and opened to be allowed", async () => {
-  const view = await row({ ...question, subjects: [{ type: "commandLine", line: "rm -rf build && git push --force", cwd: "/w" }] });
+test("what is not known to be harmless is rejected from the row, and opened to be allowed", async () => {
+  const view = await row({ ...question, subjects: [{ type: "commandLine", line: "git push origin :main", cwd: "/w" }] });
   expect(view.all("button").map((button) => button.textContent)).toEqual(["Open", "Reject3"]);
   await press(view.one(".row-link"), "1");
   expect(approvals()).toEqual([]);
@@ -167,6 +167,6 @@ test("observers have no answers", async () => {
 test("a row says in its second line what its thread wants", () => {
   const thread = { id: "t", agentType: "fake", cwd: "/w", live: "waiting", status: "waiting", updatedAt: 0, unread: false, question };
   const view = drawn(<ThreadRow thread={thread as unknown as Listed} current={false} tabbed index={0} count={1} gap={0} />);
-  expect(view.one(".row-question").textContent).toBe("Run git push");
+  expect(view.one(".row-question").textContent).toBe("Run git status");
   expect(view.one(".row").classList.contains("is-asking")).toBe(true);
 });
