@@ -8,6 +8,8 @@
 const layers: (() => void)[] = [];
 /** While the browser goes back over the entries of closed layers: what has to wait for that. */
 let waiting: (() => void)[] | undefined;
+/** The address from which it goes back. The entries of layers have the address of the view below them. */
+let from = "";
 let arrived = (): void => {};
 
 /** Time in which the browser has gone back, in milliseconds. */
@@ -65,6 +67,7 @@ function settle(): void {
 
 function goBack(steps: number): void {
   waiting = [];
+  from = location.href;
   history.go(-steps);
   const mine = waiting;
   setTimeout(() => {
@@ -85,7 +88,12 @@ function goOn(): void {
 
 addEventListener("popstate", () => {
   if (waiting !== undefined) {
+    // The user can have gone back meanwhile, which the browser may report with this step.
+    const isElsewhere = location.href !== from;
     goOn();
+    if (isElsewhere) {
+      arrived();
+    }
     return;
   }
   for (const close of layers.splice(depth()).reverse()) {

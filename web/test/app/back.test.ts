@@ -133,6 +133,21 @@ test("a navigation while the history goes back waits for it", async () => {
   expect([addresses(), at]).toEqual(["/before / /agents", 2]);
 });
 
+test("Back while the history goes back shows the view to which both lead", async () => {
+  const { dialog, arrived } = await page();
+  dialog.open();
+  dialog.close();
+  rest();
+  // One step, to the view below the dialog, is no arrival.
+  expect([at, arrived.mock.calls.length]).toEqual([1, 0]);
+  dialog.open();
+  dialog.close();
+  vi.advanceTimersByTime(0);
+  // The browser reports the page's step and the user's as one.
+  move(-2);
+  expect([at, location.pathname, arrived.mock.calls.length]).toEqual([0, "/before", 1]);
+});
+
 test("a dialog that a menu opens stays open when the menu closes, and Back closes it", async () => {
   const { drawer: menu, dialog } = await page();
   menu.open();

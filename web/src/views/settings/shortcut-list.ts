@@ -19,7 +19,7 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
       { keys: [`${MOD} K`], does: "Search threads, commands, agents and settings" },
       { keys: ["n"], does: "New thread" },
       { keys: ["/"], does: "Search threads" },
-      { keys: ["w"], does: "Next waiting thread, oldest first" },
+      { keys: ["w"], does: "Next waiting thread, oldest first; an answer there leaves the focus on the conversation while more wait" },
       { keys: ["j", "k"], does: "Next or previous thread in the list" },
       { keys: ["b"], does: "Open or close the list in a narrow window" },
       { keys: ["?"], does: "Keyboard shortcuts" },
@@ -29,13 +29,13 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
   {
     title: "In a thread",
     shortcuts: [
-      { keys: ["1", "…", "4"], does: "Choose an answer, while a request has the focus and is visible to its end" },
+      { keys: ["1", "…", "4"], does: "Choose an answer, while a request has the focus and is visible to its end; the message box has the focus afterwards" },
       { keys: ["i"], does: "Focus the message box" },
       { keys: ["Esc"], does: "Leave the message box" },
       { keys: ["Esc Esc"], does: "Stop the agent" },
       { keys: ["e"], does: "Go to the end of the conversation" },
       { keys: ["Page Up", "Page Down", "Home", "End"], does: "Scroll" },
-      { keys: [`${MOD} P`], does: "Print the whole conversation" },
+      { keys: [`${MOD} P`], does: "Print the conversation from its first message" },
     ],
   },
   {
