@@ -544,6 +544,29 @@ fn what_runs_is_not_interrupted_unasked() {
 }
 
 #[test]
+fn a_restart_that_waits_starts_a_daemon_also_after_another_command_has_stopped_it() {
+    let place = Place::new("");
+    done(&place, &["threads"]);
+    let _guard = place.background();
+    let before = place.noticed_pid();
+    let turn = busy_with(&place, "wait ms=600000", "running");
+    let waiting = Running::start(&mut place.command(&["restart", "--when-idle"]));
+    waiting.wait_for_error("waiting until nothing runs or waits");
+    done(&place, &["stop", "--now"]);
+    let restarted = waiting.finish();
+    let _other = place.background();
+    assert_eq!(restarted.code, Some(0), "{}", restarted.stderr);
+    assert!(
+        restarted.stderr.contains("had ended already"),
+        "{}",
+        restarted.stderr
+    );
+    let after = place.noticed_pid();
+    assert!(after.is_some() && after != before, "{after:?}");
+    drop(turn);
+}
+
+#[test]
 fn a_stop_at_once_asks_nothing() {
     for option in ["--now", "--yes"] {
         let place = Place::new("");

@@ -23,6 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(SHUTDOWN_SECS + 10);
 pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
     match stopped(settings, args).await? {
         Stopped::Refused => return Ok(Exit::Failure),
+        Stopped::Ended(pid) => return Err(ended(pid)),
         Stopped::Process(pid) if !args.json => print::out(&format!("stopped the daemon (process {pid})\n")),
         Stopped::Process(pid) => print::json(&json!({ "pid": pid }).to_string()),
         Stopped::None if args.json => print::json(&json!({ "pid": null }).to_string()),
@@ -36,6 +37,13 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
     let before = Notice::read(&settings.daemon.data_dir).ok();
     match (stopped(settings, args).await?, &before) {
         (Stopped::Refused, _) => return Ok(Exit::Failure),
+        (Stopped::Ended(pid), _) => {
+            // The user wants a daemon: one that has taken its place is as good as new, but may have other options.
+            if background::try_connect(settings).await?.is_some() {
+                return Err(ended(pid));
+            }
+            print::hint(&format!("the daemon (process {pid}) had ended already"));
+        }
         (Stopped::None, _) => print::hint("no daemon was running"),
         (Stopped::Process(_), Some(before)) if before.log_file.is_none() => {
             print::hint("the daemon ran in a terminal or by a service; now it runs in the background")
@@ -61,8 +69,16 @@ enum Stopped {
     None,
     /// The daemon with this process id has ended.
     Process(i32),
+    /// The daemon with this process id has ended before it was stopped.
+    Ended(i32),
     /// The user has decided against it.
     Refused,
+}
+
+fn ended(pid: i32) -> anyhow::Error {
+    Exit::Failure.error(format!(
+        "the daemon (process {pid}) has ended already; \"acpd status\" shows whether another one runs"
+    ))
 }
 
 /// Stops the daemon, if the user agrees to interrupt its work, and waits for its end.
@@ -80,16 +96,25 @@ async fn stopped(settings: &Settings, args: &StopArgs) -> anyhow::Result<Stopped
     // Opened before anything is waited for: a daemon that takes its place meanwhile is not stopped.
     let process = Process::open(pid)?;
     drop(stream);
-    if !busy::may_stop(settings, args).await? {
+    let may_stop = busy::may_stop(settings, args).await;
+    if let Ok(false) = may_stop {
         print::hint("the daemon goes on");
         return Ok(Stopped::Refused);
     }
-    if process.wait(Duration::ZERO)? {
-        return Err(Exit::Failure.error(format!(
-            "the daemon (process {}) has ended already; \"acpd status\" shows whether another one runs",
-            pid.as_raw_nonzero()
-        )));
+    // A daemon that ends closes its connections first, which fails what waits for it to become idle.
+    let patience = match &may_stop {
+        Err(error) if Exit::of(error) != Exit::Usage => PATIENCE,
+        _ => Duration::ZERO,
+    };
+    let (process, has_ended) = tokio::task::spawn_blocking(move || {
+        let has_ended = process.wait(patience);
+        (process, has_ended)
+    })
+    .await?;
+    if has_ended? {
+        return Ok(Stopped::Ended(pid.as_raw_nonzero().get()));
     }
+    may_stop?;
     process.terminate()?;
     let mut progress = Progress::begin("stopping the daemon");
     let ended = tokio::task::spawn_blocking(move || process.wait(PATIENCE)).await?;
