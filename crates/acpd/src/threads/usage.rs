@@ -31,6 +31,7 @@ pub async fn usage(settings: &Settings, args: &UsageArgs) -> anyhow::Result<Exit
         for row in rows {
             print::json(&row.to_string());
         }
+        hint_omitted(&read);
         return Ok(Exit::Success);
     }
     if rows.is_empty() {
@@ -47,17 +48,26 @@ pub async fn usage(settings: &Settings, args: &UsageArgs) -> anyhow::Result<Exit
         UsageBy::Folder => "FOLDER",
     };
     table([header, "COST", "TOKENS", "INPUT", "OUTPUT"], &cells);
-    if let Some(omitted) = read["omitted"].as_u64().filter(|omitted| *omitted > 0) {
-        print::hint(&format!(
-            "{omitted} smaller rows are left out; the total has them"
-        ));
+    hint_omitted(&read);
+    Ok(Exit::Success)
+}
+
+/// Says that rows are missing, with the total, which has them: in JSON, too, whose reader would add up the rest.
+fn hint_omitted(read: &Value) {
+    if let Some(hint) = omitted(read) {
+        print::hint(&hint);
     }
     if let Some(omitted) = read["currenciesOmitted"].as_u64().filter(|omitted| *omitted > 0) {
-        print::hint(&format!(
-            "{omitted} currencies that few threads report are left out"
-        ));
+        print::hint(&format!("{omitted} currencies that few threads report are left out"));
     }
-    Ok(Exit::Success)
+}
+
+fn omitted(read: &Value) -> Option<String> {
+    let omitted = read["omitted"].as_u64().filter(|omitted| *omitted > 0)?;
+    let [_, cost, tokens, ..] = line(String::new(), &read["total"]);
+    Some(format!(
+        "{omitted} smaller rows are left out; the total with them: {cost}, {tokens} tokens"
+    ))
 }
 
 /// Returns what a row is about.
@@ -123,6 +133,17 @@ mod tests {
             ["x", "0.0842 USD + 12.35 EUR", "7", "5", "-"].map(str::to_owned)
         );
         assert_eq!(line(String::new(), &json!({}))[1], "-");
+    }
+
+    #[test]
+    fn rows_that_are_left_out_are_told_with_the_total() {
+        let total = json!({ "totalTokens": 7, "costs": [{ "amount": 2, "currency": "USD" }] });
+        assert_eq!(omitted(&json!({ "omitted": 0, "total": total })), None);
+        assert_eq!(omitted(&json!({})), None);
+        assert_eq!(
+            omitted(&json!({ "omitted": 3, "total": total })).as_deref(),
+            Some("3 smaller rows are left out; the total with them: 2.00 USD, 7 tokens")
+        );
     }
 
     #[test]
