@@ -706,6 +706,25 @@ fn a_name_that_the_agent_does_not_know_lists_its_names_and_starts_nothing() {
 }
 
 #[test]
+fn a_prompt_that_cannot_be_sent_leaves_no_configured_thread() {
+    let daemon = Daemon::with("[limits]\nclient_message_bytes = 65536\n");
+    let long = "x".repeat(70_000);
+    let run = acpd(
+        &daemon.place,
+        &["run", "--agent", "fake", "--mode", "Code", &long],
+    );
+    assert_eq!((run.code, &run.stdout[..]), (Some(1), ""), "{}", run.stderr);
+    assert!(run.stderr.contains("shorten the prompt"), "{}", run.stderr);
+    assert_eq!(acpd(&daemon.place, &["threads", "--json"]).stdout, "");
+    // A thread that was there before stays.
+    let before = acpd(&daemon.place, &["run", "--agent", "fake", "say hi"]);
+    let id = thread_of(&before.stderr);
+    let run = acpd(&daemon.place, &["run", "-t", &id, "--mode", "Code", &long]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(acpd(&daemon.place, &["threads", "--json"]).stdout.contains(&id));
+}
+
+#[test]
 fn files_go_along_with_a_prompt_within_the_limit_of_a_message() {
     let daemon = Daemon::with("[limits]\nclient_message_bytes = 65536\n");
     let mut client = Client::new(&daemon);

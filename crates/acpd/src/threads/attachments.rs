@@ -23,9 +23,14 @@ pub async fn blocks(paths: &[PathBuf], text: &str, message_bytes: usize) -> anyh
         return Ok(Vec::new());
     }
     let paths = paths.to_vec();
-    let room = message_bytes.saturating_sub(text.len() + ENVELOPE);
+    let room = room(text, message_bytes);
     // A file may be on a slow disk, and Ctrl-C must end the command meanwhile.
     tokio::task::spawn_blocking(move || read_all(&paths, room)).await?
+}
+
+/// Returns the room for attachments beside a prompt, which is longer as JSON than as text.
+fn room(text: &str, message_bytes: usize) -> usize {
+    message_bytes.saturating_sub(json!(text).to_string().len() + ENVELOPE)
 }
 
 fn read_all(paths: &[PathBuf], room: usize) -> anyhow::Result<Vec<Value>> {
@@ -170,6 +175,14 @@ mod tests {
         assert_eq!(blob["resource"]["mimeType"], "application/pdf");
         assert!(blob["resource"]["blob"].is_string());
         assert_eq!(block("empty", b"")["resource"]["text"], "");
+    }
+
+    #[test]
+    fn a_prompt_takes_its_encoded_length() {
+        let message = 100_000;
+        assert_eq!(room("", message), message - ENVELOPE - 2);
+        assert_eq!(room(&"\u{1b}".repeat(1000), message), message - ENVELOPE - 6002);
+        assert_eq!(room(&"\n".repeat(60_000), message), 0);
     }
 
     #[test]

@@ -43,11 +43,35 @@ pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<Exit> {
     if args.session.is_any() && !prompt.configure(&mut client, &args.session, &mut pressed).await? {
         return Ok(interrupted_early());
     }
-    let mut turn = prompt.send(&mut client, &args).await?;
-    let exit = turn.follow(&mut client, &mut pressed).await;
-    turn.progress.end();
-    turn.renderer.end_answer();
-    exit
+    // A thread that was started to be configured has nothing but its prompt.
+    let started = match &args.thread {
+        None => prompt.thread["id"].clone(),
+        Some(_) => Value::Null,
+    };
+    let (exit, is_refused) = match prompt.send(&mut client, &args).await {
+        Ok(mut turn) => {
+            let exit = turn.follow(&mut client, &mut pressed).await;
+            turn.progress.end();
+            turn.renderer.end_answer();
+            (exit, turn.is_refused)
+        }
+        Err(error) => (Err(error), true),
+    };
+    match exit {
+        Err(refused) if is_refused && !started.is_null() => {
+            let removed = remove_started(&mut client, &started, true, &mut pressed).await;
+            Err(with_kept(refused, removed))
+        }
+        exit => exit,
+    }
+}
+
+/// Adds to an error that the thread which was started before it remains, and why.
+fn with_kept(error: anyhow::Error, removed: anyhow::Result<()>) -> anyhow::Error {
+    match removed {
+        Ok(()) => error,
+        Err(kept) => error.context(format!("the new thread could not be removed ({kept})")),
+    }
 }
 
 fn interrupted_early() -> Exit {
@@ -159,16 +183,13 @@ impl Prompt {
         }
         self.progress.end();
         let removed = if is_new {
-            remove_started(client, &self.thread["id"], configured.is_some()).await
+            remove_started(client, &self.thread["id"], configured.is_some(), pressed).await
         } else {
             Ok(())
         };
-        match (configured, removed) {
-            (Some(Err(error)), Ok(())) => Err(error),
-            (Some(Err(error)), Err(kept)) => {
-                Err(error.context(format!("the new thread could not be removed ({kept})")))
-            }
-            (_, removed) => removed.map(|()| false),
+        match configured {
+            Some(Err(error)) => Err(with_kept(error, removed)),
+            _ => removed.map(|()| false),
         }
     }
 
@@ -195,6 +216,7 @@ impl Prompt {
             own: self.own,
             thread: Value::Null,
             id: Value::Null,
+            is_refused: false,
             sent: false,
             interrupts: 0,
         };
@@ -204,8 +226,22 @@ impl Prompt {
 }
 
 /// Deletes the thread that this connection has started. `known` is its id if the request was answered with it, and
-/// `is_answered` is false if no answer was awaited.
-async fn remove_started(client: &mut Client, known: &Value, is_answered: bool) -> anyhow::Result<()> {
+/// `is_answered` is false if no answer was awaited. The user can end it.
+async fn remove_started(
+    client: &mut Client,
+    known: &Value,
+    is_answered: bool,
+    pressed: &mut Signal,
+) -> anyhow::Result<()> {
+    tokio::select! {
+        removed = remove(client, known, is_answered) => removed,
+        _ = pressed.recv() => Err(Exit::Interrupted.error(
+            "interrupted; a thread without a prompt may remain: \"acpd threads\" lists it",
+        )),
+    }
+}
+
+async fn remove(client: &mut Client, known: &Value, is_answered: bool) -> anyhow::Result<()> {
     let mut id = known.clone();
     if id.is_null() {
         let announced = client.kept().find(|kept| kept.method == "thread/started");
@@ -268,6 +304,8 @@ struct Turn {
     /// The ids of the thread and the turn, once the daemon has announced them.
     thread: Value,
     id: Value,
+    /// Whether the daemon has refused the prompt.
+    is_refused: bool,
     /// Whether the agent may have received the prompt.
     sent: bool,
     /// How often the user pressed Ctrl-C.
@@ -314,6 +352,7 @@ impl Turn {
             let exit = match received {
                 Received::Message(incoming) => self.take(client, incoming).await?,
                 Received::Response { id, result } if id == self.request => {
+                    self.is_refused = result.is_err();
                     self.started(client, result?).await?
                 }
                 Received::Response { .. } => None,
