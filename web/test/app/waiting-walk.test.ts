@@ -72,6 +72,14 @@ test("a user who has come another way goes on writing, and one who has moved the
   expect(focused()).toBe("feed");
 });
 
+test("who has no composer, such as an approver, reads on in the conversation", () => {
+  go({ view: "thread", threadId: "a" });
+  pane("a", { question: false });
+  document.querySelector("textarea")!.remove();
+  goOnAfterAnswer("a", true);
+  expect(focused()).toBe("feed");
+});
+
 test("on a touch device no keyboard opens, unless the user has answered with one", () => {
   touch.value = true;
   pane("a", { question: false });
