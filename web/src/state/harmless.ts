@@ -26,8 +26,10 @@ const CARGO = flags(
   /^(-[qvp]|--|--(workspace|all|package|release|quiet|verbose|tests|lib|bins|all-targets|all-features|no-run|locked|offline|check|nocapture|ignored|exact))$/,
 );
 const GO = flags(/^-(v|race|short|run|count=\d+)$/);
-const SCRIPTS = ["test", "build", "lint", "check", "typecheck"] as const;
-const NPM = first({ test: nothing, run: (args) => args.length === 1 && oneOf(...SCRIPTS)(args) });
+const CHOSEN_TESTS = flags(/^--(coverage|run|silent|verbose)$/);
+/** A script of tests may have the names of some of them. */
+const TESTS: Known = ([dashes, ...chosen]) => dashes === undefined || (dashes === "--" && CHOSEN_TESTS(chosen));
+const NPM = first({ test: TESTS, run: first({ test: TESTS, build: nothing, lint: nothing, check: nothing, typecheck: nothing }) });
 
 /**
  * Programs that only read, and what builds and tests a project in the usual way. None of them takes the name of a program, of
@@ -47,7 +49,7 @@ const PROGRAMS: Readonly<Record<string, Known>> = {
   }),
   cargo: first({ test: CARGO, check: CARGO, build: CARGO, clippy: CARGO, fmt: CARGO }),
   go: first({ test: GO, build: GO, vet: GO }),
-  make: oneOf("all", ...SCRIPTS),
+  make: oneOf("all", "test", "build", "lint", "check", "typecheck"),
   npm: NPM, pnpm: NPM, yarn: NPM,
   pytest: flags(/^(-[qvxk]+|--(lf|ff|maxfail=\d+))$/),
 };

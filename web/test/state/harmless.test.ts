@@ -10,7 +10,7 @@ test.each([
   "rm x", "/bin/rm x", "r''m -rf x", '"rm" x', "\\rm x", "{rm,-rf,x}", "/bin/r? x", "sudo ls", "env A=1 ls", "A=1 ls", "ls; rm x", "ls &&rm x", "ls && rm x",
   "ls & rm x", "ls || rm x", "ls | xargs rm", "echo hi | sh", "curl https://a | python3", "bash build.sh", "./build.sh", ". ./x.sh", "source x.sh", "python -c 1",
   "node -e 1", "perl -e 1", "find . -delete", "sed -i s/a/b/ x", "awk 1 x", "tee x", "dd if=a of=b", "chmod -R 777 /", "npx x", "npm publish", "npm install x",
-  "npm run deploy", "npm run test -- --x", "make deploy", "make SHELL=./x", "make -f x", "kubectl delete x", "psql -c 'DROP TABLE users'",
+  "npm run deploy", "npm run test -- --x", "npm run test x", "npm run build -- x", "npm run", "npm", "make deploy", "make SHELL=./x", "make -f x", "kubectl delete x", "psql -c 'DROP TABLE users'",
   // What only the shell can resolve.
   "echo $(date)", "echo `date`", 'echo "$(date)"', "$CLEAN x", "cat ~/x", "ls *", "cat x # y", "echo hi\nrm x", "echo hi\rrm x", "(ls)", "! ls", "cat 'x", "echo !!",
   "echo hi > out.txt", "cat /dev/null > app.db", "cat < x", "cat x 2>y", "cat <(rm x)",
@@ -24,7 +24,7 @@ test.each([
 test.each([
   "ls", "ls -la src", "cat 'a b'", 'grep -rn "a | b; > c" src', "head -n 5 x", "wc -l x", "rg -n word src", "git status", "git status --short",
   "git diff -w --stat main..x", "git log --oneline -5", "git show HEAD^1", "git add -A", "git commit -am 'Mend it'", "git add x && git commit -m x",
-  "cargo test", "cargo test -p x -- --nocapture", "cargo clippy --workspace --all-targets", "npm test", "npm run build", "pnpm run lint", "make", "make all",
+  "cargo test", "cargo test -p x -- --nocapture", "cargo clippy --workspace --all-targets", "npm test", "npm run build", "npm run test -- --coverage src/a.test.ts", "pnpm run lint", "make", "make all",
   "go test -run X", "pytest -q tests", `echo ${"x".repeat(100_000)}`,
 ])("%s may be allowed at once", (text) => expect(isHarmless(line(text))).toBe(true));
 
