@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(ended, Some(true));
         drop(lock);
         assert!(matches!(paired.await.unwrap(), Some(Ok(None))));
-        assert_eq!(load(dir.path()).unwrap(), []);
+        assert!(load(dir.path()).unwrap().is_empty());
     }
 
     #[tokio::test]

@@ -295,7 +295,7 @@ mod tests {
             "EACCES: permission denied, open '{}'",
             "/x/..".repeat(PATH_BYTES / 2)
         );
-        assert_eq!(denied_paths(&long), [PathBuf::new(); 0]);
+        assert!(denied_paths(&long).is_empty());
     }
 
     #[test]
