@@ -58,7 +58,9 @@ fn hint_omitted(read: &Value) {
         print::hint(&hint);
     }
     if let Some(omitted) = read["currenciesOmitted"].as_u64().filter(|omitted| *omitted > 0) {
-        print::hint(&format!("{omitted} currencies that few threads report are left out"));
+        print::hint(&format!(
+            "{omitted} currencies that few threads report are left out"
+        ));
     }
 }
 

@@ -345,7 +345,10 @@ async fn a_thread_is_read_once_there_is_room_for_it() {
         assert!((&mut answer).now_or_never().is_none());
         tokio::task::yield_now().await;
     }
-    store(&service, later).await;
+    let log = &service.context.log;
+    log.append(thread(), later, Some(&Summary::default()))
+        .await
+        .unwrap();
     drop(held);
     let response = answer.await.unwrap();
     let Reply::Thread(view) = response.reply else {
@@ -431,7 +434,7 @@ async fn large_answers_of_one_connection_do_not_wait_for_each_other_forever() {
             let dispatched = service.call(&caller, request.clone()).await;
             dispatched.answer.await
         }));
-        let made = tokio::time::timeout(Duration::from_secs(60), made).await;
+        let made = tokio::time::timeout(Duration::from_mins(1), made).await;
         for answer in made.unwrap_or_else(|_| panic!("{name} waits for itself")) {
             // Some fail, since nothing of the kind is there.
             assert!(!answer.is_ok_and(|response| response.charge.is_none()), "{name}");

@@ -268,13 +268,16 @@ impl App {
                 self.give_back(&text);
                 self.show_error(format!("not sent: {message}"), now);
             }
-            Pending::SteerQueued | Pending::TakeBack(_) | Pending::Interrupt => self.show_error(message, now),
+            Pending::Open { pick, .. } if pick != self.picks => {}
+            Pending::SteerQueued
+            | Pending::TakeBack(_)
+            | Pending::Interrupt
+            | Pending::Begin(_)
+            | Pending::Open { .. } => self.show_error(message, now),
             Pending::Threads => {
                 self.picker.take_if(|picker| picker.entries.is_none());
                 self.show_error(message, now);
             }
-            Pending::Open { pick, .. } if pick != self.picks => {}
-            Pending::Begin(_) | Pending::Open { .. } => self.show_error(message, now),
             Pending::Set { .. } => {
                 self.setting = None;
                 self.show_error(message, now);
