@@ -2482,6 +2482,8 @@ export type UsageBy = "day" | "agent" | "thread" | "folder";
 
 /** Result of `usage/read`. */
 export interface UsageRead {
+  /** Number of currencies that the total leaves out: a sum has the 8 that most threads report. */
+  currenciesOmitted: number;
   /** Days from the last, other rows from the most expensive. Rows without usage are left out. */
   data: UsageRow[];
   /** The first day, such as `2026-11-01`, in UTC. */
@@ -2663,7 +2665,7 @@ export interface Methods {
   "thread/rollback": { params: ThreadRollbackParams; result: RolledBack };
   /** Searches all threads, including archived ones: messages of users and agents, titles of tool calls, commands and file paths. Returns the newest hits first. A text can be found once its item is complete. */
   "thread/search": { params: ThreadSearchParams; result: TextsFound };
-  /** Marks threads as seen by the principal of this connection, for all of its devices. A mark never goes back, and is not later than the thread's `updatedAt`. Unknown threads are ignored. The result is durable. The daemon keeps the latest 1,000 marks of a principal; threads that changed before these count as seen. Connections of the principal that watch the thread list receive `thread/list/seen`. */
+  /** Marks threads as seen by the principal of this connection, for all of its devices: also for those that it has paired, and for the principal that has paired it. A mark never goes back, and is not later than the thread's `updatedAt`. Unknown threads are ignored. The result is durable. The daemon keeps the latest 1,000 marks of a principal; threads that changed before these count as seen. Connections of the principal that watch the thread list receive `thread/list/seen`. */
   "thread/seen/set": { params: ThreadSeenSetParams; result: ThreadsSeen };
   /** Makes a link with which anyone can read this thread until the link expires, and nothing else. The thread includes its later turns. The result contains the link's secret. The link ends with the token that made it, and with the thread. */
   "thread/share/create": { params: ThreadShareCreateParams; result: ShareCreated };

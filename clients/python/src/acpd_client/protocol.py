@@ -3189,6 +3189,8 @@ UsageBy: TypeAlias = Literal["day", "agent", "thread", "folder"]
 class UsageRead(TypedDict):
     """Result of `usage/read`."""
 
+    currenciesOmitted: int
+    """Number of currencies that the total leaves out: a sum has the 8 that most threads report."""
     data: list[UsageRow]
     """Days from the last, other rows from the most expensive. Rows without usage are left out."""
     firstDay: str
@@ -3965,7 +3967,7 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["thread/seen/set"], params: ThreadSeenSetParams, *, timeout: float | None = None
     ) -> ThreadsSeen:
-        """Marks threads as seen by the principal of this connection, for all of its devices. A mark never goes back, and is not later than the thread's `updatedAt`. Unknown threads are ignored. The result is durable. The daemon keeps the latest 1,000 marks of a principal; threads that changed before these count as seen. Connections of the principal that watch the thread list receive `thread/list/seen`."""
+        """Marks threads as seen by the principal of this connection, for all of its devices: also for those that it has paired, and for the principal that has paired it. A mark never goes back, and is not later than the thread's `updatedAt`. Unknown threads are ignored. The result is durable. The daemon keeps the latest 1,000 marks of a principal; threads that changed before these count as seen. Connections of the principal that watch the thread list receive `thread/list/seen`."""
 
     @overload
     async def call(
