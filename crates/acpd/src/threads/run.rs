@@ -552,15 +552,13 @@ async fn until(due: Option<std::time::Instant>) {
     }
 }
 
-/// Returns the agent that the daemon says is the default one. A daemon of an older version says nothing: then it is the configured one,
-/// or else the only agent of the configuration.
+/// Returns the agent that the daemon says is the default one, or else the configured one, which the daemon may not have read yet. A
+/// daemon of an older version says nothing: then the only agent of the configuration is the default as well.
 fn default_of<'a>(agents: &'a [Value], configured: Option<&'a str>) -> Option<&'a str> {
     let id = |agent: &'a Value| agent["id"].as_str();
     if agents.iter().any(|agent| agent.get("isDefault").is_some()) {
-        return agents
-            .iter()
-            .find(|agent| agent["isDefault"] == true)
-            .and_then(id);
+        let default = agents.iter().find(|agent| agent["isDefault"] == true);
+        return default.and_then(id).or(configured);
     }
     let mut of_config = agents.iter().filter(|agent| agent["source"] == "config");
     let only = of_config.next().filter(|_| of_config.next().is_none());
@@ -619,6 +617,8 @@ mod tests {
         let says = [marked("a", false), marked("b", true)];
         assert_eq!(default_of(&says, Some("a")), Some("b"));
         let none = [marked("a", false), marked("b", false)];
-        assert_eq!(default_of(&none, Some("a")), None);
+        assert_eq!(default_of(&none, None), None);
+        // It has not read the file yet.
+        assert_eq!(default_of(&none, Some("a")), Some("a"));
     }
 }

@@ -457,6 +457,7 @@ fn text_of_an_agent_that_does_not_stop_is_no_answer_to_the_next_prompt() {
         s.exits("killed by SIGKILL");
         s.answer("initialize", FULL);
         s.answer("session/resume", "{}");
+        s.later(100);
         s.chunk("c");
         s.answers_prompt("end_turn");
         s.later(tail());

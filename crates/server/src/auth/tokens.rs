@@ -144,7 +144,7 @@ pub enum TokensError {
     Full,
     /// The limit of paired devices is reached.
     #[error(
-        "whoever made this link has paired {PAIRED_OF_ONE} devices already: the owner signs one out with \"acpd token revoke NAME\", or it \
+        "the client that made this link has paired {PAIRED_OF_ONE} devices already: the owner signs one out with \"acpd token revoke NAME\", or it \
          expires"
     )]
     Paired,

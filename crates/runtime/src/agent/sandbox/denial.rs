@@ -243,7 +243,13 @@ pub(super) fn denial(grants: &Grants, path: &Path) -> Option<Denial> {
 pub(super) fn real(path: &Path) -> Option<PathBuf> {
     let there = path.ancestors().find(|path| path.exists())?;
     let rest = path.strip_prefix(there).ok()?;
-    Some(there.canonicalize().ok()?.join(rest))
+    let there = there.canonicalize().ok()?;
+    // Joined with nothing, a path would end with a slash.
+    Some(if rest.as_os_str().is_empty() {
+        there
+    } else {
+        there.join(rest)
+    })
 }
 
 /// Returns whether the daemon's user can use the path, so that only the sandbox can have denied it.
