@@ -245,15 +245,15 @@ test("light, dark, and as the system has it", async () => {
   const ground = (of: Page) => of.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const dark = await stage.page({ dark: true });
   await dark.locator(".home-form").waitFor();
-  await expect.poll(() => ground(dark)).toBe("rgb(23, 24, 26)");
+  await expect.poll(() => ground(dark)).toBe("rgb(25, 26, 29)");
   await shoot(dark, "new-thread-dark");
   await accessible(dark);
   await dark.getByRole("button", { name: "Settings" }).click();
   await dark.getByRole("radio", { name: "Light" }).check();
-  await expect.poll(() => ground(dark)).toBe("rgb(253, 253, 252)");
+  await expect.poll(() => ground(dark)).toBe("rgb(255, 255, 255)");
   await dark.reload();
   await dark.locator(".home-form").waitFor();
-  await expect.poll(() => ground(dark)).toBe("rgb(253, 253, 252)");
+  await expect.poll(() => ground(dark)).toBe("rgb(255, 255, 255)");
   const id = await startThread(stage, other, "hello");
   await until(other, id, "waiting");
   const night = await stage.page({ dark: true });
@@ -279,7 +279,7 @@ test("tokens and costs are shown by day and by thread", async () => {
   await shown.goto(`${stage.url}/usage`);
   const total = shown.locator(".usage tfoot td").first();
   await expect.poll(() => total.innerText()).toBe("$0.25");
-  await shown.getByLabel("By").selectOption("thread");
+  await shown.getByRole("combobox").selectOption("thread");
   const row = shown.locator(".usage tbody tr", { hasText: "What it cost" });
   await expect.poll(() => row.locator("td").first().innerText()).toBe("$0.25");
   await accessible(shown);
@@ -348,7 +348,7 @@ test("the head of a view has a line while something is scrolled below it", async
   await view.context().close();
 });
 
-test("the first load has at most 130 kB of scripts and styles, also with a thread", async () => {
+test("the first load has at most 140 kB of scripts and styles, also with a thread", async () => {
   const other = await stage.daemon.client("loads");
   const thread = await startThread(stage, other, "say hello");
   await until(other, thread, "idle");
@@ -363,7 +363,7 @@ test("the first load has at most 130 kB of scripts and styles, also with a threa
     const { files, bytes } = await loaded();
     console.log(`first load of ${path}: ${(bytes / 1000).toFixed(1)} kB of scripts and styles, gzipped`);
     expect(bytes).toBeGreaterThan(10_000);
-    expect(bytes, files.join("\n")).toBeLessThanOrEqual(130_000);
+    expect(bytes, files.join("\n")).toBeLessThanOrEqual(140_000);
     return { view, files, loaded };
   };
   const home = await begin("/", "#prompt");

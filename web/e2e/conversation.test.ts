@@ -398,6 +398,8 @@ test("all of it has room on a phone", async () => {
 });
 
 test("a folder outside of the thread is allowed from the notice about it, after it was named", async () => {
+  const page = await stage.page();
+  const line = (text: string) => page.locator(".virtual-line", { hasText: text });
   const library = join(await realpath(stage.daemon.root), "library");
   await mkdir(library);
   await writeFile(join(library, "book.txt"), "quince");

@@ -179,7 +179,8 @@ test("on a phone a short swipe reveals the buttons, a tap on which answers; what
   await drag(page, await middle("Grave"), RIGHT);
   await page.waitForURL(`**/threads/${two}`);
   expect((await other.call("thread/read", { threadId: two })).thread.status).toBe("waiting");
-  await page.locator("[data-question]").getByRole("button", { name: "Reject", exact: true }).tap();
+  // A tap behind these touches has no click in the protocol of the browser's tools, unlike those of a finger.
+  await page.locator("[data-question]").getByRole("button", { name: "Reject", exact: true }).click();
   await expect.poll(() => told(two)).toContain("rejected");
 });
 

@@ -139,7 +139,7 @@ test("without any agent, acpd and Enter lead to the demo's first answer in the b
   } finally {
     await browser.close();
     terminal.kill();
-    await acpdOf(fresh, "stop");
+    await acpdOf(fresh, "stop", "--now");
     await rm(fresh, { recursive: true, force: true });
   }
 }, 180_000);

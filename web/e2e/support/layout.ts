@@ -192,7 +192,9 @@ async function still(): Promise<void> {
     await new Promise(requestAnimationFrame);
   }
   observer.disconnect();
-  const moves = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
+  // Those that follow a scroll position never end.
+  const inTime = document.getAnimations().filter(({ timeline }) => timeline === document.timeline);
+  const moves = inTime.filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
   await Promise.allSettled(moves.map(({ finished }) => finished));
 }
 

@@ -1,6 +1,6 @@
 /** Shows what a sign-in link has changed. */
 
-import { effect } from "@preact/signals";
+import { effect, untracked } from "@preact/signals";
 
 import { linkNote } from "../connection/connection.ts";
 import { toast } from "./toasts.ts";
@@ -8,6 +8,7 @@ import { toast } from "./toasts.ts";
 effect(() => {
   const note = linkNote.value;
   if (note) {
-    toast(note.text, { kind: note.kind });
+    // The list of toasts must not show it again when it changes.
+    untracked(() => toast(note.text, { kind: note.kind }));
   }
 });

@@ -197,7 +197,9 @@ function notWaiting(state: ThreadState, now: number): ThreadState {
   return changeRunning(state, (turn) => {
     const { waitingSince, ...rest } = turn;
     // Clocks can be set back.
-    return waitingSince == null ? turn : { ...rest, waitedMs: (rest.waitedMs ?? 0) + Math.max(0, now - waitingSince) };
+    // As in a loaded turn, none is no member.
+    const waited = waitingSince == null ? 0 : Math.max(0, now - waitingSince);
+    return waitingSince == null ? turn : waited === 0 ? rest : { ...rest, waitedMs: (rest.waitedMs ?? 0) + waited };
   });
 }
 

@@ -90,7 +90,7 @@ export function swipe(
       }
     }
   }, { signal });
-  row.addEventListener("pointerup", ({ pointerId }) => {
+  row.addEventListener("pointerup", ({ pointerId, target }) => {
     if (move?.id !== pointerId) {
       return;
     }
@@ -106,6 +106,13 @@ export function swipe(
         row.toggleAttribute("data-revealed", true);
         onReveal();
       }
+      return;
+    }
+    // Not every browser sends a click for a tap that follows a swipe.
+    const button = (target as Element).closest<HTMLElement>(".row-answers button");
+    if (button) {
+      button.click();
+      suppressClick();
     }
   }, { signal });
   row.addEventListener("pointercancel", end, { signal });
