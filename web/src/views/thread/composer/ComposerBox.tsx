@@ -75,7 +75,9 @@ const SLOW_MS = 2_000;
 /** Time after which an agent that was asked to stop can be ended, in milliseconds. */
 const STUCK_MS = 3_000;
 
-export function ComposerBox(props: ComposerBoxProps) {
+// The children stay out of `props`: a handler that lives as long as the box would hold its first ones, and with them, along
+// Preact's nodes, every row that the page has ever had.
+export function ComposerBox({ children, ...props }: ComposerBoxProps) {
   const { draft, onDraft, onSend, onStop, running, stopping = false, sendKey, commands, capabilities, barred } = props;
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
@@ -292,7 +294,7 @@ export function ComposerBox(props: ComposerBoxProps) {
               />
             </>
           )}
-          {props.children}
+          {children}
         </div>
         <div class="th-composer-acts">
           {running && (

@@ -49,7 +49,7 @@ interface Props extends QuestionFrame {
   children: ComponentChildren;
 }
 
-export function QuestionCard(props: Props) {
+export function QuestionCard({ children, ...props }: Props) {
   const { requestId, icon, title, sending = false, error, others = [], barred, sheet, keyed = false, onSubmit } = props;
   const id = useId();
   const card = useRef<HTMLElement>(null);
@@ -85,7 +85,7 @@ export function QuestionCard(props: Props) {
   const inside = (
     <>
       <div class="th-subject" ref={body} tabIndex={-1}>
-        {props.children}
+        {children}
         <AlsoAsked others={others} />
         <span class="th-subject-end" ref={end} aria-hidden="true" />
       </div>
