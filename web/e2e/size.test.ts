@@ -131,6 +131,8 @@ test("300 turns of 9 items have their first picture after half a second of work,
   await page.locator('[data-key="work-turn_301"]').waitFor();
   for (let n = 0; n < 6; n++) {
     const closed = page.locator(".th-work[aria-expanded=false]:not(.th-group)").last();
+    // What is open moves the rest out of the window.
+    if (n > 2 && (await closed.count()) === 0) break;
     const key = await closed.evaluate((el) => el.closest<HTMLElement>("[data-key]")!.dataset.key);
     await closed.press("Enter");
     await page.locator(`[data-key="${key}"] [aria-expanded=true]`).waitFor();
