@@ -24,9 +24,11 @@ export function layOut(html: string): void {
   restore?.();
   const place = document.createElement("div");
   place.className = "print-only";
-  const page = new DOMParser().parseFromString(html, "text/html");
+  // The policy of the page holds for documents that it parses, and refuses their styles.
+  const [style = "", css = ""] = /<style>([^]*?)<\/style>/.exec(html) ?? [];
+  const page = new DOMParser().parseFromString(html.replace(style, ""), "text/html");
   place.append(...copies(page.body));
-  const styles = stylesOf(page);
+  const styles = stylesOf(css);
   document.body.append(place);
   document.body.classList.add("is-printing");
   const { dataset } = document.documentElement;
@@ -64,8 +66,8 @@ function copies(from: Element): Node[] {
 }
 
 /** Returns the styles of an export, which then apply to the paper alone. */
-function stylesOf(page: Document): CSSStyleSheet {
+function stylesOf(css: string): CSSStyleSheet {
   const styles = new CSSStyleSheet();
-  styles.replaceSync(`@scope (.print-only) { ${page.querySelector("style")?.textContent ?? ""} }`);
+  styles.replaceSync(`@scope (.print-only) { ${css} }`);
   return styles;
 }
