@@ -279,7 +279,7 @@ test("tokens and costs are shown by day and by thread", async () => {
   await shown.goto(`${stage.url}/usage`);
   const total = shown.locator(".usage tfoot td").first();
   await expect.poll(() => total.innerText()).toBe("$0.25");
-  await shown.locator(".page select.field").selectOption("thread");
+  await shown.locator(".usage-picks select").first().selectOption("thread");
   const row = shown.locator(".usage tbody tr", { hasText: "What it cost" });
   await expect.poll(() => row.locator("td").first().innerText()).toBe("$0.25");
   await accessible(shown);
