@@ -242,7 +242,7 @@ test("a notification says what is asked, and opens the request", async () => {
 });
 
 test("with a mouse, answers are shown in the row that one points at, and have no line of their own", async () => {
-  await waiting("Compact", "kind=execute command='make small'");
+  await waiting("Compact", "kind=execute command='echo small'");
   const page = await stage.page();
   await answer(page, "Compact", "Allow once").waitFor();
   const opacity = (part: string) => row(page, "Compact").locator(part).evaluate((el) => getComputedStyle(el).opacity);

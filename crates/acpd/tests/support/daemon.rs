@@ -93,7 +93,10 @@ impl Place {
 
     /// Replaces the configuration.
     pub fn configure(&self, text: &str) {
-        std::fs::write(self.config(), text).expect("the configuration can be written");
+        // A daemon that runs reads the old text or the new one, and never half of it.
+        let new = self.config().with_extension("new");
+        std::fs::write(&new, text).expect("the configuration can be written");
+        std::fs::rename(new, self.config()).expect("the configuration can be replaced");
     }
 
     /// Returns the configuration lines of a fake agent with this name; its sessions outlive its process.
