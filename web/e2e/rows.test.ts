@@ -2,7 +2,7 @@
 
 import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { row, startThread, until } from "./support/acts.ts";
 import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
@@ -12,8 +12,12 @@ let other: Client;
 
 beforeAll(async () => {
   stage = await Stage.set();
+});
+// A connection may send 60 requests in 10 seconds.
+beforeEach(async () => {
   other = await stage.daemon.client("other-program");
 });
+afterEach(() => other.close());
 afterAll(() => stage?.end());
 
 async function waiting(name: string, what: string): Promise<string> {
