@@ -11,6 +11,11 @@ let waiting: (() => void)[] | undefined;
 /** The address from which it goes back. The entries of layers have the address of the view below them. */
 let from = "";
 let arrived = (): void => {};
+/**
+ * The address, if the page has loaded in an entry of a layer. Nothing is open then, and the entry stays until something takes it
+ * over: a page that goes back when it has loaded would stop the navigation of a user who is on the way already.
+ */
+let left = depth() > 0 ? location.href : undefined;
 
 /** Time in which the browser has gone back, in milliseconds. */
 const PATIENCE_MS = 1_000;
@@ -24,6 +29,7 @@ function depth(): number {
 /** Adds what has just opened. Returns a function that removes it, for when it closes another way. */
 export function addLayer(close: () => void): () => void {
   const layer = () => close();
+  left = undefined;
   layers.push(layer);
   settle();
   return () => {
@@ -42,6 +48,7 @@ export function moveTo(address: string, replace: boolean): void {
     waiting.push(() => moveTo(address, replace));
   } else {
     // What is open closes when the view changes: its entry becomes that of the view.
+    left = undefined;
     history[replace || depth() > 0 ? "replaceState" : "pushState"](null, "", address);
   }
 }
@@ -96,6 +103,15 @@ addEventListener("popstate", () => {
     }
     return;
   }
+  if (left !== undefined) {
+    const isBelow = location.href === left;
+    left = undefined;
+    if (isBelow) {
+      // The step from the entry of nothing to the view below it has shown nothing: the user wants to leave the view.
+      history.go(-(depth() + 1));
+      return;
+    }
+  }
   for (const close of layers.splice(depth()).reverse()) {
     close();
   }
@@ -103,19 +119,3 @@ addEventListener("popstate", () => {
   // The entry of a layer that closed long ago, to which the user went forward.
   settle();
 });
-
-// After a reload nothing is open, and the entry of what was open before would do nothing.
-if (depth() > 0) {
-  const steps = depth();
-  history.replaceState(null, "", location.href);
-  const leave = () => {
-    if (layers.length === 0 && waiting === undefined) {
-      goBack(steps);
-    }
-  };
-  if (document.readyState === "complete") {
-    leave();
-  } else {
-    addEventListener("load", () => setTimeout(leave), { once: true });
-  }
-}

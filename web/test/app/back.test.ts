@@ -159,17 +159,47 @@ test("a dialog that a menu opens stays open when the menu closes, and Back close
   expect([dialog.isOpen, at]).toEqual([false, 1]);
 });
 
-test("a reload with something open is no trap, and neither is Forward", async () => {
-  start([{ state: null, url: "/before" }, { state: null, url: "/" }, { state: { layers: 1 }, url: "/" }]);
-  const { drawer } = await page();
+const RELOADED = [{ state: null, url: "/before" }, { state: null, url: "/" }, { state: { layers: 1 }, url: "/" }];
+
+test("after a reload with something open the page does not move, and Back leaves the view", async () => {
+  start([...RELOADED]);
+  const { arrived } = await page();
   rest();
-  expect(at).toBe(1);
+  expect(at).toBe(2);
+  move(-1);
+  rest();
+  expect([at, arrived.mock.calls.length]).toEqual([0, 1]);
+});
+
+test("after a reload with two things open Back leaves the view too", async () => {
+  start([...RELOADED, { state: { layers: 2 }, url: "/" }]);
+  await page();
+  move(-1);
+  rest();
+  expect(at).toBe(0);
+});
+
+test("what opens first after the reload takes the entry over, and Forward to it is no trap", async () => {
+  start([...RELOADED]);
+  const { drawer } = await page();
   drawer.open();
+  expect([at, entries.length]).toEqual([2, 3]);
   move(-1);
   drawer.remove();
+  expect([drawer.isOpen, at]).toEqual([false, 1]);
   move(1);
   rest();
   expect([drawer.isOpen, at]).toEqual([false, 1]);
+});
+
+test("a view that is chosen after the reload takes the entry over", async () => {
+  start([...RELOADED]);
+  const { moveTo, arrived } = await page();
+  moveTo("/agents", false);
+  expect([addresses(), at]).toEqual(["/before / /agents", 2]);
+  move(-1);
+  rest();
+  expect([at, arrived.mock.calls.length]).toEqual([1, 1]);
 });
 
 test("a history without the entry below is no trap either", async () => {
