@@ -398,6 +398,89 @@ fn a_daemon_beside_the_service_is_in_the_way() {
     assert!(!daemon.place.home().join(".config/systemd").exists());
 }
 
+/// Makes a systemctl that runs the daemon of a place as the unit `acpd.service` of its user.
+fn manager_of(place: &Place, pid: u32) {
+    let bin = place.home().join("bin");
+    std::fs::create_dir_all(&bin).expect("it can be made");
+    let home = place.home().display();
+    std::fs::write(place.home().join("pid"), pid.to_string()).expect("it is written");
+    let script = format!(
+        "#!/bin/sh\necho \"$*\" >> '{home}/calls'\ncase \"$*\" in\n\
+         '--user show --property=MainPID --value acpd.service') cat '{home}/pid' ;;\n\
+         'show '*) echo 0 ;;\n\
+         '--user stop acpd.service') kill -TERM \"$(cat '{home}/pid')\" ;;\n\
+         '--user start acpd.service') '{program}' serve < /dev/null > /dev/null 2>&1 & echo $! > '{home}/pid' ;;\n\
+         *) echo 'not known' >&2; exit 1 ;;\nesac\n",
+        program = program(),
+    );
+    std::fs::write(bin.join("systemctl"), script).expect("it is written");
+    std::fs::set_permissions(bin.join("systemctl"), std::fs::Permissions::from_mode(0o755))
+        .expect("it can be set");
+}
+
+/// Runs a command of acpd that finds the place's own systemctl.
+fn managed(place: &Place, args: &[&str]) -> support::Outcome {
+    let path = format!("{}:/usr/bin:/bin", place.home().join("bin").display());
+    outcome(place.command(args).env("PATH", path))
+}
+
+#[test]
+fn a_service_is_restarted_and_stopped_by_its_manager() {
+    let mut daemon = Daemon::start();
+    manager_of(&daemon.place, daemon.pid());
+    let restarted = managed(&daemon.place, &["restart"]);
+    let _guard = daemon.place.background();
+    assert_eq!(restarted.code, Some(0), "{}", restarted.stderr);
+    assert!(daemon.wait().success());
+    let pid = daemon.place.noticed_pid().expect("the daemon runs");
+    let managed_pid = std::fs::read_to_string(daemon.place.home().join("pid")).expect("it is there");
+    assert_eq!(managed_pid.trim(), pid.to_string());
+    assert!(
+        restarted.stdout.contains(&format!("(process {pid})")),
+        "{}",
+        restarted.stdout
+    );
+    assert!(
+        !restarted.stderr.contains("in the background"),
+        "{}",
+        restarted.stderr
+    );
+    let stopped = managed(&daemon.place, &["stop"]);
+    assert_eq!(
+        stopped.stdout,
+        format!("stopped the service acpd.service of this user (process {pid})\n"),
+        "{}",
+        stopped.stderr
+    );
+    assert_eq!(daemon.place.noticed_pid(), None);
+    let calls = std::fs::read_to_string(daemon.place.home().join("calls")).expect("it was called");
+    let changes: Vec<&str> = calls.lines().filter(|call| !call.contains("show")).collect();
+    assert_eq!(
+        changes,
+        [
+            "--user stop acpd.service",
+            "--user start acpd.service",
+            "--user stop acpd.service"
+        ]
+    );
+}
+
+#[test]
+fn a_service_that_its_manager_does_not_stop_goes_on() {
+    let daemon = Daemon::start();
+    manager_of(&daemon.place, daemon.pid());
+    let script = daemon.place.home().join("bin/systemctl");
+    let text = std::fs::read_to_string(&script).expect("it is there");
+    let refusing = text.replace("kill -TERM", "echo 'Access denied' >&2; exit 4; echo");
+    std::fs::write(&script, refusing).expect("it is written");
+    for command in ["stop", "restart"] {
+        let refused = managed(&daemon.place, &[command]);
+        assert_eq!(refused.code, Some(1), "{}", refused.stdout);
+        assert!(refused.stderr.contains("Access denied"), "{}", refused.stderr);
+    }
+    assert_eq!(daemon.place.noticed_pid(), Some(daemon.pid()));
+}
+
 #[test]
 fn the_packaged_units_are_valid() {
     let packaged = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");

@@ -195,6 +195,21 @@ pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<U
     )))
 }
 
+/// Connects to the daemon that a service manager has just started.
+pub async fn appeared(settings: &Settings) -> anyhow::Result<UnixStream> {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if let Some(stream) = try_connect(settings).await? {
+            return Ok(stream);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Err(Exit::Unreachable.error(format!(
+        "the daemon did not answer within {} s; the log of its service manager may show why",
+        PATIENCE.as_secs()
+    )))
+}
+
 /// Says that the daemon does not have the usual port, where nothing names an address.
 fn note_port(settings: &Settings) {
     if !settings.any_port {

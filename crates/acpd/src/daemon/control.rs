@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cli::StopArgs;
 use crate::daemon::background::{self, Notice};
+use crate::daemon::manager::Service;
 use crate::daemon::process::Process;
 use crate::daemon::{busy, elsewhere};
 use crate::exit::Exit;
@@ -24,19 +25,25 @@ pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> 
     match stopped(settings, args).await? {
         Stopped::Refused => return Ok(Exit::Failure),
         Stopped::Ended(pid) => return Err(ended(pid)),
-        Stopped::Process(pid) if !args.json => print::out(&format!("stopped the daemon (process {pid})\n")),
-        Stopped::Process(pid) => print::json(&json!({ "pid": pid }).to_string()),
+        Stopped::Process(pid, _) if args.json => print::json(&json!({ "pid": pid }).to_string()),
+        Stopped::Process(pid, None) => print::out(&format!("stopped the daemon (process {pid})\n")),
+        Stopped::Process(pid, Some(service)) => {
+            print::out(&format!("stopped {service} (process {pid})\n"));
+            print::hint("its service manager starts it again; \"acpd service uninstall\" removes it");
+        }
         Stopped::None if args.json => print::json(&json!({ "pid": null }).to_string()),
         Stopped::None => print::hint("no daemon is running"),
     }
     Ok(Exit::Success)
 }
 
-/// Stops this user's daemon and starts it in the background, with the options of its start.
+/// Stops this user's daemon and starts it again: by its service manager, else in the background, with the options of its start.
 pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
     let before = Notice::read(&settings.daemon.data_dir).ok();
+    let mut service = None;
     match (stopped(settings, args).await?, &before) {
         (Stopped::Refused, _) => return Ok(Exit::Failure),
+        (Stopped::Process(_, Some(found)), _) => service = Some(found),
         (Stopped::Ended(pid), _) => {
             // The user wants a daemon: one that has taken its place is as good as new, but may have other options.
             if background::try_connect(settings).await?.is_some() {
@@ -45,13 +52,23 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
             print::hint(&format!("the daemon (process {pid}) had ended already"));
         }
         (Stopped::None, _) => print::hint("no daemon was running"),
-        (Stopped::Process(_), Some(before)) if before.log_file.is_none() => {
-            print::hint("the daemon ran in a terminal or by a service; now it runs in the background")
+        (Stopped::Process(_, None), Some(before)) if before.log_file.is_none() => {
+            print::hint("the daemon ran in a terminal or by another program; now it runs in the background")
         }
-        _ => {}
+        (Stopped::Process(_, None), _) => {}
     }
-    let options = before.map(|notice| notice.options).unwrap_or_default();
-    background::launch(settings, &options).await?;
+    match service {
+        Some(service) => {
+            service
+                .start()
+                .with_context(|| format!("{service} is stopped and does not start"))?;
+            background::appeared(settings).await?;
+        }
+        None => {
+            let options = before.map(|notice| notice.options).unwrap_or_default();
+            background::launch(settings, &options).await?;
+        }
+    }
     let notice = Notice::read(&settings.daemon.data_dir)?;
     let (address, pid) = (notice.address(), notice.pid);
     if args.json {
@@ -63,12 +80,12 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
 }
 
 /// The outcome of a stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Stopped {
     /// No daemon ran.
     None,
-    /// The daemon with this process id has ended.
-    Process(i32),
+    /// The daemon with this process id has ended, which a service manager ran as this service.
+    Process(i32, Option<Service>),
     /// The daemon with this process id has ended before it was stopped.
     Ended(i32),
     /// The user has decided against it.
@@ -115,8 +132,16 @@ async fn stopped(settings: &Settings, args: &StopArgs) -> anyhow::Result<Stopped
         return Ok(Stopped::Ended(pid.as_raw_nonzero().get()));
     }
     may_stop?;
-    process.terminate()?;
+    // A daemon that a command has started in the background has no manager.
+    let is_managed = Notice::read(&settings.daemon.data_dir).is_ok_and(|notice| notice.log_file.is_none());
+    let service = is_managed.then(|| Service::of(pid)).flatten();
     let mut progress = Progress::begin("stopping the daemon");
+    match &service {
+        Some(service) => service
+            .stop(&process)
+            .with_context(|| format!("{service} goes on: its service manager has to stop it"))?,
+        None => process.terminate()?,
+    }
     let ended = tokio::task::spawn_blocking(move || process.wait(PATIENCE)).await?;
     progress.end();
     if !ended? {
@@ -126,5 +151,5 @@ async fn stopped(settings: &Settings, args: &StopArgs) -> anyhow::Result<Stopped
             PATIENCE.as_secs()
         )));
     }
-    Ok(Stopped::Process(pid.as_raw_nonzero().get()))
+    Ok(Stopped::Process(pid.as_raw_nonzero().get(), service))
 }

@@ -9,6 +9,7 @@ mod hindrance;
 pub mod lifetime;
 mod logging;
 pub mod logs;
+pub mod manager;
 mod modes;
 pub mod notifications;
 pub mod open;

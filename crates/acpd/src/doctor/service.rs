@@ -8,8 +8,8 @@ use super::Subject;
 use super::report::{Finding, Group};
 use crate::cli::Manager;
 use crate::daemon::lifetime;
+use crate::daemon::manager::Scope;
 use crate::service::launchd::{self, JobState};
-use crate::service::systemd::Scope;
 use crate::service::unit;
 
 /// What is known about the service.

@@ -3,24 +3,20 @@
 //! In: the settings, and the program `launchctl`. Out: a property list, and calls of `launchctl` by its arguments. Owns:
 //! the job `acpd` of this user. Never: replaces or removes a file that a user has changed.
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::process::{Command, Output};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::{may_change, plist, read, write};
 use crate::cli::{ServiceChangeArgs, ServiceInstallArgs, ServiceStatusArgs};
 use crate::daemon::background;
+use crate::daemon::manager::launchd::{domain, launchctl, run, target};
 use crate::exit::Exit;
 use crate::own_program::own_program;
 use crate::settings::Settings;
 use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
-
-/// The name of the job.
-const LABEL: &str = "acpd";
 
 /// The state of the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,37 +34,6 @@ pub fn file() -> anyhow::Result<PathBuf> {
 
 fn home() -> anyhow::Result<PathBuf> {
     crate::settings::home()
-}
-
-/// The domain of this user's jobs.
-fn domain() -> String {
-    format!("gui/{}", rustix::process::getuid().as_raw())
-}
-
-fn target() -> String {
-    format!("{}/{LABEL}", domain())
-}
-
-fn launchctl(args: &[&str]) -> anyhow::Result<Output> {
-    match Command::new("launchctl").args(args).output() {
-        Ok(output) => Ok(output),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            bail!("this system has no launchd (launchctl was not found), so no service was changed")
-        }
-        Err(error) => Err(error).context("launchctl cannot be run"),
-    }
-}
-
-/// Runs launchctl, which must succeed.
-fn run(args: &[&str]) -> anyhow::Result<()> {
-    let output = launchctl(args)?;
-    ensure!(
-        output.status.success(),
-        "launchctl {} failed: {}",
-        args.join(" "),
-        plain_line(String::from_utf8_lossy(&output.stderr).trim())
-    );
-    Ok(())
 }
 
 /// Returns the state of the job.

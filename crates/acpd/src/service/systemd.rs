@@ -5,8 +5,8 @@
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 use serde_json::json;
@@ -14,14 +14,12 @@ use serde_json::json;
 use super::{may_change, read, unit, write};
 use crate::cli::{ServiceChangeArgs, ServiceInstallArgs, ServiceStatusArgs};
 use crate::daemon::background;
+use crate::daemon::manager::{Scope, UNIT};
 use crate::exit::Exit;
 use crate::own_program::own_program;
 use crate::settings::Settings;
 use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
-
-/// The name of the unit.
-const UNIT: &str = "acpd.service";
 
 /// The user of a service of the system, if the command names none.
 const USER: &str = "acpd";
@@ -29,64 +27,8 @@ const USER: &str = "acpd";
 /// Longest name of a user that systemd accepts, in bytes.
 const USER_BYTES: usize = 31;
 
-/// Whose service it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Of the user who runs the command.
-    User,
-    /// Of the system.
-    System,
-}
-
+/// What `acpd service` needs of a scope.
 impl Scope {
-    /// Returns the scope that a command names.
-    pub fn named(is_system: bool) -> Self {
-        if is_system { Self::System } else { Self::User }
-    }
-
-    /// Returns the path of the unit.
-    pub fn unit(self) -> anyhow::Result<PathBuf> {
-        let folder = match self {
-            Self::User => crate::settings::base("XDG_CONFIG_HOME", ".config")?.join("systemd/user"),
-            // Systemd itself looks for units there first.
-            Self::System => std::env::var("SYSTEMD_UNIT_PATH")
-                .ok()
-                .and_then(|path| path.split(':').next().map(PathBuf::from))
-                .filter(|folder| folder.is_absolute())
-                .unwrap_or_else(|| "/etc/systemd/system".into()),
-        };
-        Ok(folder.join(UNIT))
-    }
-
-    /// Runs systemctl.
-    pub fn systemctl(self, args: &[&str]) -> std::io::Result<Output> {
-        let mut command = Command::new("systemctl");
-        if self == Self::User {
-            command.arg("--user");
-        }
-        command.args(args).output()
-    }
-
-    fn option(self) -> &'static str {
-        match self {
-            Self::User => "--user ",
-            Self::System => "",
-        }
-    }
-
-    /// Runs systemctl, which must succeed.
-    fn run(self, args: &[&str]) -> anyhow::Result<()> {
-        let output = self.systemctl(args).context("systemctl cannot be run")?;
-        ensure!(
-            output.status.success(),
-            "systemctl {}{} failed: {}",
-            self.option(),
-            args.join(" "),
-            plain_line(String::from_utf8_lossy(&output.stderr).trim())
-        );
-        Ok(())
-    }
-
     /// Returns the word that systemctl prints about a state of the unit. Its exit code says the same.
     fn state(self, question: &str) -> anyhow::Result<String> {
         let output = self

@@ -1,0 +1,62 @@
+//! The service manager that runs a daemon: systemd, or launchd.
+//!
+//! In: a daemon's process id, and the programs `systemctl` and `launchctl`. Out: calls of them by their arguments. Owns:
+//! nothing. Never: changes what a manager has not said that it runs.
+
+pub mod launchd;
+mod systemd;
+
+use std::fmt;
+
+use rustix::process::Pid;
+
+pub use self::systemd::{Scope, UNIT};
+use super::process::Process;
+
+/// What a service manager runs a daemon as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Service {
+    /// A unit of systemd.
+    Unit(Scope, String),
+    /// The job of launchd.
+    Job,
+}
+
+impl Service {
+    /// Returns the service whose main process this is. Without a service manager, or where it does not answer, there is none.
+    pub fn of(pid: Pid) -> Option<Self> {
+        if cfg!(target_os = "macos") {
+            return launchd::runs(pid).then_some(Self::Job);
+        }
+        let (scope, unit) = systemd::unit_of(pid)?;
+        Some(Self::Unit(scope, unit))
+    }
+
+    /// Stops the service, whose daemon is this process.
+    pub fn stop(&self, process: &Process) -> anyhow::Result<()> {
+        match self {
+            // Without its manager, a unit that always restarts would come back.
+            Self::Unit(scope, unit) => scope.run(&["stop", unit]),
+            // A job that ends well stays ended; `bootout` would unload it until the next login.
+            Self::Job => Ok(process.terminate()?),
+        }
+    }
+
+    /// Starts the service, which is stopped.
+    pub fn start(&self) -> anyhow::Result<()> {
+        match self {
+            Self::Unit(scope, unit) => scope.run(&["start", unit]),
+            Self::Job => launchd::run(&["kickstart", &launchd::target()]),
+        }
+    }
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit(Scope::User, unit) => write!(f, "the service {unit} of this user"),
+            Self::Unit(Scope::System, unit) => write!(f, "the service {unit} of the system"),
+            Self::Job => write!(f, "the service {}", launchd::LABEL),
+        }
+    }
+}
