@@ -289,3 +289,36 @@ fn a_thread_is_picked_from_the_list() {
     assert_eq!(status.code(), Some(0), "{text}");
     assert!(text.replace('\n', "").contains(&first[28..]), "{text}");
 }
+
+#[test]
+fn the_first_thread_is_started_and_so_is_a_new_one() {
+    let daemon = Daemon::start();
+    // There is none yet.
+    let screen = Screen::start(&daemon.place.command(&["attach"]), 80, 24);
+    screen.wait_for("Prompt");
+    send(&screen, "say the first");
+    screen.wait_for("\nthe first\n");
+    screen.press(CTRL_D);
+    assert_eq!(screen.finish().0.code(), Some(0));
+
+    let folder = daemon.place.work().join("shop");
+    std::fs::create_dir(&folder).expect("it can be made");
+    let new = ["attach", "--new", "--agent", "fake", "-C", "shop"];
+    let screen = Screen::start(&daemon.place.command(&new), 80, 24);
+    screen.wait_for("Prompt");
+    send(&screen, "say the second");
+    screen.wait_for("\nthe second\n");
+    screen.press(CTRL_D);
+    assert_eq!(screen.finish().0.code(), Some(0));
+    let listed = acpd(&daemon.place, &["threads", "--json", "-C", "shop"]);
+    assert_eq!(listed.stdout.lines().count(), 1, "{}", listed.stdout);
+
+    let unknown = Screen::start(
+        &daemon.place.command(&["attach", "--new", "--agent", "nobody"]),
+        80,
+        24,
+    );
+    let (status, text) = unknown.finish();
+    assert_ne!(status.code(), Some(0));
+    assert!(text.contains("nobody"), "{text}");
+}

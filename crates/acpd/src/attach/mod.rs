@@ -30,7 +30,8 @@ use crate::settings::Settings;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
-use crate::threads::find::find;
+use crate::threads::find::{find, last};
+use crate::threads::run::{default_agent, directory};
 
 /// Capacity of the queue of requests to the connection. A user does not type more than this ahead of it.
 const ORDERS: usize = 64;
@@ -42,13 +43,19 @@ const NEWS: usize = 64;
 pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Exit> {
     check_terminal(args.thread.as_deref())?;
     let mut client = Client::connect(settings, true).await?;
-    // The list to pick from is shown over the last thread.
-    let id = find(&mut client, args.thread.as_deref().unwrap_or("@last")).await?;
+    let (id, picks) = match &args.thread {
+        Some(given) => (find(&mut client, given).await?, false),
+        // The list to pick from is shown over the last thread.
+        None => match (args.new, last(&mut client).await?) {
+            (false, Some(id)) => (id, true),
+            _ => (start(settings, &mut client, args).await?, false),
+        },
+    };
     let resume = json!({ "threadId": id, "limit": PAGE_TURNS, "startAgent": false });
     let resumed = client.request("thread/resume", resume).await?;
     let size = crossterm::terminal::size().context("the size of the terminal cannot be read")?;
     let mut app = App::new(&resumed, seed(), size);
-    if args.thread.is_none() {
+    if picks {
         app.pick_thread(Instant::now());
     }
     let (orders, orders_rx) = mpsc::channel(ORDERS);
@@ -86,6 +93,20 @@ pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Ex
         }
         End::Failed(why) => Err(Exit::NotFound.error(plain(&why))),
     }
+}
+
+/// Starts a thread that the arguments describe; returns its id.
+async fn start(settings: &Settings, client: &mut Client, args: &AttachArgs) -> anyhow::Result<String> {
+    let cwd = directory(settings, args.cwd.as_deref(), "set --cwd to")?;
+    let agent = match &args.agent {
+        Some(agent) => agent.clone(),
+        None => default_agent(client, settings).await?,
+    };
+    let started = client
+        .request("thread/start", json!({ "agentType": agent, "cwd": cwd }))
+        .await?;
+    let id = started["thread"]["id"].as_str().map(str::to_owned);
+    id.context("the daemon did not name the new thread")
 }
 
 /// Fails unless the terminal can show a picture.

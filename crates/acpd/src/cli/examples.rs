@@ -11,7 +11,10 @@ acpd run --detach -m opus --mode plan \"plan the migration\"
 acpd run --attach error.png \"what is wrong here?\"
 acpd run -p deny - < prompt.md",
     ),
-    ("attach", "acpd attach\nacpd attach @last\nacpd attach 5e31c427"),
+    (
+        "attach",
+        "acpd attach\nacpd attach @last\nacpd attach --new --agent gemini -C ~/shop",
+    ),
     (
         "threads",
         "acpd threads\nacpd threads -s waiting\nacpd threads -n 100 --json",

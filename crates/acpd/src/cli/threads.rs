@@ -80,11 +80,20 @@ pub enum Permissions {
     Deny,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct AttachArgs {
     /// Thread, as in "acpd show" [default: pick one of a list]
     #[arg(value_name = "THREAD")]
     pub thread: Option<String>,
+    /// Start a thread; this is also what happens if there is none yet
+    #[arg(long, short, conflicts_with = "thread")]
+    pub new: bool,
+    /// Agent of the new thread [default: the configured default, or the only configured agent]
+    #[arg(long, short, value_name = "NAME", requires = "new")]
+    pub agent: Option<String>,
+    /// Working directory of the new thread's agent [default: current directory]
+    #[arg(long, short = 'C', value_name = "DIR", requires = "new")]
+    pub cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -97,7 +97,10 @@ pub async fn go_on(settings: &Settings, next: Next) -> anyhow::Result<Exit> {
             open::open(settings, &args).await
         }
         Next::Attach(thread) => {
-            let args = AttachArgs { thread: Some(thread) };
+            let args = AttachArgs {
+                thread: Some(thread),
+                ..AttachArgs::default()
+            };
             Box::pin(crate::attach::attach(settings, &args)).await
         }
         Next::Run { agent, prompt } => {

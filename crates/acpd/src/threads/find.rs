@@ -23,8 +23,7 @@ pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
         return Ok(whole.to_string());
     }
     if given == LAST {
-        let page = client.request("thread/list", json!({ "limit": 1 })).await?;
-        let last = page["data"][0]["id"].as_str().map(str::to_owned);
+        let last = last(client).await?;
         return last.ok_or_else(|| Exit::NotFound.error("there are no threads yet"));
     }
     if given.is_empty() {
@@ -53,6 +52,12 @@ pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
             listed(&similar)
         ))),
     }
+}
+
+/// Returns the thread that changed last.
+pub async fn last(client: &mut Client) -> anyhow::Result<Option<String>> {
+    let page = client.request("thread/list", json!({ "limit": 1 })).await?;
+    Ok(page["data"][0]["id"].as_str().map(str::to_owned))
 }
 
 /// Returns the error for a thread that does not exist, with a similar one of the last changed threads.

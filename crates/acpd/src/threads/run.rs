@@ -566,7 +566,7 @@ fn default_of<'a>(agents: &'a [Value], configured: Option<&'a str>) -> Option<&'
 }
 
 /// Returns the agent that the daemon has for clients that name none.
-async fn default_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<String> {
+pub async fn default_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<String> {
     let listed = client.request("agent/list", json!({})).await?;
     let agents = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
     // The configuration here is that of a daemon elsewhere only by chance.

@@ -135,7 +135,7 @@ impl App {
             Own::Model => self.pick_value("model", now),
             Own::Mode => self.pick_value("mode", now),
             Own::Threads => self.pick_thread(now),
-            Own::New => self.start_thread(now),
+            Own::New => self.start_thread_like_this(now),
         }
     }
 

@@ -19,14 +19,17 @@ use crate::threads::options::SessionOption;
 /// Number of threads that are offered, the last changed first.
 const THREADS: usize = 100;
 
+/// Number of other agents and folders that are offered for a new thread, those of the last changed threads.
+const NEW_THREADS: usize = 20;
+
 /// Maximum length of the text that narrows the list, in bytes.
 const WANTED_BYTES: usize = 200;
 
 /// What an entry of the list does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pick {
-    /// Starts a thread with the agent and in the folder of the current one.
-    NewThread,
+    /// Starts a thread with an agent in a folder.
+    NewThread { agent: String, cwd: String },
     /// Opens a thread.
     Thread(String),
     /// Sets an option.
@@ -112,6 +115,17 @@ impl Picker {
     }
 }
 
+/// Returns the entry that starts a thread.
+fn new_thread(agent: &str, cwd: &str) -> Entry {
+    Entry {
+        pick: Pick::NewThread {
+            agent: agent.to_owned(),
+            cwd: cwd.to_owned(),
+        },
+        text: format!("+ New thread: {} in {}", plain_line(agent), visible_line(cwd)),
+    }
+}
+
 impl App {
     /// Offers the threads. They are loaded first.
     pub fn pick_thread(&mut self, now: Instant) {
@@ -170,7 +184,7 @@ impl App {
             // The user stays, whatever is being opened.
             Some(Pick::Thread(id)) if id == self.thread => self.picks += 1,
             Some(Pick::Thread(id)) => self.open_thread(&id, now),
-            Some(Pick::NewThread) => self.start_thread(now),
+            Some(Pick::NewThread { agent, cwd }) => self.start_thread(&agent, &cwd, now),
             Some(Pick::Value { option, value }) => self.set_option(option, value, now),
             None => {}
         }
@@ -191,13 +205,18 @@ impl App {
 
     /// Takes the list of threads.
     pub(super) fn threads_listed(&mut self, listed: &Value) {
-        let new = format!("+ New thread: {} in {}", self.head.agent, self.head.cwd);
-        let new = Entry {
-            pick: Pick::NewThread,
-            text: new,
-        };
-        let threads = listed["data"].as_array().into_iter().flatten();
-        let threads = threads.filter_map(|thread| {
+        let new = new_thread(&self.head.agent_id, &self.head.directory);
+        let listed = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
+        let mut others: Vec<Entry> = Vec::new();
+        for thread in listed {
+            if let (Some(agent), Some(cwd)) = (thread["agentType"].as_str(), thread["cwd"].as_str()) {
+                let other = new_thread(agent, cwd);
+                if others.len() < NEW_THREADS && other != new && !others.contains(&other) {
+                    others.push(other);
+                }
+            }
+        }
+        let threads = listed.iter().filter_map(|thread| {
             let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
             let id = thread["id"].as_str()?;
             let mark = match (thread["status"].as_str(), thread["lastTurnStatus"].as_str()) {
@@ -223,21 +242,28 @@ impl App {
             })
         });
         let entries: Vec<Entry> = std::iter::once(new).chain(threads).collect();
+        let count = entries.len();
+        let entries: Vec<Entry> = entries.into_iter().chain(others).collect();
         if let Some(picker) = self.picker.as_mut().filter(|picker| picker.entries.is_none()) {
             // The thread before this one is what a user mostly returns to.
             let is_whole = picker.wanted.is_empty();
-            picker.at = if is_whole && entries.len() > 2 { 2 } else { 0 };
+            picker.at = if is_whole && count > 2 { 2 } else { 0 };
             picker.entries = Some(entries);
         }
     }
 
-    /// Starts a thread like this one.
-    pub(super) fn start_thread(&mut self, now: Instant) {
+    /// Starts a thread with the agent and in the folder of this one.
+    pub(super) fn start_thread_like_this(&mut self, now: Instant) {
+        let (agent, cwd) = (self.head.agent_id.clone(), self.head.directory.clone());
+        self.start_thread(&agent, &cwd, now);
+    }
+
+    fn start_thread(&mut self, agent: &str, cwd: &str, now: Instant) {
         if self.is_busy_sending(now) {
             return;
         }
-        let params = json!({ "agentType": self.head.agent_id, "cwd": self.head.directory });
-        self.show_message(format!("starting {}…", self.head.agent), now);
+        let params = json!({ "agentType": agent, "cwd": cwd });
+        self.show_message(format!("starting {}…", plain_line(agent)), now);
         self.picks += 1;
         self.request_elsewhere("thread/start", params, Pending::Begin(self.picks));
     }

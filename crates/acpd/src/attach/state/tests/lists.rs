@@ -125,7 +125,7 @@ fn a_prompt_that_was_cut_off_goes_to_its_own_thread() {
     scene.refuse(resume, "too many requests", false);
     for pick in ["/new", "another"] {
         match pick {
-            "/new" => scene.app.start_thread(scene.now),
+            "/new" => scene.app.start_thread_like_this(scene.now),
             _ => scene.app.open_thread(OTHER, scene.now),
         }
         assert!(scene.effects().is_empty(), "{pick}");
@@ -196,7 +196,7 @@ fn of_several_threads_that_are_picked_only_the_last_one_is_shown() {
 fn a_thread_that_starts_after_another_was_picked_is_named() {
     let new = "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d7";
     let mut scene = Scene::open(&json!([]));
-    scene.app.start_thread(scene.now);
+    scene.app.start_thread_like_this(scene.now);
     let (begin, ..) = scene.request();
     scene.app.open_thread(OTHER, scene.now);
     let (open, ..) = scene.request();
@@ -209,7 +209,7 @@ fn a_thread_that_starts_after_another_was_picked_is_named() {
     assert!(scene.status().contains("has started: Ctrl+P opens it"));
 
     // So is one that starts while a prompt is being sent.
-    scene.app.start_thread(scene.now);
+    scene.app.start_thread_like_this(scene.now);
     let (begin, ..) = scene.request();
     scene.typed("one more");
     scene.key("Enter");
@@ -271,6 +271,27 @@ fn a_new_thread_has_the_agent_and_the_folder_of_this_one() {
     scene.refuse(token, "it is gone", true);
     assert_eq!(scene.status(), "it is gone");
     assert_eq!(scene.app.thread, THREAD);
+}
+
+#[test]
+fn a_new_thread_can_have_the_agent_and_the_folder_of_any_listed_one() {
+    let mut scene = Scene::open(&json!([]));
+    scene.key("C-p");
+    let (token, ..) = scene.request();
+    let thread =
+        |id: &str, agent: &str, cwd: &str| json!({ "id": id, "name": "x", "agentType": agent, "cwd": cwd });
+    scene.reply(
+        token,
+        json!({ "data": [
+            thread(THREAD, "demo", "/code/site"), thread(OTHER, "gemini", "/code/shop"), thread(OTHER, "gemini", "/code/shop"),
+        ] }),
+    );
+    assert_eq!(scene.draw().matches("+ New thread").count(), 2);
+    scene.typed("new thread: gemini");
+    scene.key("Enter");
+    let (_, method, params) = scene.request();
+    let expected = json!({ "agentType": "gemini", "cwd": "/code/shop" });
+    assert_eq!((method, params), ("thread/start", expected));
 }
 
 #[test]
