@@ -279,6 +279,8 @@ pub const SNAPSHOT_SPACING: u64 = 16 << 20;
 /// Bytes of items on one page of a thread's turns, again of the notices and late updates beside them, and again of plans. A larger
 /// item is on a page alone.
 pub const TURNS_PAGE_BYTES: u64 = 1 << 20;
+/// Pages of turns in one answer, for protocols whose clients read whole turns or threads. Clients request what is older.
+pub const ANSWER_PAGES: usize = 16;
 /// Bytes of one item of a message or thought. A longer message goes on in the next item, and only a single block that is no text,
 /// such as an image, makes a larger item.
 pub const MESSAGE_ITEM_BYTES: usize = 1 << 20;
@@ -536,9 +538,11 @@ pub const METADATA_BYTES: usize = 64 << 10;
 pub const TURNS_PAGE: usize = 20;
 /// Seconds that the user has to sign in to an agent.
 pub const SIGN_IN_SECS: u64 = 600;
-/// Bytes of finished items that an export holds back until their turn is over. Above it, they are written before the
-/// turn.
-pub const EXPORT_TURN_BYTES: usize = 16 << 20;
+/// Bytes of finished items that an export of a document holds back until their turn is over. Above it, they are written before
+/// the turn. A document is charged for them before anything is read, and other exports for [`UNSENT_ANSWER_BYTES`].
+pub const EXPORT_TURN_BYTES: usize = 4 << 20;
+/// Bytes of an export that are passed to the HTTP connection at once. What its client has not received yet stays charged.
+pub const EXPORT_PART_BYTES: usize = 64 << 10;
 /// Seconds that a new connection has for the TLS handshake, for its HTTP head, and again for a body.
 pub const HEAD_SECS: u64 = 10;
 /// Bytes of a connection that may wait to be parsed as HTTP. A longer head is refused.

@@ -5,11 +5,13 @@
 //! the room of other clients, or other clients all room of owners.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use acpd_model::limits::{UNSENT_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE};
 use acpd_model::{AccessScope, Origin, Role, ThreadId};
+use acpd_proto::surface::request::Permissions;
 use tokio::time::{Instant, sleep_until};
 
 use crate::room::{Charge, Room};
@@ -34,6 +36,8 @@ struct Rooms {
     /// For the readers of shared threads.
     shared: Room,
     parts: Mutex<Parts>,
+    /// The downloads so far, each of which is a connection of its own.
+    downloads: AtomicU64,
 }
 
 /// The rooms that are used.
@@ -61,6 +65,7 @@ impl Default for UnsentAnswers {
             owners,
             shared: Room::new(UNSENT_BYTES + MARK),
             parts: Mutex::default(),
+            downloads: AtomicU64::new(0),
         }))
     }
 }
@@ -79,14 +84,26 @@ impl UnsentAnswers {
             .try_take(bytes.min(UNSENT_BYTES_OF_ONE.into()))
     }
 
-    /// Returns the room of the caller's connection, which is a part of the room of its principal.
+    /// Waits for room for a download of a principal that holds up to `bytes` at a time.
+    pub async fn take_download(&self, principal: &str, permissions: Permissions, bytes: u64) -> UnsentCharge {
+        let number = self.0.downloads.fetch_add(1, Ordering::Relaxed);
+        let connection = format!("download {number}").into();
+        let room = self.room_for(principal.to_owned(), permissions, connection);
+        UnsentCharge::new(room.take(bytes.min(UNSENT_BYTES_OF_ONE.into())).await)
+    }
+
     fn room_of(&self, caller: &Caller) -> Room {
         let name = match &caller.by {
             Origin::Client(client) => client.principal.clone(),
             Origin::Agent | Origin::Daemon | Origin::Policy(_) => String::new(),
         };
-        let role = caller.permissions.role;
-        let (around, thread) = match caller.permissions.scope {
+        self.room_for(name, caller.permissions, Arc::clone(&caller.connection))
+    }
+
+    /// Returns the room of a connection, which is a part of the room of its principal.
+    fn room_for(&self, name: String, permissions: Permissions, connection: Arc<str>) -> Room {
+        let role = permissions.role;
+        let (around, thread) = match permissions.scope {
             AccessScope::Everything if role == Role::Owner => (&self.0.owners, None),
             AccessScope::Everything => (&self.0.others, None),
             AccessScope::Thread(thread) => (&self.0.shared, Some(thread)),
@@ -103,7 +120,7 @@ impl UnsentAnswers {
             .entry(principal.clone())
             .or_insert_with(|| around.part(UNSENT_BYTES_OF_ONE + MARK));
         connections
-            .entry((principal, Arc::clone(&caller.connection)))
+            .entry((principal, connection))
             .or_insert_with(|| of_principal.overflowing_part(UNSENT_BYTES_OF_CONNECTION))
             .clone()
     }
@@ -114,6 +131,11 @@ impl UnsentCharge {
     pub(crate) fn new(charge: Charge) -> Self {
         let since = Instant::now();
         Self { charge, since }
+    }
+
+    /// Starts that time again: the client has received what the room was for, and the same room is for what follows.
+    pub fn restart(&mut self) {
+        self.since = Instant::now();
     }
 
     /// Counts the bytes of the message that the answer has become. What is more than was charged is counted if it is free: the
@@ -258,6 +280,23 @@ mod tests {
         assert!(fill(&unsent, all).now_or_never().is_some());
     }
 
+    #[tokio::test]
+    async fn a_download_takes_room_of_its_principal() {
+        let unsent = UnsentAnswers::default();
+        let permissions = observer("ann", 0).permissions;
+        let all = UNSENT_BYTES_OF_ONE.into();
+        let first = unsent
+            .take_download("ann", permissions, u64::from(UNSENT_BYTES_OF_ONE) / 2)
+            .await;
+        let second = unsent
+            .take_download("ann", permissions, u64::from(UNSENT_BYTES_OF_ONE) / 2)
+            .await;
+        assert!(unsent.take(&observer("ann", 0), 2).now_or_never().is_none());
+        assert!(unsent.take(&observer("bob", 0), all).now_or_never().is_some());
+        drop((first, second));
+        assert!(unsent.take(&observer("ann", 0), all).now_or_never().is_some());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn an_answer_is_overdue_once_others_wait_for_its_room() {
         let within = Duration::from_secs(30);
@@ -272,7 +311,18 @@ mod tests {
         first.overdue(within).await;
         drop(first);
         assert!(waiting.now_or_never().is_some());
-        let second = UnsentCharge::new(held.remove(0));
+        let mut second = UnsentCharge::new(held.remove(0));
         assert!(second.overdue(within).now_or_never().is_none(), "it has its time");
+        let full = unsent.take(&observer("ann", AT_ONCE + 1), OF_CONNECTION).await;
+        let ann = observer("ann", AT_ONCE + 2);
+        let mut waiting = Box::pin(unsent.take(&ann, 2));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        second.overdue(within).await;
+        second.restart();
+        assert!(
+            second.overdue(within).now_or_never().is_none(),
+            "it has its time again"
+        );
+        drop((full, waiting));
     }
 }

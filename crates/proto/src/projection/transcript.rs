@@ -139,12 +139,33 @@ impl Item {
 }
 
 /// A page of a thread's turns, oldest first.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct TurnsPage {
     /// The turns on this page. The items of the first one can be incomplete.
     pub turns: Vec<Turn>,
     /// Where the next older page ends; `None` if there is nothing older.
     pub older: Option<TurnPosition>,
+}
+
+impl TurnsPage {
+    /// Adds the page before this one. A turn that both have a part of becomes one.
+    pub fn prepend(&mut self, page: Self) {
+        let Self { mut turns, older } = page;
+        if let (Some(rest), Some(first)) = (turns.last(), self.turns.first_mut())
+            && rest.id == first.id
+            && let Some(mut rest) = turns.pop()
+        {
+            rest.items.append(&mut first.items);
+            rest.notes.append(&mut first.notes);
+            first.items = rest.items;
+            first.notes = rest.notes;
+            first.started_at = first.started_at.or(rest.started_at);
+            first.client_turn_id = first.client_turn_id.take().or(rest.client_turn_id);
+        }
+        turns.append(&mut self.turns);
+        self.turns = turns;
+        self.older = older;
+    }
 }
 
 impl Transcript {

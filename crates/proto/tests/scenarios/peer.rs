@@ -491,7 +491,11 @@ fn a_thread_that_is_left_out_is_the_current_one() {
         let before = Some(TurnPosition { turn: 7, item });
         let params = format!(r#"{{"includeTurns":true,"cursor":"{cursor}"}}"#);
         let wanted = line.wants("thread/read", &params);
-        assert_eq!(wanted, read(Some(Turns { before, limit: None })));
+        let turns = Turns {
+            before,
+            ..Turns::default()
+        };
+        assert_eq!(wanted, read(Some(turns)));
     }
 }
 

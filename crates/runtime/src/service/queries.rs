@@ -131,10 +131,10 @@ impl Service {
             let charge = self.context.unsent.take(caller, room).await;
             let live = Arc::new(self.load_thread(thread).await?);
             let found = match turns {
-                Some(wanted) => Some((wanted.before, self.find_page(&live, wanted).await?)),
+                Some(wanted) => Some(self.find_pages(&live, wanted).await?),
                 None => None,
             };
-            let bytes = found.as_ref().map_or(0, |(_, found)| found.bytes) + live.items.bytes() as u64;
+            let bytes = found.as_ref().map_or(0, |found| found.bytes) + live.items.bytes() as u64;
             // More room is not taken beside that which is held: two answers would wait for each other.
             if bytes <= room || room > UNSENT_ANSWER_BYTES {
                 break (charge, live, found);
@@ -142,7 +142,7 @@ impl Service {
             room = bytes;
         };
         let turns = match found {
-            Some((before, found)) => Some(self.read_page(&live, before, found).await?),
+            Some(found) => Some(self.read_pages(&live, found).await?),
             None => None,
         };
         // The page has what it shows of them.

@@ -7,7 +7,9 @@ use std::time::Duration;
 use acpd_host::{Program, TerminalSpec, TerminalUpdate};
 use acpd_model::event::{ClientOrigin, Fidelity, PlanEntry, TurnStatus};
 use acpd_model::item::ToolStatus;
-use acpd_model::limits::{LIST_PAGE_BYTES, METADATA_BYTES, TURNS_PAGE_BYTES, USAGE_ROWS};
+use acpd_model::limits::{
+    ANSWER_PAGES, LIST_PAGE_BYTES, METADATA_BYTES, TURNS_PAGE_BYTES, UNSENT_BYTES_OF_ONE, USAGE_ROWS,
+};
 use acpd_model::usage::{DAY_MILLIS, DailyUsage, Spent};
 use acpd_model::{
     AccessScope, ErrorCode, Event, EventKind, Extract, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart,
@@ -19,7 +21,7 @@ use acpd_proto::projection::{Live, TurnsPage, marks_of};
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::reply::{Reply, SeenThread};
 use acpd_proto::surface::request::{
-    ListThreads, ReadUsage, Request, SearchThreads, SeeThreads, Turns, UsageBy,
+    Extent, ListThreads, ReadUsage, Request, SearchThreads, SeeThreads, Turns, UsageBy,
 };
 use acpd_proto::thread::{Answer, InterruptOptions};
 use futures_util::FutureExt;
@@ -289,7 +291,10 @@ async fn pages(events: &[Event]) -> Vec<TurnsPage> {
     let live = Arc::new(live);
     let (mut before, mut found) = (None, Vec::new());
     loop {
-        let turns = Turns { before, limit: None };
+        let turns = Turns {
+            before,
+            ..Turns::default()
+        };
         let page = service.turns_page(&live, turns).await.unwrap();
         before = page.older;
         found.push(page);
@@ -357,6 +362,81 @@ async fn a_thread_is_read_once_there_is_room_for_it() {
     assert_eq!(view.live.last_seq, events.len() as Seq);
     assert!(view.live.items.is_empty(), "the page has what it shows of them");
     assert!(response.charge.is_some());
+}
+
+#[tokio::test]
+async fn turns_beyond_a_page_are_charged_before_they_are_read() {
+    const CALL: u64 = TURNS_PAGE_BYTES + 1;
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let turns = u32::try_from(ANSWER_PAGES).unwrap() + 1;
+    let text = "x".repeat(usize::try_from(CALL).unwrap());
+    for turn in 1..=turns {
+        let (item, status) = (ItemId(turn), ToolStatus::Completed);
+        let kinds = [
+            EventKind::TurnStarted {
+                client_turn_id: None,
+                imported: false,
+            },
+            EventKind::ItemStarted {
+                item,
+                parent: None,
+                start: ItemStart::ToolCall {
+                    tool_call_id: turn.to_string(),
+                    title: "t".into(),
+                    kind: "other".into(),
+                    status,
+                },
+            },
+            EventKind::ItemCompleted {
+                item,
+                outcome: ItemOutcome::Completed,
+                end: ItemEnd::ToolCall {
+                    status,
+                    call: RawJson::parse(format!(r#"{{"rawOutput":"{text}"}}"#)).unwrap(),
+                },
+            },
+            settled(),
+        ];
+        let first = (Seq::from(turn) - 1) * kinds.len() as Seq + 1;
+        let events: Vec<Event> = kinds
+            .into_iter()
+            .zip(first..)
+            .map(|(kind, seq)| event(seq, turn, kind))
+            .collect();
+        store(&service, &events).await;
+    }
+    let all = u64::from(UNSENT_BYTES_OF_ONE);
+    let caller = Caller::new(Origin::Daemon, Role::Observer, Lane::Codex, Defaults::none());
+    let other = Caller {
+        connection: "other".into(),
+        ..caller.clone()
+    };
+    for (extent, read, charged) in [
+        (Extent::Page, 1, CALL),
+        (Extent::WholeTurns, 1, CALL),
+        (Extent::WholeThread, ANSWER_PAGES, all),
+    ] {
+        let request = Request::ReadThread {
+            thread: thread(),
+            turns: Some(Turns {
+                extent,
+                ..Turns::default()
+            }),
+        };
+        let response = service.call(&caller, request).await.answer.await.unwrap();
+        let Reply::Thread(view) = &response.reply else {
+            panic!("another reply: {:?}", response.reply);
+        };
+        let page = view.turns.as_ref().unwrap();
+        let ids = page.turns.iter().map(|turn| turn.id.unwrap().0);
+        assert!(ids.eq((1..=turns).rev().take(read).rev()), "{extent:?}");
+        assert!(page.older.is_some(), "{extent:?}");
+        let unsent = &service.context.unsent;
+        assert!(unsent.try_take(&other, all - charged + 2).is_none(), "{extent:?}");
+        drop(response);
+        assert!(unsent.try_take(&other, all).is_some(), "{extent:?}");
+    }
 }
 
 #[tokio::test]

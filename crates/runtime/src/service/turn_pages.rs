@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog, TurnsFound, TurnsWanted, UnfinishedItem};
-use acpd_model::limits::{TURNS_PAGE, TURNS_PAGE_BYTES};
+use acpd_model::limits::{ANSWER_PAGES, TURNS_PAGE, TURNS_PAGE_BYTES};
 use acpd_model::{EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
 use acpd_proto::surface::reply::Reply;
@@ -16,12 +16,20 @@ use crate::service::{Caller, Service};
 use crate::thread::directory::log_failure;
 use crate::thread::indexing::{find_turns, look_up};
 
+/// The events of the pages of one answer.
+#[derive(Debug, Default)]
+pub(super) struct PagesFound {
+    /// Each page with its end, the newest first.
+    pages: Vec<(Option<TurnPosition>, TurnsFound)>,
+    /// Bytes of the items of all pages.
+    pub bytes: u64,
+}
+
 impl Service {
     /// Returns a page of a thread's turns at the event of `live`.
     pub async fn turns_page(&self, live: &Arc<Live>, wanted: Turns) -> Result<TurnsPage, Failure> {
-        let before = wanted.before;
-        let found = self.find_page(live, wanted).await?;
-        self.read_page(live, before, found).await
+        let found = self.find_pages(live, wanted).await?;
+        self.read_pages(live, found).await
     }
 
     /// Returns a page of turns if one is wanted, with the room that it takes. The room is taken before the page is read.
@@ -34,20 +42,47 @@ impl Service {
         let Some(wanted) = wanted else {
             return Ok((None, None));
         };
-        let before = wanted.before;
-        let found = self.find_page(live, wanted).await?;
+        let found = self.find_pages(live, wanted).await?;
         let charge = self.context.unsent.take(caller, found.bytes).await;
-        let page = self.read_page(live, before, found).await?;
+        let page = self.read_pages(live, found).await?;
         Ok((Some(page), Some(charge)))
     }
 
-    pub(super) async fn find_page(&self, live: &Arc<Live>, wanted: Turns) -> Result<TurnsFound, Failure> {
+    /// Looks up the events of all pages of an answer, whose size is known then.
+    pub(super) async fn find_pages(
+        &self,
+        live: &Arc<Live>,
+        mut wanted: Turns,
+    ) -> Result<PagesFound, Failure> {
+        let mut found = PagesFound::default();
+        loop {
+            let page = self.find_page(live, wanted).await?;
+            let older = page.older;
+            found.bytes += page.bytes;
+            found.pages.push((wanted.before, page));
+            match wanted.extent.next(older) {
+                Some(older) if found.pages.len() < ANSWER_PAGES => wanted.before = Some(older),
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Reads the pages, and joins them.
+    pub(super) async fn read_pages(&self, live: &Arc<Live>, found: PagesFound) -> Result<TurnsPage, Failure> {
+        let mut joined = TurnsPage::default();
+        for (before, found) in found.pages {
+            joined.prepend(self.read_page(live, before, found).await?);
+        }
+        Ok(joined)
+    }
+
+    async fn find_page(&self, live: &Arc<Live>, wanted: Turns) -> Result<TurnsFound, Failure> {
         let live = Arc::clone(live);
         let found = self.context.read_log(|log| find_page(log, live, wanted)).await;
         found.map_err(|error| log_failure(&error))
     }
 
-    pub(super) async fn read_page(
+    async fn read_page(
         &self,
         live: &Arc<Live>,
         before: Option<TurnPosition>,

@@ -1,9 +1,13 @@
 //! Exports a thread over HTTP. The export reads the log page by page, at the pace at which the client reads.
 //!
 //! An export ends at the last event of the thread at the time of the request. It holds one page of the log and the buffer
-//! of the format. A client that stops reading costs only this memory and its connection.
+//! of the format, for which it takes room before it reads anything. A client that stops reading costs only this memory and its
+//! connection, and loses the export once other connections of its principal wait for the room.
+
+use std::time::Duration;
 
 use acpd_log::{LogError, SharedLog};
+use acpd_model::limits::EXPORT_PART_BYTES;
 use acpd_model::{AccessScope, ErrorCode, Failure, Seq, Summary, ThreadId};
 use acpd_proto::surface::contract::LostEvents;
 use acpd_proto::surface::export::{Export, Format};
@@ -14,12 +18,14 @@ use axum::extract::{Extension, Path, RawQuery, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
+use futures_util::stream;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::identity::{Identity, Place};
 use crate::http::{ServerState, refuse};
 use acpd_runtime::thread::directory::log_failure;
+use acpd_runtime::unsent::UnsentCharge;
 
 /// `GET /api/threads/{thread}/export?format=jsonl|md|html&salvage=true|false`.
 pub async fn export(
@@ -36,14 +42,29 @@ pub async fn export(
         Ok(place) => place,
         Err(full) => return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &full.to_string()),
     };
-    match begin(log, &thread, scope, query.as_deref()).await {
-        // The first piece is made before the answer begins, so that an early error is an answer of its own.
-        Ok((format, writing)) => match (writing.thread, writing.next().await) {
-            (id, Ok((first, rest))) => answer(format, id, first, rest, identity.ends, place),
-            (_, Err(error)) => failed(&failure_of(&error)),
-        },
-        Err(failure) => failed(&failure),
-    }
+    let (format, writing) = match begin(log, &thread, scope, query.as_deref()).await {
+        Ok(begun) => begun,
+        Err(failure) => return failed(&failure),
+    };
+    let context = &server.service.context;
+    let charge = context
+        .unsent
+        .take_download(&identity.principal, identity.permissions(), format.held_bytes())
+        .await;
+    // The first piece is made before the answer begins, so that an early error is an answer of its own.
+    let (id, (first, rest)) = match (writing.thread, writing.next().await) {
+        (id, Ok(made)) => (id, made),
+        (_, Err(error)) => return failed(&failure_of(&error)),
+    };
+    let (parts_tx, parts) = mpsc::channel(1);
+    let sending = Sending {
+        parts: parts_tx,
+        charge,
+        within: Duration::from_secs(context.limits.now().write_secs),
+        ends: identity.ends,
+    };
+    server.peers.spawn(sending.run(id, first, rest));
+    answer(format, id, parts, place)
 }
 
 /// An export in progress.
@@ -113,30 +134,20 @@ fn format(query: Option<&str>) -> Result<Format, Failure> {
     Format::from_word(word).ok_or_else(|| Failure::invalid_params("format is none of jsonl, md and html"))
 }
 
-fn answer(
-    format: Format,
-    thread: ThreadId,
-    first: Bytes,
-    rest: Option<Writing>,
-    ends: CancellationToken,
-    place: Place,
-) -> Response {
+/// Returns the response with the parts of an export. It breaks off unless the last of them is [`Part::End`], so that the client does
+/// not accept a partial export as complete.
+fn answer(format: Format, thread: ThreadId, parts: mpsc::Receiver<Part>, place: Place) -> Response {
     let name = format!("attachment; filename=\"{thread}.{}\"", format.word());
-    let rest = stream::unfold(rest, move |writing| {
-        // The export counts as a connection until its client has read it.
-        let _place = &place;
-        let ends = ends.clone();
-        async move {
-            let writing = writing?;
-            // The client's credentials may have been revoked in the meantime.
-            if ends.is_cancelled() {
-                return Some((Err(std::io::Error::other("access has ended")), None));
-            }
-            writing.piece().await
+    // The export counts as a connection until its client has read it.
+    let body = stream::unfold(Some((parts, place)), |receiving| async move {
+        let (mut parts, place) = receiving?;
+        match parts.recv().await {
+            Some(Part::Bytes(bytes)) => Some((Ok(bytes), Some((parts, place)))),
+            Some(Part::End) => None,
+            None => Some((Err(std::io::Error::other("the export broke off")), None)),
         }
     });
-    let pages = stream::once(std::future::ready(Ok(first))).chain(rest);
-    let mut response = Body::from_stream(pages).into_response();
+    let mut response = Body::from_stream(body).into_response();
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
@@ -148,20 +159,75 @@ fn answer(
     response
 }
 
-impl Writing {
-    /// Returns the next bytes of a response. An error aborts the response, so that the client does not accept a partial
-    /// export as complete.
-    async fn piece(self) -> Option<(std::io::Result<Bytes>, Option<Self>)> {
-        let thread = self.thread;
-        Some(match self.next().await {
-            Ok((bytes, rest)) => (Ok(bytes), rest),
-            Err(error) => {
-                tracing::error!(%thread, %error, "an export breaks off");
-                (Err(std::io::Error::other(error)), None)
-            }
-        })
+/// What the task of an export passes to its response.
+#[derive(Debug, PartialEq, Eq)]
+enum Part {
+    Bytes(Bytes),
+    /// The export is complete.
+    End,
+}
+
+/// The task that passes an export to its response.
+struct Sending {
+    parts: mpsc::Sender<Part>,
+    charge: UnsentCharge,
+    /// The time that the client has to receive a piece once others wait for its room.
+    within: Duration,
+    /// Cancelled when the client loses its permissions.
+    ends: CancellationToken,
+}
+
+/// Why an export breaks off.
+#[derive(Debug, thiserror::Error)]
+enum BrokenOff {
+    #[error("its client is gone")]
+    Gone,
+    #[error("the access of its client has ended")]
+    Revoked,
+    #[error("its client reads too slowly, and others wait for the memory")]
+    Overdue,
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+impl Sending {
+    /// Sends pieces until the export is complete. Without its end, the response breaks off.
+    async fn run(mut self, thread: ThreadId, first: Bytes, rest: Option<Writing>) {
+        match self.send_all(first, rest).await {
+            Ok(()) | Err(BrokenOff::Gone) => {}
+            Err(BrokenOff::Log(error)) => tracing::error!(%thread, %error, "an export breaks off"),
+            Err(reason) => tracing::warn!(%thread, %reason, "an export breaks off"),
+        }
     }
 
+    async fn send_all(&mut self, mut piece: Bytes, mut rest: Option<Writing>) -> Result<(), BrokenOff> {
+        loop {
+            self.charge.restart();
+            for part in piece.chunks(EXPORT_PART_BYTES) {
+                // A copy: a part of the piece would keep all of it until the client has received the part.
+                self.send(Part::Bytes(Bytes::copy_from_slice(part))).await?;
+            }
+            drop(piece);
+            let Some(writing) = rest else {
+                return self.send(Part::End).await;
+            };
+            (piece, rest) = writing.next().await?;
+        }
+    }
+
+    async fn send(&self, part: Part) -> Result<(), BrokenOff> {
+        let permit = tokio::select! {
+            biased;
+            () = self.ends.cancelled() => return Err(BrokenOff::Revoked),
+            permit = self.parts.reserve() => permit.map_err(|_| BrokenOff::Gone)?,
+            () = self.charge.overdue(self.within) => return Err(BrokenOff::Overdue),
+        };
+        permit.send(part);
+        Ok(())
+    }
+}
+
+impl Writing {
     /// Returns the next bytes, and the remaining export.
     async fn next(mut self) -> Result<(Bytes, Option<Self>), LogError> {
         let mut out = std::mem::take(&mut self.head);
@@ -219,6 +285,10 @@ mod tests {
     use super::*;
     use acpd_log::conformance::sample;
     use acpd_log::{EventLog, Fault, Memory};
+    use acpd_model::Role;
+    use acpd_model::limits::UNSENT_BYTES_OF_ONE;
+    use acpd_proto::surface::request::Permissions;
+    use acpd_runtime::unsent::UnsentAnswers;
 
     #[test]
     fn the_format_is_read_from_the_query() {
@@ -245,11 +315,86 @@ mod tests {
         (log, thread)
     }
 
-    /// Returns the chunks of an export.
-    async fn pieces(writing: Writing) -> Vec<std::io::Result<Bytes>> {
-        stream::unfold(Some(writing), |writing| async { writing?.piece().await })
-            .collect()
+    /// Returns the pieces of an export.
+    async fn pieces(writing: Writing) -> Vec<Result<Bytes, LogError>> {
+        let mut pieces = Vec::new();
+        let mut rest = Some(writing);
+        while let Some(writing) = rest.take() {
+            pieces.push(writing.next().await.map(|(piece, after)| {
+                rest = after;
+                piece
+            }));
+        }
+        pieces
+    }
+
+    /// An owner's room for answers.
+    fn permissions() -> Permissions {
+        Role::Owner.into()
+    }
+
+    async fn sending(unsent: &UnsentAnswers, parts: mpsc::Sender<Part>) -> Sending {
+        Sending {
+            parts,
+            charge: unsent
+                .take_download("ann", permissions(), Format::Html.held_bytes())
+                .await,
+            within: Duration::from_secs(30),
+            ends: CancellationToken::new(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_stops_reading_loses_its_export_once_others_need_the_room() {
+        let unsent = UnsentAnswers::default();
+        let (parts_tx, mut parts) = mpsc::channel(1);
+        let sending = sending(&unsent, parts_tx).await;
+        let (log, thread) = thread_of(9).await;
+        let (_, writing) = begin(log, &thread.to_string(), AccessScope::Everything, None)
             .await
+            .unwrap();
+        let (first, rest) = writing.next().await.unwrap();
+        let task = tokio::spawn(sending.run(thread, first, rest));
+        assert!(matches!(parts.recv().await, Some(Part::Bytes(part)) if part.len() <= EXPORT_PART_BYTES));
+        // Alone, it has all the time.
+        tokio::time::sleep(Duration::from_hours(1)).await;
+        assert!(!task.is_finished());
+        let all = UNSENT_BYTES_OF_ONE.into();
+        let other = tokio::time::timeout(
+            Duration::from_mins(1),
+            unsent.take_download("ann", permissions(), all),
+        );
+        assert!(other.await.is_ok(), "the room is not returned");
+        task.await.unwrap();
+        let mut last = None;
+        while let Some(part) = parts.recv().await {
+            last = Some(part);
+        }
+        assert!(matches!(last, Some(Part::Bytes(_))), "{last:?}");
+    }
+
+    #[tokio::test]
+    async fn an_export_is_complete_only_with_its_end() {
+        let (log, thread) = thread_of(9).await;
+        for fails in [false, true] {
+            let unsent = UnsentAnswers::default();
+            let (parts_tx, mut parts) = mpsc::channel(1);
+            let sending = sending(&unsent, parts_tx).await;
+            let (_, writing) = begin(log.clone(), &thread.to_string(), AccessScope::Everything, None)
+                .await
+                .unwrap();
+            let (first, rest) = writing.next().await.unwrap();
+            if fails {
+                log.inject(Fault::FailRead { after: 1 });
+            }
+            let task = tokio::spawn(sending.run(thread, first, rest));
+            let mut last = None;
+            while let Some(part) = parts.recv().await {
+                last = Some(part);
+            }
+            assert_eq!(last == Some(Part::End), !fails);
+            task.await.unwrap();
+        }
     }
 
     #[tokio::test]

@@ -281,7 +281,12 @@ impl World {
             let mut before = None;
             loop {
                 let limit = Some(limit);
-                let page = service.turns_page(&live, Turns { before, limit }).await.unwrap();
+                let wanted = Turns {
+                    before,
+                    limit,
+                    ..Turns::default()
+                };
+                let page = service.turns_page(&live, wanted).await.unwrap();
                 turns.splice(0..0, page.turns);
                 before = page.older;
                 if before.is_none() {

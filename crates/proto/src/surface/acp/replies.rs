@@ -48,6 +48,7 @@ impl Peer {
             turns: Some(Turns {
                 before: Some(behind),
                 limit: Some(1),
+                ..Turns::default()
             }),
         };
         self.call(read, Some(Waiting::EndedTurn(number)));

@@ -449,7 +449,10 @@ impl ResumeThread {
             limit,
             start_agent,
         } = self;
-        let turns = after.is_none().then_some(Turns { before: None, limit });
+        let turns = after.is_none().then_some(Turns {
+            limit,
+            ..Turns::default()
+        });
         OpenThread {
             thread,
             from: after.map_or(FollowFrom::Latest, |seq| FollowFrom::After { seq, clamp: false }),
@@ -495,7 +498,11 @@ impl ReadThread {
         let before = before.transpose().map_err(|_| invalid_cursor())?;
         let limit = self.limit;
         let wanted = self.include_turns.unwrap_or(false);
-        Ok(wanted.then_some(Turns { before, limit }))
+        Ok(wanted.then_some(Turns {
+            before,
+            limit,
+            ..Turns::default()
+        }))
     }
 }
 

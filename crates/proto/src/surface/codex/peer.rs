@@ -82,8 +82,6 @@ pub struct Peer {
     told: BTreeMap<ThreadId, Told>,
     /// When the client was greeted.
     greeted_at: Millis,
-    /// Responses of more than one page that are being read.
-    pub(super) long_reads: usize,
     waiting: BTreeMap<u64, Waiting>,
     next_call: u64,
     /// An empty list, whose memory is used again.
@@ -231,7 +229,6 @@ impl Peer {
             current: None,
             told: BTreeMap::new(),
             greeted_at: 0,
-            long_reads: 0,
             waiting: BTreeMap::new(),
             next_call: 0,
             messages: Messages::new(),

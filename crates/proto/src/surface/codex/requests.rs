@@ -4,7 +4,7 @@ use acpd_model::{ErrorCode, Failure, ThreadId, TurnId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::history::{Gathering, Page, read_before};
+use super::history::{Page, read_before, read_whole, whole};
 use super::params::{self, Cwd};
 use super::peer::Peer;
 use super::steps::{Purpose, Step};
@@ -156,14 +156,14 @@ impl Peer {
                 let params: params::OfThread = params::read(params)?;
                 let thread = params.thread_id;
                 if params.include_turns {
-                    Purpose::Read.gather(thread)
+                    (read_whole(thread), Step::Turns(Purpose::Read)).into()
                 } else {
                     (Request::ReadThread { thread, turns: None }, Step::Thread).into()
                 }
             }
             "turns/list" | "items/list" => {
-                let (page, gathering, request) = Page::read(&params::read(params)?, method == "items/list")?;
-                (request, Step::Gather(gathering, Purpose::Page(page))).into()
+                let (page, request) = Page::read(&params::read(params)?, method == "items/list")?;
+                (request, Step::Turns(Purpose::Page(page))).into()
             }
             "list" => list(params::read(params)?),
             "search" => search(params::read(params)?)?,
@@ -378,12 +378,11 @@ fn interrupt(thread: ThreadId, turn: TurnId) -> Begun {
 
 fn open_thread(params: &params::OfThread) -> Begun {
     let thread = params.thread_id;
-    let step = opening(thread, None, params.exclude_turns);
-    let turns = Gathering::whole(thread).first(None);
+    let step = opening(None, params.exclude_turns);
     let open = OpenThread {
         thread,
         from: FollowFrom::Latest,
-        turns: (!params.exclude_turns).then_some(turns),
+        turns: (!params.exclude_turns).then(whole),
         session: None,
         claims: Vec::new(),
         starts_agent: false,
@@ -392,11 +391,11 @@ fn open_thread(params: &params::OfThread) -> Begun {
 }
 
 /// Returns what follows a request that opens a thread, with its turns or without them.
-fn opening(thread: ThreadId, forked_from: Option<ThreadId>, exclude_turns: bool) -> Step {
+fn opening(forked_from: Option<ThreadId>, exclude_turns: bool) -> Step {
     if exclude_turns {
         return Step::Open(forked_from);
     }
-    Step::Gather(Gathering::whole(thread), Purpose::Open(forked_from))
+    Step::Turns(Purpose::Open(forked_from))
 }
 
 fn fork(params: &params::Fork) -> Result<Begun, Failure> {
@@ -405,7 +404,7 @@ fn fork(params: &params::Fork) -> Result<Begun, Failure> {
         let message = "acpd keeps every thread: a fork cannot be ephemeral";
         return Err(Failure::new(ErrorCode::Unsupported, message));
     }
-    let then = opening(thread, Some(thread), params.exclude_turns);
+    let then = opening(Some(thread), params.exclude_turns);
     Ok(match params.before_turn_id {
         Some(turn) => (
             read_before(thread, turn.of(thread)?),

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use acpd_model::{ErrorCode, Failure, ThreadId, TurnId};
 use serde_json::json;
 
-use super::history::{Gathering, LONG_READS, Page};
+use super::history::{Page, read_whole};
 use super::item::user_input;
 use super::models::ModelList;
 use super::peer::{OpenRequest, Peer};
-use super::requests::{Begun, fork_at, new_thread};
+use super::requests::{fork_at, new_thread};
 use super::search::SearchResults;
 use super::settings::{Settings, SettingsChange, WantedSettings, compact_command, split_model};
 use super::thread::{ThreadParts, write_listed};
 use super::turn::{Outcome, put_error, write_turn};
 use super::turn_id::turn_id;
-use crate::projection::{Live, text_block};
+use crate::projection::{Live, Turn, text_block};
 use crate::surface::reply::{AgentInfo, ListedThread, Opened, Reply, ThreadView};
 use crate::surface::request::{Request, StartTurn};
 use crate::thread::{Change, TurnView};
@@ -50,8 +50,8 @@ pub(super) enum Step {
     Thread,
     /// A change, after which the thread is read.
     ReadAgain(ThreadId),
-    /// A page of turns.
-    Gather(Gathering, Purpose),
+    /// Turns.
+    Turns(Purpose),
     /// The turn before the one that a fork leaves out.
     ForkBefore(ThreadId, Box<Step>),
     /// The turn before the one to revert.
@@ -103,15 +103,6 @@ pub(super) enum Purpose {
     Opened(Arc<Live>, Option<ThreadId>),
     /// A page.
     Page(Page),
-}
-
-impl Purpose {
-    /// Starts to read the whole thread.
-    pub fn gather(self, thread: ThreadId) -> Begun {
-        let gathering = Gathering::whole(thread);
-        let request = gathering.request(None);
-        (request, Step::Gather(gathering, self)).into()
-    }
 }
 
 /// What follows changes of settings.
@@ -206,12 +197,10 @@ impl Peer {
                 let read = Request::ReadThread { thread, turns: None };
                 self.call(read, Some(open), Step::Thread);
             }
-            (Step::Gather(_, Purpose::Open(forked_from)), Reply::Opened(opened)) => {
+            (Step::Turns(Purpose::Open(forked_from)), Reply::Opened(opened)) => {
                 self.opened_whole(open, *opened, forked_from);
             }
-            (Step::Gather(gathering, purpose), Reply::Thread(view)) => {
-                self.gathered(open, gathering, purpose, *view);
-            }
+            (Step::Turns(purpose), Reply::Thread(view)) => self.turns_read(open, purpose, *view),
             (Step::ForkBefore(thread, then), Reply::Thread(view)) => match last_turn(&view) {
                 Some(turn) => self.call(fork_at(thread, Some(turn)), Some(open), *then),
                 None => {
@@ -266,9 +255,6 @@ impl Peer {
 
     /// Uses a failure.
     fn failed(&mut self, open: Option<OpenRequest>, step: Step, failure: &Failure) {
-        if let Step::Gather(gathering, _) = &step {
-            self.long_reads -= usize::from(gathering.is_long);
-        }
         let warning = failure.message.as_str();
         match (step, open) {
             (Step::EmptyOrWarning(thread), Some(open)) => {
@@ -299,7 +285,7 @@ impl Peer {
                 results.add(None);
                 self.list_found(open, results);
             }
-            (Step::Gather(_, Purpose::Opened(live, _)), Some(open)) => {
+            (Step::Turns(Purpose::Opened(live, _)), Some(open)) => {
                 self.refuse(open, failure);
                 self.turn_answered(live.thread);
             }
@@ -367,9 +353,20 @@ impl Peer {
     }
 
     fn respond_open(&mut self, open: OpenRequest, live: &Live, forked_from: Option<ThreadId>) {
+        self.respond_open_with(open, live, forked_from, &[]);
+    }
+
+    fn respond_open_with(
+        &mut self,
+        open: OpenRequest,
+        live: &Live,
+        forked_from: Option<ThreadId>,
+        turns: &[Turn],
+    ) {
         let parts = ThreadParts {
+            live,
             forked_from,
-            ..ThreadParts::of(live)
+            turns,
         };
         self.respond_with(open, |out| parts.write_open(out, |_| {}));
     }
@@ -383,73 +380,45 @@ impl Peer {
         });
     }
 
-    /// Follows a thread whose turns are read up to the beginning. Its notifications wait for the response.
+    /// Follows a thread. If its turns are still to be read, its notifications wait for the response.
     fn opened_whole(&mut self, open: OpenRequest, opened: Opened, forked_from: Option<ThreadId>) {
         let thread = opened.live.thread;
         self.follow(&opened.live);
+        if let Some(page) = opened.turns {
+            return self.respond_open_with(open, &opened.live, forked_from, &page.turns);
+        }
         if let Some(session) = self.sessions.get_mut(&thread) {
             session.starting += 1;
         }
-        let mut gathering = Gathering::whole(thread);
-        let next = match opened.turns {
-            Some(page) => gathering.add(page),
-            None => Some(gathering.request(None)),
-        };
-        let purpose = Purpose::Opened(opened.live, forked_from);
-        self.gather_on(open, gathering, purpose, next, None);
+        let step = Step::Turns(Purpose::Opened(opened.live, forked_from));
+        self.call(read_whole(thread), Some(open), step);
     }
 
-    fn gathered(&mut self, open: OpenRequest, mut gathering: Gathering, purpose: Purpose, view: ThreadView) {
-        let next = view.turns.and_then(|page| gathering.add(page));
-        self.gather_on(open, gathering, purpose, next, Some(&view.live));
-    }
-
-    fn gather_on(
-        &mut self,
-        open: OpenRequest,
-        mut gathering: Gathering,
-        purpose: Purpose,
-        next: Option<Request>,
-        live: Option<&Live>,
-    ) {
-        if let Some(request) = next {
-            if !gathering.is_long && self.long_reads >= LONG_READS {
-                let message = "too many long threads are being read on this connection: try again";
-                let failure = Failure::new(ErrorCode::Overloaded, message);
-                return self.failed(Some(open), Step::Gather(gathering, purpose), &failure);
-            }
-            self.long_reads += usize::from(!gathering.is_long);
-            gathering.is_long = true;
-            return self.call(request, Some(open), Step::Gather(gathering, purpose));
-        }
-        self.long_reads -= usize::from(gathering.is_long);
-        match (purpose, live) {
-            (Purpose::Opened(live, forked_from), _) => {
-                let parts = ThreadParts {
-                    forked_from,
-                    turns: &gathering.turns,
-                    ..ThreadParts::of(&live)
-                };
-                self.respond_with(open, |out| parts.write_open(out, |_| {}));
+    /// Uses turns that were read.
+    fn turns_read(&mut self, open: OpenRequest, purpose: Purpose, view: ThreadView) {
+        let ThreadView { live, turns } = view;
+        let page = turns.unwrap_or_default();
+        match purpose {
+            Purpose::Opened(live, forked_from) => {
+                self.respond_open_with(open, &live, forked_from, &page.turns);
                 self.turn_answered(live.thread);
             }
-            (Purpose::Page(page), Some(live)) => {
+            Purpose::Page(wanted) => {
                 let cwd = &live.summary.cwd;
-                self.respond_with(open, |out| page.write(out, &gathering, live.last_turn, cwd));
+                self.respond_with(open, |out| wanted.write(out, &page, live.last_turn, cwd));
             }
-            (_, Some(live)) => {
+            Purpose::Read | Purpose::Open(_) => {
                 let parts = ThreadParts {
-                    turns: &gathering.turns,
-                    ..ThreadParts::of(live)
+                    turns: &page.turns,
+                    ..ThreadParts::of(&live)
                 };
-                let settings = Settings::of(live);
+                let settings = Settings::of(&live);
                 self.respond_with(open, |out| {
                     let mut result = Object::open(out);
                     result.with("thread", |out| parts.write(out, &settings));
                     result.close();
                 });
             }
-            (_, None) => self.refuse(open, &Failure::not_found("the thread")),
         }
     }
 

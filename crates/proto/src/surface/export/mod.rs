@@ -27,6 +27,7 @@ mod text;
 
 pub(super) use text::rfc3339;
 
+use acpd_model::limits::{EXPORT_TURN_BYTES, UNSENT_ANSWER_BYTES};
 use acpd_model::{Event, Summary, ThreadId};
 
 use block::Page;
@@ -62,6 +63,14 @@ impl Format {
             Self::Jsonl => "jsonl",
             Self::Markdown => "md",
             Self::Html => "html",
+        }
+    }
+
+    /// Returns about how many bytes an export holds until its reader has received them.
+    pub fn held_bytes(self) -> u64 {
+        match self {
+            Self::Jsonl => UNSENT_ANSWER_BYTES,
+            Self::Markdown | Self::Html => EXPORT_TURN_BYTES as u64,
         }
     }
 

@@ -396,13 +396,38 @@ pub struct RunRetention {
     pub confirm_clock: bool,
 }
 
-/// A page of a thread's turns.
+/// A page of a thread's turns, or several that are read and answered as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Turns {
     /// Where the page ends; `None` for the end of the thread.
     pub before: Option<TurnPosition>,
-    /// Maximum number of turns on the page.
+    /// Maximum number of turns on each page.
     pub limit: Option<usize>,
+    /// How far the turns go back beyond the first page.
+    pub extent: Extent,
+}
+
+/// How far the turns of one answer go back. An answer has at most [`ANSWER_PAGES`](acpd_model::limits::ANSWER_PAGES).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extent {
+    /// One page. Its first turn can be incomplete.
+    #[default]
+    Page,
+    /// To the beginning of a turn.
+    WholeTurns,
+    /// To the beginning of the thread.
+    WholeThread,
+}
+
+impl Extent {
+    /// Returns where the next page of the answer ends, if pages before it left `older`.
+    pub fn next(self, older: Option<TurnPosition>) -> Option<TurnPosition> {
+        match self {
+            Self::Page => None,
+            Self::WholeTurns => older.filter(|older| older.item.is_some()),
+            Self::WholeThread => older,
+        }
+    }
 }
 
 /// Properties of a new thread.

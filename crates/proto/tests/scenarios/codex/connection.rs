@@ -5,7 +5,9 @@ use acpd_model::{ErrorCode, Failure, Role, Summary, ThreadId, ThreadStatus, Turn
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
 use acpd_proto::surface::contract::Source;
 use acpd_proto::surface::reply::{AgentInfo, ListedThread, Reply};
-use acpd_proto::surface::request::{FollowFrom, ListThreads, ListedStatus, OpenThread, Request, StartTurn};
+use acpd_proto::surface::request::{
+    Extent, FollowFrom, ListThreads, ListedStatus, OpenThread, Request, StartTurn,
+};
 use acpd_proto::thread::{Change, InterruptOptions, SteerDelivery, TurnView};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -247,31 +249,31 @@ fn what_waits_for_a_response_is_bounded() {
     assert_eq!(client.methods(), ["response"]);
 }
 
+/// The daemon takes room for an answer before it reads the turns, so it must know how many a client wants.
 #[test]
-fn long_threads_are_read_a_few_at_a_time() {
-    let page = |older: &str| {
-        Some(TurnsPage {
-            turns: Vec::new(),
-            older: Some(older.parse().unwrap()),
-        })
-    };
+fn turns_are_read_with_one_request() {
     let mut client = Client::ready(Role::Observer);
-    let params = json!({ "threadId": NEW_THREAD, "includeTurns": true });
-    for _ in 0..4 {
-        client.request("thread/read", &params);
-        client.reply_to_last(view(&live(), page("9")));
+    for (method, extent) in [
+        ("thread/read", Extent::WholeThread),
+        ("thread/turns/list", Extent::WholeTurns),
+        ("thread/items/list", Extent::WholeTurns),
+    ] {
+        let params = json!({ "threadId": NEW_THREAD, "includeTurns": true });
+        let id = client.request(method, &params);
+        let page = TurnsPage {
+            turns: Vec::new(),
+            older: Some("9".parse().unwrap()),
+        };
+        let Request::ReadThread {
+            turns: Some(wanted), ..
+        } = client.reply(Ok(view(&live(), Some(page))))
+        else {
+            panic!("{method} reads no thread");
+        };
+        assert_eq!(wanted.extent, extent, "{method}");
+        assert!(client.response(id)["result"].is_object(), "{method}");
+        assert!(client.asked.is_empty(), "{method}");
     }
-    let fifth = client.request("thread/read", &params);
-    client.reply_to_last(view(&live(), page("9")));
-    assert_eq!(code(&client.response(fifth)), ErrorCode::Overloaded.rpc());
-    // One of the others fails: then there is room again.
-    client.reply(Err(Failure::not_found("the thread")));
-    let sixth = client.request("thread/read", &params);
-    // No more than a bounded number of pages is read.
-    for _ in 0..16 {
-        client.reply_to_last(view(&live(), page("8")));
-    }
-    assert!(client.response(sixth)["result"].is_object());
 }
 
 #[test]
@@ -452,33 +454,48 @@ fn a_resumed_thread_has_its_turns_unless_the_client_excludes_them() {
         live.fold(event);
     }
     let turns = transcript.into_turns();
-    let older = "1.3".parse().unwrap();
-    let (mut first, mut second) = (turns.clone(), turns);
     // acpd cuts a page within a turn; Codex's turns are whole.
+    let (mut first, mut second) = (turns.clone(), turns);
     let at = first[0].items.len() - 1;
     second[0].items = first[0].items.split_off(at);
-    let page = |turns, older| Some(TurnsPage { turns, older });
+    let mut page = TurnsPage {
+        turns: second,
+        older: Some("1.3".parse().unwrap()),
+    };
+    page.prepend(TurnsPage {
+        turns: first,
+        older: None,
+    });
+    assert_eq!(page.older, None);
+    let items = |mut response: Value| {
+        let turns = response["result"]["thread"]["turns"].take();
+        assert_eq!(turns.as_array().unwrap().len(), 1);
+        let items = turns[0]["items"].as_array().unwrap().iter();
+        let types = items.map(|item| item["type"].as_str().unwrap().to_owned());
+        types.collect::<Vec<_>>()
+    };
     let mut client = Client::ready(Role::Owner);
     let id = client.request("thread/resume", &json!({ "threadId": scene.id }));
-    let Request::OpenThread(open) = client.reply(Ok(opened(&live, page(second, Some(older))))) else {
+    let Request::OpenThread(open) = client.reply(Ok(opened(&live, Some(page.clone())))) else {
         panic!("not opened");
     };
     let OpenThread {
-        from, starts_agent, ..
+        from,
+        starts_agent,
+        turns,
+        ..
     } = *open;
     assert_eq!((from, starts_agent), (FollowFrom::Latest, false));
+    assert_eq!(turns.unwrap().extent, Extent::WholeThread);
+    assert_eq!(items(client.response(id)), ["userMessage", "agentMessage"]);
+    // The turns of a fork are read once it exists.
+    let mut client = Client::ready(Role::Owner);
+    let id = client.request("thread/fork", &json!({ "threadId": scene.id }));
+    client.reply(Ok(opened(&live, None)));
     // What happens meanwhile follows the response.
     client.deliver(scene.id, &scene.log[scene.log.len() - 1..]);
-    client.reply(Ok(view(&live, page(first, None))));
-    let turns = client.response(id)["result"]["thread"]["turns"].take();
-    assert_eq!(turns.as_array().unwrap().len(), 1);
-    let types: Vec<&str> = turns[0]["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|item| item["type"].as_str().unwrap())
-        .collect();
-    assert_eq!(types, ["userMessage", "agentMessage"]);
+    client.reply(Ok(view(&live, Some(page))));
+    assert_eq!(items(client.response(id)), ["userMessage", "agentMessage"]);
     let methods = client.methods();
     let response = methods.iter().position(|method| method == "response").unwrap();
     assert!(response < methods.len() - 1, "{methods:?}");
