@@ -368,6 +368,8 @@ pub const UNSENT_BYTES_OF_ONE: u32 = 8 << 20;
 pub const UNSENT_BYTES_OF_CONNECTION: u32 = 2 << 20;
 /// The same for all principals, and again for the readers of all shared threads. The last [`UNSENT_BYTES_OF_ONE`] are for owners.
 pub const UNSENT_BYTES: u32 = 32 << 20;
+/// Bytes of an answer that needs none of this room.
+pub const SMALL_ANSWER_BYTES: u64 = 64 << 10;
 /// Bytes that are reserved for an answer before anything is read for it. Then it takes what it has.
 pub const UNSENT_ANSWER_BYTES: u64 = 1 << 20;
 /// Bytes of appends that may wait for the log's writer. A larger one waits until no other does.

@@ -228,6 +228,18 @@ pub struct Live {
 const CLIENT_TURNS: usize = 256;
 
 impl Live {
+    /// Returns about how many bytes an answer has that describes the thread without its turns.
+    pub fn described_bytes(&self) -> usize {
+        let json = [&self.modes, &self.models, &self.config_options, &self.commands];
+        let json = json.into_iter().flatten().map(|json| json.get().len());
+        let plan = self.plan.iter().flat_map(|plan| &plan.entries);
+        let steers = self.steers.iter().map(|steer| steer.text.len());
+        self.summary.weight()
+            + json.sum::<usize>()
+            + plan.map(|entry| entry.content.len()).sum::<usize>()
+            + steers.sum::<usize>()
+    }
+
     /// Creates the state of a thread without events.
     pub fn new(thread: ThreadId) -> Self {
         Self {

@@ -122,6 +122,20 @@ pub enum Reply {
     Agent(RawJson),
 }
 
+impl Reply {
+    /// Returns about how many bytes the answer has, if that is known before it is encoded.
+    pub fn bytes(&self) -> Option<u64> {
+        let bytes = match self {
+            Self::Done => 0,
+            Self::Initialized(result) | Self::Agent(result) => result.get().len(),
+            Self::Opened(opened) => opened.live.described_bytes(),
+            Self::SignIn { lines, .. } => lines.iter().map(String::len).sum(),
+            _ => return None,
+        };
+        Some(bytes as u64)
+    }
+}
+
 /// The remembered answers that apply to all threads of one agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentAnswers {

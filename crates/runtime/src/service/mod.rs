@@ -30,7 +30,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use acpd_model::limits::UNSENT_ANSWER_BYTES;
+use acpd_model::limits::{SMALL_ANSWER_BYTES, UNSENT_ANSWER_BYTES};
 use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{AnswerSize, Order, Request};
@@ -215,7 +215,7 @@ impl Service {
                     }
                     let dispatched = service.dispatch(&caller, request).await?;
                     if size == AnswerSize::Late {
-                        return service.charge_late(&caller, dispatched).await;
+                        return service.charge_late(&caller, dispatched.answer).await;
                     }
                     dispatched.answer.await
                 })
@@ -237,10 +237,11 @@ impl Service {
                 let dispatched = self.dispatch(caller, request).await;
                 let dispatched = dispatched.unwrap_or_else(|failure| Dispatched::now(Err(failure)));
                 if size == AnswerSize::Late {
-                    let (service, caller) = (self.clone(), caller.clone());
-                    return Dispatched::respond(
-                        async move { service.charge_late(&caller, dispatched).await },
-                    );
+                    let (service, caller, answer) = (self.clone(), caller.clone(), dispatched.answer);
+                    return Dispatched {
+                        answer: async move { service.charge_late(&caller, answer).await }.boxed(),
+                        ..dispatched
+                    };
                 }
                 dispatched
             }
@@ -255,10 +256,21 @@ impl Service {
     }
 
     /// Waits for an answer, and then for room for it: what it waits for may never come, and others need the room.
-    async fn charge_late(&self, caller: &Caller, dispatched: Dispatched) -> Result<Response, Failure> {
-        let response = dispatched.answer.await?;
-        let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
-        Ok(Response::charged(response.reply, Some(charge)))
+    async fn charge_late(
+        &self,
+        caller: &Caller,
+        answer: BoxFuture<'static, Result<Response, Failure>>,
+    ) -> Result<Response, Failure> {
+        let response = answer.await?;
+        let bytes = response.reply.bytes().unwrap_or(UNSENT_ANSWER_BYTES);
+        if bytes <= SMALL_ANSWER_BYTES {
+            return Ok(response);
+        }
+        let charge = self.context.unsent.take(caller, bytes).await;
+        Ok(Response {
+            charge: Some(Box::new(UnsentCharge::new(charge))),
+            ..response
+        })
     }
 
     /// Dispatches the request to its handler.

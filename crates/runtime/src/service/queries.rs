@@ -134,7 +134,8 @@ impl Service {
                 Some(wanted) => Some(self.find_pages(&live, wanted).await?),
                 None => None,
             };
-            let bytes = found.as_ref().map_or(0, |found| found.bytes) + live.items.bytes() as u64;
+            let state = live.items.bytes() + live.described_bytes();
+            let bytes = found.as_ref().map_or(0, |found| found.bytes) + state as u64;
             // More room is not taken beside that which is held: two answers would wait for each other.
             if bytes <= room || room > UNSENT_ANSWER_BYTES {
                 break (charge, live, found);

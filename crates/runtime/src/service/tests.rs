@@ -8,7 +8,8 @@ use acpd_host::{Program, TerminalSpec, TerminalUpdate};
 use acpd_model::event::{ClientOrigin, Fidelity, PlanEntry, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::{
-    ANSWER_PAGES, LIST_PAGE_BYTES, METADATA_BYTES, TURNS_PAGE_BYTES, UNSENT_BYTES_OF_ONE, USAGE_ROWS,
+    ANSWER_PAGES, LIST_PAGE_BYTES, METADATA_BYTES, SMALL_ANSWER_BYTES, TURNS_PAGE_BYTES, UNSENT_BYTES_OF_ONE,
+    USAGE_ROWS,
 };
 use acpd_model::usage::{DAY_MILLIS, DailyUsage, Spent};
 use acpd_model::{
@@ -28,7 +29,7 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use tokio::sync::mpsc;
 
-use super::{Caller, Defaults, Service};
+use super::{Caller, Defaults, Response, Service};
 use crate::host::{AgentIo, Host, TerminalIo};
 use crate::test_context::context;
 use crate::thread::directory::Directory;
@@ -491,6 +492,27 @@ async fn large_answers_wait_for_room_and_no_request_waits_for_them() {
         }
     }));
     answered.await;
+}
+
+/// An agent decides how large its answers are, and when they come.
+#[tokio::test]
+async fn large_answers_of_agents_take_room_once_they_are_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let caller = Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none());
+    let small = usize::try_from(SMALL_ANSWER_BYTES).unwrap();
+    for (bytes, waits) in [(2, false), (small, false), (small + 1, true), (8 << 20, true)] {
+        let result = RawJson::parse(format!("\"{}\"", "x".repeat(bytes - 2))).unwrap();
+        let answer = std::future::ready(Ok(Response::from(Reply::Agent(result)))).boxed();
+        let held = service.context.unsent.take(&caller, u64::MAX).await;
+        let mut charged = Box::pin(service.charge_late(&caller, answer));
+        let at_once = charged.as_mut().now_or_never();
+        assert_eq!(at_once.is_none(), waits, "{bytes} bytes");
+        drop(held);
+        if waits {
+            assert!(charged.await.unwrap().charge.is_some(), "{bytes} bytes");
+        }
+    }
 }
 
 /// A handler that took room once more would wait for its own.

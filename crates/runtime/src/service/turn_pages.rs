@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog, TurnsFound, TurnsWanted, UnfinishedItem};
-use acpd_model::limits::{ANSWER_PAGES, TURNS_PAGE, TURNS_PAGE_BYTES};
+use acpd_model::limits::{ANSWER_PAGES, SMALL_ANSWER_BYTES, TURNS_PAGE, TURNS_PAGE_BYTES};
 use acpd_model::{EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
 use acpd_proto::surface::reply::Reply;
@@ -32,18 +32,24 @@ impl Service {
         self.read_pages(live, found).await
     }
 
-    /// Returns a page of turns if one is wanted, with the room that it takes. The room is taken before the page is read.
+    /// Returns a page of turns if one is wanted, with the room that it and the description of the thread take. The room is taken
+    /// before the page is read.
     pub(super) async fn charged_page(
         &self,
         caller: &Caller,
         live: &Arc<Live>,
         wanted: Option<Turns>,
     ) -> Result<(Option<TurnsPage>, Option<Charge>), Failure> {
+        let described = live.described_bytes() as u64;
         let Some(wanted) = wanted else {
-            return Ok((None, None));
+            let charge = match described {
+                0..=SMALL_ANSWER_BYTES => None,
+                bytes => Some(self.context.unsent.take(caller, bytes).await),
+            };
+            return Ok((None, charge));
         };
         let found = self.find_pages(live, wanted).await?;
-        let charge = self.context.unsent.take(caller, found.bytes).await;
+        let charge = self.context.unsent.take(caller, found.bytes + described).await;
         let page = self.read_pages(live, found).await?;
         Ok((Some(page), Some(charge)))
     }

@@ -28,14 +28,13 @@ impl Order {
 /// How large an answer can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerSize {
-    /// At most about 64 KiB, or what is in memory anyway: the state of a loaded thread, what an agent has answered, or the report
-    /// of work that the client has started.
+    /// At most about [`SMALL_ANSWER_BYTES`](acpd_model::limits::SMALL_ANSWER_BYTES), or the report of work that the client has started.
     Small,
     /// It is read or made for the client, and can be larger: it needs room before.
     Large,
     /// The same, but the handler learns the size or when it can be read, and takes the room.
     Measured,
-    /// As large, but making it waits for a disk that may never answer: it needs room once it is made.
+    /// As large, but making it waits for a disk or an agent that may never answer: it needs room once it is made.
     Late,
 }
 
@@ -163,7 +162,16 @@ impl RequestKind {
             // Names of up to 255 bytes.
             Self::ListFolders
             // All parts of a call, as long as the client's message. Its paths are looked up.
-            | Self::ExplainPolicy => AnswerSize::Late,
+            | Self::ExplainPolicy
+            // What an agent has answered or declared, as long as its line. It may have to start first.
+            | Self::Initialize
+            | Self::ExamineAgent
+            | Self::AskAgent
+            | Self::SignIn
+            | Self::ChangeProvider
+            // The modes, options and commands of a session.
+            | Self::StartThread
+            | Self::ForkThread => AnswerSize::Late,
             // An entry for each agent of the registry, with its description.
             Self::ListAgents
             | Self::ListRunningAgents
@@ -182,16 +190,11 @@ impl RequestKind {
             | Self::ReadUsage
             // Up to 512 links.
             | Self::ListShares => AnswerSize::Large,
-            // The agent may have to start first, and what it answers is in memory then.
-            Self::Initialize
-            | Self::ExamineAgent
-            | Self::InstallAgent
+            Self::InstallAgent
             | Self::CreateFolder
             | Self::TestNotifications
             | Self::WatchThreadList
-            | Self::StartThread
             | Self::CloseThread
-            | Self::ForkThread
             | Self::RunRetention
             | Self::DeleteThread
             | Self::ChangeThread
@@ -212,9 +215,6 @@ impl RequestKind {
             | Self::Interrupt
             | Self::ChangeQueue
             | Self::Answer
-            | Self::AskAgent
-            | Self::SignIn
-            | Self::ChangeProvider
             | Self::NotifyAgent => AnswerSize::Small,
         }
     }
