@@ -320,6 +320,16 @@ pub const SIGN_IN_LINES: usize = 16;
 pub const SIGN_IN_POLL_MILLIS: u64 = 250;
 /// Last bytes of an agent's stderr that are kept to explain why it exited.
 pub const STDERR_TAIL_BYTES: usize = 8 << 10;
+/// Longest id or name that an agent can give: of a session, a tool call, a message, a mode, an option or a method, in bytes. An update
+/// with a longer one is stored and passed on, but has no effect; a request with one is refused.
+pub const AGENT_ID_BYTES: usize = 4 << 10;
+/// Bytes that are read of a title, a notice, a question or an error of an agent.
+pub const AGENT_TEXT_BYTES: usize = 16 << 10;
+/// Bytes of a message of an agent from which a thread keeps a part: its plan, commands, options, usage, and the answers that open its
+/// session.
+pub const AGENT_STATE_BYTES: usize = 1 << 20;
+/// Longest program with its arguments that an agent can start in a terminal, in bytes. Systems start no longer ones.
+pub const TERMINAL_COMMAND_BYTES: usize = 2 << 20;
 /// Bytes of a malformed line that are kept in the log.
 pub const MALFORMED_BYTES: usize = 4 << 10;
 /// Largest result of `fs/read_text_file`, in bytes. A larger file can only be read by line ranges.

@@ -10,6 +10,15 @@ pub fn shorten(text: &str, chars: usize) -> String {
     format!("{}…", begin.trim_end())
 }
 
+/// Returns `text`, or its beginning with an ellipsis if it has more than `bytes` bytes. The result has at most `bytes` bytes.
+pub fn clip(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(bytes.saturating_sub('…'.len_utf8()));
+    format!("{}…", &text[..end])
+}
+
 /// Makes visible the characters of prose that a terminal or a page would interpret. Lines of terminal output end in
 /// `\r\n`, and a piece of output may end between the two, so such a carriage return is dropped.
 pub fn plain(text: &str) -> String {
@@ -124,7 +133,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::ops::RangeInclusive;
 
-    use super::{is_unseen, misleads, plain, plain_line, shorten, visible, visible_line};
+    use super::{clip, is_unseen, misleads, plain, plain_line, shorten, visible, visible_line};
 
     #[test]
     fn what_is_cut_ends_with_an_ellipsis() {
@@ -136,6 +145,15 @@ mod tests {
             ("ééééé", "ééé…"),
         ] {
             assert_eq!(shorten(text, 4), short);
+        }
+        for (text, short) in [
+            ("", ""),
+            ("fiver", "fiver"),
+            ("sixsix", "si…"),
+            ("ééé", "é…"),
+            ("éé", "éé"),
+        ] {
+            assert_eq!(clip(text, 5), short);
         }
     }
 

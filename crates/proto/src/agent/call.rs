@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::PermissionOption;
+use acpd_model::limits::{PATH_BYTES, TERMINAL_COMMAND_BYTES};
 use acpd_model::{Failure, RawJson, json};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::bounds::{check, check_bytes, check_name, sentence};
 use crate::wire::{RpcError, member, members, spliced};
 
 /// A request from the agent to the daemon.
@@ -252,7 +254,15 @@ impl Call {
         let params = params.map_or("{}", RawValue::get);
         let call = match method {
             "session/request_permission" => {
-                let Permission { tool_call, options } = read_shown(method, params)?;
+                let Permission {
+                    tool_call,
+                    mut options,
+                } = read_shown(method, params)?;
+                for option in &mut options {
+                    check_name(method, "an optionId", &option.option_id)?;
+                    check_name(method, "the kind of an option", &option.kind)?;
+                    option.name = sentence(&option.name);
+                }
                 let raw = RawJson::parse(params).map_err(|e| invalid(method, &e))?;
                 Self::Permission {
                     tool_call,
@@ -268,14 +278,17 @@ impl Call {
                 }
                 let raw = RawJson::parse(params).map_err(|e| invalid(method, &e))?;
                 let raw = without_request(&raw).unwrap_or(raw);
+                let message = sentence(&message);
                 Self::Elicit { message, raw }
             }
             "fs/read_text_file" => {
                 let Read { path, line, limit } = read(method, params)?;
+                check(method, "path", &path, PATH_BYTES)?;
                 Self::ReadFile { path, line, limit }
             }
             "fs/write_text_file" => {
                 let Write { path, content } = read(method, params)?;
+                check(method, "path", &path, PATH_BYTES)?;
                 Self::WriteFile { path, content }
             }
             "terminal/create" => {
@@ -287,6 +300,9 @@ impl Call {
                     output_byte_limit,
                     max_output_bytes,
                 } = read(method, params)?;
+                check(method, "cwd", cwd.as_deref().unwrap_or_default(), PATH_BYTES)?;
+                let bytes = command.len() + args.iter().map(String::len).sum::<usize>();
+                check_bytes(method, "the command", bytes, TERMINAL_COMMAND_BYTES)?;
                 Self::CreateTerminal {
                     command,
                     args,
@@ -415,7 +431,9 @@ pub fn not_found(method: &str) -> RpcError {
 }
 
 fn terminal(method: &str, params: &str) -> Result<String, RpcError> {
-    read::<Terminal>(method, params).map(|p| p.terminal_id)
+    let Terminal { terminal_id } = read(method, params)?;
+    check_name(method, "terminalId", &terminal_id)?;
+    Ok(terminal_id)
 }
 
 /// Reads params whose texts are only shown. Halves of surrogate pairs are replaced.

@@ -8,7 +8,8 @@ use acpd_model::{Failure, RawJson, event::Binding, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::call::{Call, KnownSessions};
+use super::bounds::{is_name, sentence};
+use super::call::{Call, KnownSessions, not_found};
 use super::connection::{AgentConnection, AgentEvent, Sent};
 use super::opening::method;
 use super::update::{Update, UpdateKind};
@@ -17,6 +18,9 @@ use crate::wire::{self, Flaw, Found, Line, Mended, Message, RpcError, UTF_16, Un
 
 /// ACP's code for an error inside of a program.
 const INTERNAL: i64 = -32603;
+
+/// Why a message with an absurdly long name is none.
+const LONG_METHOD: &str = "its method or its id is too long";
 
 /// Bytes of a line that a failure quotes.
 const QUOTED_BYTES: usize = 200;
@@ -112,6 +116,17 @@ impl AgentConnection {
             return true;
         }
         match Message::parse(text) {
+            Ok(Message::Notification { method, .. }) if !is_name(&method) => {
+                self.malformed(LONG_METHOD, text, text.len() as u64);
+            }
+            Ok(Message::Request { id, method, .. }) if !is_name(&method) || !is_name(id.get()) => {
+                self.malformed(LONG_METHOD, text, text.len() as u64);
+                if is_name(id.get()) {
+                    let mut line = Vec::new();
+                    wire::error_response(&mut line, id.get(), &not_found(&method));
+                    self.write(line);
+                }
+            }
             Ok(Message::Notification { method, params }) => self.handle_notification(&method, params, now),
             Ok(Message::Request { id, method, params }) => self.handle_request(id, &method, params),
             Ok(Message::Response { id, result }) => match self.pending.close(id) {
@@ -282,7 +297,7 @@ impl AgentConnection {
             self.stray = Some(start_of(&text, QUOTED_BYTES));
         }
         self.event(AgentEvent::Malformed {
-            reason: reason.to_owned(),
+            reason: sentence(reason),
             text,
             bytes,
         });

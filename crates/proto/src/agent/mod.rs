@@ -4,6 +4,7 @@
 //! [`AgentEvent`]s. Owns: JSON-RPC ids in both directions, the handshake, the opening of the session. Never: decides
 //! what an update means for a thread, or answers a callback by itself unless the callback must be rejected.
 
+pub(crate) mod bounds;
 mod call;
 mod capabilities;
 mod connection;

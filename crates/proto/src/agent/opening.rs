@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use acpd_model::event::Binding;
-use acpd_model::limits::SIGN_IN_RETRY_MILLIS;
+use acpd_model::limits::{AGENT_STATE_BYTES, SIGN_IN_RETRY_MILLIS};
 use acpd_model::{ErrorCode, Failure, RawJson, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::bounds::is_name;
 use super::capabilities::Capabilities;
 use super::connection::{AgentConnection, AgentEvent, Opened, Sent, Start};
 use crate::time::{Instant, Now};
@@ -41,6 +42,9 @@ impl AgentConnection {
     }
 
     pub(super) fn initialized(&mut self, result: &RawValue, now: Now) {
+        if let Some(failure) = too_large("initialize", result) {
+            return self.fail(failure);
+        }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Hello {
@@ -169,8 +173,15 @@ impl AgentConnection {
         struct New {
             session_id: String,
         }
+        if let Some(failure) = too_large(method(how), result) {
+            return self.fail(failure);
+        }
         if how == Binding::New {
             match json::read::<New>(result.get()) {
+                Ok(New { session_id }) if !is_name(&session_id) => {
+                    let error = RpcError::new(-32603, "the id of its session is too long");
+                    return self.not_opened(how, &error, now);
+                }
                 Ok(New { session_id }) => {
                     self.given_up = self.given_up.take().filter(|old| *old != session_id);
                     self.session = Some(session_id);
@@ -322,6 +333,15 @@ impl AgentConnection {
         self.plan_bindings();
         self.open_next(now.mono);
     }
+}
+
+/// Returns the failure of an agent whose answer to a request of its start is larger than what a thread keeps of it.
+fn too_large(method: &str, result: &RawValue) -> Option<Failure> {
+    let bytes = result.get().len();
+    let message = format!(
+        "the agent's answer to {method} has {bytes} bytes, and at most {AGENT_STATE_BYTES} are possible"
+    );
+    (bytes > AGENT_STATE_BYTES).then(|| Failure::agent(message))
 }
 
 pub(super) fn method(how: Binding) -> &'static str {

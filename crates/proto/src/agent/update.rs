@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 use acpd_model::event::{Level, PlanEntry};
 use acpd_model::item::ToolStatus;
 use acpd_model::json::{self, Halves};
+use acpd_model::limits::{AGENT_STATE_BYTES, AGENT_TEXT_BYTES, NAME_BYTES};
+use acpd_model::text::clip;
 use acpd_model::{MessageType, RawJson};
 use compact_str::CompactString;
 use memchr::memmem::Finder;
@@ -17,6 +19,7 @@ use serde::Deserialize;
 use serde::de::{self, Visitor};
 use serde_json::value::RawValue;
 
+use super::bounds::{is_name, name, sentence};
 use crate::wire::Text;
 
 /// One update of a session.
@@ -101,6 +104,16 @@ pub enum ChunkContent {
     Text(String),
     /// Any other block, or a text block with more members (`annotations`, `_meta`).
     Block(RawJson),
+}
+
+impl UpdateKind {
+    /// Returns whether a thread keeps what such an update says until the next one.
+    fn is_kept(&self) -> bool {
+        matches!(
+            self,
+            Self::Plan(_) | Self::Commands | Self::ConfigOptions | Self::Usage { .. }
+        )
+    }
 }
 
 impl ChunkContent {
@@ -206,8 +219,14 @@ struct PlainText<'a> {
 struct Lenient<'a>(Option<Text<'a>>);
 
 impl Lenient<'_> {
-    fn to_text(&self) -> Option<String> {
-        self.0.as_deref().map(str::to_owned)
+    /// Returns an id or a name. One that is too long counts as absent.
+    fn to_name(&self) -> Option<String> {
+        self.0.as_deref().and_then(name)
+    }
+
+    /// Returns a text for users, or its beginning.
+    fn to_sentence(&self) -> Option<String> {
+        self.0.as_deref().map(sentence)
     }
 }
 
@@ -298,6 +317,11 @@ impl Update {
                     .unwrap_or(UpdateKind::Other)
             }
         };
+        let kind = if kind.is_kept() && text.len() > AGENT_STATE_BYTES {
+            UpdateKind::Other
+        } else {
+            kind
+        };
         Ok(Self {
             kind,
             raw: Some(RawJson::trusted(text)),
@@ -316,10 +340,10 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
         "agent_message_chunk" => chunk(MessageType::AgentMessage, wire)?,
         "agent_thought_chunk" => chunk(MessageType::AgentThought, wire)?,
         word @ ("tool_call" | "tool_call_update") => UpdateKind::Tool(ToolUpdate {
-            id: CompactString::new(&**wire.tool_call_id.as_ref()?),
+            id: CompactString::new(wire.tool_call_id.as_deref().filter(|id| is_name(id))?),
             opens: word == "tool_call",
-            title: wire.title.to_text(),
-            kind: wire.kind.to_text(),
+            title: wire.title.to_sentence(),
+            kind: wire.kind.to_name(),
             status: wire.status.0.as_deref().and_then(ToolStatus::from_acp),
             has_diff: wire.content.is_some_and(may_have_diff),
         }),
@@ -327,11 +351,11 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
         "available_commands_update" => UpdateKind::Commands,
         "current_mode_update" => {
             let mode = wire.current_mode_id.as_ref().or(wire.mode_id.as_ref());
-            UpdateKind::Mode(mode.cloned()?.into_string())
+            UpdateKind::Mode(name(mode?)?)
         }
         "config_option_update" | "config_options_update" => UpdateKind::ConfigOptions,
         "session_info_update" => UpdateKind::SessionInfo {
-            title: wire.title.to_text(),
+            title: wire.title.0.as_deref().map(|title| clip(title, NAME_BYTES)),
         },
         "usage_update" => {
             let inner: Option<Usage<'_>> = wire
@@ -342,6 +366,7 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
                 (_, _, Some(Usage { used, size, cost })) => (used, size, cost),
                 _ => return None,
             };
+            let cost = cost.filter(|cost| cost.get().len() <= AGENT_TEXT_BYTES);
             let cost = cost.map(RawJson::from);
             UpdateKind::Usage { used, size, cost }
         }
@@ -351,21 +376,21 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
                 "warning" => Level::Warning,
                 _ => Level::Info,
             };
-            let title = wire.title.to_text()?;
-            let message = match wire.description.to_text() {
+            let title = wire.title.to_sentence()?;
+            let message = match wire.description.to_sentence() {
                 Some(description) => format!("{title}: {description}"),
                 None => title,
             };
             UpdateKind::Notice { level, message }
         }
         "compaction_update" => UpdateKind::Compaction {
-            id: wire.compaction_id.clone()?.into_string(),
-            status: Some(wire.status.to_text()?),
+            id: name(wire.compaction_id.as_ref()?)?,
+            status: Some(wire.status.to_name()?),
         },
         "compaction_summary_chunk" => {
             wire.content?;
             UpdateKind::Compaction {
-                id: wire.compaction_id.clone()?.into_string(),
+                id: name(wire.compaction_id.as_ref()?)?,
                 status: None,
             }
         }
@@ -383,7 +408,7 @@ fn chunk(role: MessageType, wire: &Wire<'_>) -> Option<UpdateKind> {
     let content = wire.content?;
     let mut chunk = Chunk {
         role,
-        message_id: wire.message_id.to_text(),
+        message_id: wire.message_id.to_name(),
         content: ChunkContent::Text(String::new()),
         alone: true,
         first_half: None,
@@ -473,7 +498,11 @@ fn parse_plain(update: &str) -> Option<Chunk> {
         "agent_thought_chunk" => MessageType::AgentThought,
         _ => return None,
     };
-    let message_id = message_id.map(Text::into_string);
+    let message_id = match message_id {
+        // Read with all members, the update stays whole.
+        Some(id) if !is_name(&id) => return None,
+        id => id.map(Text::into_string),
+    };
     let text = (&*content.kind == "text").then(|| content.text.into_string())?;
     Some(Chunk {
         role,

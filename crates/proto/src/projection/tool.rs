@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use acpd_model::item::ToolStatus;
+use acpd_model::limits::PATH_BYTES;
 use acpd_model::{PreviousContent, RawJson, json};
 use acpd_policy::call_title;
 use serde::de::DeserializeOwned;
@@ -167,7 +168,7 @@ impl FileDiff {
     }
 }
 
-/// Returns the diffs in a tool call's `content`; ignores other content and malformed diffs.
+/// Returns the diffs in a tool call's `content`; ignores other content, malformed diffs, and those of paths that no system has.
 fn diffs_in(content: &str) -> Vec<FileDiff> {
     #[derive(Deserialize)]
     struct Tag<'a> {
@@ -188,6 +189,7 @@ fn diffs_in(content: &str) -> Vec<FileDiff> {
         .iter()
         .filter(is_diff)
         .filter_map(|block| json::read(block.get()).ok())
+        .filter(|diff: &FileDiff| diff.path.len() <= PATH_BYTES)
         .collect()
 }
 

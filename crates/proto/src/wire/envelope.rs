@@ -1,5 +1,7 @@
 //! One JSON-RPC message, borrowed from its line and read in one pass.
 
+use acpd_model::limits::{AGENT_STATE_BYTES, AGENT_TEXT_BYTES};
+use acpd_model::text::clip;
 use acpd_model::{ErrorCode, Failure, RawJson};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -171,11 +173,11 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    /// Creates an error without data.
-    pub fn new(code: i64, message: impl Into<String>) -> Self {
+    /// Creates an error without data. A message that quotes a peer's absurdly long text is shortened.
+    pub fn new(code: i64, message: impl AsRef<str>) -> Self {
         Self {
             code,
-            message: message.into(),
+            message: clip(message.as_ref(), AGENT_TEXT_BYTES),
             data: None,
         }
     }
@@ -185,13 +187,17 @@ impl RpcError {
         self.message.len() + self.data.as_ref().map_or(0, |data| data.get().len())
     }
 
-    /// Reads an error object. A value of another shape is kept whole as `data`.
+    /// Reads an error object. A value of another shape is kept as `data`. What is absurdly long is shortened, or left out.
     fn read(raw: &RawValue) -> Self {
-        acpd_model::json::read(raw.get()).unwrap_or_else(|_| Self {
+        let error = acpd_model::json::read(raw.get()).unwrap_or_else(|_| Self {
             code: -32603,
             message: "an error without a message".into(),
             data: Some(raw.into()),
-        })
+        });
+        Self {
+            data: error.data.filter(|data| data.get().len() <= AGENT_STATE_BYTES),
+            ..Self::new(error.code, error.message)
+        }
     }
 }
 

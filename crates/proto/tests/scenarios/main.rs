@@ -9,6 +9,7 @@ mod acp;
 mod always;
 mod answers;
 mod asks;
+mod bounds;
 mod callbacks;
 mod care;
 mod carried;

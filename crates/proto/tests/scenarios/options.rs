@@ -21,7 +21,7 @@ fn asks(scene: &mut Scene, options: &str) {
 #[test]
 fn two_options_of_one_id_are_no_question() {
     check(|s| {
-        let name = "x".repeat(100_000);
+        let name = "x".repeat(4_000);
         asks(
             s,
             &format!(

@@ -1,6 +1,8 @@
 //! Tool calls and plans: sparse, out of order, late, repeated.
 
-use acpd_model::limits::{ENDED_TOOL_BYTES, OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS};
+use acpd_model::limits::{
+    AGENT_ID_BYTES, ENDED_TOOL_BYTES, OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS,
+};
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart};
 use acpd_proto::projection::Item;
 use acpd_proto::thread::Answer;
@@ -478,8 +480,9 @@ fn open_tool_calls_hold_so_many_bytes_and_no_more() {
 fn of_too_many_ended_tool_calls_the_oldest_is_forgotten() {
     check(|s| {
         s.open_turn();
-        let calls: Vec<String> = (0..5)
-            .map(|number| format!("{number}{}", "x".repeat(ENDED_TOOL_BYTES / 4)))
+        let count = ENDED_TOOL_BYTES / AGENT_ID_BYTES + 1;
+        let calls: Vec<String> = (0..count)
+            .map(|number| format!("{number:04}{}", "x".repeat(AGENT_ID_BYTES - 4)))
             .collect();
         for call in &calls {
             s.update(&tool(call, false, r#","status":"completed""#));
@@ -488,10 +491,10 @@ fn of_too_many_ended_tool_calls_the_oldest_is_forgotten() {
         assert!(held <= ENDED_TOOL_BYTES, "{held}");
         // An update of a known call is recorded; an update of an unknown one starts a call.
         let started = |s: &Scene| s.params("item/toolCall/started").len();
-        s.update(&tool(&calls[4], true, r#","rawOutput":1"#));
-        assert_eq!(started(s), 5);
+        s.update(&tool(&calls[count - 1], true, r#","rawOutput":1"#));
+        assert_eq!(started(s), count);
         s.update(&tool(&calls[0], true, r#","rawOutput":1"#));
-        assert_eq!(started(s), 6);
+        assert_eq!(started(s), count + 1);
         s.stops_with("end_turn");
     });
 }

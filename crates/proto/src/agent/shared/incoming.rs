@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{CANCELLED, Handshake, Seat, SeatState, Sent, SharedAgent};
+use crate::agent::bounds::is_name;
 use crate::time::Now;
 use crate::wire::{Flaw, Found, Line, Mended, Message, RpcError, Text, Unreadable, number, read_unclean};
 
@@ -82,6 +83,11 @@ impl SharedAgent {
         }
         match Message::parse(text) {
             Ok(Message::Response { id, result }) => self.answer(id.get(), result, line, now),
+            // Their connection refuses such names, and no more is kept of them here.
+            Ok(Message::Request { id, method, .. }) if !is_name(&method) || !is_name(id.get()) => {
+                self.record(line, now);
+            }
+            Ok(Message::Notification { method, .. }) if !is_name(&method) => self.record(line, now),
             Ok(Message::Request { id, method, params }) => self.called(id, &method, params, line, now),
             Ok(Message::Notification { method, params }) => self.notified(&method, params, line, now),
             Err(_) => return false,
@@ -250,7 +256,7 @@ impl SharedAgent {
             Ok(seat) => seat,
             Err(error) => return self.refuse(id.get(), &error),
         };
-        if let Some(elicitation) = about.elicitation {
+        if let Some(elicitation) = about.elicitation.filter(|id| is_name(id)) {
             if self.elicitations.len() >= ELICITATIONS {
                 self.elicitations.pop_front();
             }
@@ -373,5 +379,6 @@ fn session_of(result: &str) -> Option<String> {
     struct New {
         session_id: String,
     }
-    json::read::<New>(result).ok().map(|new| new.session_id)
+    let New { session_id } = json::read(result).ok()?;
+    is_name(&session_id).then_some(session_id)
 }

@@ -14,6 +14,7 @@ use super::remembered::{agent_remembers, always};
 use super::shown::{keeps_content, kept_call, show_changes, subjects};
 use super::{Approvals, NextStep, OpenQuestion, Waiting, request_id};
 use crate::agent::ToolUpdate;
+use crate::agent::bounds::{is_name, sentence};
 use crate::projection::ItemView;
 use crate::thread::journal::Journal;
 use crate::wire::{member, repeated_key};
@@ -52,6 +53,9 @@ pub(in crate::thread) fn read_question(
     let Ok(asked) = tool.read::<RequestedTool>() else {
         return Err(invalid("toolCall has no toolCallId".to_owned()));
     };
+    if !is_name(&asked.tool_call_id) {
+        return Err(invalid("the toolCallId is too long".to_owned()));
+    }
     if options.len() > QUESTION_OPTIONS {
         return Err(invalid(format!(
             "{} options, more than the {QUESTION_OPTIONS} that a person can be offered",
@@ -71,8 +75,8 @@ pub(in crate::thread) fn read_question(
         id: asked.tool_call_id.into(),
         // A question never refers to a finished tool call, so this is a new one with the same id.
         opens: true,
-        title: string(asked.title),
-        kind: string(asked.kind),
+        title: string(asked.title).as_deref().map(sentence),
+        kind: string(asked.kind).filter(|kind| is_name(kind)),
         status: string(asked.status)
             .as_deref()
             .and_then(ToolStatus::from_acp)
@@ -106,7 +110,7 @@ impl Approvals {
             return NextStep::Wait;
         };
         let (title, kind, whole) = match journal.item(known.item) {
-            Some(ItemView::Tool(view)) => (view.title(), view.kind(), view.to_json()),
+            Some(ItemView::Tool(view)) => (sentence(&view.title()), view.kind(), view.to_json()),
             _ => (String::new(), "other".to_owned(), tool.clone()),
         };
         let about = match kind.as_str() {

@@ -2,6 +2,7 @@
 //! request waits while the agent starts. A request that the agent never answers fails when the agent exits.
 
 use acpd_model::event::{ChosenOption, Level, ThreadForked};
+use acpd_model::limits::AGENT_STATE_BYTES;
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
 
 use super::choices::Choice;
@@ -250,7 +251,9 @@ impl Session {
                     value: value.to_json(),
                 };
                 let live = journal.live();
-                let raw = if crate::projection::has_options(&answer) {
+                let is_list =
+                    crate::projection::has_options(&answer) && answer.get().len() <= AGENT_STATE_BYTES;
+                let raw = if is_list {
                     Some(answer.clone())
                 } else if live.choices.options.get(config_id) == Some(&chosen.value)
                     && !live.choices.options_by_agent.contains(config_id)

@@ -1,6 +1,8 @@
 //! The result of a turn.
 
 use acpd_model::event::TurnStatus;
+use acpd_model::limits::{AGENT_ID_BYTES, AGENT_TEXT_BYTES};
+use acpd_model::text::clip;
 use acpd_model::{ItemOutcome, RawJson};
 use serde::Deserialize;
 
@@ -87,7 +89,9 @@ impl TurnResult {
         let Ok(Response { stop_reason, usage }) = response.read() else {
             return Self::failed("the agent ended the turn without a stop reason");
         };
-        let usage = usage.filter(|usage| usage.get() != "null");
+        let stop_reason = clip(&stop_reason, AGENT_ID_BYTES);
+        let is_usage = |usage: &RawJson| usage.get() != "null" && usage.get().len() <= AGENT_TEXT_BYTES;
+        let usage = usage.filter(is_usage);
         let usual = match &usage {
             Some(usage) => format!(r#"{{"stopReason":"{stop_reason}","usage":{}}}"#, usage.get()),
             None => format!(r#"{{"stopReason":"{stop_reason}"}}"#),
