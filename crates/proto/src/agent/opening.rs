@@ -42,8 +42,10 @@ impl AgentConnection {
     }
 
     pub(super) fn initialized(&mut self, result: &RawValue, now: Now) {
-        if let Some(failure) = too_large("initialize", result) {
-            return self.fail(failure);
+        if let Some(message) = too_large(result) {
+            return self.fail(Failure::agent(format!(
+                "the agent's answer to initialize {message}"
+            )));
         }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -173,8 +175,9 @@ impl AgentConnection {
         struct New {
             session_id: String,
         }
-        if let Some(failure) = too_large(method(how), result) {
-            return self.fail(failure);
+        if let Some(message) = too_large(result) {
+            let error = RpcError::new(-32603, format!("its answer {message}"));
+            return self.not_opened(how, &error, now);
         }
         if how == Binding::New {
             match json::read::<New>(result.get()) {
@@ -335,13 +338,11 @@ impl AgentConnection {
     }
 }
 
-/// Returns the failure of an agent whose answer to a request of its start is larger than what a thread keeps of it.
-fn too_large(method: &str, result: &RawValue) -> Option<Failure> {
+/// Returns why an answer is larger than what a thread keeps of it, if it is.
+fn too_large(result: &RawValue) -> Option<String> {
     let bytes = result.get().len();
-    let message = format!(
-        "the agent's answer to {method} has {bytes} bytes, and at most {AGENT_STATE_BYTES} are possible"
-    );
-    (bytes > AGENT_STATE_BYTES).then(|| Failure::agent(message))
+    (bytes > AGENT_STATE_BYTES)
+        .then(|| format!("has {bytes} bytes, and at most {AGENT_STATE_BYTES} are possible"))
 }
 
 pub(super) fn method(how: Binding) -> &'static str {
