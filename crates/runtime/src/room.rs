@@ -3,9 +3,14 @@
 //! In: requests for a number of bytes. Out: charges, which are returned when they are dropped. Owns: the count of free bytes.
 //! Never: grants more than it has, or lets a later request overtake an earlier one that waits.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+
+/// The time for which a request that was refused counts as waiting.
+const ASKED: Duration = Duration::from_secs(1);
 
 /// A number of bytes that are free or charged. Clones share them.
 #[derive(Debug, Clone)]
@@ -19,6 +24,8 @@ struct Bytes {
     whole: Option<Arc<Bytes>>,
     /// Whether a request for more than there is takes the rest of it around.
     overflows: bool,
+    /// When a request was refused that is made again.
+    asked: Mutex<Option<Instant>>,
 }
 
 /// A part of a [`Room`], and of the rooms around it; returned on drop.
@@ -54,6 +61,7 @@ impl Room {
             most,
             whole,
             overflows,
+            asked: Mutex::default(),
         }))
     }
 
@@ -70,12 +78,27 @@ impl Room {
 
     /// Takes `bytes` if they are free and no other request waits.
     pub fn try_take(&self, bytes: u64) -> Option<Charge> {
+        self.take_free(bytes).ok()
+    }
+
+    /// Takes `bytes` like [`try_take`](Self::try_take). If they are not free, the request counts as waiting for a second, within which it
+    /// is made again. This is for requests that nobody polls at times: one that waits in line would be granted room that it does not use.
+    pub fn ask(&self, bytes: u64) -> Option<Charge> {
+        let taken = self.take_free(bytes);
+        if let Err(full) = &taken {
+            *full.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+        taken.ok()
+    }
+
+    /// Takes `bytes` if they are free. Otherwise returns the room in which they are not.
+    fn take_free(&self, bytes: u64) -> Result<Charge, &Bytes> {
         let mut permits = Vec::with_capacity(3);
         for (room, bytes) in self.0.shares(bytes) {
-            permits.push(room.free.try_acquire_many(bytes).ok()?);
+            permits.push(room.free.try_acquire_many(bytes).map_err(|_| room)?);
         }
         permits.into_iter().for_each(SemaphorePermit::forget);
-        Some(self.charge(bytes))
+        Ok(self.charge(bytes))
     }
 
     /// Returns whether something is charged, or another owner of the room may charge something.
@@ -118,6 +141,11 @@ impl Bytes {
         // Free bytes are assigned to a waiting request immediately, so the semaphore never shows them as available.
         self.free.available_permits() == 0
     }
+
+    fn is_asked(&self) -> bool {
+        let asked = *self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.is_some_and(|asked| asked.elapsed() < ASKED)
+    }
 }
 
 async fn take(free: &Semaphore, bytes: u32) -> SemaphorePermit<'_> {
@@ -154,9 +182,10 @@ impl Charge {
         self.bytes = bytes;
     }
 
-    /// Returns whether a room around the charge's own is full.
+    /// Returns whether a room around the charge's own is full, or was asked for more than is free.
     pub fn is_wanted(&self) -> bool {
-        self.of.and_around().skip(1).any(Bytes::is_full)
+        let mut around = self.of.and_around().skip(1);
+        around.any(|room| room.is_full() || room.is_asked())
     }
 }
 
@@ -194,6 +223,22 @@ mod tests {
         assert!(second.is_some() && whole.is_full());
         drop((first, second));
         assert!(whole.try_take(100).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_is_made_again_is_granted_nothing_in_between() {
+        let whole = Room::new(100);
+        let parts = [whole.part(60), whole.part(60)];
+        let first = parts[0].take(60).await;
+        assert!(!first.is_wanted());
+        assert!(parts[1].ask(50).is_none());
+        assert!(first.is_wanted(), "it counts as waiting");
+        tokio::time::advance(ASKED).await;
+        assert!(!first.is_wanted(), "it was given up");
+        assert!(parts[1].ask(40).is_some() && parts[1].ask(50).is_none());
+        drop(first);
+        assert!(whole.try_take(100).is_some());
+        assert!(parts[1].ask(50).is_some());
     }
 
     #[tokio::test]

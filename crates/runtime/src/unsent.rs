@@ -12,7 +12,7 @@ use std::time::Duration;
 use acpd_model::limits::{UNSENT_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE};
 use acpd_model::{AccessScope, Origin, Role, ThreadId};
 use acpd_proto::surface::request::Permissions;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::room::{Charge, Room};
 use crate::service::Caller;
@@ -22,6 +22,9 @@ const MARK: u32 = 1;
 
 /// The interval of checks after a client has kept an answer for long: an answer that starts to wait wakes no connection.
 const CHECK: Duration = Duration::from_millis(500);
+
+/// The interval at which a subscription asks again for room that is not free.
+const ASK: Duration = Duration::from_millis(100);
 
 /// The room for answers; cheap to clone.
 #[derive(Debug, Clone)]
@@ -49,6 +52,15 @@ struct Parts {
 
 /// The name of a principal, its role, and the thread if it reaches only one.
 type Principal = (String, Role, Option<ThreadId>);
+
+/// A connection for which large events are read.
+#[derive(Debug, Clone)]
+pub struct Recipient {
+    unsent: UnsentAnswers,
+    principal: String,
+    permissions: Permissions,
+    connection: Arc<str>,
+}
 
 /// The room of an answer that has been read for a client.
 #[derive(Debug)]
@@ -82,6 +94,16 @@ impl UnsentAnswers {
     pub(crate) fn try_take(&self, caller: &Caller, bytes: u64) -> Option<Charge> {
         self.room_of(caller)
             .try_take(bytes.min(UNSENT_BYTES_OF_ONE.into()))
+    }
+
+    /// Returns a connection of a principal, for its large events.
+    pub fn recipient(&self, principal: String, permissions: Permissions, connection: Arc<str>) -> Recipient {
+        Recipient {
+            unsent: self.clone(),
+            principal,
+            permissions,
+            connection,
+        }
     }
 
     /// Waits for room for a download of a principal that holds up to `bytes` at a time.
@@ -123,6 +145,25 @@ impl UnsentAnswers {
             .entry((principal, connection))
             .or_insert_with(|| of_principal.overflowing_part(UNSENT_BYTES_OF_CONNECTION))
             .clone()
+    }
+}
+
+impl Recipient {
+    /// Waits for room for events of `bytes`. Takes nothing while it is not polled: a connection polls its subscriptions only while
+    /// there is room in its queue.
+    pub(crate) async fn room(&self, bytes: u64) -> UnsentCharge {
+        let bytes = bytes.min(UNSENT_BYTES_OF_ONE.into());
+        loop {
+            let connection = Arc::clone(&self.connection);
+            let room = self
+                .unsent
+                .room_for(self.principal.clone(), self.permissions, connection);
+            if let Some(charge) = room.ask(bytes) {
+                return UnsentCharge::new(charge);
+            }
+            drop(room);
+            sleep(ASK).await;
+        }
     }
 }
 

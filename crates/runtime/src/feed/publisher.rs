@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use acpd_model::Event;
+use acpd_model::limits::SHARED_BATCH_BYTES;
 use acpd_proto::surface::contract::Lane;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
@@ -62,7 +63,8 @@ impl Publisher {
             }
             // The agent's JSON is most of a frame.
             let bytes = events.iter().map(Event::weight).sum::<usize>() as u64;
-            let Some(charge) = self.room.try_take(bytes) else {
+            let is_shared = bytes <= SHARED_BATCH_BYTES;
+            let Some(charge) = is_shared.then(|| self.room.try_take(bytes)).flatten() else {
                 encoded.push((*lane, Batch::left_out(*lane, events)));
                 continue;
             };
@@ -141,5 +143,16 @@ mod tests {
         assert!(!large.is_left_out, "one that is larger than all gets all");
         send(&threads[0], 2, 10);
         assert!(clients[0].recv().await.unwrap().is_left_out);
+    }
+
+    #[tokio::test]
+    async fn a_large_batch_is_read_from_the_log_by_each_client() {
+        let mut thread = Publisher::new(16, Room::new(u32::MAX >> 4));
+        let mut client = thread.subscribe(Lane::App);
+        let large = usize::try_from(SHARED_BATCH_BYTES).unwrap();
+        for (seq, bytes, is_left_out) in [(1, large / 2, false), (2, large, true), (3, 10, false)] {
+            thread.send(thread.encode("t", &[event(seq, bytes)], &[]));
+            assert_eq!(client.recv().await.unwrap().is_left_out, is_left_out, "{bytes}");
+        }
     }
 }

@@ -2,12 +2,13 @@
 //! log whenever it has missed something.
 //!
 //! In: pages of the log, and a thread's batches. Out: each event after the client's cursor once, in order. Owns: the
-//! position. Never: keeps events, or reads ahead of its client.
+//! position. Never: keeps events, reads ahead of its client, or encodes large events without room.
 
 use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog};
-use acpd_model::{Failure, Millis, Seq, ThreadId};
+use acpd_model::limits::SHARED_BATCH_BYTES;
+use acpd_model::{Event, Failure, Millis, Seq, ThreadId};
 use acpd_proto::fanout::{self, Step};
 use acpd_proto::surface::contract::{Lane, LostEvents, OtherSubscribers, Pending, Source};
 use acpd_proto::surface::frames::Frames;
@@ -23,6 +24,7 @@ use crate::feed::snapshot::ThreadSnapshot;
 use crate::metrics::Metrics;
 use crate::thread::delegates::{Attachment, AttachmentGuard};
 use crate::thread::directory::{Directory, log_failure};
+use crate::unsent::{Recipient, UnsentCharge};
 
 /// A request to follow a thread.
 #[derive(Debug)]
@@ -48,6 +50,8 @@ pub enum News {
         from: Seq,
         /// Which questions in the frames are still open.
         pending: Pending,
+        /// The room of large frames, until the client has received them.
+        charge: Option<Box<UnsentCharge>>,
     },
     /// The other subscribers of the thread have changed.
     Others {
@@ -84,6 +88,7 @@ pub struct Subscription {
     lane: Lane,
     thread: ThreadId,
     name: String,
+    recipient: Recipient,
     /// The client's entry among the thread's subscribers.
     presence: Presence,
     /// Registered again if the thread was unloaded in the meantime.
@@ -124,6 +129,7 @@ impl Subscription {
         lane: Lane,
         follow: FollowRequest,
         presence: Presence,
+        recipient: Recipient,
     ) -> (Self, Option<DropGuard>) {
         let FollowRequest {
             thread,
@@ -141,6 +147,7 @@ impl Subscription {
             lane,
             thread,
             name: thread.to_string(),
+            recipient,
             presence,
             attachment,
             at: fanout::Subscription::new(cursor),
@@ -168,7 +175,7 @@ impl Subscription {
                 return Some(News::Log { at, error });
             }
             let news = match std::mem::replace(&mut self.source, EventSource::Ended) {
-                EventSource::Beginning(snapshot) => Some(self.begin(snapshot)),
+                EventSource::Beginning(snapshot) => Some(self.begin(snapshot).await),
                 EventSource::Log {
                     end,
                     pending,
@@ -193,11 +200,14 @@ impl Subscription {
     }
 
     /// Returns the questions from before the cursor that are still open; there may be none.
-    fn begin(&mut self, snapshot: ThreadSnapshot) -> News {
+    async fn begin(&mut self, snapshot: ThreadSnapshot) -> News {
         let cursor = self.at.cursor();
-        let open = snapshot.live.requests.values();
-        let open = open.filter(|request| request.event.seq <= cursor);
-        let events: Vec<_> = open.map(|request| request.event.clone()).collect();
+        let open = || {
+            let open = snapshot.live.requests.values().map(|request| &request.event);
+            open.filter(|event| event.seq <= cursor)
+        };
+        let charge = self.room(weight(open())).await;
+        let events: Vec<_> = open().cloned().collect();
         let source = Source::Events {
             thread: &self.name,
             events: &events,
@@ -215,7 +225,16 @@ impl Subscription {
             batch: Arc::new(batch),
             from: 0,
             pending: Pending::all(),
+            charge,
         }
+    }
+
+    /// Takes room for the frames of large events.
+    async fn room(&self, bytes: u64) -> Option<Box<UnsentCharge>> {
+        if bytes <= SHARED_BATCH_BYTES {
+            return None;
+        }
+        Some(Box::new(self.recipient.room(bytes).await))
     }
 
     fn catch_up(&mut self, snapshot: ThreadSnapshot) {
@@ -258,7 +277,18 @@ impl Subscription {
             self.source = EventSource::Live(batches);
             return None;
         }
-        let page = match self.log.read(self.thread, self.at.cursor()).await {
+        let mut charge = None;
+        let page = loop {
+            let page = self.log.read(self.thread, self.at.cursor()).await;
+            let bytes = page.as_ref().map_or(0, |page| weight(&page.events));
+            if bytes <= SHARED_BATCH_BYTES || charge.is_some() {
+                break page;
+            }
+            // It is read again, so that it is not in memory while it waits.
+            drop(page);
+            charge = self.room(bytes).await;
+        };
+        let page = match page {
             Ok(page) => page,
             Err(LogError::DamagedEvents {
                 first, last, reason, ..
@@ -291,6 +321,7 @@ impl Subscription {
             batch: Arc::new(batch),
             from,
             pending,
+            charge,
         })
     }
 
@@ -344,6 +375,7 @@ impl Subscription {
             batch,
             from,
             pending: Pending::all(),
+            charge: None,
         })
     }
 
@@ -358,6 +390,11 @@ impl Subscription {
         tracing::debug!(thread = %self.thread, error = %failure, "a subscription ends");
         News::Closed(failure)
     }
+}
+
+/// Returns about how many bytes the frames of events have: the agent's JSON is most of them.
+fn weight<'e>(events: impl IntoIterator<Item = &'e Event>) -> u64 {
+    events.into_iter().map(Event::weight).sum::<usize>() as u64
 }
 
 #[cfg(test)]

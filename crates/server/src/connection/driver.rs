@@ -448,6 +448,11 @@ impl<S: Surface> Connection<S> {
             sees_subscribers,
             ..
         } = self.surface.profile();
+        let recipient = self.service.context.unsent.recipient(
+            origin.principal.clone(),
+            self.access.permissions,
+            Arc::clone(&self.access.connection),
+        );
         let subscriber = Subscriber {
             who: origin,
             may_answer,
@@ -457,7 +462,7 @@ impl<S: Surface> Connection<S> {
         let subscribers = &self.service.context.subscribers;
         let presence = subscribers.join(follow.thread, subscriber, sees_subscribers);
         self.followed
-            .follow(&self.service, self.surface.lane(), follow, presence);
+            .follow(&self.service, self.surface.lane(), follow, presence, recipient);
     }
 
     fn close(&mut self, thread: ThreadId) {
@@ -474,7 +479,12 @@ impl<S: Surface> Connection<S> {
             return;
         }
         match news {
-            News::Frames { batch, from, pending } => {
+            News::Frames {
+                batch,
+                from,
+                pending,
+                mut charge,
+            } => {
                 let frames = batch.frames.of::<S>();
                 let first = frames.partition_point(|frame| S::seq(frame) < from);
                 self.surface.handle_frames(Delivery {
@@ -484,10 +494,14 @@ impl<S: Surface> Connection<S> {
                     pending: &pending,
                 });
                 let before = self.last_queued;
-                self.outputs();
+                let bytes = self.outputs();
                 if self.last_queued > before {
                     self.meter.sample.begin(batch.stored_at, self.last_queued);
                 }
+                if let Some(charge) = charge.as_deref_mut() {
+                    charge.encoded(bytes);
+                }
+                self.meter.hold(charge, self.last_queued);
             }
             News::Others { at, others } => {
                 let others = &others;

@@ -11,6 +11,7 @@ use acpd_proto::surface::contract::Lane;
 use acpd_runtime::feed::presence::Presence;
 use acpd_runtime::service::Service;
 use acpd_runtime::thread::subscription::{FollowRequest, News, Subscription};
+use acpd_runtime::unsent::Recipient;
 use futures_util::StreamExt;
 use futures_util::stream::{AbortHandle, Abortable, BoxStream, SelectAll, abortable};
 use tokio_util::sync::DropGuard;
@@ -73,7 +74,14 @@ impl Drop for Following {
 
 impl Followed {
     /// Starts a subscription, which replaces an earlier one of the same thread.
-    pub fn follow(&mut self, service: &Service, lane: Lane, follow: FollowRequest, presence: Presence) {
+    pub fn follow(
+        &mut self,
+        service: &Service,
+        lane: Lane,
+        follow: FollowRequest,
+        presence: Presence,
+        recipient: Recipient,
+    ) {
         let thread = follow.thread;
         self.last += 1;
         let number = self.last;
@@ -83,6 +91,7 @@ impl Followed {
             lane,
             follow,
             presence,
+            recipient,
         );
         let news = subscription
             .into_stream()

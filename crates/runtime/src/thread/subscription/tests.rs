@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_log::{EventLog, Fault, Memory};
 use acpd_model::event::ClientOrigin;
-use acpd_model::{ErrorCode, Event, ItemId, Limits, Summary};
+use acpd_model::{ErrorCode, Event, ItemId, Limits, RawJson, Role, Summary};
 use acpd_proto::fanout::{LiveText, LiveUpdate};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
@@ -34,15 +34,19 @@ fn shown(after: Seq) -> Shown {
 
 /// Subscribes to a thread of which the log contains three events. `publish` sends batches after the subscription.
 async fn news(log: Arc<Memory>, publish: impl FnOnce(&Publisher)) -> Vec<News> {
+    news_of(log, &[event(1), event(2), event(3)], publish).await
+}
+
+/// Does the same with these events in the log.
+async fn news_of(log: Arc<Memory>, events: &[Event], publish: impl FnOnce(&Publisher)) -> Vec<News> {
     let place = tempfile::tempdir().unwrap();
     let summary = Summary::default();
-    let events = [event(1), event(2), event(3)];
-    log.append(thread(), &events, Some(&summary)).await.unwrap();
+    log.append(thread(), events, Some(&summary)).await.unwrap();
     let context = context_with_log(log, place.path(), BTreeMap::new(), Limits::default());
     let directory = Directory::open(context.clone()).await.unwrap();
     let mut publisher = Publisher::new(16, context.live_room.clone());
     let mut live = Box::new(Live::new(thread()));
-    live.last_seq = 3;
+    live.last_seq = events.last().unwrap().seq;
     let snapshot = ThreadSnapshot {
         batches: publisher.subscribe(Lane::App),
         live: live.into(),
@@ -65,7 +69,10 @@ async fn news(log: Arc<Memory>, publish: impl FnOnce(&Publisher)) -> Vec<News> {
         snapshot,
         attachment: None,
     };
-    let (subscription, _) = Subscription::new(&context, directory.clone(), lane, follow, presence);
+    let recipient = context
+        .unsent
+        .recipient("ann".into(), Role::Observer.into(), "1".into());
+    let (subscription, _) = Subscription::new(&context, directory.clone(), lane, follow, presence, recipient);
     directory.close_within(std::time::Duration::from_secs(5)).await;
     // The thread is unloaded, and the daemon stops.
     drop(publisher);
@@ -86,6 +93,22 @@ fn spans(news: &[News]) -> Vec<(Seq, Seq, usize)> {
         _ => None,
     });
     frames.collect()
+}
+
+#[tokio::test]
+async fn the_frames_of_a_large_event_take_room_until_they_are_received() {
+    let text = "x".repeat(usize::try_from(SHARED_BATCH_BYTES).unwrap());
+    let large = Event {
+        raw: Some(RawJson::of(&text).unwrap()),
+        ..event(2)
+    };
+    let news = news_of(Arc::new(Memory::new()), &[event(1), large, event(3)], |_| {}).await;
+    let charged = news.iter().filter_map(|news| match news {
+        News::Frames { batch, charge, .. } => Some((batch.last, charge.is_some())),
+        _ => None,
+    });
+    let charged: Vec<_> = charged.collect();
+    assert_eq!(charged, [(0, false), (1, false), (2, true), (3, false)]);
 }
 
 /// A client that had to read the log has already read there how an item ended.
