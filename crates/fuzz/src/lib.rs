@@ -15,6 +15,7 @@
 mod agents;
 mod archives;
 mod clients;
+mod credentials;
 mod exports;
 mod formats;
 mod frames;
@@ -59,7 +60,7 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub static TARGETS: [Target; 17] = [
+pub static TARGETS: [Target; 18] = [
     agents::LINES,
     agents::HISTORIES,
     clients::APP_FRAMES,
@@ -75,6 +76,7 @@ pub static TARGETS: [Target; 17] = [
     clients::CODEX_FRAMES,
     exports::EXPORTS,
     host_names::HOST_NAMES,
+    credentials::CREDENTIALS,
     paths::PATHS,
     tool_calls::TOOL_CALLS,
 ];

@@ -70,6 +70,7 @@ targets! {
     codex_frames
     exports
     host_names
+    credentials
     paths
     tool_calls
 }

@@ -14,7 +14,7 @@ mod notify;
 mod simulation;
 mod transport;
 
-pub use crate::http::host_check;
+pub use crate::http::{credentials, host_check};
 pub use config::{CodexConfig, Config, ServerConfig, TracesConfig};
 pub use daemon::{Daemon, Reloaded, StartError};
 pub use notify::{NotificationsConfig, TargetConfig};

@@ -19,7 +19,8 @@ use crate::auth::owner_token::random;
 use crate::auth::sessions::SessionSecret;
 use crate::auth::store::{Holder, TicketLimit};
 use crate::auth::tokens::TokensError;
-use crate::http::authenticate::{Credential, check, cookie_name, port_of, read_credential, share_page_key};
+use crate::http::authenticate::{Credential, check, port_of, read_credential};
+use crate::http::credentials::{cookie_name, share_page_key};
 use crate::http::{ServerState, refuse, stopping, unauthenticated};
 use crate::net::peer_address::PeerAddress;
 

@@ -6,6 +6,7 @@
 mod acp_stream;
 mod authenticate;
 mod blob;
+pub mod credentials;
 mod export;
 pub mod host_check;
 pub mod listen;
