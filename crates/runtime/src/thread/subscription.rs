@@ -202,12 +202,10 @@ impl Subscription {
     /// Returns the questions from before the cursor that are still open; there may be none.
     async fn begin(&mut self, snapshot: ThreadSnapshot) -> News {
         let cursor = self.at.cursor();
-        let open = || {
-            let open = snapshot.live.requests.values().map(|request| &request.event);
-            open.filter(|event| event.seq <= cursor)
-        };
-        let charge = self.room(weight(open())).await;
-        let events: Vec<_> = open().cloned().collect();
+        let open = snapshot.live.requests.values().map(|request| &request.event);
+        let open: Vec<&Event> = open.filter(|event| event.seq <= cursor).collect();
+        let charge = self.room(weight(open.iter().copied())).await;
+        let events: Vec<_> = open.into_iter().cloned().collect();
         let source = Source::Events {
             thread: &self.name,
             events: &events,
