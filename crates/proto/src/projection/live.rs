@@ -778,7 +778,7 @@ impl Live {
 }
 
 /// The members of an opened session, or of an update of its options, that are stored unchanged.
-#[derive(Deserialize, Default)]
+#[derive(Debug, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SessionState {
     pub modes: Option<RawJson>,

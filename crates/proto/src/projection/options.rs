@@ -5,7 +5,7 @@ use acpd_model::{Failure, RawJson};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Live;
+use super::{Live, SessionState};
 use crate::agent::ConfigValue;
 
 /// Id of the option that represents `modes`.
@@ -108,17 +108,40 @@ pub fn has_options(result: &RawJson) -> bool {
 /// The options of one session.
 #[derive(Debug)]
 pub struct Options<'a> {
-    live: &'a Live,
     own: Vec<RawJson>,
+    modes: Option<&'a RawJson>,
+    models: Option<&'a RawJson>,
+    /// The current mode and model, if the agent has reported them.
+    mode: Option<&'a str>,
+    model: Option<&'a str>,
+}
+
+fn own_options(list: Option<&RawJson>) -> Vec<RawJson> {
+    list.and_then(|list| list.read().ok()).unwrap_or_default()
 }
 
 impl Live {
     /// Returns the options of the session.
     pub fn options(&self) -> Options<'_> {
-        let own = self.config_options.as_ref().and_then(|list| list.read().ok());
         Options {
-            live: self,
-            own: own.unwrap_or_default(),
+            own: own_options(self.config_options.as_ref()),
+            modes: self.modes.as_ref(),
+            models: self.models.as_ref(),
+            mode: self.mode.as_deref(),
+            model: self.model.as_deref(),
+        }
+    }
+}
+
+impl SessionState {
+    /// Returns the options of a session with this state, whose current mode and model are these.
+    pub fn options<'a>(&'a self, mode: Option<&'a str>, model: Option<&'a str>) -> Options<'a> {
+        Options {
+            own: own_options(self.config_options.as_ref()),
+            modes: self.modes.as_ref(),
+            models: self.models.as_ref(),
+            mode,
+            model,
         }
     }
 }
@@ -189,7 +212,7 @@ impl Options<'_> {
 
     /// Returns the ids of the session's modes.
     pub fn modes(&self) -> Vec<String> {
-        let modes: Modes = Self::legacy(self.live.modes.as_ref());
+        let modes: Modes = Self::legacy(self.modes);
         modes.available_modes.into_iter().map(|mode| mode.id).collect()
     }
 
@@ -214,14 +237,14 @@ impl Options<'_> {
         let offered = self.modes();
         (!offered.is_empty()).then(|| SessionMode {
             option: None,
-            current: self.live.mode.clone(),
+            current: self.mode.map(str::to_owned),
             offered,
         })
     }
 
     /// Returns the ids of the session's models.
     pub fn models(&self) -> Vec<String> {
-        let models: Models = Self::legacy(self.live.models.as_ref());
+        let models: Models = Self::legacy(self.models);
         models
             .available_models
             .into_iter()
@@ -233,36 +256,29 @@ impl Options<'_> {
     pub fn to_list(&self) -> Vec<RawJson> {
         let mut list = self.own.clone();
         if !self.has_category("mode") {
-            let modes: Modes = Self::legacy(self.live.modes.as_ref());
+            let modes: Modes = Self::legacy(self.modes);
             let choices = modes
                 .available_modes
                 .into_iter()
                 .map(|mode| choice(&mode.id, mode.name.as_deref(), mode.description.as_deref()))
                 .collect::<Vec<_>>();
-            list.extend(select(
-                LEGACY_MODE,
-                "Mode",
-                "mode",
-                self.live.mode.as_deref(),
-                &choices,
-            ));
+            list.extend(select(LEGACY_MODE, "Mode", "mode", self.mode, &choices));
         }
         if !self.has_category("model") {
-            let models: Models = Self::legacy(self.live.models.as_ref());
+            let models: Models = Self::legacy(self.models);
             let choices = models
                 .available_models
                 .into_iter()
                 .map(|model| choice(&model.id, model.name.as_deref(), model.description.as_deref()))
                 .collect::<Vec<_>>();
-            list.extend(select(
-                LEGACY_MODEL,
-                "Model",
-                "model",
-                self.live.model.as_deref(),
-                &choices,
-            ));
+            list.extend(select(LEGACY_MODEL, "Model", "model", self.model, &choices));
         }
         list
+    }
+
+    /// Returns whether an option of the list represents the older `modes` or `models`.
+    pub fn has_substitutes(&self) -> bool {
+        self.to_list().len() > self.own.len()
     }
 }
 

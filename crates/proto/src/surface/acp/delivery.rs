@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{OpenRequest, Peer, Prompt};
-use super::session::{OpenMode, Opened, Opening};
+use super::session::{LateState, OpenMode, Opened, Opening};
 use crate::surface::contract::{Delivery, Output, Pending};
 use crate::surface::request::RequestKind;
-use crate::wire::{self, member};
+use crate::wire;
 
 /// Maximum length of a question's message that an editor shows as text, in characters.
 const TOLD_CHARS: usize = 1000;
@@ -38,6 +38,7 @@ impl Peer {
         let session = self.sessions.entry(thread).or_default();
         session.since = opened.until;
         session.opened_early = false;
+        session.late = None;
         session.shown.earlier = opened.last_terminal;
         if mode == OpenMode::Resume {
             session.received = session.received.max(opened.until);
@@ -111,6 +112,13 @@ impl Peer {
         let replays = session.replays(frame.seq);
         match &frame.kind {
             FrameKind::Update => self.show(thread, frame, None),
+            FrameKind::Setting(setting) => {
+                let is_late = session.late.as_mut().is_some_and(|late| late.change(setting));
+                self.show(thread, frame, None);
+                if is_late {
+                    self.show_options(thread);
+                }
+            }
             FrameKind::Declared(feature) => {
                 let is_past = *feature == Feature::Notices && replays;
                 if self.client.takes(*feature) && !is_past {
@@ -171,7 +179,8 @@ impl Peer {
                 if session.is_new() {
                     self.open(thread, Some(bound));
                 } else if std::mem::take(&mut session.opened_early) {
-                    self.show_options(thread, bound);
+                    session.late = Some(Box::new(LateState::of(bound)));
+                    self.show_options(thread);
                 }
             }
             FrameKind::Terminal(terminal) => {
@@ -199,16 +208,21 @@ impl Peer {
     }
 
     /// Sends the options of a session that the response could not contain yet.
-    fn show_options(&mut self, thread: ThreadId, bound: &RawJson) {
-        let Some(options) = member(bound, "configOptions").filter(|options| options.starts_with('[')) else {
+    fn show_options(&mut self, thread: ThreadId) {
+        let late = self
+            .sessions
+            .get(&thread)
+            .and_then(|session| session.late.as_ref());
+        let options = late.map_or_else(Vec::new, |late| late.options().to_list());
+        if options.is_empty() {
             return;
-        };
+        }
         let mut out = Vec::new();
         wire::notification(&mut out, "session/update", |params| {
             params.put("sessionId", &thread).object("update", |update| {
                 update
                     .plain("sessionUpdate", "config_option_update")
-                    .raw("configOptions", options);
+                    .put("configOptions", &options);
             });
         });
         self.hand_over(thread, out.into(), None);

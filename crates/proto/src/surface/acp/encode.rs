@@ -9,7 +9,7 @@ use acpd_model::{
 };
 use bytes::Bytes;
 
-use super::frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
+use super::frame::{Feature, Frame, FrameKind, Question, Setting, Terminal, TurnResult};
 use super::question;
 use super::repeated_ids::with_items_id;
 use crate::agent::{Update, UpdateKind};
@@ -72,18 +72,28 @@ impl Writer<'_> {
             | EventKind::CommandsReplaced {}
             | EventKind::UsageUpdated { .. }
             | EventKind::SessionInfoUpdated { .. } => self.passed(event, FrameKind::Update),
-            EventKind::ModeChanged { mode_id } => self.passed_or(event, |update| {
-                update
-                    .plain("sessionUpdate", "current_mode_update")
-                    .put("currentModeId", mode_id);
-            }),
+            EventKind::ModeChanged { mode_id } => {
+                let setting = Setting::Mode(mode_id.as_str().into());
+                self.passed_or(event, FrameKind::Setting(setting), |update| {
+                    update
+                        .plain("sessionUpdate", "current_mode_update")
+                        .put("currentModeId", mode_id);
+                });
+            }
+            EventKind::ModelChanged { model_id } => {
+                self.note(FrameKind::Setting(Setting::Model(model_id.as_str().into())));
+            }
             // A client changed the options: the event contains the agent's response to that request.
-            EventKind::ConfigOptionsReplaced { .. } => self.passed_or(event, |update| {
+            EventKind::ConfigOptionsReplaced { .. } => {
                 let options = event.raw.as_ref().and_then(|raw| member(raw, "configOptions"));
-                update
-                    .plain("sessionUpdate", "config_option_update")
-                    .raw("configOptions", options.unwrap_or("[]"));
-            }),
+                let options = options.unwrap_or("[]");
+                let setting = Setting::Options(RawJson::trusted(options));
+                self.passed_or(event, FrameKind::Setting(setting), |update| {
+                    update
+                        .plain("sessionUpdate", "config_option_update")
+                        .raw("configOptions", options);
+                });
+            }
             EventKind::AgentNotified { method } => self.notified(event, method),
             EventKind::NoticeGiven {
                 level,
@@ -210,11 +220,11 @@ impl Writer<'_> {
     }
 
     /// Adds the agent's message if the event has one, otherwise the update that `fill` writes.
-    fn passed_or(&mut self, event: &Event, fill: impl FnOnce(&mut Object<'_>)) {
+    fn passed_or(&mut self, event: &Event, kind: FrameKind, fill: impl FnOnce(&mut Object<'_>)) {
         if is_update(event) {
-            self.passed(event, FrameKind::Update);
+            self.passed(event, kind);
         } else {
-            self.own(FrameKind::Update, fill);
+            self.own(kind, fill);
         }
     }
 
@@ -243,7 +253,7 @@ impl Writer<'_> {
                         status,
                     },
                 ..
-            } => self.passed_or(event, |update| {
+            } => self.passed_or(event, FrameKind::Update, |update| {
                 update
                     .plain("sessionUpdate", "tool_call")
                     .put("toolCallId", tool_call_id);
@@ -267,7 +277,7 @@ impl Writer<'_> {
             EventKind::ItemUpdated { .. } => {
                 let Some(raw) = &event.raw else { return };
                 // The agent's description of a call in its permission request.
-                self.passed_or(event, |update| {
+                self.passed_or(event, FrameKind::Update, |update| {
                     update.plain("sessionUpdate", "tool_call_update");
                     members(raw, |key, value| {
                         update.raw(key, value);

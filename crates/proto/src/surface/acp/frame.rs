@@ -26,6 +26,8 @@ pub struct Frame {
 pub enum FrameKind {
     /// An update of the session, for every editor that has the session open.
     Update,
+    /// A setting of the session has changed. Its message is an update of the session, if ACP has one for it.
+    Setting(Setting),
     /// An update of the session, for the editors that declared this feature.
     Declared(Feature),
     /// What a notice says, as text of the conversation, for the editors that did not declare notices. Like a notice, it is
@@ -49,6 +51,17 @@ pub enum FrameKind {
     Terminal(Box<Terminal>),
     /// The lease has a new holder. Sent to every editor that already had the session open.
     Lease,
+}
+
+/// A setting of the session with its new value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setting {
+    /// The id of the mode.
+    Mode(Box<str>),
+    /// The id of the model.
+    Model(Box<str>),
+    /// The list of the agent's own options.
+    Options(RawJson),
 }
 
 /// A terminal of the thread, on the host or in an editor.

@@ -27,7 +27,7 @@ mod start;
 mod terminals;
 
 pub use encode::frames;
-pub use frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
+pub use frame::{Feature, Frame, FrameKind, Question, Setting, Terminal, TurnResult};
 pub use handshake::Client;
 pub use methods::METHODS;
 pub use peer::Peer;

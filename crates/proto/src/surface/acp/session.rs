@@ -8,11 +8,11 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::delegated::QueuedRequest;
-use super::frame::Question;
+use super::frame::{Question, Setting};
 use super::handshake::with_acpd;
 use super::peer::OpenRequest;
 use super::terminals::Terminals;
-use crate::projection::Live;
+use crate::projection::{Live, Options, SessionState};
 use crate::wire::{member, spliced};
 
 /// The way to open a session.
@@ -71,6 +71,8 @@ pub(super) struct Session {
     pub opening: Option<Opening>,
     /// Whether the response for the new session was sent before the agent opened it, because the agent asks something first.
     pub opened_early: bool,
+    /// What the agent has offered after that response.
+    pub late: Option<Box<LateState>>,
     /// Questions that were sent on this connection and not answered on it.
     pub asked: BTreeMap<RequestId, Question>,
     /// Whether the agent waits for a user to sign in.
@@ -85,6 +87,42 @@ pub(super) struct Session {
     pub shown: Terminals,
     /// Terminals that the editor created: the daemon's ids and the editor's.
     pub terminals: VecDeque<(String, String)>,
+}
+
+/// The modes, models and options of a session that came after its response. ACP has no update for the first two, so that
+/// options represent them.
+#[derive(Debug)]
+pub(super) struct LateState {
+    state: SessionState,
+    mode: Option<String>,
+    model: Option<String>,
+}
+
+impl LateState {
+    /// Takes the state of the session from the agent's result.
+    pub fn of(bound: &RawJson) -> Self {
+        let state: SessionState = bound.read().unwrap_or_default();
+        Self {
+            mode: state.mode(),
+            model: state.model(),
+            state,
+        }
+    }
+
+    /// Changes a setting. Returns whether the editor must receive the list of options for it.
+    pub fn change(&mut self, setting: &Setting) -> bool {
+        match setting {
+            Setting::Mode(mode) => self.mode = Some((**mode).to_owned()),
+            Setting::Model(model) => self.model = Some((**model).to_owned()),
+            Setting::Options(options) => self.state.config_options = Some(options.clone()),
+        }
+        self.options().has_substitutes()
+    }
+
+    /// Returns the options of the session.
+    pub fn options(&self) -> Options<'_> {
+        self.state.options(self.mode.as_deref(), self.model.as_deref())
+    }
 }
 
 impl Session {

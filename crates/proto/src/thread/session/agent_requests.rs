@@ -18,6 +18,8 @@ use crate::wire::RpcError;
 pub(super) struct PendingAgentRequest {
     by: Origin,
     request: AgentRequest,
+    /// Whether a client has set the mode or the model as an option.
+    as_option: bool,
     /// Whether the request was sent to the agent.
     sent: bool,
     then: Option<Continuation>,
@@ -99,6 +101,8 @@ impl Session {
         request: AgentRequest,
         then: Option<Continuation>,
     ) -> bool {
+        let is_option = |request: &AgentRequest| matches!(request, AgentRequest::SetConfigOption { .. });
+        let sets_option = is_option(&request);
         let request = match translate(request) {
             Ok(request) => request,
             Err(failure) => {
@@ -108,6 +112,7 @@ impl Session {
         };
         let pending = PendingAgentRequest {
             by,
+            as_option: sets_option && !is_option(&request),
             request,
             sent: false,
             then,
@@ -270,7 +275,9 @@ impl Session {
             }
             _ => {}
         }
-        pending.finish(journal, call, Ok(answer))
+        // ACP's answer to an option is the list of all options; the agent has answered something else.
+        let options = pending.as_option.then(|| options_as_result(journal)).flatten();
+        pending.finish(journal, call, Ok(options.unwrap_or(answer)))
     }
 
     /// Handles that the agent opens no session before a user signs in. [`refuse_unsigned`](Self::refuse_unsigned)
@@ -373,6 +380,12 @@ impl Session {
 /// Returns ACP's list of options as the result of a request.
 pub(super) fn list_as_result(list: &RawJson) -> Option<RawJson> {
     RawJson::parse(format!(r#"{{"configOptions":{}}}"#, list.get())).ok()
+}
+
+/// Returns all options of the session as the result of a request.
+fn options_as_result(journal: &Journal) -> Option<RawJson> {
+    let list = RawJson::of(&journal.live().options().to_list()).ok()?;
+    list_as_result(&list)
 }
 
 /// Translates config options that are modes or models for the agent.

@@ -4,11 +4,13 @@ use acpd_model::event::Outcome;
 use acpd_model::limits::QUESTION_BYTES;
 use acpd_model::{EventKind, RequestId};
 use acpd_policy::Policy;
-use acpd_proto::thread::{Answer, HostReply};
+use acpd_proto::agent::AgentRequest;
+use acpd_proto::projection::SessionChange;
+use acpd_proto::thread::{Answer, Command, HostReply};
 use serde_json::{Value, json};
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
-use crate::support::{FULL, SESSION, tool};
+use crate::support::{FULL, SESSION, Scene, tool};
 
 const ASK: &str = "session/request_permission";
 
@@ -356,20 +358,22 @@ fn a_later_editor_is_asked_once_its_session_is_open() {
     }
 }
 
-/// An agent may ask whether it trusts the directory before it opens a session there.
+/// Starts an agent that asks whether to trust the directory before it opens a session there.
+fn asks_whether_it_is_trusted(scene: &mut Scene, change: SessionChange) {
+    scene.create_with(change);
+    scene.answer("initialize", FULL);
+    scene.calls(
+        "7",
+        "session/request_permission",
+        r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Trust","kind":"allow_once"}]}"#,
+    );
+}
+
 #[test]
 fn an_editor_is_asked_before_the_agent_has_opened_its_session() {
     play(|s| {
         let who = s.editor(SIMPLE);
-        s.start = |scene, change| {
-            scene.create_with(change);
-            scene.answer("initialize", FULL);
-            scene.calls(
-                "7",
-                "session/request_permission",
-                r#"{"sessionId":"s-1","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Trust","kind":"allow_once"}]}"#,
-            );
-        };
+        s.start = asks_whether_it_is_trusted;
         let id = s.request(who, "session/new", r#"{"cwd":"/workspace","mcpServers":[]}"#);
         let heard = s.heard(who);
         assert_eq!(
@@ -402,6 +406,80 @@ fn an_editor_is_asked_before_the_agent_has_opened_its_session() {
         );
         s.prompt(who, "go on");
         s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+/// Returns the options of the last list that an editor has received, each with its value.
+fn options_of(s: &Stage, who: usize) -> Vec<(Value, Value)> {
+    let updates = s.editors[who].got.iter().rev();
+    let list = updates
+        .map(|message| &message["params"]["update"])
+        .find(|update| update["sessionUpdate"] == "config_option_update");
+    let list = list.and_then(|update| update["configOptions"].as_array());
+    list.into_iter()
+        .flatten()
+        .map(|option| (option["id"].clone(), option["currentValue"].clone()))
+        .collect()
+}
+
+#[test]
+fn modes_that_come_after_the_response_are_options() {
+    play(|s| {
+        let who = s.editor(SIMPLE);
+        s.start = asks_whether_it_is_trusted;
+        s.request(who, "session/new", r#"{"cwd":"/workspace","mcpServers":[]}"#);
+        answers(
+            s,
+            who,
+            r#""result":{"outcome":{"outcome":"selected","optionId":"1"}}"#,
+        );
+        s.then(|scene| {
+            scene.answer(
+                "session/new",
+                r#"{"sessionId":"s-1","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]},"models":{"currentModelId":"m-1","availableModels":[{"modelId":"m-1","name":"One"},{"modelId":"m-2","name":"Two"}]}}"#,
+            );
+        });
+        let expected = |mode: &str, model: &str| {
+            let mode = (json!("acpd.mode"), json!(mode));
+            vec![mode, (json!("acpd.model"), json!(model))]
+        };
+        assert_eq!(options_of(s, who), expected("ask", "m-1"));
+
+        let params = format!(
+            r#"{{"sessionId":"{}","configId":"acpd.mode","value":"code"}}"#,
+            s.session()
+        );
+        let id = s.request(who, "session/set_config_option", &params);
+        s.then(|scene| scene.answer("session/set_mode", "{}"));
+        let answer = s.answer_to(who, &id).unwrap();
+        assert_eq!(answer["result"]["configOptions"][0]["currentValue"], "code");
+        assert_eq!(options_of(s, who), expected("code", "m-1"));
+
+        // What others change, and the agent itself, is in the list as well.
+        s.then(|scene| {
+            scene.send(Command::AgentRequest(AgentRequest::SetModel {
+                model_id: "m-2".to_owned(),
+            }));
+            scene.answer("session/set_model", "{}");
+        });
+        assert_eq!(options_of(s, who), expected("code", "m-2"));
+        s.then(|scene| scene.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"ask"}"#));
+        assert_eq!(options_of(s, who), expected("ask", "m-2"));
+        s.then(|scene| {
+            scene.update(r#"{"sessionUpdate":"config_option_update","configOptions":[{"id":"effort","name":"Effort","type":"select","currentValue":"low","options":[{"value":"low","name":"Low"}]}]}"#);
+        });
+        let mut with_own = expected("ask", "m-2");
+        with_own.insert(0, (json!("effort"), json!("low")));
+        assert_eq!(options_of(s, who), with_own);
+
+        // Another editor has the modes and the agent's own options in its response.
+        let later = s.editor(SIMPLE);
+        s.ask_session(later, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        s.then(|scene| scene.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"code"}"#));
+        assert_eq!(
+            s.editors[later].got.last().unwrap()["params"]["update"]["sessionUpdate"],
+            "current_mode_update"
+        );
     });
 }
 
