@@ -1,5 +1,5 @@
 //! JSON that many readers refuse, and that agents and clients write: halves of surrogate pairs (JavaScript), numbers of any
-//! size (Python), and any nesting. The daemon passes it on, and every command reads and prints it.
+//! size (Python), any nesting, and keys that occur twice. The daemon passes it on, and every command reads and prints it.
 
 mod support;
 
@@ -17,6 +17,9 @@ fn odd_members() -> String {
     )
 }
 
+/// Keys that occur twice, of which readers take the first or the last one. In a request of an agent, acpd refuses them.
+const TWICE: &str = r#""twice":"first","twice":{"again":1,"again":[]}"#;
+
 /// Returns a recording of an agent that writes such JSON wherever it can, in two turns with a question each.
 fn recording() -> String {
     let odd = odd_members();
@@ -24,12 +27,12 @@ fn recording() -> String {
         r#""toolCallId":"t \ud83d","title":"look \ud83d here","kind":"execute","status":"in_progress","rawInput":{{"command":"ls \ud83d",{odd}}},"_meta":{{"claudeCode":{{"toolName":"Ba\ud83dsh"}},{odd}}}"#
     );
     let done = format!(
-        r#""toolCallId":"t \ud83d","status":"completed","content":[{{"type":"content","content":{{"type":"text","text":"found \ud83d it"}}}}],"rawOutput":{{{odd}}}"#
+        r#""toolCallId":"t \ud83d","status":"completed","content":[{{"type":"content","content":{{"type":"text","text":"found \ud83d it"}}}}],"rawOutput":{{{odd},{TWICE}}}"#
     );
     let plan = r#""entries":[{"content":"step \ud83d one","priority":"low","status":"pending"}]"#;
     let chunk = |text: &str| {
         format!(
-            r#""sessionUpdate":"agent_message_chunk","messageId":"m \ud83d {text}","content":{{"type":"text","text":"{text} \ud83d jar"}},"_meta":{{{odd}}}"#
+            r#""sessionUpdate":"agent_message_chunk","messageId":"m \ud83d {text}","content":{{"type":"text","text":"{text} \ud83d jar"}},"_meta":{{{odd},{TWICE}}}"#
         )
     };
     let update = |members: &str| {
@@ -73,7 +76,7 @@ fn recording() -> String {
         ("a2c", update(r#""sessionUpdate":"\ud83d""#)),
         (
             "a2c",
-            format!(r#"{{"jsonrpc":"2.0","method":"_odd/note","params":{{{odd}}}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","method":"_odd/note","params":{{{odd},{TWICE}}}}}"#),
         ),
         ("a2c", question(90)),
         ("c2a", answer(90, "{}")),
