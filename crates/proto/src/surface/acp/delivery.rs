@@ -28,6 +28,14 @@ impl Peer {
             self.reached(thread, frame.seq.saturating_sub(1));
             self.frame(thread, frame, pending);
         }
+        // Once for all frames: the list can be many times as large as the change of one option.
+        let late = self
+            .sessions
+            .get_mut(&thread)
+            .and_then(|session| session.late.as_mut());
+        if late.is_some_and(|late| late.take_changed()) {
+            self.show_options(thread);
+        }
         self.reached(thread, last);
         self.mark_reached(thread, last);
     }
@@ -113,11 +121,10 @@ impl Peer {
         match &frame.kind {
             FrameKind::Update => self.show(thread, frame, None),
             FrameKind::Setting(setting) => {
-                let is_late = session.late.as_mut().is_some_and(|late| late.change(setting));
-                self.show(thread, frame, None);
-                if is_late {
-                    self.show_options(thread);
+                if let Some(late) = &mut session.late {
+                    late.change(setting);
                 }
+                self.show(thread, frame, None);
             }
             FrameKind::Declared(feature) => {
                 let is_past = *feature == Feature::Notices && replays;
@@ -180,7 +187,6 @@ impl Peer {
                     self.open(thread, Some(bound));
                 } else if std::mem::take(&mut session.opened_early) {
                     session.late = Some(Box::new(LateState::of(bound)));
-                    self.show_options(thread);
                 }
             }
             FrameKind::Terminal(terminal) => {

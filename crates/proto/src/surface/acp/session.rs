@@ -96,6 +96,8 @@ pub(super) struct LateState {
     state: SessionState,
     mode: Option<String>,
     model: Option<String>,
+    /// Whether the editor must receive the list of options.
+    is_changed: bool,
 }
 
 impl LateState {
@@ -105,18 +107,25 @@ impl LateState {
         Self {
             mode: state.mode(),
             model: state.model(),
+            is_changed: true,
             state,
         }
     }
 
-    /// Changes a setting. Returns whether the editor must receive the list of options for it.
-    pub fn change(&mut self, setting: &Setting) -> bool {
+    /// Changes a setting. If the agent itself declares all options, the editor needs no more than the agent's own update.
+    pub fn change(&mut self, setting: &Setting) {
         match setting {
             Setting::Mode(mode) => self.mode = Some((**mode).to_owned()),
             Setting::Model(model) => self.model = Some((**model).to_owned()),
             Setting::Options(options) => self.state.config_options = Some(options.clone()),
         }
-        self.options().has_substitutes()
+        // The list is read once for many changes.
+        self.is_changed = self.is_changed || self.options().has_substitutes();
+    }
+
+    /// Returns whether the editor must receive the list of options now.
+    pub fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.is_changed)
     }
 
     /// Returns the options of the session.
