@@ -215,11 +215,11 @@ impl Peer {
 
     /// Sends the options of a session that the response could not contain yet.
     fn show_options(&mut self, thread: ThreadId) {
-        let late = self
-            .sessions
-            .get(&thread)
-            .and_then(|session| session.late.as_ref());
-        let options = late.map_or_else(Vec::new, |late| late.options().to_list());
+        let Some(session) = self.sessions.get(&thread) else {
+            return;
+        };
+        let Some(late) = &session.late else { return };
+        let options = late.options().to_list();
         if options.is_empty() {
             return;
         }
