@@ -458,22 +458,35 @@ test("the browser's own menu prints the whole conversation as well", async () =>
   }
 });
 
-test("a code in the settings signs another device in, once", async () => {
+test("a code in the settings pairs another device, which is listed and removed", async () => {
   const page = await stage.page();
   await page.getByRole("button", { name: "Settings" }).click();
   const [answer] = await Promise.all([
-    page.waitForResponse((response) => response.url().endsWith("/api/tickets")),
-    page.getByRole("button", { name: "Sign in another device…" }).click(),
+    page.waitForResponse((response) => response.url().endsWith("/api/pairings")),
+    page.getByRole("button", { name: "Pair a device…" }).click(),
   ]);
   await page.getByRole("img", { name: "QR code with a sign-in link" }).waitFor();
   await page.getByText("works only on this computer").waitFor();
+  await page.getByText(/It works once, until \d/).waitFor();
+  // The whole code is in sight.
+  const code = (await page.getByRole("img", { name: "QR code with a sign-in link" }).boundingBox())!;
+  expect(code.y + code.height).toBeLessThanOrEqual(page.viewportSize()!.height);
   await shoot(page, "phone-link");
   await accessible(page);
   const { ticket } = (await answer.json()) as { ticket: string };
   const phone = await stage.page({ size: PHONE, signIn: false });
   await phone.goto("about:blank");
   await phone.goto(`${stage.url}/#ticket=${ticket}`);
-  await phone.locator(".home-form").waitFor();
-  await page.getByText("Signed in on the other device.").waitFor();
+  // An approver starts no threads: its home is the list.
+  await expect.poll(() => phone.evaluate(() => localStorage.getItem("acpd.page-key"))).not.toBeNull();
+  await page.getByText("Paired phone.").waitFor();
   await expect.poll(() => page.getByRole("img", { name: "QR code with a sign-in link" }).count()).toBe(0);
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.getByText("this device").waitFor();
+  await page.getByRole("button", { name: "Remove phone", exact: true }).click();
+  await accessible(page);
+  await page.getByRole("button", { name: "Remove phone now" }).click();
+  await expect.poll(() => page.getByRole("button", { name: "Remove phone", exact: true }).count()).toBe(0);
+  await phone.reload();
+  await phone.getByRole("heading", { name: "Sign in" }).waitFor();
 });

@@ -102,6 +102,102 @@ fn a_link_pairs_one_device_which_has_its_own_token() {
     assert_eq!(who(), 401);
 }
 
+/// Returns the credentials of a session, as headers.
+fn of_session(answer: &str) -> (String, String) {
+    let cookie = header(answer, "set-cookie");
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    (cookie, body(answer)["pageKey"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_device_is_listed_named_and_removed() {
+    let daemon = Daemon::start();
+    let host = daemon.address().to_string();
+    let page = url(&daemon);
+    let made = pair(&daemon, &["--url", &page]);
+    let login = json!({ "ticket": ticket(&made.stdout) }).to_string();
+    let headers = [
+        ("Host", &host[..]),
+        ("Content-Type", "application/json"),
+        (
+            "User-Agent",
+            "Mozilla/5.0 (Linux; Android 10; K) Chrome/140.0.0.0 Mobile",
+        ),
+    ];
+    let (status, answer) = send(daemon.address(), "POST", "/api/session", &headers, &login);
+    assert_eq!(status, 200, "{answer}");
+    let (cookie, key) = of_session(&answer);
+    let as_phone = |method: &str, asked: &Value| {
+        let headers = [
+            ("Host", &host[..]),
+            ("Origin", &page),
+            ("Content-Type", "application/json"),
+            ("Cookie", &cookie),
+            ("Acpd-Page-Key", &key),
+        ];
+        let asked = if method == "GET" {
+            String::new()
+        } else {
+            asked.to_string()
+        };
+        send(daemon.address(), method, "/api/devices", &headers, &asked)
+    };
+    let listed = body(&as_phone("GET", &Value::Null).1);
+    assert_eq!(listed["mayPair"], false, "a paired device pairs no other");
+    let own = &listed["devices"][0];
+    assert_eq!(
+        (
+            &own["principal"],
+            &own["role"],
+            &own["browser"],
+            &own["isCurrent"],
+            &own["isPaired"]
+        ),
+        (
+            &json!("phone"),
+            &json!("approver"),
+            &json!("Chrome on Android"),
+            &json!(true),
+            &json!(true)
+        )
+    );
+    let id = own["id"].as_str().unwrap().to_owned();
+    assert_eq!(as_phone("PUT", &json!({ "id": "0123", "name": "x" })).0, 404);
+    let long = "x".repeat(acpd_model::limits::DEVICE_NAME_BYTES + 1);
+    for name in ["a\u{1b}[0m", &long] {
+        assert_eq!(
+            as_phone("PUT", &json!({ "id": id, "name": name })).0,
+            400,
+            "{name:?}"
+        );
+    }
+    assert_eq!(as_phone("PUT", &json!({ "id": id, "name": " My phone " })).0, 204);
+
+    // The owner sees it as well, and removes it with its token.
+    let owner = std::fs::read_to_string(daemon.place.data().join("token")).unwrap();
+    let bearer = format!("Bearer {}", owner.trim());
+    let as_owner = |method: &str, asked: &str| {
+        let headers = [
+            ("Host", &host[..]),
+            ("Content-Type", "application/json"),
+            ("Authorization", &bearer),
+        ];
+        send(daemon.address(), method, "/api/devices", &headers, asked)
+    };
+    let listed = body(&as_owner("GET", "").1);
+    assert_eq!(listed["devices"][0]["name"], "My phone");
+    assert_eq!(
+        (&listed["devices"][0]["isCurrent"], &listed["mayPair"]),
+        (&json!(false), &json!(true))
+    );
+    assert_eq!(tokens(&daemon).len(), 1);
+    let asked = json!({ "id": id }).to_string();
+    assert_eq!(as_owner("DELETE", &asked).0, 204);
+    assert_eq!(tokens(&daemon), Vec::<Value>::new());
+    assert_eq!(as_phone("GET", &Value::Null).0, 401);
+    assert_eq!(as_owner("DELETE", &asked).0, 404);
+}
+
 #[test]
 fn the_command_waits_for_the_device() {
     let daemon = Daemon::start();

@@ -117,6 +117,9 @@ const TABLE: &str = "
     http   POST /api/pairings              approver
     http   DELETE /api/pairings            approver
     http   POST /api/pairings/wait         approver
+    http   GET /api/devices                observer
+    http   PUT /api/devices                observer
+    http   DELETE /api/devices             observer
     http   GET /api/push                   observer
     http   PUT /api/push                   observer
     http   DELETE /api/push                observer

@@ -641,8 +641,10 @@ pub const SESSIONS: usize = 512;
 pub const SESSIONS_OF_ONE: usize = 64;
 /// Browser sessions of all links that share a thread.
 pub const SHARE_SESSIONS: usize = 512;
+/// Longest name that a user gives to a signed-in device, in bytes.
+pub const DEVICE_NAME_BYTES: usize = 64;
 /// Largest file of browser sessions, in bytes.
-pub const SESSIONS_FILE_BYTES: u64 = 1 << 20;
+pub const SESSIONS_FILE_BYTES: u64 = 1 << 21;
 /// Links with which threads are shared, all together.
 pub const SHARES: usize = 512;
 /// Links of one thread.

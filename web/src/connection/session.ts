@@ -118,25 +118,6 @@ export async function signOut(): Promise<void> {
   await ended;
 }
 
-/** Creates a ticket that signs in another device, with this session's access. */
-export async function makeTicket(): Promise<{ ticket: string; expiresInSecs: number }> {
-  return post("/api/tickets", {});
-}
-
-/** Resolves when a ticket was used or has expired. */
-export async function ticketUsed(ticket: string): Promise<void> {
-  await post("/api/tickets/used", { ticket });
-}
-
-async function post<T>(path: string, body: object): Promise<T> {
-  const response = await fetchAsPage(path, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  return read(response);
-}
-
 /**
  * Reads the credentials after `#` in the link, which no server and no log receives. Removes them from the address
  * immediately.

@@ -16,7 +16,7 @@ use crate::auth::devices::Devices;
 use crate::auth::identity::Identity;
 use crate::auth::sessions::SessionSecret;
 use crate::auth::shares::ShareSecret;
-use crate::auth::store::AuthStore;
+use crate::auth::store::{AuthStore, SignedOut};
 use crate::auth::stored_list::Unstored;
 use crate::auth::tokens;
 use crate::auth::tokens::TokensError;
@@ -136,6 +136,30 @@ impl AuthHandle {
             tracing::warn!(device = %name, %error, "the token of a device that was not paired may be left");
         }
         self.ask(move |store, _| store.release_pairing(&ticket)).await;
+    }
+
+    /// Signs out a device that `by` may see. The token of a paired device is revoked, with all sessions that it has. Returns whether there
+    /// is such a device, or `None` while the daemon stops.
+    pub async fn sign_out_device(&self, id: String, by: Identity) -> Option<Result<bool, TokensError>> {
+        let who = Arc::clone(&by.principal);
+        let ended = self.ask(move |store, _| store.sign_out_device(&id, &by)).await?;
+        let name = match ended {
+            SignedOut::Unknown => return Some(Ok(false)),
+            SignedOut::Session => {
+                tracing::info!(by = %who, "a device was signed out");
+                return Some(Ok(true));
+            }
+            SignedOut::Paired(name) => name,
+        };
+        let of_device = name.clone();
+        let revoked = self.change_tokens(move |data_dir| tokens::revoke(data_dir, &of_device));
+        match revoked.await {
+            // It was revoked meanwhile.
+            Ok(()) | Err(TokensError::Unknown(_)) => {}
+            Err(error) => return Some(Err(error)),
+        }
+        tracing::info!(device = %name, by = %who, "a paired device was signed out");
+        Some(self.reload().await.map(|()| true))
     }
 
     /// Changes the tokens file beside the task, which must not wait for the disk.

@@ -23,6 +23,11 @@ impl Hash {
     pub fn of(secret: &str) -> Self {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
+
+    /// Returns an id for clients, which reveals nothing of the hash.
+    pub fn id(&self) -> String {
+        hex(&Sha256::digest(self.0)[..8])
+    }
 }
 
 impl PartialEq for Hash {

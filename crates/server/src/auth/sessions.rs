@@ -41,6 +41,12 @@ pub struct Session {
     pub created_at: i64,
     /// Milliseconds since the epoch, accurate to [`SESSION_NOTE_SECS`].
     pub used_at: i64,
+    /// The name that a user gave to the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The browser and its system, such as "Firefox on Linux", as the browser said when it signed in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser: Option<String>,
     /// How the browser receives notifications, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push: Option<PushSubscription>,
@@ -139,6 +145,8 @@ impl Sessions {
             shared,
             created_at: now,
             used_at: now,
+            name: None,
+            browser: None,
             push: None,
             announced_end: None,
             ends,
@@ -229,10 +237,28 @@ impl Sessions {
 
     /// Records that the browser of a session was notified of this end.
     pub fn set_announced_end(&mut self, hash: Hash, end: i64) {
-        let place = self.all.iter().position(|session| session.hash == hash);
-        if let Some(session) = place.and_then(|place| self.all.change(place)) {
+        if let Some(session) = self.to_change(hash) {
             session.announced_end = Some(end);
         }
+    }
+
+    /// Sets the name of a session's device, or removes it.
+    pub fn set_name(&mut self, hash: Hash, name: Option<String>) {
+        if let Some(session) = self.to_change(hash) {
+            session.name = name;
+        }
+    }
+
+    /// Sets what the browser of a session is.
+    pub fn set_browser(&mut self, hash: Hash, browser: String) {
+        if let Some(session) = self.to_change(hash) {
+            session.browser = Some(browser);
+        }
+    }
+
+    fn to_change(&mut self, hash: Hash) -> Option<&mut Session> {
+        let place = self.all.iter().position(|session| session.hash == hash)?;
+        self.all.change(place)
     }
 
     /// Sets how the browser of a session receives notifications.
@@ -251,10 +277,15 @@ impl Sessions {
         all.find(|session| session.push.as_ref().is_some_and(is_there))
     }
 
+    /// Returns the sessions that are not at rest, oldest first.
+    pub fn live(&self) -> impl Iterator<Item = &Session> {
+        self.all.iter().filter(|session| !session.ends.is_cancelled())
+    }
+
     /// Returns the sessions whose browsers receive notifications.
     pub fn with_push(&self) -> impl Iterator<Item = (&Session, &PushSubscription)> {
-        let live = self.all.iter().filter(|session| !session.ends.is_cancelled());
-        live.filter_map(|session| Some((session, session.push.as_ref()?)))
+        self.live()
+            .filter_map(|session| Some((session, session.push.as_ref()?)))
     }
 
     /// Ends the sessions that `over` selects, and returns their number.
@@ -274,7 +305,6 @@ impl Sessions {
 
     /// Returns when the next session expires.
     pub fn next_end(&self) -> Option<i64> {
-        let live = self.all.iter().filter(|session| !session.ends.is_cancelled());
-        live.map(Session::expires_at).min()
+        self.live().map(Session::expires_at).min()
     }
 }

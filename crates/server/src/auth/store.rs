@@ -8,6 +8,7 @@
 
 mod devices;
 mod pairings;
+mod signed_in;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -36,6 +37,7 @@ use crate::auth::tokens::{IssuedToken, OWNER};
 pub use self::devices::{EndingSession, SubscribeError};
 use self::pairings::Pairing;
 pub use self::pairings::{PairingError, PairingState};
+pub use self::signed_in::{SignedIn, SignedOut};
 
 /// The origin of an authentication attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -120,7 +120,7 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
     };
     if let Credential::Ticket(ticket) = &given {
         match server.auth.pair(ticket.clone(), secret.clone()).await {
-            Some(Ok(Some(identity))) => return signed_in(&server, &parts, &secret, &identity),
+            Some(Ok(Some(identity))) => return signed_in(&server, &parts, &secret, identity).await,
             // It may be a ticket of another kind.
             Some(Ok(None)) => {}
             Some(Err(error)) => {
@@ -147,7 +147,7 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
         .auth
         .ask(move |store, now| store.begin_session(&kept, &identity, now));
     match begun.await {
-        Some(Some(identity)) => signed_in(&server, &parts, &secret, &identity),
+        Some(Some(identity)) => signed_in(&server, &parts, &secret, identity).await,
         // The token was revoked during this request.
         Some(None) => unauthenticated("the token is revoked"),
         None => stopping(),
@@ -155,9 +155,23 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
 }
 
 /// Returns the response to a browser that has a new session.
-fn signed_in(server: &ServerState, parts: &Parts, secret: &SessionSecret, identity: &Identity) -> Response {
+async fn signed_in(
+    server: &ServerState,
+    parts: &Parts,
+    secret: &SessionSecret,
+    identity: Identity,
+) -> Response {
     tracing::info!(principal = %identity.principal, "a browser has logged in");
-    let mut body = session_json(identity);
+    let user_agent = parts.headers.get(header::USER_AGENT);
+    if let Some(browser) = user_agent.and_then(|agent| browser_of(agent.to_str().ok()?)) {
+        let of_session = identity.clone();
+        // While the daemon stops, the session is as good without it.
+        server
+            .auth
+            .ask(move |store, _| store.set_browser(&of_session, browser))
+            .await;
+    }
+    let mut body = session_json(&identity);
     body["pageKey"] = secret.page_key.as_str().into();
     let mut answer = Json(body).into_response();
     let cookie = SessionCookie {
@@ -167,6 +181,43 @@ fn signed_in(server: &ServerState, parts: &Parts, secret: &SessionSecret, identi
     };
     set_cookie(&mut answer, server, &parts.extensions, &parts.headers, &cookie);
     answer
+}
+
+/// Returns a browser's name and system in words of acpd's own: the header is the client's, and can contain anything.
+fn browser_of(user_agent: &str) -> Option<String> {
+    // Many browsers name those before which they pretend to be.
+    const BROWSERS: [(&str, &str); 12] = [
+        ("Edg/", "Edge"),
+        ("EdgA/", "Edge"),
+        ("EdgiOS/", "Edge"),
+        ("OPR/", "Opera"),
+        ("SamsungBrowser/", "Samsung Internet"),
+        ("Vivaldi/", "Vivaldi"),
+        ("FxiOS/", "Firefox"),
+        ("Firefox/", "Firefox"),
+        ("CriOS/", "Chrome"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+        ("AppleWebKit/", "Safari"),
+    ];
+    const SYSTEMS: [(&str, &str); 7] = [
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("CrOS", "ChromeOS"),
+        ("Mac OS X", "macOS"),
+        ("Windows", "Windows"),
+        ("Linux", "Linux"),
+    ];
+    let named = |words: &[(&str, &'static str)]| {
+        let found = words.iter().find(|(sign, _)| user_agent.contains(sign));
+        found.map(|(_, name)| *name)
+    };
+    let browser = named(&BROWSERS)?;
+    Some(match named(&SYSTEMS) {
+        Some(system) => format!("{browser} on {system}"),
+        None => browser.to_owned(),
+    })
 }
 
 /// `GET /api/session`: returns the client's identity.
@@ -311,4 +362,36 @@ pub(super) fn no_chance() -> Response {
         "internal",
         "the system has no random numbers",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::browser_of;
+
+    #[test]
+    fn a_browser_is_named_by_known_words_only() {
+        for (user_agent, expected) in [
+            (
+                "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+                Some("Firefox on Linux"),
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36",
+                Some("Chrome on Android"),
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1",
+                Some("Safari on iPhone"),
+            ),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0",
+                Some("Edge on Windows"),
+            ),
+            ("Firefox/1 <script>", Some("Firefox")),
+            ("curl/8.5.0", None),
+            ("", None),
+        ] {
+            assert_eq!(browser_of(user_agent).as_deref(), expected, "{user_agent}");
+        }
+    }
 }

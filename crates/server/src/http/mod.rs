@@ -7,6 +7,7 @@ mod acp_stream;
 mod authenticate;
 mod blob;
 pub mod credentials;
+mod devices;
 mod export;
 pub mod host_check;
 pub mod listen;

@@ -25,7 +25,7 @@ use crate::http::authenticate::Needs;
 use crate::http::blob::blob;
 use crate::http::export::export;
 use crate::http::host_check::{self, HostError, is_forwarded_or_foreign};
-use crate::http::{ServerState, authenticate, login, pair, push, refuse, refuse_page};
+use crate::http::{ServerState, authenticate, devices, login, pair, push, refuse, refuse_page};
 use crate::net::counted::Traffic;
 use crate::net::peer_address::PeerAddress;
 use crate::transport::recorded::recorded;
@@ -47,6 +47,8 @@ pub fn router(server: ServerState) -> Router {
         .route("/metrics", get(crate::http::metrics::expose))
         .route("/api/tickets", post(login::ticket))
         .route("/api/tickets/used", post(login::used))
+        .route("/api/devices", get(devices::list).put(devices::rename))
+        .route("/api/devices", delete(devices::remove))
         .route("/api/push", get(push::read).put(push::subscribe))
         .route("/api/push", delete(push::unsubscribe))
         .route("/api/push/test", post(push::test))

@@ -1,4 +1,6 @@
-/** The settings of this browser, and the user's identity at the daemon. */
+/** The settings of this browser, and the user's identity and devices at the daemon. */
+
+import { useState } from "preact/hooks";
 
 import { askForNotifications, permission, wanted, wantedDone } from "../../app/notifications.ts";
 import { over } from "../../app/layout.ts";
@@ -9,7 +11,8 @@ import { dayAndClock } from "../../text/format.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { ViewSettings } from "../thread/ViewSettings.tsx";
 
-import { PhoneLink } from "./PhoneLink.tsx";
+import { Devices } from "./Devices.tsx";
+import { PairDevice } from "./PairDevice.tsx";
 import { Push } from "./Push.tsx";
 
 import "./settings.css";
@@ -23,9 +26,18 @@ const THEMES: readonly [Theme, string][] = [
 export default function Settings() {
   const { value: now } = standing;
   const { value: state } = link;
+  const [isPairing, setPairing] = useState(false);
   const close = () => (over.value = undefined);
+  if (isPairing && now.name === "in") {
+    // A dialog of its own, in which the code is seen without scrolling.
+    return (
+      <Dialog key="pair" title="Pair a device" onClose={() => setPairing(false)}>
+        <PairDevice own={now.session.role} onDone={() => setPairing(false)} />
+      </Dialog>
+    );
+  }
   return (
-    <Dialog title="Settings" onClose={close}>
+    <Dialog key="settings" title="Settings" onClose={close}>
       <fieldset class="setting">
         <legend>Appearance</legend>
         <div class="segments">
@@ -50,6 +62,7 @@ export default function Settings() {
           </a>
         </p>
       </section>
+      {now.name === "in" && now.session.share === undefined && <Devices onPair={() => setPairing(true)} />}
       {now.name === "in" && (
         <section class="setting">
           <h3>Signed in as</h3>
@@ -63,7 +76,6 @@ export default function Settings() {
               {state.server.serverInfo.name} {state.server.serverInfo.version}
             </p>
           )}
-          <PhoneLink />
           <button
             type="button"
             class="button"

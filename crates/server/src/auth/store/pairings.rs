@@ -87,7 +87,7 @@ impl AuthStore {
     }
 
     /// Returns whether the client is a paired device.
-    fn is_paired(&self, identity: &Identity) -> bool {
+    pub(super) fn is_paired(&self, identity: &Identity) -> bool {
         let mut issued = self.tokens.iter().skip(1);
         issued.any(|token| token.key.hash == identity.key && token.key.paired)
     }
