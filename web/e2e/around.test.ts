@@ -87,13 +87,16 @@ test("policy: what holds in a thread and everywhere, in the order in which it co
   const [own, agents, daemons] = await layers.allInnerTexts();
   expect(own).toMatch(/Thread policy[^]*readonly[^]*Bash\(git \*\)[^]*without a matching rule are denied/);
   expect(agents).toMatch(/Agent policy\s*fake[^]*Denied[^]*Delete/);
-  expect(daemons).toMatch(/Daemon policy[^]*Asked[^]*WebFetch[^]*is not used/);
+  expect(daemons).toMatch(/Global policy[^]*Asked[^]*WebFetch[^]*is not used/);
   await page.selectOption("#preset", "");
-  await layers.first().getByText("None.").waitFor();
-  await layers.nth(2).getByText("Actions without a matching rule ask for approval.").waitFor();
+  await page.getByText("This thread has no policy of its own.").waitFor();
+  await layers.nth(1).getByText("Actions without a matching rule ask for approval.").waitFor();
   await page.goto(`${stage.url}/policy`);
   const everywhere = page.getByRole("region", { name: "Global policy" }).locator(".policy-layer");
   await everywhere.filter({ hasText: "WebFetch" }).waitFor();
+  await page.getByText("Change the global policy").click();
+  await page.selectOption("#default-preset", "readonly");
+  await page.getByText('policy = "readonly"').waitFor();
   await expect.poll(() => everywhere.count()).toBe(1);
   // One of the three agents has its own policy.
   const fakes = page.getByRole("region", { name: "Effective for fake" }).locator(".policy-layer");

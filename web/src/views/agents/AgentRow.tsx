@@ -1,10 +1,10 @@
-/** One agent: its description, its command or why it is unavailable, and its check. */
+/** One agent: its description, its state or why it is unavailable, and its check. */
 
 import type { Agent, AgentExamined } from "@acpd/client";
 
+import { signedOut } from "../../app/agents.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { CheckButton, CheckResult, useCheck } from "./Check.tsx";
-import { Command } from "./Command.tsx";
 import { InstallButton, InstallState } from "./Install.tsx";
 
 const SOURCES: Record<string, string> = {
@@ -36,15 +36,20 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
   return (
     <li class="agent">
       <div class="agent-head">
+        <span class="agent-glyph" aria-hidden="true">
+          {initial(name)}
+        </span>
         <div class="agent-text">
           <p class="agent-name">
             <strong>{name}</strong>
             {name !== id && <code>{visibleLine(id)}</code>}
             {version && <span class="hint">{version}</span>}
-            {agent.isDefault && <span class="hint">Default</span>}
+            {agent.isDefault && <span class="agent-tag">Default</span>}
+            {signedOut.value.has(id) && <span class="agent-tag is-waiting">Needs a sign-in</span>}
           </p>
           {description && <p class="agent-about">{description}</p>}
           {reason && <p class="agent-reason">{reason}</p>}
+          {signedOut.value.has(id) && onThread && <p class="hint">Its next thread offers the sign-in.</p>}
           <p class="hint">{[SOURCES[source] ?? source, runs && (RUNS[runs] ?? runs)].filter(Boolean).join(" · ")}</p>
         </div>
         <div class="agent-acts">
@@ -62,17 +67,15 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
         </div>
       </div>
       <InstallState agent={agent} />
-      {!installed && agent.installsBy == null && source !== "config" && <Elsewhere agent={id} />}
+      {!installed && agent.installsBy == null && source !== "config" && (
+        <p class="hint agent-look">Add what is missing to the daemon’s host, then refresh.</p>
+      )}
       {installed && <CheckResult id={id} name={name} check={examination} />}
     </li>
   );
 }
 
-/** For an agent that the daemon cannot install, as its installer is missing on the host. */
-function Elsewhere({ agent }: { agent: string }) {
-  return (
-    <p class="hint agent-look">
-      Add what is missing to the daemon’s host, then install it here or by <Command text={`acpd agents install ${agent}`} />
-    </p>
-  );
+/** Returns the first letter or number of a title. */
+function initial(title: string): string {
+  return /[\p{L}\p{N}]/u.exec(title)?.[0].toUpperCase() ?? "";
 }

@@ -1,6 +1,7 @@
 import type { Agent, AgentExamined } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
+import { signedOut } from "../../app/agents.ts";
 import { after, drawn } from "../testing.ts";
 import { AgentRow } from "./AgentRow.tsx";
 import { abilities } from "./capabilities.ts";
@@ -113,4 +114,17 @@ test("who may not check sees why not; what cannot be started has no check", asyn
   const missing = drawn(<AgentRow agent={{ ...agent, installed: false, reason: "not found" }} check={check} />);
   expect(missing.all("button")).toEqual([]);
   expect(missing.text()).toContain("not found");
+});
+
+test("the default and an agent that wants a sign-in are marked, and no command stands where a refresh helps", async () => {
+  const { check } = asked();
+  signedOut.value = new Set(["fake"]);
+  const view = drawn(<AgentRow agent={{ ...agent, isDefault: true }} check={check} onThread={() => {}} />);
+  expect(view.all(".agent-tag").map((tag) => tag.textContent)).toEqual(["Default", "Needs a sign-in"]);
+  expect(view.text()).toContain("Its next thread offers the sign-in.");
+  expect(view.one(".agent-glyph").textContent).toBe("F");
+  signedOut.value = new Set();
+  const missing = drawn(<AgentRow agent={{ ...agent, source: "registry", installed: false, reason: "npm is missing" }} check={check} />);
+  expect(missing.all("code")).toHaveLength(1);
+  expect(missing.text()).toContain("then refresh");
 });

@@ -82,7 +82,7 @@ export default function Setup({ error }: { error: string | undefined }) {
 }
 
 function Choice({ agent }: { agent: Agent }) {
-  const { id, title, description, reason, installsBy, source } = agent;
+  const { id, title, description, reason, installsBy } = agent;
   const start = () => {
     lastAgent.value = id;
     justInstalled.value = id;
@@ -98,7 +98,6 @@ function Choice({ agent }: { agent: Agent }) {
         <InstallButton agent={agent} onInstalled={start} />
       </div>
       {installsBy == null && reason && <p class="agent-reason hint">{reason}</p>}
-      {installsBy == null && source !== "config" && <Command text={`acpd agents install ${id}`} />}
       <InstallState agent={agent} />
     </li>
   );

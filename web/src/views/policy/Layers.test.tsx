@@ -31,7 +31,11 @@ test("layers stand in the order in which they count, rules by what they do, the 
     ["daemon", { ask: ["Edit\u202E"], default: "allow" }],
   ]);
   const view = drawn(<Layers layers={layers} agent="claude" />);
-  expect(view.all("h3").map((title) => title.textContent)).toEqual(["Thread policy", "Agent policyclaude", "Daemon policy"]);
+  expect(view.all("h3").map((title) => title.textContent)).toEqual([
+    "Thread policyset for this thread",
+    "Agent policyclaudefrom the configuration",
+    "Global policyfrom the configuration",
+  ]);
   const [thread, agent, daemon] = view.all(".policy-layer");
   const rules = (layer: HTMLElement) =>
     [...layer.querySelectorAll(".policy-rules")].map((list) => [
@@ -49,8 +53,12 @@ test("layers stand in the order in which they count, rules by what they do, the 
 test("without any policy everything is asked; with rules alone, what they are not about", () => {
   const view = drawn(<Layers layers={layersOf([["thread", null], ["agent", null], ["daemon", undefined]])} />);
   expect(view.one(".policy-intro").textContent).toContain("You decide whenever an agent asks.");
-  expect(view.all(".policy-layer p").map((word) => word.textContent)).toEqual(["None.", "None.", "None."]);
+  // No card says that there is nothing.
+  expect(view.all(".card")).toEqual([]);
   view.draw(<Layers layers={layersOf([["daemon", { deny: ["Bash"] }]])} />);
   expect(view.one(".policy-rest").textContent).toBe("Actions without a matching rule ask for approval.");
   expect(view.all(".policy-intro")).toEqual([]);
+  view.draw(<Layers layers={layersOf([["thread", null], ["agent", null], ["daemon", "standard"]])} />);
+  expect(view.all(".policy-layer")).toHaveLength(1);
+  expect(view.one(".policy-rest").textContent).toBe("This thread has no policy of its own. Its agent has no policy of its own.");
 });

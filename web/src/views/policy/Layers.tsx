@@ -3,9 +3,12 @@
 import { EFFECTS, type Effect, type Layer, PRESETS, type Whose, type Written } from "../../state/policy.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 
-const TITLES: Record<Whose, string> = { thread: "Thread policy", agent: "Agent policy", daemon: "Daemon policy" };
+const TITLES: Record<Whose, string> = { thread: "Thread policy", agent: "Agent policy", daemon: "Global policy" };
 const WORDS: Record<Effect, string> = { deny: "Denied", ask: "Asked", allow: "Allowed" };
 const REST: Record<Effect, string> = { deny: "are denied", ask: "ask for approval", allow: "are allowed" };
+/** Where each policy is written. */
+const SOURCES: Record<Whose, string> = { thread: "set for this thread", agent: "from the configuration", daemon: "from the configuration" };
+const OWNERS: Record<Whose, string> = { thread: "This thread", agent: "Its agent", daemon: "The configuration" };
 
 export interface LayersProps {
   layers: readonly Layer[];
@@ -15,38 +18,41 @@ export interface LayersProps {
 }
 
 export function Layers({ layers, agent, told = false }: LayersProps) {
-  const any = layers.some(({ policy }) => policy !== undefined);
+  const given = layers.filter(({ policy }) => policy !== undefined);
+  const missing = layers.filter(({ policy }) => policy === undefined);
   const said = layers.some(({ restCounts }) => restCounts);
   return (
     <div class="policy-force">
-      {!any && (
+      {given.length === 0 && (
         <p class="policy-intro">
           No policy is set. You decide whenever an agent asks. Anything that an agent does without asking is allowed.
         </p>
       )}
-      {any && !told && layers.length > 1 && (
-        <p class="policy-intro">
-          Deny rules always win. Otherwise the first matching policy below decides.
-        </p>
+      {given.length > 1 && !told && (
+        <p class="policy-intro">Deny rules always win. Otherwise the first matching policy below decides.</p>
       )}
-      <ol role="list" class="card rows">
-        {layers.map(({ whose, policy, restCounts }) => (
-          <li class="policy-layer" key={whose}>
-            <h3>
-              {TITLES[whose]}
-              {whose === "agent" && agent !== undefined && <code>{visibleLine(agent)}</code>}
-            </h3>
-            {policy === undefined ? (
-              <p class="hint">None.</p>
-            ) : (
-              <Rules {...policy} restCounts={restCounts} />
-            )}
-          </li>
-        ))}
-      </ol>
-      {any && !said && <p class="policy-rest">Actions without a matching rule ask for approval.</p>}
+      {given.length > 0 && (
+        <ol role="list" class="card rows">
+          {given.map(({ whose, policy, restCounts }) => (
+            <li class="policy-layer" key={whose}>
+              <h3>
+                {TITLES[whose]}
+                {whose === "agent" && agent !== undefined && <code>{visibleLine(agent)}</code>}
+                <span class="hint">{SOURCES[whose]}</span>
+              </h3>
+              {policy && <Rules {...policy} restCounts={restCounts} />}
+            </li>
+          ))}
+        </ol>
+      )}
+      {given.length > 0 && missing.length > 0 && <p class="hint policy-rest">{missing.map(without).join(" ")}</p>}
+      {given.length > 0 && !said && <p class="policy-rest">Actions without a matching rule ask for approval.</p>}
     </div>
   );
+}
+
+function without({ whose }: Layer): string {
+  return `${OWNERS[whose]} has no policy${whose === "daemon" ? " for all agents" : " of its own"}.`;
 }
 
 function Rules({ base, rules, rest, restCounts }: Written & { restCounts: boolean }) {

@@ -39,9 +39,9 @@ test("each agent with a policy of its own has a section; it goes before the daem
   expect(asked).toEqual(["a", "b", "c"]);
   expect(view.all("h2").map((title) => title.textContent)).toEqual(["Effective for The a", "Effective for The c"]);
   const [a, c] = view.all("section").map((section) => [...section.querySelectorAll(".policy-layer")].map((layer) => layer.textContent));
-  expect(a![0]).toBe("Agent policyaDeniedDelete");
-  expect(a![1]).toMatch(/^Daemon policy.*WebFetch.*Actions without a matching rule ask/);
-  expect(c![0]).toMatch(/^Agent policycPreset readonly/);
+  expect(a![0]).toBe("Agent policyafrom the configurationDeniedDelete");
+  expect(a![1]).toMatch(/^Global policy.*WebFetch.*Actions without a matching rule ask/);
+  expect(c![0]).toMatch(/^Agent policycfrom the configurationPreset readonly/);
   expect(c![1]).toMatch(/is not used/);
   // The order of precedence is explained once.
   expect(view.all(".policy-intro")).toHaveLength(1);

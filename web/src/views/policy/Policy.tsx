@@ -1,13 +1,14 @@
 /** The policies in force, of the daemon or a thread, their evaluation for a call, and the past decisions. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { go, pathOf } from "../../app/route.ts";
-import { attempt, threads } from "../../app/threads.ts";
+import { attempt } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
-import { type Layer, layersOf, PRESET_NAMES } from "../../state/policy.ts";
+import { type Layer, layersOf, PRESET_NAMES, PRESETS } from "../../state/policy.ts";
 import { nameOf } from "../../state/threads.ts";
-import { visibleLine } from "../../text/bidi-guard.ts";
+import { Command } from "../agents/Command.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../parts/Head.tsx";
 import { AllRemembered } from "./AllRemembered.tsx";
@@ -25,9 +26,10 @@ export default function Policy({ threadId }: { threadId?: string }) {
 
 function OfDaemon() {
   const [layers, setLayers] = useState<readonly Layer[]>();
+  const [written, setWritten] = useState<unknown>();
   const [error, setError] = useState<string>();
-  const list = threads.value ?? [];
   const { value: who } = standing;
+  const isOwner = who.name === "in" && who.session.role === "owner";
   useEffect(() => {
     if (!online.value) {
       return;
@@ -35,6 +37,7 @@ function OfDaemon() {
     client.peek()?.call("policy/read", {}).then(
       ({ daemon }) => {
         setLayers(layersOf([["daemon", daemon]]));
+        setWritten(daemon);
         setError(undefined);
       },
       (why: unknown) => setError(sentence(why)),
@@ -53,33 +56,14 @@ function OfDaemon() {
               </p>
             )}
             {layers && <Layers layers={layers} />}
+            {layers && isOwner && <Default now={presetOf(written)} />}
           </section>
           {layers && <OfAgents />}
           {layers && <AllRemembered role={who.name === "in" ? who.session.role : "observer"} />}
-          <section aria-labelledby="threads">
-            <h2 id="threads">In a thread</h2>
-            <p class="policy-intro">
-              A thread may have a policy of its own. Select one to see its effective rules and who approved what.
-            </p>
-            {list.length === 0 && <p class="empty">No threads yet.</p>}
-            <ul role="list" class="card rows">
-              {list.slice(0, 30).map((thread) => (
-                <li key={thread.id}>
-                  <a
-                    class="policy-pick"
-                    href={pathOf({ view: "policy", threadId: thread.id })}
-                    onClick={(event) => {
-                      event.preventDefault();
-                      go({ view: "policy", threadId: thread.id });
-                    }}
-                  >
-                    <span class="truncate">{nameOf(thread)}</span>
-                    <span class="hint">{visibleLine(thread.agentType)}</span>
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </section>
+          <p class="hint">
+            A thread can have a policy of its own: choose “Policy and decisions” in its menu. See{" "}
+            <DocsLink to="policy.html">Permission policies</DocsLink> and the <DocsLink to="policy-cookbook.html">cookbook</DocsLink>.
+          </p>
         </div>
       </div>
     </>
@@ -133,7 +117,7 @@ function OfThread({ threadId }: { threadId: string }) {
     await attempt("Couldn’t change the policy", (now) => now.call("thread/policy/set", { threadId, policy: wanted }));
     setRound(round + 1);
   };
-  const preset = typeof policy === "string" ? policy : presetOf(policy);
+  const preset = presetOf(policy);
   return (
     <>
       <Head title="Policy and decisions" sub={name}>
@@ -201,8 +185,50 @@ function OfThread({ threadId }: { threadId: string }) {
   );
 }
 
+/** Shows how a preset becomes the policy of all agents: only the configuration has that policy. */
+function Default({ now }: { now: string | undefined }) {
+  const [preset, setPreset] = useState(now ?? "standard");
+  return (
+    <details class="policy-default">
+      <summary>Change the global policy</summary>
+      <label class="label" for="default-preset">
+        Preset
+      </label>
+      <select id="default-preset" class="field" value={preset} onChange={(event) => setPreset(event.currentTarget.value)}>
+        {PRESET_NAMES.map((one) => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
+      </select>
+      <p class="hint">
+        {preset}: {PRESETS[preset]?.about}.
+      </p>
+      <p>
+        Write this line above the first <code>[</code> of the configuration, in place of a policy that is there:
+      </p>
+      <Command text={`policy = "${preset}"`} />
+      <p class="hint">
+        <code>acpd config path</code> prints where the configuration is. The daemon applies the change at once. See{" "}
+        <DocsLink to="policy.html#presets">Presets</DocsLink>.
+      </p>
+    </details>
+  );
+}
+
+function DocsLink({ to, children }: { to: string; children: ComponentChildren }) {
+  return (
+    <a href={`/docs/${to}`} target="_blank" rel="noopener">
+      {children}
+    </a>
+  );
+}
+
 /** Returns the preset's name of a policy that contains nothing else. */
-function presetOf(policy: unknown): string | undefined {
+export function presetOf(policy: unknown): string | undefined {
+  if (typeof policy === "string") {
+    return PRESET_NAMES.includes(policy) ? policy : undefined;
+  }
   if (typeof policy !== "object" || policy === null) {
     return undefined;
   }
