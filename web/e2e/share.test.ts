@@ -44,7 +44,7 @@ async function read(url: string, size?: { width: number; height: number }): Prom
   return { page, refused };
 }
 
-const note = (page: Page) => page.locator(".shared-note", { hasText: "Shared read-only, until" });
+const note = (page: Page) => page.locator(".shared-note", { hasText: /Shared with acpd.* Read-only, until/ });
 
 test("a user shares a thread in the dialog, and a reader without a token reads it", async () => {
   const id = await startThread(stage, other, "say hello", { name: "To be read" });
@@ -77,6 +77,12 @@ test("a user shares a thread in the dialog, and a reader without a token reads i
   for (const absent of [".th-composer-area", "#sidebar", ".drawer-button", ".th-go-on", ".banner"]) {
     await expect.poll(() => page.locator(absent).count(), { message: absent }).toBe(0);
   }
+  await page.locator(".view-head h1", { hasText: "To be read" }).waitFor();
+  await expect.poll(() => page.locator(".view-sub time").count()).toBe(1);
+  // The address is of no use to others, so the page copies the link.
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await note(page).getByRole("button", { name: "Copy link" }).click();
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(`${stage.url}/threads/${id}#share=${secret}`);
   await page.locator(".view-head").getByRole("button", { name: "More about To be read" }).click();
   await expect.poll(() => page.getByRole("menuitem").allInnerTexts()).toEqual(["Copy as Markdown", "Export…", "Print…"]);
   await page.getByRole("menuitem", { name: "Export…" }).click();
@@ -90,6 +96,7 @@ test("a user shares a thread in the dialog, and a reader without a token reads i
   // The reader follows along, also after a reload.
   await page.reload();
   await note(page).waitFor();
+  await expect.poll(() => note(page).getByRole("button", { name: "Copy link" }).count()).toBe(0);
   await other.call("turn/start", { threadId: id, text: "say again please" });
   await page.locator(".th-user", { hasText: "say again please" }).waitFor();
   await accessible(page);
@@ -103,6 +110,18 @@ test("a user shares a thread in the dialog, and a reader without a token reads i
   await accessible(page);
   const again = await read(url);
   await again.page.getByRole("alert").filter({ hasText: "This link has expired or was revoked." }).waitFor();
+});
+
+test("a reader begins at the beginning, also of a thread with several pages of turns", async () => {
+  const id = await startThread(stage, other, "say the first answer", { name: "Long" });
+  await until(other, id, "idle");
+  for (let turn = 2; turn <= 15; turn += 1) {
+    await other.call("turn/start", { threadId: id, text: `say ${"words of a long answer ".repeat(20)} ${turn}` });
+    await until(other, id, "idle");
+  }
+  const { page } = await read((await link(id)).url);
+  await page.locator(".th-user", { hasText: "say the first answer" }).waitFor();
+  await expect.poll(() => page.locator(".virtual-scroller").evaluate((list) => list.scrollTop)).toBe(0);
 });
 
 test("a reader on a phone sees a question that waits, without buttons", async () => {

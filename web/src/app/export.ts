@@ -21,7 +21,16 @@ export function fileName(name: string): string {
 }
 
 export async function copyLink(threadId: string): Promise<void> {
-  const copied = await copyText(location.origin + pathOf({ view: "thread", threadId }));
+  await copyAddress(location.origin + pathOf({ view: "thread", threadId }));
+}
+
+/** Copies the link with which this page was opened, to what it shows now. The address of the page has no secret. */
+export async function copyShareLink(secret: string): Promise<void> {
+  await copyAddress(`${location.origin}${location.pathname}${location.search}#share=${secret}`);
+}
+
+async function copyAddress(address: string): Promise<void> {
+  const copied = await copyText(address);
   toast(copied ? "Copied the link" : "Couldn’t copy the link", copied ? {} : { kind: "error" });
 }
 

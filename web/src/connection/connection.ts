@@ -36,6 +36,8 @@ export const client = signal<Client | undefined>(undefined);
 export const online = computed(() => link.value.name === "open");
 /** The thread that a link shares, if this page was opened with one. */
 export const shared = computed(() => (standing.value.name === "in" ? standing.value.session.share : undefined));
+/** The secret of the link with which this page was opened. Nothing stores it, so a page that is loaded again has none. */
+export const shareSecret = signal<string | undefined>(undefined);
 /** Whether the user may start threads; assumed until the page knows the user. */
 export const startsThreads = computed(() => {
   const { value: now } = standing;
@@ -96,6 +98,7 @@ async function beginShared(link: ShareLink): Promise<void> {
   try {
     const session = await openShare(link);
     if (session) {
+      shareSecret.value = link.secret;
       become(session);
     } else {
       standing.value = { name: "out", why: LINK_ENDED, shared: true };

@@ -132,6 +132,12 @@ export interface PromptCapabilities {
   embeddedContext: boolean;
 }
 
+/** Returns what the agent calls itself in its `initialize` response. */
+export function agentNameOf(initialize: unknown): string | undefined {
+  const info = isObject(initialize) && isObject(initialize.agentInfo) ? initialize.agentInfo : {};
+  return [info.title, info.name].find((name): name is string => typeof name === "string" && name.trim() !== "");
+}
+
 /** Returns the capabilities that the agent's `initialize` response declares. */
 export function promptCapabilitiesOf(initialize: unknown): PromptCapabilities {
   const agent = isObject(initialize) && isObject(initialize.agentCapabilities) ? initialize.agentCapabilities : {};

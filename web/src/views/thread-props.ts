@@ -19,6 +19,8 @@ export interface ThreadViewProps {
   readonly online: boolean;
   /** The key of the row to show, for a search result. For `Virtual`. */
   readonly target?: string;
+  /** Whether the conversation opens at its beginning. For `Virtual`. */
+  readonly fromStart?: boolean;
   /** Increases when the user has sent a message: the list scrolls to its end. For `Virtual`. */
   readonly toEnd?: number;
 }

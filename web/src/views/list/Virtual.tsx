@@ -41,6 +41,8 @@ export interface VirtualProps<T> {
   onNearStart?: () => void;
   /** The key of an item to scroll to, once it exists. */
   target?: string;
+  /** Whether a list without a target and a place starts at its first item, instead of its end. */
+  fromStart?: boolean;
   /** Scrolls to the end when the number changes, for example after sending. */
   toEnd?: number;
   /** Stores the user's place while they are not at the end; a new list starts there. */
@@ -57,7 +59,7 @@ const NEAR_START = 1200;
 type Options = VirtualizerOptions<HTMLDivElement, HTMLDivElement>;
 
 export function Virtual<T>(props: VirtualProps<T>) {
-  const { items, keyOf, estimate, render, label, nameOf, onNearStart, target, toEnd, place } = props;
+  const { items, keyOf, estimate, render, label, nameOf, onNearStart, target, toEnd, place, fromStart = false } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const [away, setAway] = useState(false);
@@ -75,6 +77,11 @@ export function Virtual<T>(props: VirtualProps<T>) {
   // row by more than the distance that counts as being at the end.
   const own = useRef(true);
   const stuck = props.following ?? own;
+  const [startsAtStart] = useState(() => {
+    const atStart = fromStart && target === undefined && place?.current === undefined;
+    stuck.current &&= !atStart;
+    return atStart;
+  });
   const press = usePress((isPressed) => {
     // Text that the user has selected stays in sight.
     if (!isPressed && hasSelection(scroller.current)) {
@@ -135,14 +142,21 @@ export function Virtual<T>(props: VirtualProps<T>) {
     }
   });
 
+  // Leads to the first item, also where earlier ones have yet to be loaded. Whatever else the user does ends that.
+  const rising = useRef(false);
+
   // A list starts at its end, unless it has a target or a place. The row of that place may have yet to be loaded.
   const began = useRef(false);
   const returning = useRef(target === undefined ? place?.current : undefined);
   useLayoutEffect(() => {
     if (!began.current && items.length > 0) {
       began.current = true;
-      stuck.current = true;
-      virtual.scrollToEnd();
+      if (startsAtStart) {
+        rising.current = true;
+      } else {
+        stuck.current = true;
+        virtual.scrollToEnd();
+      }
     }
     const { key, offset } = returning.current ?? {};
     const index = key === undefined ? -1 : items.findIndex((item) => keyOf(item) === key);
@@ -180,8 +194,6 @@ export function Virtual<T>(props: VirtualProps<T>) {
     }
   });
 
-  // `Home` leads to the first item, also where earlier ones have yet to be loaded. Whatever else the user does ends that.
-  const rising = useRef(false);
   useLayoutEffect(() => {
     if (rising.current) {
       virtual.scrollToOffset(0);

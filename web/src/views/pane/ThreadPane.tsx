@@ -7,6 +7,7 @@ import { see } from "../../app/seen.ts";
 import { open, unarchive } from "../../app/threads.ts";
 import { online, shared, standing, startsThreads } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
+import { agentNameOf } from "../../state/acp.ts";
 import { queueOf } from "../../state/fold-turns.ts";
 import type { Question } from "../../state/thread.ts";
 import { type ThreadActivity, nameOf } from "../../state/threads.ts";
@@ -19,6 +20,7 @@ import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 import { ThreadMenu } from "../sidebar/ThreadMenu.tsx";
 import { layoutOf } from "../thread/questions/sheet.ts";
 import { Composer, Conversation, PlanCard, promptCapabilitiesOf, TextDiff, UnifiedDiff } from "../thread/index.ts";
+import type { SharedPlaceProps } from "../share/SharedPlace.tsx";
 import type { ReceiptsProps } from "../thread/questions/Receipts.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
 
@@ -31,7 +33,11 @@ import "./pane.css";
 const Approvals = lazy<ThreadViewProps>(() => import("../thread/questions/Approvals.tsx"));
 const Receipts = lazy<ReceiptsProps>(() => import("../thread/questions/Receipts.tsx"));
 const Queue = lazy<ThreadViewProps>(() => import("../thread/queue/Queue.tsx"));
+const SharedPlace = lazy<SharedPlaceProps>(() => import("../share/SharedPlace.tsx"));
 const SignInCard = lazy<SignInCardProps>(() => import("../agents/SignInCard.tsx"));
+
+/** The most turns of a shared thread that a reader opens at its beginning: they are loaded for that. A longer one opens at its end. */
+const READ_WHOLE = 200;
 
 // The browser's own command prints the open thread; the page's commands import this module.
 listenForPrinting();
@@ -53,6 +59,7 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
   const { thread: state, rows } = shown;
   const { head } = state;
   const { value: who } = standing;
+  const isShared = shared.value !== undefined;
   const role = who.name === "in" ? who.session.role : "observer";
   const last = state.turns.findLast(({ id, status }) => id != null && status !== "queued");
   const live: ThreadActivity =
@@ -95,10 +102,20 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
     // Nested items appear in their parent's row.
     target: target === undefined ? undefined : rowOf(target),
     toEnd: thread.sent.value,
+    fromStart: isShared && head.turnCount <= READ_WHOLE,
   };
   return (
     <div class={layoutOf(state.questions) === "sheet" ? "pane has-sheet" : "pane"} data-thread={state.threadId}>
-      <Head title={nameOf(head)} sub={<ThreadPlace agentType={head.agentType} cwd={head.cwd} />}>
+      <Head
+        title={nameOf(head)}
+        sub={
+          isShared ? (
+            <SharedPlace agent={agentNameOf(state.initialize) ?? head.agentType} cwd={head.cwd} createdAt={head.createdAt} />
+          ) : (
+            <ThreadPlace agentType={head.agentType} cwd={head.cwd} />
+          )
+        }
+      >
         <Chip live={live} question={state.questions[0]} wantsSignIn={wantsSignIn && !isSignedIn} />
         <ThreadMenu thread={head} />
       </Head>

@@ -2,8 +2,10 @@
 
 import { useEffect } from "preact/hooks";
 
+import { copyShareLink } from "../../app/export.ts";
 import { exporting } from "../../app/renaming.ts";
 import { go, route } from "../../app/route.ts";
+import { shareSecret } from "../../connection/connection.ts";
 import type { SharedThread } from "../../connection/session.ts";
 import { dateAndTime, dayAndClock } from "../../text/format.ts";
 import { Opening, type ThreadPaneProps } from "../pane/Opening.tsx";
@@ -32,11 +34,22 @@ export default function SharedPage({ share: { threadId, expiresAt } }: SharedPag
   return (
     <>
       <main id="main" class="shell-main shared-page" tabIndex={-1}>
-        <p class="shared-note">
-          Shared read-only, until <time dateTime={new Date(expiresAt).toISOString()} title={dateAndTime(expiresAt)}>{dayAndClock(expiresAt)}</time>
-        </p>
         <Banner />
         {here && <ThreadPane threadId={threadId} target={to.item} find={to.find} />}
+        <footer class="shared-note">
+          <span>
+            Shared with <a href="/docs/" target="_blank" rel="noopener">acpd</a>, which runs coding agents. Read-only, until{" "}
+            <time dateTime={new Date(expiresAt).toISOString()} title={dateAndTime(expiresAt)}>
+              {dayAndClock(expiresAt)}
+            </time>
+            .
+          </span>
+          {shareSecret.value !== undefined && (
+            <button type="button" class="button quiet" onClick={() => void copyShareLink(shareSecret.value!)}>
+              Copy link
+            </button>
+          )}
+        </footer>
       </main>
       {exporting.value && <ThreadDialogs />}
     </>

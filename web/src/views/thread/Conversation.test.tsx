@@ -96,3 +96,34 @@ test("rows that have left the page are not kept, however many turns end in it", 
   expect(view.all(".virtual-line").length).toBeGreaterThan(20);
   expect(counts.at(-1), `elements after each turn: ${counts.join(" ")}`).toBeLessThanOrEqual(counts[0]!);
 });
+
+test("a conversation opens at its end, and that of a reader at its beginning, until the reader scrolls", async () => {
+  const head = { id: "t", agentType: "fake", cwd: "/w", status: "idle" } as unknown as Thread;
+  const actions = { readDiff: async () => "", loadOlder: async () => {} } as unknown as ThreadActions;
+  const turnsFrom = (first: number) =>
+    Array.from({ length: 60 }, (_, at) => first + at).map((n) => ({
+      key: `turn_${n}`,
+      id: `turn_${n}`,
+      status: "completed",
+      startedAt: 1,
+      completedAt: 2,
+      items: [{ itemId: `i${n}`, type: "userMessage", text: `Prompt ${n}`, status: "completed" } as unknown as Item],
+    })) as unknown as FoldedTurn[];
+  const node = (threadId: string, turns: FoldedTurn[], more: { fromStart?: boolean; older?: object }) => {
+    const { fromStart, older } = more;
+    const thread = { threadId, seq: 1, head, turns, older, questions: [], decisions: [], answers: [], notices: [], steering: [], others: [] } as unknown as ThreadState;
+    return <Conversation thread={thread} rows={layOut()(thread)} actions={actions} role="observer" online fromStart={fromStart} />;
+  };
+  const top = (view: ReturnType<typeof drawn>) => view.one(".virtual-scroller").scrollTop;
+  const usual = drawn(node("usual", turnsFrom(0), {}));
+  await after(() => {});
+  expect(top(usual)).toBeGreaterThan(HEIGHT);
+  const reader = drawn(node("read", turnsFrom(60), { fromStart: true, older: { cursor: "x" } }));
+  await after(() => {});
+  expect(top(reader)).toBe(0);
+  // Earlier turns arrive above: the reader sees these.
+  await after(() => reader.draw(node("read", [...turnsFrom(0), ...turnsFrom(60)], { fromStart: true })));
+  await after(() => {});
+  expect(top(reader)).toBe(0);
+  expect(reader.text()).toContain("Prompt 0");
+});

@@ -22,7 +22,7 @@ import { GroupLine, WorkLine } from "./items/WorkLine.tsx";
 import { useOutline } from "./outline.ts";
 import { rowName } from "./row-name.ts";
 
-export function Conversation({ thread, rows, actions, role, online, target, toEnd }: ThreadViewProps) {
+export function Conversation({ thread, rows, actions, role, online, target, toEnd, fromStart = false }: ThreadViewProps) {
   const { shown: outline, view, choose } = useOutline(thread, rows, target);
   const shown = useAwayLine(thread, outline);
   const latest = useRef(thread);
@@ -74,6 +74,7 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
           {...(thread.older === undefined ? {} : { onNearStart: more })}
           {...(target === undefined ? {} : { target })}
           {...(toEnd === undefined ? {} : { toEnd })}
+          fromStart={fromStart}
         />
       </Waiting.Provider>
     </CurrentThread.Provider>
