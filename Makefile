@@ -48,6 +48,8 @@ UI_SOURCES := $(shell find web/src web/public web/client/src web/index.html web/
 BOOK := docs/dist/index.html
 BOOK_SOURCES := $(shell find docs -path docs/dist -prune -o -type f -print)
 # What mdbook copies or writes and no page of ours uses.
+# The book has the fonts of the web UI.
+FONTS := $(wildcard web/src/styles/fonts/*.woff2)
 BOOK_UNUSED := book.toml .nojekyll 404.html css fonts theme/*.hbs theme/book.css theme/book.js theme/favicon.svg \
 	highlight-*.css highlight-*.js clipboard-*.js mark-*.js searcher-*.js tomorrow-night-*.css ayu-highlight-*.css
 # Links out of the book lead to files of the sources: their text stays.
@@ -233,11 +235,12 @@ $(UI): $(UI_DEPS) $(UI_SOURCES)
 	npm run build --prefix web
 	@touch $@
 
-$(BOOK): $(MDBOOK) $(BOOK_SOURCES)
+$(BOOK): $(MDBOOK) $(BOOK_SOURCES) $(FONTS)
 	$(MDBOOK) build docs
 	cd docs/dist && rm -rf $(BOOK_UNUSED)
 	find docs/dist -maxdepth 1 -name '*.html' -exec sed -i -E '$(call unlink,\.\./)' {} +
 	find docs/dist/adr -name '*.html' -exec sed -i -E '$(call unlink,\.\./\.\./)' {} +
+	cp $(FONTS) docs/dist/theme/
 	@touch $@
 
 # Built without optimisation: it runs for seconds and would take minutes to build.

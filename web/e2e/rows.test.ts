@@ -217,6 +217,8 @@ test("who may only look on sees what is asked, and no answers", async () => {
   const page = await stage.page({ token });
   await row(page, "Looked at").locator(".row-question").waitFor();
   await expect.poll(() => row(page, "Looked at").locator(".row-answers").count()).toBe(0);
+  const padding = (side: string) => row(page, "Looked at").locator(".row-link").evaluate((link, of) => getComputedStyle(link).getPropertyValue(of), side);
+  await expect.poll(async () => (await padding("padding-bottom")) === (await padding("padding-top"))).toBe(true);
 });
 
 test("a notification says what is asked, and opens the request", async () => {

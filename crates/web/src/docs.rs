@@ -13,7 +13,7 @@ use crate::files;
 /// the UI stores in the browser nor connect to the daemon.
 const POLICY: HeaderValue = HeaderValue::from_static(concat!(
     "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox; default-src 'none'; script-src 'self'; ",
-    "style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "style-src 'self'; img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 ));
 
 /// Returns whether an address is one of the book.
@@ -42,6 +42,10 @@ pub async fn serve(request: Request) -> Option<Response> {
         HeaderName::from_static("cross-origin-resource-policy"),
         HeaderValue::from_static("cross-origin"),
     );
+    if file.ends_with(".woff2") {
+        // For the same reason. A browser requests fonts by CORS, and they are public.
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    }
     Some(response)
 }
 
@@ -91,6 +95,12 @@ mod tests {
                 assert!(cached.contains("max-age=31536000"), "{cached}");
             }
             assert_eq!(get("/docs/adr/").await.unwrap().status(), StatusCode::OK);
+            for font in ["inter-latin", "jetbrains-mono-latin"] {
+                let font = get(&format!("/docs/theme/{font}.woff2")).await.unwrap();
+                assert_eq!(font.headers()[header::ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+            }
+            let index = get("/docs/index.html").await.unwrap();
+            assert!(!index.headers().contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN));
         } else {
             assert!(text.contains("make docs"), "{text}");
         }

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 
+import book from "../../../docs/theme/book.css?raw";
 import design from "../../../docs/design.md?raw";
 import page from "../../index.html?raw";
 import manifest from "../../public/acpd.webmanifest?raw";
@@ -61,4 +62,20 @@ test("the page about the design names every token", () => {
   const names = [...colours(/:root \{([^]*?)\n\}/.exec(tokens)![1]!).keys()];
   expect(names.length).toBeGreaterThan(60);
   expect(names.filter((name) => !design.includes(`\`${name}\``))).toEqual([]);
+});
+
+test("the documents have the fonts and colours of the page, in both themes", () => {
+  const themes = [
+    [/:root \{([^]*?)\n\}/, /:root \{([^]*?)\n\}/],
+    [/prefers-color-scheme: dark\) \{\n {2}:root \{([^]*?)\n {2}\}/, /:root\[data-theme="dark"\] \{([^]*?)\n\}/],
+  ] as const;
+  for (const [ofBook, ofPage] of themes) {
+    const [own, page] = [colours(ofBook.exec(book)![1]!), colours(ofPage.exec(tokens)![1]!)];
+    own.delete("--header");
+    expect(own.size).toBeGreaterThan(10);
+    expect([...own].filter(([name, value]) => page.get(name) !== value)).toEqual([]);
+  }
+  for (const [, used] of book.matchAll(/var\((--[\w-]+)\)/g)) {
+    expect(book, used).toContain(`${used}: `);
+  }
 });

@@ -170,3 +170,13 @@ test("a row says in its second line what its thread wants", () => {
   expect(view.one(".row-question").textContent).toBe("Run git status");
   expect(view.one(".row").classList.contains("is-asking")).toBe(true);
 });
+
+test("the row of an observer has no room for answers", () => {
+  const thread = { id: "t", agentType: "fake", cwd: "/w", live: "waiting", status: "waiting", updatedAt: 0, unread: false, question };
+  const keepsRoom = (role: "observer" | "approver") => {
+    standing.value = { name: "in", session: { principal: "ann", role } };
+    const view = drawn(<ThreadRow thread={thread as unknown as Listed} current={false} tabbed index={0} count={1} gap={0} />);
+    return view.one(".row").classList.contains("has-answers");
+  };
+  expect([keepsRoom("approver"), keepsRoom("observer")]).toEqual([true, false]);
+});

@@ -2,6 +2,7 @@
 
 import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
+import { standing } from "../../connection/connection.ts";
 import { age, endOf, type Listed, nameOf } from "../../state/threads.ts";
 import { waitsFor } from "../../state/waiting-question.ts";
 import { dateAndTime } from "../../text/format.ts";
@@ -30,10 +31,12 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
   const { id, agentType, cwd, updatedAt, live, unread } = thread;
   const end = endOf(thread);
   const question = live === "waiting" ? thread.question : undefined;
+  const { value: who } = standing;
+  const mayAnswer = who.name === "in" && who.session.role !== "observer";
   const to = { view: "thread", threadId: id } as const;
   return (
     <li
-      class={`row${current ? " is-current" : ""}${question ? " is-asking" : ""}`}
+      class={`row${current ? " is-current" : ""}${question ? " is-asking" : ""}${question && mayAnswer ? " has-answers" : ""}`}
       data-thread={id}
       aria-posinset={index + 1}
       aria-setsize={count}
@@ -78,7 +81,7 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
         </span>
       </a>
       <ThreadMenu thread={thread} tabIndex={tabbed ? 0 : -1} class="row-menu" />
-      {question && <RowAnswers threadId={id} cwd={cwd} question={question} tabIndex={tabbed ? 0 : -1} />}
+      {question && mayAnswer && <RowAnswers threadId={id} cwd={cwd} question={question} tabIndex={tabbed ? 0 : -1} />}
     </li>
   );
 }

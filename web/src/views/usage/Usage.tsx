@@ -77,7 +77,7 @@ export default function Usage() {
   );
 }
 
-function Table({ by, usage: { data, total, omitted } }: { by: Kind; usage: UsageRead }) {
+function Table({ by, usage: { data, total, omitted, currenciesOmitted } }: { by: Kind; usage: UsageRead }) {
   const lengths = shares(data);
   return (
     <>
@@ -111,6 +111,7 @@ function Table({ by, usage: { data, total, omitted } }: { by: Kind; usage: Usage
       </div>
       <p class="hint">
         {omitted > 0 && `${count(omitted)} smaller rows are left out; the total has them. `}
+        {currenciesOmitted > 0 && `The total leaves out ${count(currenciesOmitted)} ${currenciesOmitted === 1 ? "currency" : "currencies"} that few threads report. `}
         As agents report it. Days are in UTC. Deleted threads do not count.
       </p>
     </>
