@@ -46,11 +46,12 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
       terminal: (terminalId) => terminalOf(latest.current, terminalId),
       terminals,
       openFolder,
+      ownedAgent: role === "owner" ? thread.head.agentType : undefined,
       choose,
       target,
       following: view.following,
     }),
-    [thread.threadId, thread.head.cwd, style, view, choose, target, terminals, openFolder],
+    [thread.threadId, thread.head.cwd, style, view, choose, target, terminals, openFolder, role, thread.head.agentType],
   );
   const waiting = useWaiting(thread, role);
   const draw = useCallback(

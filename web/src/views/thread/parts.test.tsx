@@ -185,6 +185,23 @@ test("a denied folder is opened after it was shown whole, and by those who may",
   expect(view.one("[role=status]").textContent).toContain("may use /home/u/⟨U+202E⟩lib");
 });
 
+test("an owner learns how a folder is opened for all threads of the agent, where the sandbox denied it", async () => {
+  const shown = async (code: string, ownedAgent?: string) => {
+    const context = { cwd: "", diffStyle: "unified", setDiffStyle: () => {}, folds: new Map(), terminal: () => undefined } as const;
+    const view = drawn(
+      <CurrentThread.Provider value={{ ...context, openFolder: async () => {}, ownedAgent }}>
+        <NoticeView notice={notice({ code, level: "warning", message: "Denied.", folder: '/srv/a "b"\u202e' })} />
+      </CurrentThread.Provider>,
+    );
+    await after(() => view.button("Allow a folder").click());
+    return view.all(".th-open-for-agent pre").map((lines) => lines.textContent);
+  };
+  expect(await shown("sandboxDenied", "fake")).toEqual(['[agents.fake.sandbox]\nwrite = ["/srv/a \\"b\\"⟨U+202E⟩"]\n']);
+  expect(await shown("sandboxDenied", 'a"]\nx')).toEqual(['[agents."a\\"]\\nx".sandbox]\nwrite = ["/srv/a \\"b\\"⟨U+202E⟩"]\n']);
+  expect(await shown("sandboxDenied")).toEqual([]);
+  expect(await shown("outsideWorkspace", "fake")).toEqual([]);
+});
+
 test("an error is announced", () => {
   expect(drawn(<NoticeView notice={notice({ level: "error", message: "Gone." })} />).one("[role=alert]").textContent).toBe("Gone.");
 });

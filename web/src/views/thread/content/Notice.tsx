@@ -17,7 +17,7 @@ const ICONS = { info: "info", warning: "warning", error: "cross" } as const;
 
 export function NoticeView({ notice, details = [] }: { notice: Notice; details?: readonly Notice[] }) {
   const { code, level, message, detail, folder, update, by } = notice;
-  const { openFolder } = useThread();
+  const { openFolder, ownedAgent } = useThread();
   const more = detail != null || update != null || details.length > 0;
   const said = (
     <>
@@ -48,7 +48,7 @@ export function NoticeView({ notice, details = [] }: { notice: Notice; details?:
       ) : (
         <p class="th-notice-line">{said}</p>
       )}
-      {folder != null && openFolder !== undefined && <OpenFolder folder={folder} onOpen={openFolder} />}
+      {folder != null && openFolder !== undefined && <OpenFolder folder={folder} agent={code === "sandboxDenied" ? ownedAgent : undefined} onOpen={openFolder} />}
     </div>
   );
 }

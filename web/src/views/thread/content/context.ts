@@ -27,6 +27,8 @@ export interface ThreadContext {
   readonly terminals?: (Pick<ThreadActions, "typeIn" | "endCommand"> & { readonly online: boolean }) | undefined;
   /** Opens a folder for the thread; absent if the user may not. */
   openFolder?: ((folder: string) => Promise<void>) | undefined;
+  /** The thread's agent, if the user may change what all of its threads may do. */
+  readonly ownedAgent?: string | undefined;
   /** Opens or closes a row of the conversation that stands for others. */
   choose?(key: string, open: boolean): void;
   /** The row that a search leads to. Its content is open. */
