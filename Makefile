@@ -163,7 +163,7 @@ test-shells: ## Compare the policy with seven shells (JUDGES="a b"): 20,000 rand
 
 # BINARY is what is packaged: give one to try the packaging without a build for release.
 dist: BINARY ?= target/$(if $(TARGET),$(TARGET)/)release/acpd
-dist: ## Build the installation packages into dist/; TARGET=rust-target, RELEASE_URL=where the formula downloads from
+dist: ## Build the installation packages into dist/; TARGET=rust-target, RELEASE_URL=where the formula and the script download from
 	@test -n "$(PYTHON)" || { echo "the packages are made with Python 3.10 or later" >&2; exit 1; }
 	@$(PACKAGE) --check-target
 	$(MAKE) --no-print-directory web docs $(CARGO_DEB) $(CYCLONEDX)

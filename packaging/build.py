@@ -1,6 +1,6 @@
 """Builds the installation packages of one target into dist/: "make dist" runs this.
 
-In: a binary. Out: the packages, a formula, a bill of materials and SHA256SUMS. Never: compiles or publishes.
+In: a binary. Out: the packages, a formula, an install script, a bill of materials and SHA256SUMS. Never: compiles or publishes.
 """
 
 import argparse
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import cargo_tools
 import homebrew
+import installer
 import npm
 import sources
 import stage
@@ -56,7 +57,9 @@ def main() -> None:
         cargo_tools.write_deb(DIST, target, epoch)
     # These cover all targets that are in dist/.
     npm.write_launcher(DIST, arguments.version)
-    homebrew.write(DIST, arguments.version, arguments.url or f"file://{DIST}")
+    url = arguments.url or f"file://{DIST}"
+    homebrew.write(DIST, arguments.version, url)
+    installer.write(DIST, arguments.version, url)
     sources.write(DIST, arguments.version, epoch)
     for line in write_checksums():
         print(line)
