@@ -155,6 +155,29 @@ test("a thread is renamed", async () => {
   await expect.poll(() => row(page, "Another name").locator(".row-name").innerText()).toBe("Another name");
 });
 
+test("a thread is pinned on all devices, and the row's menu opens by a right click at the pointer", async () => {
+  const second = await stage.page();
+  const pinned = (on: Page) => on.getByRole("region", { name: "Pinned" }).locator(".row-name").allInnerTexts();
+  await row(page, "Idle one").locator("a").click({ button: "right", position: { x: 60, y: 20 } });
+  await page.getByRole("menuitem", { name: "Pin", exact: true }).click();
+  await expect.poll(() => pinned(page)).toEqual(["Idle one"]);
+  await expect.poll(() => pinned(second)).toEqual(["Idle one"]);
+  await second.reload();
+  await expect.poll(() => pinned(second)).toEqual(["Idle one"]);
+  await accessible(page);
+  // The menu key has no pointer.
+  await row(page, "Idle one").locator("a").focus();
+  await page.keyboard.press("ContextMenu");
+  await page.getByRole("menuitem", { name: "Unpin" }).waitFor();
+  await page.keyboard.press("Escape");
+  await row(page, "Idle one").locator("a").click();
+  await page.locator(".pane h1", { hasText: "Idle one" }).waitFor();
+  await page.locator(".pane [role=feed]").focus();
+  await page.keyboard.press("p");
+  await expect.poll(() => page.getByRole("region", { name: "Pinned" }).count()).toBe(0);
+  await expect.poll(() => second.getByRole("region", { name: "Pinned" }).count()).toBe(0);
+});
+
 test("a thread works in another folder", async () => {
   await pick(page, "Another name", "Change folder…");
   const dialog = page.getByRole("dialog");

@@ -211,6 +211,8 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Rename(args) => lifecycle::rename(settings, &args).await,
         Command::Move(args) => lifecycle::set_directory(settings, &args).await,
         Command::AddDir(args) => lifecycle::add_directory(settings, &args).await,
+        Command::Pin(args) => lifecycle::pin(settings, &args, true).await,
+        Command::Unpin(args) => lifecycle::pin(settings, &args, false).await,
         Command::Archive(args) => lifecycle::archive(settings, &args).await,
         Command::Unarchive(args) => lifecycle::unarchive(settings, &args).await,
         Command::Delete(args) => lifecycle::delete(settings, &args).await,

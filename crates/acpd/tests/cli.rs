@@ -23,6 +23,8 @@ fn help_names_every_command() {
         "rename",
         "move",
         "add-dir",
+        "pin",
+        "unpin",
         "archive",
         "unarchive",
         "delete",
@@ -78,6 +80,58 @@ fn help_names_every_command() {
         "{}",
         bare.stdout
     );
+}
+
+#[test]
+fn pinned_and_unread_threads_are_marked() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let mut ids = Vec::new();
+    for name in ["first", "second"] {
+        let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "name": name });
+        let started = client.call("thread/start", &params);
+        ids.push(started["thread"]["id"].as_str().unwrap().to_owned());
+    }
+    let unmarked = acpd(&daemon.place, &["threads"]);
+    assert!(!unmarked.stdout.contains("MARKS"), "{}", unmarked.stdout);
+
+    let pinned = acpd(&daemon.place, &["pin", &ids[0]]);
+    assert_eq!(pinned.code, Some(0), "{}", pinned.stderr);
+    assert!(pinned.stdout.ends_with(" pinned\n"), "{}", pinned.stdout);
+    let listed = acpd(&daemon.place, &["threads", "--pinned"]).stdout;
+    assert!(
+        listed.contains("MARKS") && listed.contains("  pinned  ") && listed.contains("first"),
+        "{listed}"
+    );
+    assert!(!listed.contains("second"), "{listed}");
+    let of = |id: &str| {
+        let json = acpd(&daemon.place, &["threads", "--json"]).stdout;
+        let mut threads = json
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        threads.find(|thread| thread["id"] == id).unwrap()
+    };
+    assert_eq!(
+        (&of(&ids[0])["pinned"], &of(&ids[1])["pinned"]),
+        (&json!(true), &Value::Null)
+    );
+
+    client.call("thread/seen/set", &json!({ "threads": [], "since": 1 }));
+    client.turn(&ids[1], "say news");
+    assert_eq!(of(&ids[1])["unread"], true);
+    let listed = acpd(&daemon.place, &["threads"]).stdout;
+    assert!(
+        listed
+            .lines()
+            .any(|line| line.contains("unread") && line.ends_with("second")),
+        "{listed}"
+    );
+    let seen = json!({ "threads": [{ "threadId": ids[1], "seenAt": of(&ids[1])["updatedAt"] }] });
+    client.call("thread/seen/set", &seen);
+    assert_eq!(of(&ids[1])["unread"], false);
+
+    assert_eq!(acpd(&daemon.place, &["unpin", &ids[0]]).code, Some(0));
+    assert_eq!(of(&ids[0])["pinned"], Value::Null);
 }
 
 #[test]

@@ -43,6 +43,7 @@ const TABLE: &str = "
     app    thread/unsubscribe              observer shared
     app    thread/name/set                 operator
     app    thread/metadata/set             operator
+    app    thread/pin/set                  operator
     app    thread/directories/set          operator
     app    thread/directories/add          operator
     app    thread/archive                  operator

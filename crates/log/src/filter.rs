@@ -27,6 +27,7 @@ impl Filter {
         same(&self.agent, &summary.agent)
             && same(&self.cwd, &summary.cwd)
             && self.archived.is_none_or(|archived| archived == summary.archived)
+            && self.pinned.is_none_or(|pinned| pinned == summary.pinned)
             && self
                 .active
                 .is_none_or(|active| active == summary.status.is_active())

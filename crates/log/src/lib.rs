@@ -150,6 +150,8 @@ pub struct Page {
 pub struct Filter {
     /// Whether the thread is archived; `None` matches both.
     pub archived: Option<bool>,
+    /// Whether the thread is pinned; `None` matches both.
+    pub pinned: Option<bool>,
     /// Name of the agent in the daemon's configuration.
     pub agent: Option<String>,
     /// Working directory, compared exactly.

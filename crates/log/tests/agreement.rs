@@ -119,6 +119,7 @@ fn filter() -> impl Strategy<Value = Filter> {
         .prop_map(
             |(archived, agent, cwd, active, search, status, last_turn, session_id)| Filter {
                 archived,
+                pinned: None,
                 agent,
                 cwd,
                 active,

@@ -73,6 +73,9 @@ pub struct Summary {
     /// Whether the thread is archived.
     #[serde(default)]
     pub archived: bool,
+    /// Whether a user pinned the thread: clients list it first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
     /// The oldest unanswered question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<WaitingQuestion>>,

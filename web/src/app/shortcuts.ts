@@ -3,14 +3,14 @@
  * types, and while Ctrl, Alt or Meta is pressed.
  */
 
-import { shared } from "../connection/connection.ts";
+import { shared, standing } from "../connection/connection.ts";
 
 import { focusWhenThere } from "./focus.ts";
 import { drawer, narrow, over } from "./layout.ts";
 import { announce } from "./live-region.ts";
 import { printThread } from "./print.ts";
 import { go, route } from "./route.ts";
-import { attempt, isListComplete, listSections, loadMoreThreads, open } from "./threads.ts";
+import { attempt, isListComplete, listSections, loadMoreThreads, open, pin } from "./threads.ts";
 import { toast } from "./toasts.ts";
 import { isTyping } from "./typing.ts";
 import { showWaiting } from "./waiting-walk.ts";
@@ -109,6 +109,8 @@ function press(key: string): boolean {
     case "k":
       void step(key === "j" ? 1 : -1);
       return true;
+    case "p":
+      return togglePin();
     case "i":
       focusWhenThere(".pane .th-composer-area");
       return true;
@@ -121,6 +123,18 @@ function press(key: string): boolean {
     default:
       return false;
   }
+}
+
+/** Pins the open thread, or removes its pin. */
+function togglePin(): boolean {
+  const head = open.peek()?.shown.peek()?.thread.head;
+  const who = standing.peek();
+  const may = who.name === "in" && (who.session.role === "operator" || who.session.role === "owner");
+  if (!head || !may) {
+    return false;
+  }
+  void pin(head, head.pinned !== true);
+  return true;
 }
 
 /** Opens the next or previous thread of the list, in its visible order. Loads older threads when it comes to the end. */

@@ -62,7 +62,9 @@ export const folderNames = computed(() => shortNames((threads.value ?? []).map((
 export const listSections = computed(() => {
   const floor = list.value?.floor ?? Infinity;
   const shown = threads.value?.filter(
-    (thread) => (thread.updatedAt >= floor || thread.live === "waiting" || thread.live === "running") && matches(filter.value, thread),
+    (thread) =>
+      (thread.updatedAt >= floor || thread.pinned === true || thread.live === "waiting" || thread.live === "running") &&
+      matches(filter.value, thread),
   );
   return shown && (byFolder.value ? sectionsByFolder(shown, folderNames.value) : sections(shown, now.value));
 });
@@ -146,6 +148,13 @@ export const rename = (threadId: string, name: string | null): Promise<boolean> 
 
 export const setFolder = (threadId: string, cwd: string): Promise<boolean> =>
   attempt("Couldn’t change the folder", (now) => now.call("thread/directories/set", { threadId, cwd }));
+
+/** Pins a thread for all devices, or removes its pin. */
+export async function pin({ id: threadId, name }: Pick<Thread, "id" | "name">, pinned: boolean): Promise<void> {
+  if (await attempt(pinned ? "Couldn’t pin" : "Couldn’t unpin", (now) => now.call("thread/pin/set", { threadId, pinned }))) {
+    toast(`${pinned ? "Pinned" : "Unpinned"} “${nameOf({ name })}”`);
+  }
+}
 
 export async function archive(thread: Pick<Thread, "id" | "name">): Promise<void> {
   const threadId = thread.id;

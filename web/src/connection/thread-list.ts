@@ -1,6 +1,6 @@
 /**
- * Keeps the list of threads current, including threads without a subscription. Loads all active threads and the latest
- * other ones, further pages on request, and then applies the daemon's changes. A background page applies them
+ * Keeps the list of threads current, including threads without a subscription. Loads all active and pinned threads and the
+ * latest other ones, further pages on request, and then applies the daemon's changes. A background page applies them
  * immediately.
  */
 
@@ -18,7 +18,7 @@ const FRAME_MS = 50;
 const AGAIN_MS = 2_000;
 
 export interface ThreadList {
-  /** The known threads, in no order. All active threads are known. */
+  /** The known threads, in no order. All active and all pinned threads are known. */
   readonly known: ReadonlyMap<string, ThreadSummary>;
   /** Of the selection, all threads are known that changed at this time or later; `-Infinity` if all are. */
   readonly floor: number;
@@ -96,12 +96,12 @@ export function watchThreads(client: Client, onList: (list: ThreadList) => void)
     early.add(changes);
     try {
       await client.call("thread/list/watch");
-      const [active] = await load({ status: "active" }, NOTHING, PAGES);
+      const [[active], [pinned]] = await Promise.all([load({ status: "active" }, NOTHING, PAGES), load({ pinned: true }, NOTHING, PAGES)]);
       const [latest, now] = await load(filter, NOTHING, Math.min(PAGES, Math.max(1, before.pages)));
       if (mine === round) {
         begun = true;
         frontiers = new Map([[key, now]]);
-        add([...latest, ...active], new Map(), changes);
+        add([...latest, ...pinned, ...active], new Map(), changes);
         if (key !== JSON.stringify(filter)) {
           void more();
         }

@@ -90,6 +90,9 @@ function updated(head: ThreadHead, params: ThreadUpdated): ThreadHead {
   if ("metadata" in params) {
     next.metadata = params.metadata;
   }
+  if (params.pinned != null) {
+    next.pinned = params.pinned;
+  }
   if (params.directories) {
     next.cwd = params.directories.cwd;
     next.additionalDirectories = params.directories.additionalDirectories;

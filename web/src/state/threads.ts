@@ -95,26 +95,28 @@ export interface Section {
 
 const DAY = 24 * 3600_000;
 
-/** Splits the list into sections by day. Waiting threads come first, then running ones. */
+/** The sections before those by day or folder. A pinned thread stays in its section, whatever it does. */
+const FIRST = ["Pinned", "Waiting for you", "Running"];
+
+/** Splits the list into sections by day. Pinned threads come first, then waiting and running ones. */
 export function sections(threads: readonly Listed[], now: number): Section[] {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
-  const titles = ["Waiting for you", "Running", "Today", "Yesterday", "This week", "Earlier"];
+  const days = ["Today", "Yesterday", "This week", "Earlier"];
   const dayOf = ({ updatedAt }: Listed) => {
-    const days = [midnight, midnight - DAY, midnight - 6 * DAY].findIndex((start) => updatedAt >= start);
-    return days < 0 ? 3 : days;
+    const day = [midnight, midnight - DAY, midnight - 6 * DAY].findIndex((start) => updatedAt >= start);
+    return days[day < 0 ? 3 : day]!;
   };
-  return split(threads, (thread) => titles[liveSection(thread) ?? 2 + dayOf(thread)]!, (title) => title, titles);
+  return split(threads, (thread) => firstSection(thread) ?? dayOf(thread), (title) => title, [...FIRST, ...days]);
 }
 
-/** Splits the list into sections by folder, the latest first. Waiting threads come first, then running ones. */
+/** Splits the list into sections by folder, the latest first. Pinned threads come first, then waiting and running ones. */
 export function sectionsByFolder(threads: readonly Listed[], names: ReadonlyMap<string, string>): Section[] {
-  const first = ["Waiting for you", "Running"];
-  const nameOf = (key: string) => (first.includes(key) ? key : (names.get(key) ?? visibleLine(key)));
-  return split(threads, (thread) => first[liveSection(thread) ?? 2] ?? thread.cwd, nameOf, first);
+  const nameOf = (key: string) => (FIRST.includes(key) ? key : (names.get(key) ?? visibleLine(key)));
+  return split(threads, (thread) => firstSection(thread) ?? thread.cwd, nameOf, FIRST);
 }
 
-function liveSection({ live }: Listed): number | undefined {
-  return live === "waiting" ? 0 : live === "running" ? 1 : undefined;
+function firstSection({ pinned, live }: Listed): string | undefined {
+  return FIRST[pinned ? 0 : live === "waiting" ? 1 : live === "running" ? 2 : FIRST.length];
 }
 
 /** Groups threads by key: sections with the first keys, then the others in order of appearance. */

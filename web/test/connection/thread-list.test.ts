@@ -31,11 +31,13 @@ class Daemon {
     if (method === "thread/list/watch") {
       return {};
     }
-    const { cursor, status, cwd, limit } = params;
-    this.asked.push([status ?? cwd ?? "all", cursor].filter(Boolean).join(" "));
+    const { cursor, status, cwd, limit, pinned } = params;
+    this.asked.push([status ?? cwd ?? (pinned ? "pinned" : "all"), cursor].filter(Boolean).join(" "));
     const failing = this.#failing;
     const from = Number(cursor ?? 0);
-    const fitting = this.threads.filter((one) => (status === "active" ? one.status !== "idle" : cwd == null || one.cwd === cwd));
+    const fitting = this.threads.filter((one) =>
+      status === "active" ? one.status !== "idle" : pinned ? one.pinned === true : cwd == null || one.cwd === cwd,
+    );
     const result = { data: fitting.slice(from, from + limit!), nextCursor: from + limit! < fitting.length ? String(from + limit!) : null };
     if (this.#held) {
       await new Promise<void>((next) => this.#held!.push(next));
@@ -113,7 +115,7 @@ test("fast changes are published together", async () => {
   expect(lists).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(50);
   expect(lists).toEqual([["one idle"], ["one waiting"]]);
-  expect(daemon.asked).toHaveLength(2);
+  expect(daemon.asked).toHaveLength(3);
 });
 
 test("a hidden page, whose timers do not run, applies each change immediately", async () => {
@@ -147,9 +149,9 @@ test("all threads can be loaded, page by page, and then nothing more is requeste
   await Promise.all([watch.more(), watch.more()]);
   await watch.more();
   expect([new Set(lists.at(-1)).size, floor()]).toEqual([250, -Infinity]);
-  expect(daemon.asked).toEqual(["active", "all", "all 100", "all 200"]);
+  expect(daemon.asked).toEqual(["active", "pinned", "all", "all 100", "all 200"]);
   await watch.more();
-  expect(daemon.asked).toHaveLength(4);
+  expect(daemon.asked).toHaveLength(5);
 });
 
 test("a change takes precedence over a page that was requested before", async () => {
@@ -171,6 +173,12 @@ test("active threads are known, however old", async () => {
   expect(lists.at(-1)).toContain("waits waiting");
 });
 
+test("pinned threads are known, however old", async () => {
+  const { lists } = watching(...many(150), thread("pin", { pinned: true, updatedAt: 0 }));
+  await settled();
+  expect(lists.at(-1)).toContain("pin idle");
+});
+
 test("a selection has its own pages", async () => {
   const rare = thread("rare", { cwd: "/rare", updatedAt: 0 });
   const { daemon, lists, watch, floor } = watching(...many(150), rare);
@@ -183,7 +191,7 @@ test("a selection has its own pages", async () => {
   watch.select({});
   await settled();
   expect(floor()).toBe(51);
-  expect(daemon.asked).toHaveLength(3);
+  expect(daemon.asked).toHaveLength(4);
 });
 
 test("a failed request is repeated, and a stopped list publishes nothing", async () => {

@@ -106,6 +106,23 @@ test("the latest comes first, in sections by day, and who waits before all", () 
   ]);
 });
 
+test("pinned threads are a section before all others, whatever they do and however old they are", () => {
+  const data = [
+    thread("noon"),
+    thread("waits", { status: "waiting" }),
+    thread("old pin", { pinned: true, updatedAt: NOON - 90 * 24 * HOUR }),
+    thread("waiting pin", { pinned: true, status: "waiting" }),
+  ];
+  const listed = listThreads(data, nothing);
+  const parts = [
+    ["Pinned", ["waiting pin", "old pin"]],
+    ["Waiting for you", ["waits"]],
+  ];
+  expect(sections(listed, NOON).map(({ title, threads }) => [title, threads.map(({ id }) => id)])).toEqual([...parts, ["Today", ["noon"]]]);
+  const byFolder = sectionsByFolder(listed, new Map([["/home/ann/work", "work"]]));
+  expect(byFolder.map(({ title, threads }) => [title, threads.map(({ id }) => id)])).toEqual([...parts, ["work", ["noon"]]]);
+});
+
 const known = (...list: ThreadSummary[]) => new Map(list.map((one) => [one.id, one]));
 
 test("a change does not take back what the user has seen", () => {

@@ -22,6 +22,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "rename",
             "move",
             "add-dir",
+            "pin",
+            "unpin",
             "archive",
             "unarchive",
             "delete",

@@ -174,6 +174,10 @@ pub enum Command {
     Move(MoveArgs),
     /// Let a thread's agent use a further directory, for which it starts anew
     AddDir(AddDirArgs),
+    /// Pin a thread: clients list it first, for all users
+    Pin(ThreadArgs),
+    /// Remove the pin of a thread
+    Unpin(ThreadArgs),
     /// Archive a thread, hiding it from "acpd threads"
     Archive(ThreadArgs),
     /// Unarchive a thread

@@ -113,6 +113,9 @@ pub struct ThreadsArgs {
     /// List archived threads
     #[arg(long)]
     pub archived: bool,
+    /// List only pinned threads
+    #[arg(long)]
+    pub pinned: bool,
     /// Print JSON, one thread per line
     #[arg(long)]
     pub json: bool,

@@ -1,4 +1,4 @@
-//! `acpd archive`, `unarchive`, `delete`, `move`, `add-dir` and `rename`.
+//! `acpd pin`, `unpin`, `archive`, `unarchive`, `delete`, `move`, `add-dir` and `rename`.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,6 +17,21 @@ use crate::threads::run::directory;
 
 /// Least number of characters of an id that name a thread to delete.
 const DELETED_ID_CHARS: usize = 8;
+
+/// Pins a thread, or removes its pin.
+pub async fn pin(settings: &Settings, args: &ThreadArgs, pinned: bool) -> anyhow::Result<Exit> {
+    let mut client = Client::connect(settings, false).await?;
+    let id = named(&mut client, &args.thread.thread).await?["id"].take();
+    client
+        .request("thread/pin/set", json!({ "threadId": id, "pinned": pinned }))
+        .await?;
+    let thread = summary(&mut client, &id).await?;
+    Ok(report(
+        &thread,
+        if pinned { "pinned" } else { "unpinned" },
+        args.json,
+    ))
+}
 
 /// Archives a thread.
 pub async fn archive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<Exit> {

@@ -38,6 +38,7 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
     let status = args.status.and_then(|status| status.to_possible_value());
     let wanted = json!({
         "archived": args.archived,
+        "pinned": args.pinned.then_some(true),
         "agentType": args.agent,
         "cwd": cwd,
         "status": status.map(|status| status.get_name().to_owned()),
@@ -50,9 +51,10 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
         print::hint(&format!("{at_least}{count} thread{plural}; --limit shows them"));
         return Ok(Exit::Success);
     }
-    let (threads, more) = pages(&mut client, "thread/list", wanted, args.limit).await?;
+    let (mut threads, more) = pages(&mut client, "thread/list", wanted, args.limit).await?;
     if args.json {
-        for thread in &threads {
+        for thread in &mut threads {
+            thread["unread"] = json!(is_unread(thread));
             print::json(&thread.to_string());
         }
         return Ok(Exit::Success);
@@ -72,8 +74,22 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
     };
     let room = print::width().map_or(FOLDER_COLUMNS, |columns| (columns / 4).clamp(12, FOLDER_COLUMNS));
     let folders = shortened(threads.iter().map(folder), home.as_deref(), room);
-    let rows: Vec<_> = threads.iter().map(|thread| row(thread, &folders)).collect();
-    table(["ID", "STATUS", "CHANGED", "AGENT", "FOLDER", "NAME"], &rows);
+    let rows = threads.iter().map(|thread| row(thread, &folders));
+    if threads.iter().any(|thread| !marks(thread).is_empty()) {
+        let marked: Vec<_> = rows
+            .zip(&threads)
+            .map(|([id, status, changed, agent, folder, name], thread)| {
+                [id, status, marks(thread), changed, agent, folder, name]
+            })
+            .collect();
+        table(
+            ["ID", "STATUS", "MARKS", "CHANGED", "AGENT", "FOLDER", "NAME"],
+            &marked,
+        );
+    } else {
+        let rows: Vec<_> = rows.collect();
+        table(["ID", "STATUS", "CHANGED", "AGENT", "FOLDER", "NAME"], &rows);
+    }
     if more {
         print::hint(&format!(
             "these are the last {}; --limit shows more",
@@ -85,7 +101,7 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
 
 impl ThreadsArgs {
     fn is_narrowed(&self) -> bool {
-        self.archived || self.agent.is_some() || self.cwd.is_some() || self.status.is_some()
+        self.archived || self.pinned || self.agent.is_some() || self.cwd.is_some() || self.status.is_some()
     }
 }
 
@@ -133,10 +149,54 @@ fn row(thread: &Value, folders: &BTreeMap<&str, String>) -> [String; 6] {
     ]
 }
 
+/// Returns whether the thread has changed since the user last saw it, on any device. A running turn is no change yet.
+fn is_unread(thread: &Value) -> bool {
+    let seen = thread["seenAt"].as_u64();
+    thread["status"] != "running" && seen.is_some_and(|seen| thread["updatedAt"].as_u64() > Some(seen))
+}
+
+/// Returns the words that mark a thread in the list.
+fn marks(thread: &Value) -> String {
+    let marks = [
+        (thread["pinned"] == true, "pinned"),
+        (is_unread(thread), "unread"),
+    ];
+    let marks = marks.into_iter().filter(|(is_set, _)| *is_set);
+    marks.map(|(_, mark)| mark).collect::<Vec<_>>().join(", ")
+}
+
 /// Returns what a thread is doing, or that its last turn failed.
 pub fn status(thread: &Value) -> &str {
     match (thread["status"].as_str(), thread["lastTurnStatus"].as_str()) {
         (Some("idle"), Some("failed")) => "failed",
         (status, _) => status.unwrap_or("-"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_unread_if_it_changed_after_it_was_seen() {
+        let unread = |status: &str, updated_at: u64, seen_at: Value| {
+            is_unread(&json!({ "status": status, "updatedAt": updated_at, "seenAt": seen_at }))
+        };
+        assert!(unread("idle", 2, json!(1)));
+        assert!(unread("waiting", 2, json!(1)));
+        assert!(!unread("running", 2, json!(1)));
+        assert!(!unread("idle", 2, json!(2)));
+        assert!(!unread("idle", 2, Value::Null), "the user has never used a list");
+        assert!(!is_unread(&json!({})));
+    }
+
+    #[test]
+    fn marks_are_words() {
+        let marked = |pinned: bool, seen_at: u64| {
+            marks(&json!({ "status": "idle", "pinned": pinned, "updatedAt": 2, "seenAt": seen_at }))
+        };
+        assert_eq!(marked(false, 2), "");
+        assert_eq!(marked(true, 2), "pinned");
+        assert_eq!(marked(true, 1), "pinned, unread");
     }
 }

@@ -140,6 +140,28 @@ pub(super) async fn filters_narrow(log: &SharedLog) {
     })
     .await;
     let nameless = create(log, &cwd, 7, |summary| summary.name = None).await;
+    let pinned = create(log, &cwd, 0, |summary| {
+        summary.pinned = true;
+        summary.archived = true;
+    })
+    .await;
+    let narrowed_to_pins = |is| {
+        let mut filter = only(&cwd);
+        filter.pinned = Some(is);
+        async move { page(log, &filter, None, 99).await.0 }
+    };
+    assert_eq!(narrowed_to_pins(true).await, [pinned]);
+    assert!(!narrowed_to_pins(false).await.contains(&pinned));
+    let unpinned = Summary {
+        cwd: cwd.clone(),
+        archived: true,
+        ..sample::summary("listed", 0)
+    };
+    log.append(pinned, &[sample::event(2, 10)], Some(&unpinned))
+        .await
+        .unwrap();
+    assert_eq!(narrowed_to_pins(true).await, []);
+    log.delete(pinned).await.unwrap();
     let all = [nameless, named, other, waiting, running, archived, plain];
 
     let narrowed = |change: &dyn Fn(&mut Filter)| {

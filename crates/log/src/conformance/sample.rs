@@ -90,6 +90,7 @@ pub fn summary(name: &str, updated_at: Millis) -> Summary {
         updated_at,
         turns: 1,
         archived: false,
+        pinned: false,
         question: None,
         usage: None,
     }
@@ -100,6 +101,7 @@ pub fn both(one: &Filter, other: &Filter) -> Filter {
     let (one, other) = (one.clone(), other.clone());
     Filter {
         archived: other.archived.or(one.archived),
+        pinned: other.pinned.or(one.pinned),
         agent: other.agent.or(one.agent),
         cwd: other.cwd.or(one.cwd),
         active: other.active.or(one.active),

@@ -24,7 +24,7 @@ const VERSION: u8 = 1;
 
 // Where the parts of a thread are in its head. `SLOT` is its number in the row; the hashes have 4 bytes.
 const SLOT: usize = 0;
-const ARCHIVED: usize = 1;
+const FLAGS: usize = 1;
 const STATUS: usize = 2;
 const LAST_TURN: usize = 3;
 const AGENT: usize = 4;
@@ -32,6 +32,10 @@ const CWD: usize = 8;
 const SESSION: usize = 12;
 const UPDATED_AT: usize = 16;
 const ID: usize = 24;
+
+/// Bits of the flags. Rows of older versions have no pinned threads.
+const ARCHIVED: u8 = 1;
+const PINNED: u8 = 1 << 1;
 
 /// Bytes of a thread before the names.
 const HEAD: usize = ID + 16;
@@ -53,7 +57,10 @@ pub(super) struct Packed {
 impl Packed {
     pub(super) fn new(thread: ThreadId, summary: &Summary) -> Self {
         let mut head = [0; HEAD];
-        head[ARCHIVED] = u8::from(summary.archived);
+        head[FLAGS] = if summary.archived { ARCHIVED } else { 0 };
+        if summary.pinned {
+            head[FLAGS] |= PINNED;
+        }
         head[STATUS] = status_code(summary.status);
         head[LAST_TURN] = summary.last_turn.map_or(0, turn_code);
         head[AGENT..CWD].copy_from_slice(&hash(&summary.agent));
@@ -238,7 +245,8 @@ fn make(connection: &Connection, block: i64) -> rusqlite::Result<()> {
 
 /// A filter in the form of packed rows.
 struct Wanted {
-    archived: Option<u8>,
+    archived: Option<bool>,
+    pinned: Option<bool>,
     active: Option<bool>,
     status: Option<u8>,
     last_turn: Option<u8>,
@@ -254,7 +262,8 @@ impl Wanted {
         let hash = |text: &Option<String>| text.as_deref().map(hash);
         let search = filter.search.as_deref().filter(|search| !search.is_empty());
         Self {
-            archived: filter.archived.map(u8::from),
+            archived: filter.archived,
+            pinned: filter.pinned,
             active: filter.active,
             status: filter.status.map(status_code),
             last_turn: filter.last_turn.map(turn_code),
@@ -274,7 +283,8 @@ impl Wanted {
         fn same<T: PartialEq + Copy>(wanted: Option<T>, is: T) -> bool {
             wanted.is_none_or(|wanted| wanted == is)
         }
-        same(self.archived, head[ARCHIVED])
+        same(self.archived, head[FLAGS] & ARCHIVED != 0)
+            && same(self.pinned, head[FLAGS] & PINNED != 0)
             && same(self.active, head[STATUS] != 0)
             && same(self.status, head[STATUS])
             && same(self.last_turn, head[LAST_TURN])

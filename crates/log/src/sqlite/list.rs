@@ -126,7 +126,8 @@ fn list_within(
         threads: Vec::new(),
         bytes: 0,
     };
-    if page.walk(passed_over)? == Walk::GivenUp {
+    // No index has the pinned threads, and they are few: a walk to them would be given up.
+    if filter.pinned == Some(true) || page.walk(passed_over)? == Walk::GivenUp {
         page.scan()?;
     }
     let threads = page.threads;

@@ -185,6 +185,11 @@ pub enum EventKind {
     },
     /// A user named the directories that the thread works in from now on, for example because they were moved.
     DirectoriesSet(Box<Directories>),
+    /// A user pinned the thread, or removed its pin.
+    PinSet {
+        /// Whether the thread is pinned from now on.
+        pinned: bool,
+    },
     /// The thread was archived.
     ThreadArchived {},
     /// The thread was unarchived.

@@ -321,6 +321,7 @@ impl Live {
             | EventKind::ThreadRenamed { .. }
             | EventKind::MetadataSet { .. }
             | EventKind::DirectoriesSet(_)
+            | EventKind::PinSet { .. }
             | EventKind::ThreadArchived {}
             | EventKind::ThreadUnarchived {}
             | EventKind::ThreadDeleted { .. }
@@ -410,6 +411,7 @@ impl Live {
                 self.summary.cwd.clone_from(&directories.cwd);
                 self.spec.set_directories((**directories).clone());
             }
+            EventKind::PinSet { pinned } => self.summary.pinned = *pinned,
             EventKind::ThreadArchived {} => self.summary.archived = true,
             EventKind::ThreadUnarchived {} => self.summary.archived = false,
             EventKind::ThreadDeleted { .. } => self.summary.status = ThreadStatus::Deleting,

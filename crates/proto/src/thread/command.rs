@@ -216,6 +216,11 @@ pub enum Change {
         /// The resolved paths of the thread's present directories, if the thread has none of its own.
         real_directories: Vec<String>,
     },
+    /// Pins the thread, or removes its pin.
+    Pin {
+        /// Whether the thread is pinned from now on.
+        pinned: bool,
+    },
     /// Archives the thread.
     Archive,
     /// Unarchives the thread.

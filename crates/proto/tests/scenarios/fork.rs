@@ -366,6 +366,17 @@ fn a_fork_of_an_archived_thread_is_not_archived() {
     });
 }
 
+#[test]
+fn a_fork_of_a_pinned_thread_is_not_pinned() {
+    check(|s| {
+        s.open_session();
+        s.ask(Command::Change(Change::Pin { pinned: true })).unwrap();
+        let at = point(&fork(s, None));
+        let new = adopt(s, &at, None);
+        assert!(!new.thread.live().summary.pinned && s.thread.live().summary.pinned);
+    });
+}
+
 /// Runs a turn in a thread whose agent has no session yet.
 fn turn_of_fork(new: &mut Scene) {
     new.prompt("here");

@@ -116,6 +116,29 @@ fn a_clients_data_are_replaced_as_a_whole() {
 }
 
 #[test]
+fn a_pin_is_set_at_any_time_and_once() {
+    check(|s| {
+        s.open_turn();
+        let used = s.thread.live().summary.updated_at;
+        s.later(10);
+        change(s, Change::Pin { pinned: false }).unwrap();
+        assert!(!s.kinds().any(|kind| matches!(kind, EventKind::PinSet { .. })));
+        change(s, Change::Pin { pinned: true }).unwrap();
+        change(s, Change::Pin { pinned: true }).unwrap();
+        let summary = &s.thread.live().summary;
+        assert!(summary.pinned);
+        assert_eq!(summary.updated_at, used, "a pin is no use of the thread");
+        s.stops_with("end_turn");
+        change(s, Change::Archive).unwrap();
+        change(s, Change::Pin { pinned: false }).unwrap();
+        assert!(!s.thread.live().summary.pinned);
+        let updates = s.params("thread/updated");
+        let pins: Vec<_> = updates.iter().filter_map(|update| update.get("pinned")).collect();
+        assert_eq!(pins, [&json!(true), &json!(false)]);
+    });
+}
+
+#[test]
 fn an_archived_thread_accepts_no_turns_and_has_no_agent() {
     check(|s| {
         s.open_turn();

@@ -158,6 +158,7 @@ fn group(kind: &EventKind) -> Group {
         EventKind::DirectoriesSet(_)
         | EventKind::LeaseMoved { .. }
         | EventKind::MetadataSet { .. }
+        | EventKind::PinSet { .. }
         | EventKind::PolicySet { .. }
         | EventKind::SessionParamsSet(_)
         | EventKind::StatusChanged { .. }

@@ -29,6 +29,7 @@ impl Service {
             cursor,
             limit,
             archived,
+            pinned,
             agent,
             cwd,
             status,
@@ -40,6 +41,7 @@ impl Service {
         let cursor = cursor.as_deref().map(parse_cursor).transpose()?;
         let mut filter = Filter {
             archived: archived.or(Some(false)),
+            pinned,
             agent: match agent {
                 AgentFilter::Any => None,
                 AgentFilter::Named(agent) => Some(agent),

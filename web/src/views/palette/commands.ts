@@ -7,7 +7,7 @@ import { focusWhenThere } from "../../app/focus.ts";
 import { over } from "../../app/layout.ts";
 import { go } from "../../app/route.ts";
 import { theme } from "../../app/theme.ts";
-import { archive, byFolder, folderNames, fork, open, threads, unarchive } from "../../app/threads.ts";
+import { archive, byFolder, folderNames, fork, open, pin, threads, unarchive } from "../../app/threads.ts";
 import { moving, renaming } from "../../app/renaming.ts";
 import { showWaiting } from "../../app/waiting-walk.ts";
 import { standing } from "../../connection/connection.ts";
@@ -91,6 +91,9 @@ function currentEntries(): Entry[] {
     ...(mayWork()
       ? [
           ...(head.turnId != null ? [entry("Stop the agent", "stop", () => void thread.interrupt().catch(() => {}))] : []),
+          head.pinned === true
+            ? entry("Unpin this thread", "unpin", () => void pin(head, false))
+            : entry("Pin this thread", "pin", () => void pin(head, true)),
           entry("Rename…", "rename", () => (renaming.value = head)),
           entry("Change folder…", "folder", () => (moving.value = head)),
           entry("Fork", "fork", () => void fork(head)),

@@ -1,4 +1,7 @@
-/** A button with a menu. The arrow keys move in it, Escape and Tab close it, and the focus returns to the button. */
+/**
+ * A button with a menu. The arrow keys move in it, Escape and Tab close it, and the focus returns to the button. In a list, a right
+ * click on the button's row opens the menu at the pointer.
+ */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -20,10 +23,19 @@ interface Props {
   children: ComponentChildren;
   class?: string;
   tabIndex?: number;
+  /** A selector of the element around the button on which a right click, or the menu key, opens the menu. */
+  within?: string;
 }
 
-export function Menu({ label, items, children, class: extra = "", tabIndex }: Props) {
+interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+export function Menu({ label, items, children, class: extra = "", tabIndex, within }: Props) {
   const [open, setOpen] = useState(false);
+  /** Where a right click opened the menu; without a place, it is at its button. */
+  const [at, setAt] = useState<Place>();
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -43,11 +55,29 @@ export function Menu({ label, items, children, class: extra = "", tabIndex }: Pr
     // Positioned manually: the scrolling list around its button must not clip it.
     const place = button.current.getBoundingClientRect();
     const { width, height } = menu.getBoundingClientRect();
-    const below = place.bottom + 4 + height <= innerHeight;
-    menu.style.top = `${Math.max(8, below ? place.bottom + 4 : place.top - 4 - height)}px`;
-    menu.style.left = `${Math.max(8, Math.min(place.right - width, innerWidth - width - 8))}px`;
+    const [bottom, top, left] = at ? [at.y, at.y, at.x] : [place.bottom + 4, place.top - 4, place.right - width];
+    menu.style.top = `${Math.max(8, bottom + height <= innerHeight ? bottom : top - height)}px`;
+    menu.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
     menu.querySelector<HTMLElement>("[role=menuitem]")?.focus();
-  }, [open]);
+  }, [open, at]);
+  useEffect(() => {
+    const around = within === undefined ? null : button.current?.closest<HTMLElement>(within);
+    if (!around) {
+      return;
+    }
+    const onContextMenu = (event: MouseEvent) => {
+      // Shift and a right click, and a long touch, are for the browser's own menu, which opens links in tabs.
+      const isMouse = event.button === 2;
+      if (list.current?.contains(event.target as Node) || (isMouse && event.shiftKey) || (event as PointerEvent).pointerType === "touch") {
+        return;
+      }
+      event.preventDefault();
+      setAt(isMouse ? { x: event.clientX, y: event.clientY } : undefined);
+      setOpen(true);
+    };
+    around.addEventListener("contextmenu", onContextMenu);
+    return () => around.removeEventListener("contextmenu", onContextMenu);
+  }, [within]);
   useEffect(() => {
     if (!open) {
       return;
@@ -94,6 +124,7 @@ export function Menu({ label, items, children, class: extra = "", tabIndex }: Pr
         tabIndex={tabIndex}
         onClick={(event) => {
           event.preventDefault();
+          setAt(undefined);
           setOpen(!open);
         }}
       >

@@ -35,6 +35,7 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
       { keys: ["Esc Esc"], does: "Stop the agent" },
       { keys: ["e"], does: "Go to the end of the conversation" },
       { keys: ["Page Up", "Page Down", "Home", "End"], does: "Scroll" },
+      { keys: ["p"], does: "Pin the thread, or remove its pin" },
       { keys: [`${MOD} P`], does: "Print the conversation from its first message" },
     ],
   },

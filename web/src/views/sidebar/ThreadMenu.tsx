@@ -6,21 +6,23 @@ import { copyConversation, copyLink } from "../../app/export.ts";
 import { printThread } from "../../app/print.ts";
 import { exporting, moving, renaming, sharing } from "../../app/renaming.ts";
 import { go } from "../../app/route.ts";
-import { archive, fork, remove, unarchive } from "../../app/threads.ts";
+import { archive, fork, pin, remove, unarchive } from "../../app/threads.ts";
 import { shared, standing } from "../../connection/connection.ts";
 import { nameOf } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Menu, type MenuItem } from "../parts/Menu.tsx";
 
-type Subject = Pick<ThreadSummary, "id" | "name" | "cwd" | "archived" | "status" | "turnCount">;
+type Subject = Pick<ThreadSummary, "id" | "name" | "cwd" | "archived" | "pinned" | "status" | "turnCount">;
 
 interface Props {
   thread: Subject;
   tabIndex?: number;
   class?: string;
+  /** A selector of the element around the menu that opens it by a right click. */
+  within?: string;
 }
 
-export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
+export function ThreadMenu({ thread, tabIndex, class: extra, within }: Props) {
   const { value: now } = standing;
   const role = now.name === "in" ? now.session.role : "observer";
   const may = role === "operator" || role === "owner";
@@ -34,6 +36,9 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
   const items: MenuItem[] = [
     ...(may
       ? ([
+          thread.pinned === true
+            ? { label: "Unpin", icon: "unpin", run: () => void pin(thread, false) }
+            : { label: "Pin", icon: "pin", run: () => void pin(thread, true) },
           { label: "Rename…", icon: "rename", run: () => (renaming.value = thread) },
           { label: "Change folder…", icon: "folder", run: () => (moving.value = thread), disabled: busy },
           { label: "Fork", icon: "fork", run: () => void fork(thread), disabled: thread.turnCount === 0 },
@@ -55,7 +60,7 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
       : []),
   ];
   return (
-    <Menu label={`More about ${nameOf(thread)}`} items={shared.value ? exports : items} tabIndex={tabIndex} class={extra}>
+    <Menu label={`More about ${nameOf(thread)}`} items={shared.value ? exports : items} tabIndex={tabIndex} class={extra} within={within}>
       <Icon name="more" />
     </Menu>
   );

@@ -80,7 +80,7 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
           {unread && <span class="row-unread" role="img" aria-label="unread" />}
         </span>
       </a>
-      <ThreadMenu thread={thread} tabIndex={tabbed ? 0 : -1} class="row-menu" />
+      <ThreadMenu thread={thread} tabIndex={tabbed ? 0 : -1} class="row-menu" within=".row" />
       {question && mayAnswer && <RowAnswers threadId={id} cwd={cwd} question={question} tabIndex={tabbed ? 0 : -1} />}
     </li>
   );

@@ -32,6 +32,7 @@ fn summary(number: u64) -> Summary {
             [usize::try_from(number % 3).unwrap()],
         session_id: (!number.is_multiple_of(5)).then(|| one_of(5, &["s-1", "s-2", "s-3"]).into()),
         archived: number % 2 == 1,
+        pinned: number % 6 < 2,
         ..sample::summary(
             one_of(1, &["Fix ÄRGER", "fix it", "", "日本語 x", "s-1"]),
             updated_at,
@@ -66,6 +67,7 @@ fn conditions() -> Vec<Filter> {
     for is in [true, false] {
         add(&|filter| filter.archived = Some(is));
         add(&|filter| filter.active = Some(is));
+        add(&|filter| filter.pinned = Some(is));
     }
     for status in [ThreadStatus::Idle, ThreadStatus::Running, ThreadStatus::Deleting] {
         add(&|filter| filter.status = Some(status));

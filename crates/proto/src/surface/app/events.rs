@@ -30,6 +30,7 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
         | K::ThreadRenamed { .. }
         | K::MetadataSet { .. }
         | K::DirectoriesSet(..)
+        | K::PinSet { .. }
         | K::ThreadArchived { .. }
         | K::ThreadUnarchived { .. }
         | K::ThreadDeleted { .. }
@@ -122,6 +123,11 @@ fn of_thread<'a>(thread: &'a str, at: At<'a>, event: &'a Event) -> Option<N<'a>>
         }),
         K::DirectoriesSet(set) => N::ThreadUpdated(ThreadUpdated {
             directories: Some(event::Directories::new(&set.cwd, &set.additional_directories)),
+            by: Some(by()),
+            ..updated(at)
+        }),
+        K::PinSet { pinned } => N::ThreadUpdated(ThreadUpdated {
+            pinned: Some(*pinned),
             by: Some(by()),
             ..updated(at)
         }),

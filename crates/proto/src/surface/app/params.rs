@@ -348,6 +348,8 @@ pub struct ListThreads {
     pub limit: Option<usize>,
     /// Whether to list archived threads; by default, only threads that are not archived.
     pub archived: Option<bool>,
+    /// Lists only pinned threads, or only the others.
+    pub pinned: Option<bool>,
     /// Lists only threads in this directory.
     pub cwd: Option<String>,
     /// Lists only threads of this agent.
@@ -470,6 +472,7 @@ impl From<ListThreads> for request::ListThreads {
             cursor: params.cursor,
             limit: params.limit,
             archived: params.archived,
+            pinned: params.pinned,
             agent: params.agent_type.map_or(AgentFilter::Any, AgentFilter::Named),
             cwd: params.cwd,
             status: params.status,

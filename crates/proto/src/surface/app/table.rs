@@ -14,7 +14,8 @@ use super::params::{
 use super::results::{ResultType, write};
 use super::thread_params::{
     AddDirectory, ArrangeQueue, CreateShare, EditQueued, ForkThread, KillTerminal, ListShares, RevokeShare,
-    RollBack, RunCommand, SetDirectories, SetMetadata, SetName, SteerQueued, SteerTurn, WriteTerminal,
+    RollBack, RunCommand, SetDirectories, SetMetadata, SetName, SetPin, SteerQueued, SteerTurn,
+    WriteTerminal,
 };
 use super::wire::results::{
     AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning,
@@ -206,6 +207,11 @@ methods! {
     /// Replaces all of the client's own data; `null` removes it.
     "thread/metadata/set" ChangeThread(On<SetMetadata>) -> Nothing,
         |On { thread, params }| Ok(change(thread, Change::SetMetadata { metadata: params.metadata }));
+
+    /// Pins the thread, or removes its pin. Pins are for all users and devices. They change neither `updatedAt` nor the order of
+    /// `thread/list`: clients show pinned threads first. Setting what is set has no effect.
+    "thread/pin/set" ChangeThread(On<SetPin>) -> Nothing,
+        |On { thread, params }| Ok(change(thread, Change::Pin { pinned: params.pinned }));
 
     /// Sets the directories that the thread works in, for example after they were moved. Stops the agent; the next prompt
     /// continues its session in `cwd`. Returns `conflict` while a turn runs, and `invalidParams` if a directory does not

@@ -96,6 +96,14 @@ pub struct SetMetadata {
     pub metadata: Option<RawJson>,
 }
 
+/// Params of `thread/pin/set`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SetPin {
+    /// Whether the thread is pinned from now on.
+    pub pinned: bool,
+}
+
 /// Params of `thread/directories/set`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]

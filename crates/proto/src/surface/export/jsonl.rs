@@ -127,6 +127,7 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         | K::CallRefused { .. } => fill_thread(line, event),
         K::ThreadRenamed { .. }
         | K::MetadataSet { .. }
+        | K::PinSet { .. }
         | K::DirectoriesSet(_)
         | K::ThreadDeleted { .. }
         | K::ThreadForked(_)
@@ -283,6 +284,9 @@ fn fill_lifecycle(line: &mut Object<'_>, event: &Event) {
         }
         EventKind::MetadataSet { metadata } => {
             line.put("metadata", metadata);
+        }
+        EventKind::PinSet { pinned } => {
+            line.put("pinned", pinned);
         }
         EventKind::DirectoriesSet(directories) => {
             line.put("cwd", &directories.cwd)

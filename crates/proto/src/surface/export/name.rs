@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `thread:create`, `thread:status` | the thread was created; its status changed |
 //! | `thread:rename`, `thread:metadata` | a client changed its name; a client replaced its metadata |
+//! | `thread:pin` | a client pinned the thread, or removed its pin |
 //! | `thread:archive`, `thread:unarchive`, `thread:delete` | the thread was archived, unarchived, marked for deletion |
 //! | `thread:fork`, `turn:rollback` | the thread was forked from another one; turns were dropped |
 //! | `thread:lease` | the lease moved: another client, or the daemon, answers the agent's requests from now on |
@@ -49,6 +50,7 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
         K::ThreadRenamed { .. } => "thread:rename",
         K::MetadataSet { .. } => "thread:metadata",
         K::DirectoriesSet(_) => "thread:directories",
+        K::PinSet { .. } => "thread:pin",
         K::ThreadArchived {} => "thread:archive",
         K::ThreadUnarchived {} => "thread:unarchive",
         K::ThreadDeleted { .. } => "thread:delete",

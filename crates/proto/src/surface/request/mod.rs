@@ -297,6 +297,8 @@ pub struct ListThreads {
     pub limit: Option<usize>,
     /// Whether to list archived threads, or (the default) the others.
     pub archived: Option<bool>,
+    /// Only pinned threads, or only the others.
+    pub pinned: Option<bool>,
     /// Only threads of this agent.
     pub agent: AgentFilter,
     /// Only threads in this working directory.

@@ -113,6 +113,10 @@ impl Thread {
             self.journal
                 .emit_in(None, by.clone(), EventKind::ThreadUnarchived {}, None);
         }
+        if self.live().summary.pinned {
+            let kind = EventKind::PinSet { pinned: false };
+            self.journal.emit_in(None, by.clone(), kind, None);
+        }
         self.journal
             .emit_in(None, by.clone(), EventKind::ThreadForked(Box::new(forked)), None);
         self.close_items(ItemOutcome::Failed);

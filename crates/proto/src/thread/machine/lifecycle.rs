@@ -1,4 +1,4 @@
-//! Operations on a whole thread: rename, set metadata, archive, roll back, delete.
+//! Operations on a whole thread: rename, set metadata, pin, archive, roll back, delete.
 
 use std::path::Path;
 
@@ -23,6 +23,12 @@ impl Thread {
                 directory,
                 real_directories,
             } => self.add_directory(by, directory, real_directories),
+            Change::Pin { pinned } => {
+                if self.live().summary.pinned != pinned {
+                    self.journal.emit_in(None, by, EventKind::PinSet { pinned }, None);
+                }
+                Ok(Reply::Done)
+            }
             Change::Archive => self.archive(by),
             Change::Unarchive => {
                 if self.live().summary.archived {

@@ -42,6 +42,8 @@ wire! {
         name: Option<OrNull<&'a String>>,
         /// The client's own data; `null` if it was removed.
         metadata: Option<OrNull<&'a RawJson>>,
+        /// Whether the thread is pinned from now on.
+        pinned: Option<bool>,
         /// Id of the new mode.
         mode_id: Option<&'a str>,
         /// Id of the new model.
@@ -58,7 +60,7 @@ wire! {
         session: Option<SessionParams<'a>>,
         /// The directories that the thread works in from now on.
         directories: Option<Directories<'a>>,
-        /// The originator of the change of the name, the data or the directories.
+        /// The originator of the change of the name, the data, the pin or the directories.
         by: Option<By<'a>>,
     }
 }
@@ -71,6 +73,7 @@ impl<'a> ThreadUpdated<'a> {
             agent: None,
             name: None,
             metadata: None,
+            pinned: None,
             mode_id: None,
             model_id: None,
             config_option_update: None,

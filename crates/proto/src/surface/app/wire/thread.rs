@@ -57,6 +57,8 @@ wire! {
         last_turn_cut_off: Option<bool>,
         /// Whether the thread is archived.
         archived: bool,
+        /// Whether a user pinned the thread. Clients list pinned threads first.
+        pinned: Option<bool>,
         /// When the thread was created or forked, in milliseconds since the epoch.
         created_at: Millis as u64,
         /// When a turn last started or ended, in milliseconds since the epoch.
@@ -146,6 +148,7 @@ impl<'a> ThreadEntry<'a> {
             last_turn_status: summary.last_turn.map(TurnStatus::from),
             last_turn_cut_off: summary.cut_off.then_some(true),
             archived: summary.archived,
+            pinned: summary.pinned.then_some(true),
             created_at: summary.created_at,
             updated_at: summary.updated_at,
             turn_count: summary.turns,
