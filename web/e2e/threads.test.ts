@@ -253,6 +253,30 @@ test("a thread that is opening shows its name and place from the list", async ()
   await accessible(slow);
 });
 
+test("the list is as wide as the user wants, also after a reload", async () => {
+  const wide = await stage.page();
+  const edge = wide.getByRole("separator", { name: "Width of the list" });
+  const width = () => wide.locator("#sidebar").evaluate((side) => Math.round(side.getBoundingClientRect().width));
+  await edge.waitFor();
+  const before = await width();
+  const box = (await edge.boundingBox())!;
+  await wide.mouse.move(box.x + 3, 300);
+  await wide.mouse.down();
+  await wide.mouse.move(box.x + 83, 300, { steps: 4 });
+  await wide.mouse.up();
+  await expect.poll(width).toBeGreaterThan(before + 70);
+  const dragged = await width();
+  await wide.reload();
+  await expect.poll(width).toBe(dragged);
+  await edge.focus();
+  await wide.keyboard.press("ArrowLeft");
+  await expect.poll(width).toBe(dragged - 16);
+  await expect.poll(() => edge.getAttribute("aria-valuenow")).toBe(String(dragged - 16));
+  await accessible(wide);
+  await edge.dblclick();
+  await expect.poll(width).toBe(before);
+});
+
 test("the drawer is made for thumbs: it can be closed, shows no keys, and nothing in it is small", async () => {
   const phone = await stage.page({ size: PHONE });
   await phone.locator(".drawer-button").click();

@@ -10,6 +10,7 @@ import { Banner } from "../parts/Banner.tsx";
 import { useBack } from "../parts/use-back.ts";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
 import { lazy, usePreload } from "../parts/lazy.tsx";
+import { SidebarEdge } from "./SidebarEdge.tsx";
 
 import "./shell.css";
 
@@ -80,6 +81,7 @@ export function Shell() {
           inert={closed}
         >
           <Sidebar />
+          {!narrow.value && <SidebarEdge />}
         </aside>
         {covered && <div class="scrim" onClick={() => (drawer.value = false)} />}
         <main id="main" class="shell-main" tabIndex={-1} inert={covered}>
