@@ -466,6 +466,17 @@ fn a_thread_is_read_with_its_turns_page_by_page() {
             .iter()
             .all(|turn| turn["status"] == "completed" && turn["completedAt"].is_u64())
     );
+    let timed: Vec<_> = turns[5]["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["startedAt"].as_u64())
+        .collect();
+    assert!(
+        timed[0].is_some() && timed[4] >= timed[0],
+        "messages have a time: {timed:?}"
+    );
+    assert_eq!((timed[2], timed[3]), (None, None), "other items have none");
 
     client.turn(&thread, "say x");
     // The response follows all events that would have been sent before it.

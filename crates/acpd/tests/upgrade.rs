@@ -26,6 +26,7 @@ fn without_cursors(value: &mut Value) {
 /// - a turn that a restart broke off is interrupted, not failed, and so are its items;
 /// - a queued turn has its prompt;
 /// - an answer that acpd remembers is shown with its duration;
+/// - a message has the time of its start;
 /// - a turn has its notices, and the answers to its questions, and a thread without turns has one for its notices.
 fn as_of_now(value: &mut Value) {
     without_cursors(value);
@@ -52,6 +53,9 @@ fn restarted(value: &mut Value) {
             }
             if members.contains_key("items") {
                 members.retain(|name, _| name != "notices" && name != "answers");
+            }
+            if members.contains_key("itemId") {
+                members.remove("startedAt");
             }
             // What an old thread has spent is counted after the start.
             members.remove("spent");

@@ -1,6 +1,6 @@
 /** Folds events about items: messages, thoughts, tool calls, file changes, commands. */
 
-import type { AcpObject, Item, ItemOutcome, ThreadEvent, ToolCall, ToolStatus } from "@acpd/client";
+import type { AcpObject, Item, ItemOutcome, Message, ThreadEvent, ToolCall, ToolStatus } from "@acpd/client";
 
 import { changeTurn } from "./fold-turns.ts";
 import type { ThreadState } from "./thread.ts";
@@ -17,7 +17,7 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
     case "item/toolCall/started":
     case "item/fileChange/started":
     case "item/terminalCommand/started":
-      return begin(state, event.params.turnId, withoutUpdateName(stripEnvelope(event.params) as unknown as Item));
+      return begin(state, event.params.turnId, withoutUpdateName(stripEnvelope(event.params) as unknown as Item), event.params.ts);
     case "item/userMessage": {
       const { itemId, turnId, text, content } = event.params;
       const said = change(state, turnId, itemId, (item) => ({ ...item, text, content }) as Item);
@@ -58,10 +58,16 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
   }
 }
 
-function begin(state: ThreadState, turnId: string | null | undefined, item: Item): ThreadState {
+function begin(state: ThreadState, turnId: string | null | undefined, item: Item, ts: number): ThreadState {
   return changeTurn(state, turnId ?? undefined, (turn) =>
-    turn.items.some(({ itemId }) => itemId === item.itemId) ? turn : { ...turn, items: [...turn.items, item] },
+    turn.items.some(({ itemId }) => itemId === item.itemId)
+      ? turn
+      : { ...turn, items: [...turn.items, isMessage(item) && turn.imported !== true ? { ...item, startedAt: ts } : item] },
   );
+}
+
+function isMessage(item: Item): item is Item & Message {
+  return item.type === "agentMessage" || item.type === "agentThought" || item.type === "userMessage";
 }
 
 /** Changes one item. An unknown item belongs to a turn that was not loaded, or was dropped. */
@@ -89,7 +95,7 @@ function change(
 }
 
 function withDelta(item: Item, text: string, content: AcpObject | undefined): Item {
-  if (item.type !== "agentMessage" && item.type !== "agentThought" && item.type !== "userMessage") {
+  if (!isMessage(item)) {
     return item;
   }
   const blocks = item.content ?? [];

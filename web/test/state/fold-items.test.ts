@@ -46,3 +46,15 @@ test("a command waits for input until it writes, is typed into or ends", () => {
   const done = running({ output: "all", outcome: "completed", exitCode: 0 });
   expect(fold(done, terminal("thread/terminal/waiting", { secret: false }))).toBe(done);
 });
+
+test("a message has the time of its start, except in an imported turn", () => {
+  const start = (turnId: string, itemId: string, type: string) =>
+    ({ method: "item/started", params: { threadId: "t", turnId, itemId, type, seq: 5, ts: 99 } }) as unknown as ThreadEvent;
+  const opened = (imported: boolean) => {
+    const turns = [{ id: "1", status: "running", imported, items: [] }];
+    return openThread({ thread: { id: "t", turns, pendingRequestIds: [], queuedTurnIds: [] } as unknown as Thread, latestSeq: 4 });
+  };
+  const times = (imported: boolean) => fold(opened(imported), start("1", "m", "agentMessage")).turns[0]!.items.map(({ startedAt }) => startedAt);
+  expect(times(false)).toEqual([99]);
+  expect(times(true)).toEqual([undefined]);
+});

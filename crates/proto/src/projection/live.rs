@@ -558,6 +558,7 @@ impl Live {
                     OpenItem {
                         turn: event.turn.or_else(|| self.last_begun()),
                         seq: event.seq,
+                        started_at: event.at,
                         bytes: event.weight() as u64,
                         start: start.clone(),
                         parent: *parent,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use acpd_model::collections::free_if_empty;
-use acpd_model::{EventKind, ItemId, ItemStart, RawJson, Seq, TurnId};
+use acpd_model::{EventKind, ItemId, ItemStart, Millis, RawJson, Seq, TurnId};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::item::ItemView;
@@ -16,6 +16,8 @@ pub struct OpenItem {
     pub turn: Option<TurnId>,
     /// The event that started the item.
     pub seq: Seq,
+    /// When the item started.
+    pub started_at: Millis,
     /// Weight of that event, in bytes.
     pub bytes: u64,
     /// The item as it started.

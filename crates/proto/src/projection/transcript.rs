@@ -111,6 +111,8 @@ pub struct Item {
     pub id: ItemId,
     /// The tool call that the item belongs to.
     pub parent: Option<ItemId>,
+    /// When the item started; unknown in imported turns, which took place before their events.
+    pub started_at: Option<Millis>,
     /// The item as it started.
     pub start: ItemStart,
     /// The content so far, while the item is unfinished.
@@ -247,6 +249,7 @@ impl Transcript {
             let item = Item {
                 id: *id,
                 parent: open.parent,
+                started_at: (!turn.imported).then_some(open.started_at),
                 start: open.start.clone(),
                 view: Some(open.view.clone()),
                 end: None,
@@ -364,14 +367,15 @@ impl Transcript {
             EventKind::TurnsRolledBack { last_kept, .. } => self.roll_back(*last_kept),
             EventKind::ItemStarted { item, parent, start } => {
                 let view = Some(ItemView::new(start, event.raw.as_ref()));
+                let at = self.turn_index(event.turn);
                 let started = Item {
                     id: *item,
                     parent: *parent,
+                    started_at: (!self.turns[at].imported).then_some(event.at),
                     start: start.clone(),
                     view,
                     end: None,
                 };
-                let at = self.turn_index(event.turn);
                 self.last = LastItem::Kept(*item, at);
                 self.open.insert(*item, (at, self.turns[at].items.len()));
                 self.turns[at].items.push(started);

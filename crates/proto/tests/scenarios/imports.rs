@@ -176,6 +176,10 @@ fn shown(s: &Scene) -> Vec<(bool, Vec<String>)> {
         other => panic!("{other:?}"),
     };
     let transcript = s.transcript();
+    for turn in &transcript.turns {
+        let timed = |item: &acpd_proto::projection::Item| item.started_at.is_some();
+        assert!(turn.items.iter().all(|item| timed(item) != turn.imported));
+    }
     transcript
         .turns
         .iter()

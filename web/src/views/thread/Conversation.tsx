@@ -42,7 +42,6 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
         diffStyle.value = next;
       },
       folds: view.folds,
-      sentAt: (itemId) => sentAt(latest.current, itemId),
       terminal: (terminalId) => terminalOf(latest.current, terminalId),
       terminals,
       openFolder,
@@ -153,13 +152,6 @@ function terminalOf(thread: ThreadState, terminalId: string): Item | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** Returns when a message was sent: a prompt when its turn began, and an answer when it ended. */
-function sentAt({ turns }: ThreadState, itemId: string): number | undefined {
-  const turn = turns.find(({ items }) => items.some((item) => item.itemId === itemId));
-  if (turn?.items.find(({ type }) => type === "userMessage")?.itemId === itemId) return turn.startedAt ?? undefined;
-  return turn?.items.at(-1)?.itemId === itemId ? (turn.completedAt ?? undefined) : undefined;
 }
 
 interface LineProps {

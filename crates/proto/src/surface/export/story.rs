@@ -147,6 +147,7 @@ impl Story {
                 let item = Item {
                     id: *item,
                     parent: *parent,
+                    started_at: Some(event.at),
                     start: start.clone(),
                     view: Some(ItemView::new(start, event.raw.as_ref())),
                     end: None,

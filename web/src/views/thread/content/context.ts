@@ -19,8 +19,6 @@ export interface ThreadContext {
   setDiffStyle(style: DiffStyle): void;
   /** The user's choices for folds; they outlive views that scroll out of the page. */
   readonly folds: Map<string, boolean>;
-  /** Returns when a message was sent, as far as that is known. */
-  sentAt?(itemId: string): number | undefined;
   /** Returns the command that runs in one of the thread's terminals. */
   terminal(terminalId: string): Item | undefined;
   /** Acts on running commands; absent if the user may not. */

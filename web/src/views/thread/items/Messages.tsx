@@ -38,7 +38,7 @@ export function UserMessage({ item }: MessageProps) {
       </h2>
       {words !== "" && <UserWords id={item.itemId} words={words} />}
       <Beyond item={item} blocks={objects(item.content).filter((block) => block.type !== "text")} />
-      <MessageActs itemId={item.itemId} words={words} />
+      <MessageActs item={item} words={words} />
     </div>
   );
 }
@@ -79,23 +79,21 @@ export function AgentMessage({ item, live: streaming = item.outcome == null }: M
     <div class="th-agent" role="group" aria-label="The agent said" aria-busy={streaming}>
       {said !== "" && <Markdown text={said} streaming={streaming} />}
       <Beyond item={item} blocks={beyondText(item)} />
-      {!streaming && <MessageActs itemId={item.itemId} words={said} />}
+      {!streaming && <MessageActs item={item} words={said} />}
     </div>
   );
 }
 
 /** The actions beside a message: its words and its address. They say when it was sent. */
-function MessageActs({ itemId, words }: { itemId: string; words: string }) {
-  const { threadId, sentAt } = useThread();
-  const [at, setAt] = useState<number>();
+function MessageActs({ item: { itemId, startedAt: at }, words }: { item: Item; words: string }) {
+  const { threadId } = useThread();
   const link = () => location.origin + pathOf({ view: "thread", threadId: threadId ?? "", item: itemId });
   // A reader of a shared thread has no other address.
   const hasLink = threadId !== undefined && shared.value === undefined;
-  if (words === "" && !hasLink) return null;
-  const look = () => setAt(sentAt?.(itemId));
+  if (words === "" && !hasLink && at == null) return null;
   return (
-    <span class="th-message-acts th-copy-hover" title={at === undefined ? undefined : dateAndTime(at)} onPointerEnter={look} onFocusIn={look}>
-      {at !== undefined && <time dateTime={new Date(at).toISOString()}>{dayAndClock(at)}</time>}
+    <span class="th-message-acts th-copy-hover" title={at == null ? undefined : dateAndTime(at)}>
+      {at != null && <time dateTime={new Date(at).toISOString()}>{dayAndClock(at)}</time>}
       {hasLink && <CopyButton text={link} what="link" icon="link" />}
       {words !== "" && <CopyButton text={words} what="message" />}
     </span>

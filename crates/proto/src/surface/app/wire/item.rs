@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use acpd_model::item::ToolStatus;
-use acpd_model::{BlobId, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, Replaced};
+use acpd_model::{BlobId, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, Replaced};
 
 use super::OrNull;
 use super::origin::By;
@@ -20,6 +20,9 @@ wire! {
         /// Id of the item that contains this one.
         parent_item_id: Option<ItemId>,
         outcome: Option<ItemOutcome> | null,
+        /// When the message started, in milliseconds since the epoch. Only messages have it, except in imported turns. Notifications
+        /// have `ts` instead.
+        started_at: Option<Millis> as Option<u64>,
         [flatten] content: ItemContent<'a>,
     }
 }
@@ -40,6 +43,9 @@ impl<'a> Item<'a> {
             item_id: item.id,
             parent_item_id: item.parent,
             outcome: item.end.as_ref().map(|(outcome, _)| *outcome),
+            started_at: item
+                .started_at
+                .filter(|_| matches!(item.start, ItemStart::Message { .. })),
             content,
         }
     }
