@@ -18,10 +18,17 @@ import { showWaiting } from "./waiting-walk.ts";
 /** Adds the key listener. */
 export function listenForShortcuts(): void {
   addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.isComposing || event.altKey) {
+    if (event.defaultPrevented || event.isComposing) {
       return;
     }
     const at = event.target as HTMLElement | null;
+    if (event.altKey) {
+      // By its place on the keyboard: with Alt, some systems make another letter of it.
+      if (event.code === "KeyM" && !event.ctrlKey && !event.metaKey && !at?.closest("dialog, [role=menu]") && pickMode()) {
+        event.preventDefault();
+      }
+      return;
+    }
     if (event.ctrlKey || event.metaKey) {
       if (!event.shiftKey && pressWithMod(event.key.toLowerCase(), at)) {
         event.preventDefault();
@@ -109,6 +116,8 @@ function press(key: string): boolean {
     case "k":
       void step(key === "j" ? 1 : -1);
       return true;
+    case "m":
+      return pickMode();
     case "p":
       return togglePin();
     case "i":
@@ -123,6 +132,16 @@ function press(key: string): boolean {
     default:
       return false;
   }
+}
+
+/** Opens the list of the agent's modes, if there is one to choose from. */
+function pickMode(): boolean {
+  const button = document.querySelector<HTMLElement>('.th-picker-button[data-category="mode"]:enabled');
+  if (button === null || button.checkVisibility?.() === false) {
+    return false;
+  }
+  button.click();
+  return true;
 }
 
 /** Pins the open thread, or removes its pin. */

@@ -1,5 +1,7 @@
 /** The keyboard shortcuts, as users read them. `app/shortcuts.ts` and the views carry them out. */
 
+import type { SendKey } from "../thread/content/settings.ts";
+
 export interface Shortcut {
   readonly keys: readonly string[];
   readonly does: string;
@@ -10,40 +12,59 @@ export interface ShortcutGroup {
   readonly shortcuts: readonly Shortcut[];
 }
 
-const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+const MAC = /Mac|iPhone|iPad/.test(navigator.platform);
+const [MOD, ALT] = MAC ? ["⌘", "⌥"] : ["Ctrl", "Alt"];
 
-export const SHORTCUTS: readonly ShortcutGroup[] = [
-  {
-    title: "Anywhere",
-    shortcuts: [
-      { keys: [`${MOD} K`], does: "Search threads, commands, agents and settings" },
-      { keys: ["n"], does: "New thread" },
-      { keys: ["/"], does: "Search threads" },
-      { keys: ["w"], does: "Next waiting thread, oldest first; an answer there leaves the focus on the conversation while more wait" },
-      { keys: ["j", "k"], does: "Next or previous thread in the list" },
-      { keys: ["b"], does: "Open or close the list in a narrow window" },
-      { keys: ["?"], does: "Keyboard shortcuts" },
-      { keys: ["Esc"], does: "Close" },
-    ],
-  },
-  {
-    title: "In a thread",
-    shortcuts: [
-      { keys: ["1", "…", "4"], does: "Choose an answer, while a request has the focus and is visible to its end; the message box has the focus afterwards" },
-      { keys: ["i"], does: "Focus the message box" },
-      { keys: ["Esc"], does: "Leave the message box" },
-      { keys: ["Esc Esc"], does: "Stop the agent" },
-      { keys: ["e"], does: "Go to the end of the conversation" },
-      { keys: ["Page Up", "Page Down", "Home", "End"], does: "Scroll" },
-      { keys: ["p"], does: "Pin the thread, or remove its pin" },
-      { keys: [`${MOD} P`], does: "Print the conversation from its first message" },
-    ],
-  },
-  {
-    title: "In a list",
-    shortcuts: [
-      { keys: ["↑", "↓", "Home", "End"], does: "Move from row to row" },
-      { keys: ["1", "…", "4"], does: "Choose an answer, while a waiting row has the focus and shows the whole request" },
-    ],
-  },
-];
+/** Returns the shortcuts of a user who sends messages with this key. */
+export function shortcuts(sendKey: SendKey): readonly ShortcutGroup[] {
+  const [send, line] = sendKey === "enter" ? ["Enter", "Shift Enter"] : [`${MOD} Enter`, "Enter"];
+  return [
+    {
+      title: "Anywhere",
+      shortcuts: [
+        { keys: [`${MOD} K`], does: "Search threads, commands, agents and settings" },
+        { keys: ["n"], does: "New thread" },
+        { keys: ["/"], does: "Search threads" },
+        { keys: ["w"], does: "Next waiting thread, oldest first" },
+        { keys: ["j", "k"], does: "Next or previous thread in the list" },
+        { keys: ["b"], does: "Open or close the list in a narrow window" },
+        { keys: ["?"], does: "Keyboard shortcuts" },
+        { keys: ["Esc"], does: "Close" },
+      ],
+    },
+    {
+      title: "In a list",
+      shortcuts: [
+        { keys: ["↑", "↓", "Home", "End"], does: "Move from row to row" },
+        { keys: ["Menu", "Shift F10"], does: "Menu of the row, as a right click" },
+        { keys: ["1", "…", "4"], does: "Answer, while a waiting row shows the whole request" },
+        { keys: ["←", "→"], does: "Width of the list, on its edge" },
+      ],
+    },
+    {
+      title: "In a thread",
+      shortcuts: [
+        { keys: ["1", "…", "4"], does: "Answer, while a request has the focus and is visible to its end" },
+        { keys: ["i"], does: "Focus the message box" },
+        { keys: ["m"], does: "Choose the mode" },
+        { keys: ["p"], does: "Pin the thread, or remove its pin" },
+        { keys: ["e"], does: "Go to the end of the conversation" },
+        { keys: ["Page Up", "Page Down", "Home", "End"], does: "Scroll" },
+        { keys: ["Esc Esc"], does: "Stop the agent" },
+        { keys: [`${MOD} P`], does: "Print the conversation" },
+      ],
+    },
+    {
+      title: "In the message box",
+      shortcuts: [
+        { keys: [send!], does: "Send; while the agent works, queue" },
+        { keys: [`${ALT} Enter`], does: "Steer: send to the running turn" },
+        { keys: [line!], does: "New line" },
+        { keys: ["↑", "↓"], does: "Earlier prompts, while the box is empty" },
+        { keys: ["/"], does: "The agent’s commands; Tab completes one" },
+        { keys: [`${ALT} M`], does: "Choose the mode" },
+        { keys: ["Esc"], does: "Leave the message box" },
+      ],
+    },
+  ];
+}

@@ -1,10 +1,11 @@
 // The composer of one thread: the box, with the thread's mode and options, its usage, and its draft.
 
 import type { AcpObject } from "@acpd/client";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 
 import type { ThreadViewProps } from "../../thread-props.ts";
 import { commandsOf, configOption, modesOf, type PromptCapabilities, steers, text } from "../../../state/acp.ts";
+import { promptsOf } from "../../../state/prompts.ts";
 import { ComposerBox } from "./ComposerBox.tsx";
 import { ConfigOptions, ModeSelect } from "./Options.tsx";
 import { draftOf, keepDraft } from "../../../app/drafts.ts";
@@ -25,6 +26,8 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
   const { head, threadId } = thread;
   const [refused, setRefused] = useState<string>();
   const commands = useMemo(() => commandsOf(head.availableCommandsUpdate), [head.availableCommandsUpdate]);
+  const turns = useRef(thread.turns);
+  turns.current = thread.turns;
   const running = head.turnId != null;
   const interrupting = thread.turns.some((turn) => turn.id === head.turnId && turn.interrupting === true);
   const why = barred(online, head.archived, thread.deleted === true);
@@ -61,6 +64,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         capabilities={promptCapabilities}
         barred={why}
         folded={thread.questions.length > 0}
+        prompts={() => promptsOf(turns.current)}
       >
         {!hasMode(options) && (
           <ModeSelect

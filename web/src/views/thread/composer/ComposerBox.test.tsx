@@ -327,3 +327,20 @@ test("an agent that was asked to stop can be ended after 3 s, not before", async
     vi.useRealTimers();
   }
 });
+
+test("the arrow keys recall earlier prompts into the empty box, and leave a text alone", async () => {
+  const view = shown({ prompts: () => ["/review all", "first"] });
+  await press(view.area, "ArrowUp");
+  expect(view.area.value).toBe("/review all");
+  expect(view.all("[role=option]")).toEqual([]);
+  await press(view.area, "ArrowUp");
+  expect(view.area.value).toBe("first");
+  await press(view.area, "ArrowDown");
+  await press(view.area, "ArrowDown");
+  expect(view.area.value).toBe("");
+  await press(view.area, "ArrowUp", { altKey: true });
+  expect(view.area.value).toBe("");
+  await type(view.area, "mine");
+  await press(view.area, "ArrowUp");
+  expect(view.area.value).toBe("mine");
+});

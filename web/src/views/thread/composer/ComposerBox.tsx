@@ -5,6 +5,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import type { AcpObject, Command, PromptCapabilities } from "../../../state/acp.ts";
+import { type Recall, recalled } from "../../../state/prompts.ts";
 import { Attached } from "./Attached.tsx";
 import { sentBytes } from "./attachments.ts";
 import { usePopoverPosition } from "./popover-position.ts";
@@ -60,6 +61,8 @@ export interface ComposerBoxProps {
   slowly?: string;
   /** Whether the box is one line until the user writes. */
   folded?: boolean;
+  /** Returns the user's earlier prompts, latest first, which the arrow keys recall into the empty box. */
+  prompts?: () => readonly string[];
   /** Sends the message from elsewhere, for example from another field of the form. Set by the box. */
   sender?: { current: (() => void) | undefined };
   /** The footer of the box: mode, options, usage. */
@@ -93,6 +96,7 @@ export function ComposerBox({ children, ...props }: ComposerBoxProps) {
   const [active, setActive] = useState(0);
   const [shut, setShut] = useState(false);
   const [over, setOver] = useState(false);
+  const walk = useRef<Recall | undefined>(undefined);
 
   const offered = shut ? [] : fitting(draft, caret, commands);
   const choice = offered[Math.min(active, offered.length - 1)];
@@ -156,12 +160,29 @@ export function ComposerBox({ children, ...props }: ComposerBoxProps) {
       event.stopPropagation();
       return;
     }
+    if (recall(event)) {
+      event.preventDefault();
+      return;
+    }
     if (event.key === "Escape") leave(area.current);
     if (event.key !== "Enter" || event.shiftKey) return;
     const mod = event.ctrlKey || event.metaKey;
     if (sendKey === "modEnter" && !mod && !event.altKey) return;
     event.preventDefault();
     void send(event.altKey && running ? "steer" : "queue");
+  };
+  /** Shows an earlier prompt, if the key asks for one. Returns whether it does. */
+  const recall = (event: KeyboardEvent): boolean => {
+    const { selectionStart = 0, selectionEnd = 0 } = area.current ?? {};
+    const isPlain = !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey && selectionStart === selectionEnd;
+    if (!isPlain || off || attached.length > 0 || props.prompts === undefined) return false;
+    const next = recalled(event.key, draft, selectionStart, walk.current, props.prompts);
+    if (next === undefined) return false;
+    walk.current = next.walk;
+    setShut(true);
+    onDraft(next.text);
+    requestAnimationFrame(() => area.current?.setSelectionRange(next.text.length, next.text.length));
+    return true;
   };
   const completing = (event: KeyboardEvent, command: Command): boolean => {
     const last = offered.length - 1;

@@ -15,7 +15,7 @@ export interface ModeSelectProps {
 
 export function ModeSelect({ modeId, modes, onPick, disabled = false }: ModeSelectProps) {
   if (modes.length === 0) return null;
-  return <Picker label="Mode" value={modeId} choices={modes} onPick={onPick} disabled={disabled} />;
+  return <Picker label="Mode" category="mode" value={modeId} choices={modes} onPick={onPick} disabled={disabled} />;
 }
 
 export interface ConfigOptionsProps {
@@ -55,6 +55,7 @@ export function ConfigOptions({ options, onSet, disabled = false }: ConfigOption
           <Picker
             key={option.id}
             label={option.name}
+            category={option.category}
             description={option.description}
             value={option.value}
             choices={option.choices ?? []}

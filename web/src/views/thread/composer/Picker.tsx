@@ -17,12 +17,14 @@ export interface PickerProps {
   choices: readonly Choice[];
   onPick: (value: string) => void;
   disabled?: boolean;
+  /** ACP's category of the setting, by which a key finds it. */
+  category?: string | undefined;
 }
 
 /** Milliseconds after which typed letters start a new search. */
 const TYPING = 700;
 
-export function Picker({ label, description, value, choices, onPick, disabled = false }: PickerProps) {
+export function Picker({ label, description, value, choices, onPick, disabled = false, category }: PickerProps) {
   const id = useId();
   const [open, setOpen] = useState(false);
   const [active, setActive] = useState(0);
@@ -30,15 +32,18 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
   const list = useRef<HTMLUListElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const typed = useRef({ letters: "", at: 0 });
+  /** What had the focus: the button, or the message box if a key opened the list. */
+  const before = useRef<HTMLElement | undefined>(undefined);
   const current = choices.find((choice) => choice.value === value);
 
   const show = () => {
     setActive(Math.max(0, choices.findIndex((choice) => choice.value === value)));
+    before.current = document.activeElement?.closest<HTMLElement>("textarea") ?? undefined;
     setOpen(true);
   };
   const hide = () => {
     setOpen(false);
-    button.current?.focus();
+    (before.current ?? button.current)?.focus();
   };
   const pick = (choice: Choice | undefined) => {
     hide();
@@ -91,6 +96,7 @@ export function Picker({ label, description, value, choices, onPick, disabled = 
         type="button"
         ref={button}
         class="th-picker-button"
+        data-category={category}
         aria-haspopup="listbox"
         aria-expanded={open}
         aria-controls={open ? `${id}-list` : undefined}
