@@ -7,13 +7,11 @@ import type { Absence, Client } from "@acpd/client";
 import { computed, effect, signal, untracked } from "@preact/signals";
 
 import { client, online, shared } from "../connection/connection.ts";
-import { changedBetween, type Left } from "../state/away.ts";
+import { changedBetween, type Left, LEFT_MS } from "../state/away.ts";
 import { isRecord, stored } from "../state/stored.ts";
 import { now } from "./clock.ts";
 import { seenUntilOf, threads, waiting } from "./threads.ts";
 
-/** Time after which a thread that the user has left begins with a line, in milliseconds. */
-const LEFT_MS = 5 * 60_000;
 /** Maximum number of threads whose place is stored; the oldest are dropped. */
 const PLACES = 200;
 

@@ -7,8 +7,10 @@ import type { Client, Thread } from "@acpd/client";
 import { computed, effect, signal, untracked } from "@preact/signals";
 
 import { client, sentence, shared } from "../connection/connection.ts";
+import { KeptThreads } from "../connection/kept-threads.ts";
 import { OpenThread } from "../connection/open-thread.ts";
 import { type ThreadList, type Watch, watchThreads } from "../connection/thread-list.ts";
+import { isOutdated } from "../state/away.ts";
 import { isRecord, stored } from "../state/stored.ts";
 import {
   listThreads,
@@ -101,19 +103,32 @@ effect(() => {
   }
 });
 
+/** The threads that the user has left last, of the client of the open one. */
+const kept = new KeptThreads();
+let keptOf: Client | undefined;
+
 /** The address determines the open thread. */
 effect(() => {
   const now = client.value;
   const to = route.value;
   const threadId = to.view === "thread" ? to.threadId : undefined;
   untracked(() => {
+    if (keptOf !== now) {
+      // Without its client, as after signing out, nothing of a thread stays in the page.
+      kept.clear();
+      keptOf = now;
+    }
     const old = open.peek();
     if (old && (old.threadId !== threadId || ownerOf.get(old) !== now)) {
-      old.close();
       open.value = undefined;
+      if (now && ownerOf.get(old) === now) {
+        kept.keep(old);
+      } else {
+        old.close();
+      }
     }
     if (threadId && now && open.peek()?.threadId !== threadId) {
-      const made = new OpenThread(now, threadId);
+      const made = resume(threadId) ?? new OpenThread(now, threadId);
       made.onForked = (fork) => go({ view: "thread", threadId: fork });
       ownerOf.set(made, now);
       open.value = made;
@@ -121,6 +136,12 @@ effect(() => {
   });
 });
 const ownerOf = new WeakMap<OpenThread, Client>();
+
+/** Returns a thread as the user has left it. */
+function resume(threadId: string): OpenThread | undefined {
+  const listed = list.peek()?.known.get(threadId);
+  return kept.take(threadId, (leftAt, head) => isOutdated(leftAt, Date.now(), head, listed));
+}
 
 /** Returns the time until which the user has seen the changes of a thread, on any device; `undefined` if unknown. */
 export function seenUntilOf(threadId: string): number | undefined {
@@ -194,6 +215,7 @@ export async function remove(thread: Pick<Thread, "id" | "name"> & { archived?: 
 
 function countDown(id: string, name: string, archived: boolean): void {
   const timer = setTimeout(() => {
+    kept.drop(id);
     void attempt("Couldn’t delete", (now) => now.call("thread/delete", { threadId: id })).then(() => forget(id));
   }, UNDO_MS);
   toast(`Deleted “${name}”`, {

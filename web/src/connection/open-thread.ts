@@ -3,7 +3,7 @@
  * Also provides the user's actions in it.
  */
 
-import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber, Subscription, ThreadEvent } from "@acpd/client";
+import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber, Subscription, ThreadEvent, ThreadResumed } from "@acpd/client";
 import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
@@ -23,6 +23,8 @@ const PAGE = 30;
 const LEARN_MS = 250;
 /** Time for open questions to arrive, in milliseconds, before the log is searched for them. */
 const LOOK_MS = 700;
+/** Maximum number of missed events that are requested when the thread is opened again; beyond that, its latest turns are loaded anew. */
+const MISSED = 2_000;
 /** The `initialize` responses of agents, by name: the same agent sends the same response. */
 const initializes = new Map<string, Json>();
 
@@ -44,7 +46,8 @@ export class OpenThread implements ThreadActions {
   #state: ThreadState | undefined;
   #early: ThreadEvent[] = [];
   #subscription: Subscription | undefined;
-  #closed = false;
+  /** Whether the thread is closed or suspended. */
+  #closed = true;
   /** Whether the agent was started because the user writes. */
   #startsAgent = false;
   #offQuestions: (() => void) | undefined;
@@ -53,8 +56,8 @@ export class OpenThread implements ThreadActions {
   /** Other subscribers may be reported before the thread itself. */
   #others: readonly Subscriber[] = [];
   #older: OlderTurns | undefined;
-  readonly #offOthers: () => void;
-  readonly #over = new AbortController();
+  #offOthers: (() => void) | undefined;
+  #over = new AbortController();
   readonly #rows = layOut();
   readonly #pace = new Pace(() => this.#publish());
 
@@ -62,33 +65,66 @@ export class OpenThread implements ThreadActions {
     private readonly client: Client,
     readonly threadId: string,
   ) {
-    this.#offOthers = client.on("thread/subscribers/changed", (told) => {
-      if (told.threadId === threadId) {
-        this.#others = told.others;
-        this.#change((state) => withOthers(state, told.others));
-      }
-    });
-    this.#follow();
+    this.#open();
   }
 
+  /** Leaves the thread for good. */
   close(): void {
     this.#closed = true;
     this.#over.abort();
     this.#offQuestions?.();
-    this.#offOthers();
+    this.#offQuestions = undefined;
+    this.#offOthers?.();
     clearTimeout(this.#lookTimer);
     clearTimeout(this.#learnTimer);
     this.#pace.stop();
     this.#subscription?.close();
+    this.#endLoading();
   }
 
-  #follow(): void {
-    this.#state = undefined;
+  /** Leaves the thread, and keeps its state for `resume`. Returns whether there is one. */
+  suspend(): boolean {
+    this.close();
+    // The daemon reports the other subscribers again.
+    this.#others = [];
+    this.#state &&= withOthers(this.#state, []);
+    return this.#state !== undefined && this.#state.deleted !== true && this.failed.peek() === undefined;
+  }
+
+  /** Shows the kept state of a suspended thread, and requests the events since. */
+  resume(): void {
+    this.#startsAgent = false;
+    // What was sent before scrolls nothing now.
+    this.sent.value = 0;
+    this.#open(this.#state);
+    this.#publish();
+  }
+
+  /** The state, as long as the thread is suspended. */
+  get kept(): ThreadState | undefined {
+    return this.#closed ? this.#state : undefined;
+  }
+
+  #open(kept?: ThreadState): void {
+    this.#closed = false;
+    this.#over = new AbortController();
+    this.#offOthers = this.client.on("thread/subscribers/changed", (told) => {
+      if (told.threadId === this.threadId) {
+        this.#others = told.others;
+        this.#change((state) => withOthers(state, told.others));
+      }
+    });
+    this.#follow(kept);
+  }
+
+  /** Subscribes to the thread: to what follows a kept state, or to what follows its latest turns. */
+  #follow(kept?: ThreadState): void {
+    this.#state = kept;
     // The first page may be another one.
     this.#endLoading();
     this.#early = [];
     const subscription = this.client.follow(this.threadId, {
-      limit: FIRST_PAGE,
+      ...(kept === undefined ? { limit: FIRST_PAGE } : { after: kept.seq }),
       // Reading a thread starts nothing; sending does.
       startAgent: false,
       onEvent: (event) => this.#event(event),
@@ -104,13 +140,13 @@ export class OpenThread implements ThreadActions {
         if (this.#closed || this.#subscription !== subscription) {
           return;
         }
-        this.#state = withOthers(openThread(resumed), this.#others);
-        const early = this.#early;
-        this.#early = [];
-        for (const event of early) {
-          this.#fold(event);
+        if (kept === undefined) {
+          this.#begin(resumed);
+        } else if (resumed.latestSeq < kept.seq || resumed.latestSeq - kept.seq > MISSED) {
+          subscription.close();
+          this.#follow();
+          return;
         }
-        this.#pace.now();
         this.#offQuestions ??= onQuestion(this.client, (question) => this.#asked(question));
         this.#learnTimer = setTimeout(() => void this.#learn(), LEARN_MS);
         this.#lookTimer = setTimeout(() => void this.#lookForQuestions(), LOOK_MS);
@@ -118,6 +154,17 @@ export class OpenThread implements ThreadActions {
       // `onEnd` has already reported it.
       () => {},
     );
+  }
+
+  /** Begins with the latest turns. */
+  #begin(resumed: ThreadResumed): void {
+    this.#state = withOthers(openThread(resumed), this.#others);
+    const early = this.#early;
+    this.#early = [];
+    for (const event of early) {
+      this.#fold(event);
+    }
+    this.#pace.now();
   }
 
   /** Handles a question to this page. It may be older than the first loaded turn. */
@@ -144,7 +191,10 @@ export class OpenThread implements ThreadActions {
 
   /** Reads from the log what the response with turns does not contain. */
   async #learn(): Promise<void> {
-    const { head } = this.#state!;
+    const head = this.#state?.head;
+    if (head === undefined || this.#state?.initialize !== undefined) {
+      return;
+    }
     const initialize = initializes.get(head.agentType) ?? (await findInitialize(this.threadId, this.#over.signal));
     if (initialize !== undefined) {
       initializes.set(head.agentType, initialize);
@@ -293,7 +343,10 @@ export class OpenThread implements ThreadActions {
       older.receive(thread);
       this.#merge();
     } catch (error) {
-      this.#endLoading();
+      // Another page may be loading by now.
+      if (this.#older === older) {
+        this.#endLoading();
+      }
       throw error;
     }
   }

@@ -1,12 +1,30 @@
 /** What happened in a thread since the user left it: a count of turns, work and decisions. Pure. */
 
-import type { Absence, Item, Resolved, Turn } from "@acpd/client";
+import type { Absence, Item, Resolved, ThreadSummary, Turn } from "@acpd/client";
 
 import { count } from "../text/format.ts";
 import { who } from "../text/who.ts";
 import type { ShownRow } from "./outline.ts";
 import type { Listed } from "./threads.ts";
 import { changesOf, sumOf, tallyOf } from "./tool-calls.ts";
+
+/** Time after which a thread that the user has left begins with a line about what has happened since, in milliseconds. */
+export const LEFT_MS = 5 * 60_000;
+
+/**
+ * Returns whether a thread must be loaded anew instead of shown as it was left: the line counts what has happened, so it needs the current
+ * state. `listed` is the thread's entry in the list, which is current.
+ */
+export function isOutdated(
+  leftAt: number,
+  now: number,
+  left: Pick<ThreadSummary, "status" | "updatedAt">,
+  listed: Pick<ThreadSummary, "status" | "updatedAt"> | undefined,
+): boolean {
+  const isUnchanged =
+    listed !== undefined && listed.status === left.status && listed.updatedAt === left.updatedAt && listed.status !== "running";
+  return now - leftAt >= LEFT_MS && !isUnchanged;
+}
 
 /** Where the user left a thread. */
 export interface Left {

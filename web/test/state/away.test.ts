@@ -1,7 +1,7 @@
 import type { Item, Resolved, Turn } from "@acpd/client";
 import { expect, test } from "vitest";
 
-import { type AwayRow, changedBetween, unseenWords, withAwayRow } from "../../src/state/away.ts";
+import { type AwayRow, changedBetween, isOutdated, LEFT_MS, unseenWords, withAwayRow } from "../../src/state/away.ts";
 import type { ShownRow } from "../../src/state/outline.ts";
 import type { Listed } from "../../src/state/threads.ts";
 
@@ -99,4 +99,17 @@ test("folded work that the user has seen in part is new", () => {
   const work: ShownRow = { kind: "work", key: "work", items, open: false, live: false };
   expect(keys(withAwayRow([work, itemRow(message("c"), "1")], { at: 100, itemId: "a" }, line, []))).toEqual(["away", "work", "c"]);
   expect(keys(withAwayRow([work, itemRow(message("c"), "1")], { at: 100, itemId: "b" }, line, []))).toEqual(["work", "away", "c"]);
+});
+
+test("a thread that has changed while the user was away for long is loaded anew", () => {
+  const left = { status: "idle", updatedAt: 5 } as const;
+  const [soon, late] = [LEFT_MS - 1, LEFT_MS];
+  expect(isOutdated(0, soon, left, undefined)).toBe(false);
+  expect(isOutdated(0, soon, left, { status: "running", updatedAt: 9 })).toBe(false);
+  expect(isOutdated(0, late, left, left)).toBe(false);
+  expect(isOutdated(0, late, left, { ...left, updatedAt: 9 })).toBe(true);
+  expect(isOutdated(0, late, left, { ...left, status: "waiting" })).toBe(true);
+  expect(isOutdated(0, late, { ...left, status: "running" }, { ...left, status: "running" })).toBe(true);
+  // An archived thread is in no list.
+  expect(isOutdated(0, late, left, undefined)).toBe(true);
 });
