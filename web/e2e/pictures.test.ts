@@ -1,18 +1,18 @@
 /**
- * The screenshots for the README and the documents, of realistic threads. "make docs-pictures" writes them to docs/images, and the boxes
- * of what they show to e2e/pictures: a picture is out of date if the page has other boxes now.
+ * The screenshots for the README and the documents: realistic threads, in the fonts of the page. "make docs-pictures" writes them to
+ * docs/images, and to e2e/pictures the boxes of what they show, and its colours and type: a picture is out of date if the page has others now.
+ * Boxes are those in the fonts of the layouts, which are the same everywhere.
  */
 
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-import type { Client } from "@acpd/client";
-import type { Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { connected, openThread, say, startThread as start, until } from "./support/acts.ts";
 import { DESKTOP, PHONE, Stage } from "./support/browser.ts";
-import { atRest, boxDifferences, freeze } from "./support/layout.ts";
+import { atRest, boxDifferences, freezeWith, inItsFonts, lookDifferences, ROOT, type Words } from "./support/layout.ts";
 
 const UPDATES = process.env.ACPD_PICTURES === "1";
 const OUT = fileURLToPath(new URL(UPDATES ? "../../docs/images/" : "./out/", import.meta.url));
@@ -20,48 +20,71 @@ const BOXES = fileURLToPath(new URL("./pictures/", import.meta.url));
 /** Maximum size of a screenshot, in bytes. */
 const BYTES = 200_000;
 
+/** What the agent for tests is called and does, in the words of an agent for work. The pictures are read by people who never see that one. */
+const SLOW = "slow ms=600000";
+const WORDS: Words = [
+  [ROOT, "/home/ann"],
+  [SLOW, "The list of orders takes eight seconds to load. Find the slow query."],
+  ['"title":"work"', '"title":"npm run bench -- orders"'],
+  ["sleep 600", "npm run bench -- orders"],
+  ["Fake Small", "Small"],
+  ["Fake Large", "Large"],
+];
+const prepare = (context: BrowserContext) => freezeWith(context, WORDS);
+
 let stage: Stage;
-let other: Client;
 let id: string;
 let slow: string;
 
-const startThread = (text: string, name: string) => start(stage, other, text, { agentType: "demo", name });
-
 beforeAll(async () => {
   await mkdir(OUT, { recursive: true });
-  stage = await Stage.set({ agentName: "demo" });
-  other = await stage.daemon.client();
+  stage = await Stage.set({ agentName: "demo", agentTitle: "Demo agent", folder: "web-shop" });
+  const other = await stage.daemon.client();
+  const startThread = (text: string, name: string) => start(stage, other, text, { agentType: "demo", name });
   await startThread("say done", "Release notes for 0.4");
   await startThread("error message='the model is overloaded'", "Port the tests to Vitest");
-  slow = await startThread("slow ms=600000", "Find the slow query");
+  slow = await startThread(SLOW, "Find the slow query");
   id = await startThread("The greeting in notes.md is rather short. Make it warmer, and more polite.", "A warmer greeting");
   await until(other, id, "waiting");
+  // Questions name the other clients that show them.
+  other.close();
 });
 afterAll(() => stage?.end());
 
-/** Takes a picture that fits into the documents, and compares what it shows with the stored one. */
-async function take(page: Page, name: string): Promise<void> {
+/** Takes a picture in each theme that fits into the documents, and compares what they show with the stored ones. */
+async function take(page: Page, name: string, themes: readonly ("light" | "dark")[] = ["light"]): Promise<void> {
+  const stale = `docs/images/${name}.png is out of date: run make docs-pictures`;
   await atRest(page);
-  expect(await boxDifferences(page, `${BOXES}${name}.txt`, UPDATES), `docs/images/${name}.png is out of date: run make docs-pictures`).toEqual([]);
-  const picture = await page.screenshot({ path: `${OUT}${name}.png`, animations: "disabled" });
-  expect(picture.length).toBeLessThan(BYTES);
+  expect(await boxDifferences(page, `${BOXES}${name}.txt`, UPDATES), stale).toEqual([]);
+  await inItsFonts(page, async () => {
+    for (const theme of themes) {
+      await page.emulateMedia({ colorScheme: theme });
+      await atRest(page);
+      const file = theme === "light" ? name : `${name}-${theme}`;
+      expect(await lookDifferences(page, `${BOXES}${file}-looks.txt`, UPDATES), stale).toEqual([]);
+      const picture = await page.screenshot({ path: `${OUT}${file}.png`, animations: "disabled" });
+      expect(picture.length).toBeLessThan(BYTES);
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+  });
 }
 
 for (const [name, size] of Object.entries({ desktop: { ...DESKTOP, height: 900 }, phone: PHONE })) {
   test(`a thread with a plan, a diff and a question, as on a ${name}`, async () => {
-    const page = await stage.page({ size, prepare: freeze });
+    const page = await stage.page({ size, prepare });
     await openThread(stage, page, id);
     await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
     if (name === "desktop") {
       await page.locator(".row .live-failed").first().waitFor();
       await page.locator(".pane-foot").getByText("Plan", { exact: true }).click();
     }
-    await take(page, name);
+    await take(page, name, ["light", "dark"]);
+    await page.context().close();
   });
 }
 
 test("a day: a new thread, a queue, a search", async () => {
-  const page = await stage.page({ size: { width: 1_100, height: 620 }, prepare: freeze });
+  const page = await stage.page({ size: { width: 1_100, height: 620 }, prepare });
   await connected(page);
   await page.locator("#prompt").fill("Add a dark theme, and a switch for it in the settings.");
   await take(page, "day-start");
@@ -78,4 +101,5 @@ test("a day: a new thread, a queue, a search", async () => {
   await page.locator(".hits").first().waitFor();
   await page.locator(".hits mark").first().waitFor();
   await take(page, "day-search");
+  await page.context().close();
 });

@@ -21,6 +21,10 @@ export interface DaemonOptions {
   agentArgs?: readonly string[];
   /** The agent's name in the configuration; `null` configures no agent. */
   agentName?: string | null;
+  /** The agent's name for users. */
+  agentTitle?: string;
+  /** The name of the working directory for agents. */
+  folder?: string;
   /** Lines of acpd.toml before its first table; only without an agent. */
   first?: readonly string[];
   /** Additional lines of acpd.toml. */
@@ -46,10 +50,12 @@ export class Daemon {
   private constructor(
     readonly root: string,
     private readonly path: string | undefined,
+    private readonly folder: string,
   ) {}
 
-  static async start({ agentName = "fake", agentArgs = ["--pace", "0"], config = [], path }: DaemonOptions = {}): Promise<Daemon> {
-    const daemon = new Daemon(await makeRoot(), path);
+  static async start(options: DaemonOptions = {}): Promise<Daemon> {
+    const { agentName = "fake", agentArgs = ["--pace", "0"], agentTitle, folder = "work", config = [], path } = options;
+    const daemon = new Daemon(await makeRoot(), path, folder);
     await mkdir(daemon.work);
     // The sandbox of an agent does not allow it to create directories next to the data directory.
     await mkdir(join(daemon.root, "sessions"));
@@ -57,6 +63,7 @@ export class Daemon {
       `[agents.${agentName}]`,
       `command = ${JSON.stringify(FAKE_AGENT)}`,
       `args = ${JSON.stringify(agentArgs)}`,
+      ...(agentTitle === undefined ? [] : [`title = ${JSON.stringify(agentTitle)}`]),
       `env = { FAKE_AGENT_STATE = ${JSON.stringify(join(daemon.root, "sessions"))} }`,
     ];
     const lines = agentName === null ? config : [...agent, ...config];
@@ -67,7 +74,7 @@ export class Daemon {
 
   /** The working directory for agents. */
   get work(): string {
-    return join(this.root, "work");
+    return join(this.root, this.folder);
   }
 
   /** The daemon's address, as `host:port`. */

@@ -1,4 +1,4 @@
-/** Functions that run in a page: the boxes of its parts, and comparing pictures. They use nothing from outside. */
+/** Functions that run in a page: the boxes and looks of its parts, and comparing pictures. They use nothing from outside. */
 
 export interface Part {
   /** Role and name. */
@@ -25,6 +25,51 @@ export function boxesOf(): Part[] {
     const role = el.getAttribute("role") ?? el.tagName.toLowerCase();
     return isSeen ? [{ label: `${role} "${nameOf(el)}"`, box: [left, top, right, bottom].map(Math.round) }] : [];
   });
+}
+
+/** Returns one line for each kind of part that users see first: its colours, its type and its shape. */
+export function looksOf(): string[] {
+  const kinds = [
+    "body", "aside", "aside h2", "aside a", "aside .row", "aside [aria-current]", "main", "main h1", "main h3", "main header", "[role=article] p",
+    "[role=article] code", "[role=article] summary", ".th-user-text", ".th-approval", ".th-approval table td", ".pane-foot button", ".button.primary",
+    ".button.danger", "textarea", "select", "input", "kbd", "mark", "svg",
+  ];
+  const properties = [
+    "color", "background-color", "border-top-color", "border-top-width", "border-radius", "box-shadow", "font-family", "font-size", "font-weight",
+    "letter-spacing", "line-height",
+  ];
+  return kinds.flatMap((kind) => {
+    const first = [...document.querySelectorAll(kind)].find((el) => el.checkVisibility({ visibilityProperty: true, opacityProperty: true }));
+    if (!first) return [];
+    const style = getComputedStyle(first);
+    return [`${kind} | ${properties.map((name) => `${name}: ${style.getPropertyValue(name)}`).join("; ")}`];
+  });
+}
+
+/**
+ * Loads the fonts that the page brings along, and returns their names. The page itself shows a text without them if they come late: here they
+ * are added once more, as fonts that texts wait for.
+ */
+export async function loadFonts(): Promise<string[]> {
+  const rules = Array.from(document.styleSheets)
+    .flatMap((sheet) => Array.from(sheet.cssRules))
+    .filter((rule) => rule instanceof CSSFontFaceRule);
+  const faces = rules.map(({ style, parentStyleSheet }) => {
+    const [, address = ""] = /url\("?([^")]+)"?\)/.exec(style.getPropertyValue("src")) ?? [];
+    const descriptors: FontFaceDescriptors = { display: "block" };
+    descriptors.weight = style.getPropertyValue("font-weight");
+    descriptors.unicodeRange = style.getPropertyValue("unicode-range");
+    descriptors.featureSettings = style.getPropertyValue("font-feature-settings") || "normal";
+    const family = style.getPropertyValue("font-family").replaceAll('"', "");
+    return new FontFace(family, `url("${new URL(address, parentStyleSheet?.href ?? location.href).href}")`, descriptors);
+  });
+  const isHere = Array.from(document.fonts).some(({ display }) => display === "block");
+  if (!isHere) {
+    for (const face of await Promise.all(faces.map((face) => face.load()))) {
+      document.fonts.add(face);
+    }
+  }
+  return [...new Set(faces.map(({ family }) => family.replaceAll('"', "")))].sort();
 }
 
 /** Returns a picture at a quarter of its size, both as PNG in base64. */

@@ -4,7 +4,8 @@
  */
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { assert, vi } from "vitest";
@@ -12,7 +13,7 @@ import { assert, vi } from "vitest";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 
 import { answering } from "./answering.ts";
-import { boxesOf, comparePictures, shrink } from "./layout-page.ts";
+import { boxesOf, comparePictures, loadFonts, looksOf, shrink } from "./layout-page.ts";
 
 const KEPT = fileURLToPath(new URL("../layouts/", import.meta.url));
 const OUT = fileURLToPath(new URL("../out/", import.meta.url));
@@ -37,10 +38,16 @@ const SLOWER = 100;
 /** The fonts of all pages. The last one has the Chinese and Japanese characters. */
 export const FONTS = ["DejaVu Sans", "DejaVu Sans Mono", "Droid Sans Fallback"];
 
-const STYLE = `
-  :root:root { --font-ui: "DejaVu Sans", "Droid Sans Fallback"; --font-mono: "DejaVu Sans Mono", "Droid Sans Fallback"; --font-terminal: var(--font-mono); }
-  * { caret-color: transparent !important; }
-`;
+/** The styles of all pages: their fonts, which come first, and no caret, which would blink. */
+const STYLES = [
+  `:root:root { --font-ui: "DejaVu Sans", "Droid Sans Fallback"; --font-mono: "DejaVu Sans Mono", "Droid Sans Fallback"; --font-terminal: var(--font-mono); }`,
+  `* { caret-color: transparent !important; }`,
+];
+
+/** The daemon's folder on all pages, as a path. */
+export const ROOT = join(tmpdir(), FOLDER);
+/** Texts of the daemon, and those that the page receives instead. */
+export type Words = readonly (readonly [string, string])[];
 
 /** The requests to the daemon that have no answer yet, of the latest connection of each browser context. */
 const unanswered = new WeakMap<BrowserContext, Map<string, string>>();
@@ -51,7 +58,14 @@ interface Message {
 }
 
 /** Makes the times, durations and fonts of pages the same in every run. Times keep their order. */
-export async function freeze(context: BrowserContext): Promise<void> {
+export function freeze(context: BrowserContext): Promise<void> {
+  return freezeWith(context, []);
+}
+
+/** Does what {@link freeze} does, and shows other texts in place of some of the daemon's. */
+export async function freezeWith(context: BrowserContext, words: Words): Promise<void> {
+  const shown = (text: string) => words.reduce((all, [was, is]) => all.replaceAll(was, is), text);
+  const meant = (text: string) => words.reduceRight((all, [was, is]) => all.replaceAll(is, was), text);
   const begin = Date.now();
   const fixed = (text: string) =>
     text.replace(TIMES, (time) => String(NOW + Math.round((Number(time) - begin) / SLOWER))).replace(/"host":"[^"]*"/g, `"host":"${HOST}"`);
@@ -65,7 +79,7 @@ export async function freeze(context: BrowserContext): Promise<void> {
       if (id != null && method !== undefined) {
         open.set(String(id), method);
       }
-      server.send(String(message).replaceAll(FOLDER, folder));
+      server.send(meant(String(message)).replaceAll(FOLDER, folder));
     });
     server.onMessage((message) => {
       const { id, method } = JSON.parse(String(message)) as Message;
@@ -73,7 +87,7 @@ export async function freeze(context: BrowserContext): Promise<void> {
         open.delete(String(id));
       }
       folder = FOLDERS.exec(String(message))?.[0] ?? folder;
-      socket.send(fixed(String(message)).replaceAll(folder, FOLDER));
+      socket.send(shown(fixed(String(message)).replaceAll(folder, FOLDER)));
     });
     socket.onClose((code, reason) => {
       open.clear();
@@ -88,11 +102,26 @@ export async function freeze(context: BrowserContext): Promise<void> {
     }),
   );
   await context.clock.setFixedTime(NOW);
-  await context.addInitScript((style) => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(style);
-    document.adoptedStyleSheets = [sheet];
-  }, STYLE);
+  await context.addInitScript((styles) => {
+    document.adoptedStyleSheets = styles.map((style) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(style);
+      return sheet;
+    });
+  }, STYLES);
+}
+
+/** Shows a frozen page in its own fonts while something is done with it. */
+export async function inItsFonts(page: Page, act: () => Promise<void>): Promise<void> {
+  const setFrozen = (frozen: boolean) => page.evaluate((frozen) => void (document.adoptedStyleSheets[0]!.disabled = !frozen), frozen);
+  const families = await page.evaluate(loadFonts);
+  assert.deepEqual(families, ["Inter", "JetBrains Mono"], "the fonts that the page brings along");
+  await setFrozen(false);
+  try {
+    await act();
+  } finally {
+    await setFrozen(true);
+  }
 }
 
 /** Returns one line for each visible part of a page. */
@@ -110,6 +139,18 @@ export async function boxDifferences(page: Page, path: string, updates: boolean)
   }
   const stored = (await readFile(path, "utf8")).trimEnd().split("\n");
   return boxDifferencesOf(stored, lines);
+}
+
+/** Compares the colours and fonts of a page with those in a file, or writes them there. */
+export async function lookDifferences(page: Page, path: string, updates: boolean): Promise<string[]> {
+  const looks = await page.evaluate(looksOf);
+  if (updates) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, `${looks.join("\n")}\n`);
+    return [];
+  }
+  const stored = (await readFile(path, "utf8")).trimEnd().split("\n");
+  return [...stored.filter((line) => !looks.includes(line)).map((line) => `before: ${line}`), ...looks.filter((line) => !stored.includes(line)).map((line) => `now: ${line}`)];
 }
 
 /** Compares the lines of boxes: the same parts in the same order, with edges at the same places. */
