@@ -135,6 +135,32 @@ fn rolled_back_turns_are_dropped_for_all_clients_and_the_agent_receives_the_rest
     assert_eq!(replay(&daemon, &thread, middle)[..], whole[middle as usize..]);
 }
 
+#[test]
+fn an_edited_prompt_takes_the_place_of_the_first_one_for_all_clients() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let mut other = Client::new(&daemon);
+    other.resume(&thread, 0);
+    three_turns(&mut client, &thread);
+    let params = json!({ "text": "say another", "replacesTurnId": "turn_9" });
+    let refused = client.refused("turn/start", &params);
+    assert_eq!(refused["data"]["code"], "not_found", "{refused}");
+    assert_eq!(
+        turn_ids(&read(&mut client, &thread)),
+        ["turn_1", "turn_2", "turn_3"]
+    );
+
+    let params = json!({ "text": "say another", "replacesTurnId": "turn_1", "clientTurnId": "edit" });
+    let started = client.call("turn/start", &params);
+    assert_eq!(started["turn"]["id"], "turn_4");
+    assert_eq!(client.call("turn/start", &params)["turn"]["id"], "turn_4");
+    let notified = other.wait_for("thread/rolledBack");
+    assert_eq!(notified.params["lastKeptTurnId"], json!(null));
+    other.wait_for("turn/completed");
+    assert_eq!(turn_ids(&read(&mut other, &thread)), ["turn_4"]);
+}
+
 /// Whether the rollback was stored before the daemon died is random; either state must be consistent.
 #[test]
 fn a_daemon_that_is_killed_has_rolled_back_or_has_not() {

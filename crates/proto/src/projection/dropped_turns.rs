@@ -40,6 +40,17 @@ impl DroppedTurns {
         (kept > 0).then_some(TurnId(kept))
     }
 
+    /// Returns the last turn before `turn` that was not dropped.
+    pub fn kept_before(&self, turn: TurnId) -> Option<TurnId> {
+        let before = turn.0.saturating_sub(1);
+        let at = self.runs.partition_point(|(_, end)| *end < before);
+        let kept = match self.runs.get(at) {
+            Some((first, _)) if *first <= before => first - 1,
+            _ => before,
+        };
+        (kept > 0).then_some(TurnId(kept))
+    }
+
     /// Returns the numbers of the dropped turns, as ascending runs.
     pub fn runs(&self) -> impl Iterator<Item = RangeInclusive<u32>> {
         self.runs.iter().map(|(first, last)| *first..=*last)
@@ -80,6 +91,14 @@ mod tests {
                 );
             }
             assert_eq!(dropped.last_kept(last), kept.map(TurnId));
+            for turn in 0..=12_u32 {
+                let before = (1..turn).rev().find(|before| !is[*before as usize]);
+                assert_eq!(
+                    dropped.kept_before(TurnId(turn)),
+                    before.map(TurnId),
+                    "before {turn}"
+                );
+            }
             assert_eq!(dropped.count() as usize, is.iter().filter(|is| **is).count());
         }
         assert_eq!(dropped.runs, [(1, 12)]);

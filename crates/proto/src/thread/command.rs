@@ -45,6 +45,8 @@ pub enum Command {
         meta: Option<RawJson>,
         /// The client's own id for the turn.
         client_turn_id: Option<String>,
+        /// A turn of the conversation that leaves it first, with all later ones.
+        replaces: Option<TurnId>,
     },
     /// Adds input to the running turn; the reply is [`Reply::Steered`](super::Reply::Steered).
     Steer {

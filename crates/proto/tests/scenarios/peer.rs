@@ -355,6 +355,7 @@ fn unknown_methods_and_bad_params() {
         ("thread/list", r#"{"limit":-1}"#),
         ("turn/start", r#"{"text":"x"}"#),
         ("turn/interrupt", r#"{"turnId":"item_1"}"#),
+        ("turn/start", r#"{"text":"x","replacesTurnId":"item_1"}"#),
         ("item/approve", r#"{"approved":true}"#),
         ("item/approve", r#"{"requestId":"req_1"}"#),
         (
@@ -521,6 +522,12 @@ fn json_of_a_client_is_kept_unchanged() {
     };
     let input: Vec<&str> = turn.input.iter().map(RawJson::get).collect();
     assert_eq!(input, [r#"{"text":"first","type":"text"}"#, block]);
+    assert_eq!(turn.replaces, None);
+    let Request::StartTurn(turn) = line.wants("turn/start", r#"{"text":"x","replacesTurnId":"turn_2"}"#)
+    else {
+        panic!()
+    };
+    assert_eq!(turn.replaces, Some(TurnId(2)));
     let Request::StartThread(start) = line.wants("thread/start", r#"{"agentType":"a","cwd":"/w"}"#) else {
         panic!()
     };

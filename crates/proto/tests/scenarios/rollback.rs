@@ -2,6 +2,7 @@
 
 use acpd_model::event::Fidelity;
 use acpd_model::{ErrorCode, EventKind, Failure, Limits, TurnId};
+use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Change, Command, Reply};
 use serde_json::json;
 
@@ -35,6 +36,12 @@ fn shown(s: &Scene) -> Vec<u32> {
         .filter_map(|turn| turn.id)
         .map(|turn| turn.0)
         .collect()
+}
+
+/// Sends a prompt in place of an earlier one.
+fn replace(s: &mut Scene, turn: u32, prompt: &str) -> Result<TurnId, Failure> {
+    let input = vec![text_block(prompt)];
+    Ok(s.start_turn_instead(Some(TurnId(turn)), input, None)?.id)
 }
 
 /// Returns the complete input of the agent's last prompt.
@@ -141,6 +148,138 @@ fn again_and_again() {
 }
 
 #[test]
+fn a_prompt_replaces_an_earlier_one_and_what_followed_it() {
+    check(|s| {
+        three_turns(s);
+        assert_eq!(replace(s, 2, "another prompt 2").unwrap(), TurnId(4));
+        assert_eq!(
+            s.params("thread/rolledBack")[0]["lastKeptTurnId"],
+            json!("turn_1")
+        );
+        assert_eq!(shown(s), [1, 4]);
+        s.exits("exit status 0");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        let prompt = sent_history(s);
+        let has = |words: &str| prompt.contains(words);
+        assert!(has("answer 1") && has("another prompt 2"), "{prompt}");
+        assert!(!has("answer 2") && !has("answer 3"), "{prompt}");
+        s.stops_with("end_turn");
+        assert_eq!(shown(s), [1, 4]);
+    });
+}
+
+#[test]
+fn a_prompt_replaces_the_first_one() {
+    let limits = Limits {
+        recall_bytes: 0,
+        ..Scene::limits()
+    };
+    // Agents need no history for that.
+    check_in(Scene::with_limits(limits), |s| {
+        three_turns(s);
+        assert_eq!(replace(s, 1, "begin anew").unwrap(), TurnId(4));
+        assert_eq!(s.params("thread/rolledBack")[0]["lastKeptTurnId"], json!(null));
+        s.exits("exit status 0");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        let prompt = &s.sent_as("session/prompt").last().unwrap().json["params"]["prompt"];
+        assert_eq!(prompt, &json!([{ "type": "text", "text": "begin anew" }]));
+        s.stops_with("end_turn");
+        assert_eq!(shown(s), [4]);
+        assert_eq!(s.thread.live().summary.name.as_deref(), Some("begin anew"));
+    });
+}
+
+#[test]
+fn a_prompt_replaces_one_behind_dropped_turns() {
+    check(|s| {
+        three_turns(s);
+        roll_back(s, Some(1)).unwrap();
+        s.exits("exit status 0");
+        s.prompt("prompt 4");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        s.stops_with("end_turn");
+        turn(s, "prompt 5", "answer 5");
+        assert_eq!(replace(s, 4, "another prompt 4").unwrap(), TurnId(6));
+        assert_eq!(
+            s.params("thread/rolledBack")[1]["lastKeptTurnId"],
+            json!("turn_1")
+        );
+        assert_eq!(shown(s), [1, 6]);
+        s.exits("exit status 0");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-3"}"#);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_prompt_that_is_refused_drops_nothing() {
+    let limits = Limits {
+        recall_bytes: 0,
+        ..Scene::limits()
+    };
+    check_in(Scene::with_limits(limits), |s| {
+        three_turns(s);
+        let before = s.next_seq();
+        let refused = replace(s, 2, "x").unwrap_err();
+        assert_eq!(
+            (refused.code, refused.message.contains("recall_bytes")),
+            (ErrorCode::Unsupported, true)
+        );
+        for unknown in [0, 4, 9] {
+            assert_eq!(replace(s, unknown, "x").unwrap_err().code, ErrorCode::NotFound);
+        }
+        let no_input = s.start_turn_instead(Some(TurnId(1)), vec![], None);
+        assert_eq!(no_input.unwrap_err().code, ErrorCode::InvalidParams);
+        assert_eq!((shown(s), s.next_seq()), (vec![1, 2, 3], before));
+    });
+}
+
+#[test]
+fn a_prompt_replaces_none_while_a_turn_runs_or_waits() {
+    check(|s| {
+        three_turns(s);
+        s.prompt("four");
+        s.prompt("five");
+        for replaced in [1, 4, 5] {
+            let refused = replace(s, replaced, "x").unwrap_err();
+            assert_eq!(
+                (refused.code, refused.message.contains("interrupt it first")),
+                (ErrorCode::Conflict, true),
+                "{refused:?}"
+            );
+        }
+        s.stops_with("end_turn");
+        s.stops_with("end_turn");
+        assert_eq!(shown(s), [1, 2, 3, 4, 5]);
+    });
+}
+
+/// A connection may end between the request and its response; the client then sends the request again.
+#[test]
+fn a_repeated_prompt_replaces_once() {
+    check(|s| {
+        three_turns(s);
+        let send = |s: &mut Scene| {
+            let input = vec![text_block("once")];
+            s.start_turn_instead(Some(TurnId(2)), input, Some("mine"))
+        };
+        assert_eq!(send(s).unwrap().id, TurnId(4));
+        assert_eq!(send(s).unwrap().id, TurnId(4));
+        assert_eq!(s.params("thread/rolledBack").len(), 1);
+        assert_eq!(shown(s), [1, 4]);
+        s.exits("exit status 0");
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        s.stops_with("end_turn");
+        assert_eq!(send(s).unwrap().id, TurnId(4));
+    });
+}
+
+#[test]
 fn it_conflicts_with_a_running_turn() {
     check(|s| {
         three_turns(s);
@@ -219,7 +358,7 @@ fn a_command_that_still_runs_ends_with_its_turn() {
 fn the_same_client_turn_id_is_a_new_turn_once_the_old_one_is_dropped() {
     check(|s| {
         s.open_session();
-        let input = || vec![acpd_proto::projection::text_block("x")];
+        let input = || vec![text_block("x")];
         s.start_turn(input(), Some("mine")).unwrap();
         s.stops_with("end_turn");
         assert_eq!(s.start_turn(input(), Some("mine")).unwrap().id, TurnId(1));

@@ -77,11 +77,22 @@ impl Scene {
         input: Vec<RawJson>,
         client_turn_id: Option<&str>,
     ) -> Result<TurnView, Failure> {
+        self.start_turn_instead(None, input, client_turn_id)
+    }
+
+    /// Starts a turn in place of an earlier one and those after it.
+    pub fn start_turn_instead(
+        &mut self,
+        replaces: Option<TurnId>,
+        input: Vec<RawJson>,
+        client_turn_id: Option<&str>,
+    ) -> Result<TurnView, Failure> {
         let client_turn_id = client_turn_id.map(str::to_owned);
         let reply = self.ask(Command::StartTurn {
             input,
             meta: None,
             client_turn_id,
+            replaces,
         })?;
         match reply {
             Reply::Turn(view) => Ok(view),

@@ -133,6 +133,7 @@ impl Service {
             input: start.input,
             meta: None,
             client_turn_id: start.client_turn_id,
+            replaces: None,
         };
         let first_turn = match &ended {
             Some(_) => None,
@@ -207,6 +208,7 @@ impl Service {
             input: start.input,
             meta: None,
             client_turn_id: start.client_turn_id,
+            replaces: None,
         });
         // The earlier messages of the session come first.
         let first_turn = match prompt.take_if(|_| !has_session) {

@@ -19,6 +19,7 @@ impl Service {
             input: start.input,
             meta: start.meta,
             client_turn_id: start.client_turn_id,
+            replaces: start.replaces,
         };
         self.command(by, start.thread, command).await
     }

@@ -91,6 +91,7 @@ impl Peer {
             input,
             meta,
             client_turn_id: Some(key.unwrap_or_else(own)),
+            replaces: None,
         })
     }
 

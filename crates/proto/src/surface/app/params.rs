@@ -416,6 +416,10 @@ pub struct StartTurn {
     #[serde(rename = "_meta")]
     #[cfg_attr(test, schemars(with = "Option<Acp>"))]
     pub meta: Option<RawJson>,
+    /// Id of an earlier turn that this prompt replaces. It and all later turns leave the conversation first, as by
+    /// `thread/rollback`; if that or the prompt is refused, nothing changes.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub replaces_turn_id: Option<TurnId>,
 }
 
 impl From<StartThread> for request::StartThread {
@@ -517,6 +521,7 @@ impl StartTurn {
             input: blocks(self.text.as_deref(), self.input),
             meta: self.meta.filter(|meta| meta.get().starts_with('{')),
             client_turn_id: self.client_turn_id,
+            replaces: self.replaces_turn_id,
         }
     }
 }

@@ -294,7 +294,9 @@ methods! {
     "thread/policy/set" SetThreadPolicy(On<SetPolicy>) -> Nothing,
         |On { thread, params }| Ok(Request::SetThreadPolicy { thread, policy: params.policy });
 
-    /// Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn.
+    /// Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn. With
+    /// `replacesTurnId`, returns `conflict` while a turn runs or is queued, and `not_found` if that turn is not part of the
+    /// conversation.
     "turn/start" StartTurn(On<StartTurn>) -> TurnStartedResult,
         |On { thread, params }| Ok(Request::StartTurn(params.on(thread)));
 

@@ -348,6 +348,7 @@ fn review(params: params::Review) -> Begun {
         input: vec![crate::projection::text_block(&text)],
         meta: None,
         client_turn_id: None,
+        replaces: None,
     };
     (Request::StartTurn(start), Step::Review(params.thread_id)).into()
 }
@@ -360,6 +361,7 @@ fn start_turn(params: &params::TurnInput, input: Vec<acpd_model::RawJson>) -> Re
         input,
         meta: None,
         client_turn_id: params.client_user_message_id.clone().or(key),
+        replaces: None,
     })
 }
 

@@ -430,6 +430,7 @@ impl Peer {
                     input: vec![text_block(&format!("/{command}"))],
                     meta: None,
                     client_turn_id: None,
+                    replaces: None,
                 };
                 self.call(Request::StartTurn(start), Some(open), Step::Compacting(thread));
             }

@@ -542,6 +542,8 @@ pub struct StartTurn {
     pub meta: Option<RawJson>,
     /// The client's own id for the turn.
     pub client_turn_id: Option<String>,
+    /// A turn of the conversation that leaves it first, with all later ones.
+    pub replaces: Option<TurnId>,
 }
 
 /// Returns the failure for a cursor that the daemon has not issued.

@@ -52,9 +52,11 @@ impl Thread {
                 input,
                 meta,
                 client_turn_id,
+                replaces,
             } => {
                 let prompt = UnsentPrompt { blocks: input, meta };
-                self.start_turn(by, prompt, client_turn_id).map(Reply::Turn)
+                self.start_turn(by, prompt, client_turn_id, replaces)
+                    .map(Reply::Turn)
             }
             Command::Steer {
                 input,

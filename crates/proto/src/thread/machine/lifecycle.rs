@@ -190,6 +190,14 @@ impl Thread {
         Ok(Reply::RolledBack(fidelity))
     }
 
+    /// Drops a turn and all later ones, for a prompt that replaces its own.
+    pub(super) fn drop_from(&mut self, by: Origin, turn: TurnId) -> Result<(), Failure> {
+        self.check_kept(turn)?;
+        let last_kept = self.live().dropped.kept_before(turn);
+        self.roll_back(by, last_kept)?;
+        Ok(())
+    }
+
     /// Rejects a turn that is not part of the conversation.
     pub(super) fn check_kept(&self, turn: TurnId) -> Result<(), Failure> {
         let known = (1..=self.live().last_turn).contains(&turn.0);

@@ -26,6 +26,7 @@ impl Thread {
         by: Origin,
         prompt: UnsentPrompt,
         client_turn_id: Option<String>,
+        replaces: Option<TurnId>,
     ) -> Result<TurnView, Failure> {
         if let Some(known) = turn::known_turn(&self.journal, client_turn_id.as_ref()) {
             return Ok(known);
@@ -33,6 +34,10 @@ impl Thread {
         self.session.check_accepts_turns(&self.journal)?;
         check_input(&prompt.blocks, self.session.capabilities())?;
         turn::check_queue(&self.journal)?;
+        // What could refuse the prompt comes before: then, nothing is dropped.
+        if let Some(replaced) = replaces {
+            self.drop_from(by.clone(), replaced)?;
+        }
         self.end_unprompted();
         let id = TurnId(self.live().last_turn + 1);
         if self.live().turn.is_some() {

@@ -426,6 +426,7 @@ impl Stage {
                 input: turn.input,
                 meta: turn.meta,
                 client_turn_id: turn.client_turn_id,
+                replaces: turn.replaces,
             },
             Request::Interrupt { turn, options, .. } => Command::Interrupt { turn, options },
             Request::Answer {

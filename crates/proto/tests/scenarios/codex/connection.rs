@@ -209,6 +209,7 @@ fn a_turns_notifications_follow_its_response() {
         input: vec![acpd_proto::projection::text_block("hello")],
         meta: None,
         client_turn_id: Some("own".into()),
+        replaces: None,
     };
     assert_eq!(*client.peek(), Request::StartTurn(start));
     client.deliver(scene.id, &scene.log[seen..]);

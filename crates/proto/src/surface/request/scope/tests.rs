@@ -115,6 +115,7 @@ fn requests(thread: ThreadId) -> Vec<Request> {
             input: Vec::new(),
             meta: None,
             client_turn_id: None,
+            replaces: None,
         }),
         Request::SteerTurn {
             thread,
