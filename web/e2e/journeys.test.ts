@@ -332,7 +332,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
       await walk(page, "Tab", { name: "Try again" });
       await page.keyboard.press("Enter");
       await expect.poll(() => page.locator(".th-turn-error").count()).toBe(2);
-      await walk(page, "Tab", { name: "Edit and resend" });
+      await walk(page, "Tab", { name: "Edit as a new message" });
       await page.keyboard.press("Enter");
       await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
     },

@@ -93,7 +93,7 @@ test("a turn that failed is tried again or edited", async () => {
   const id = await startThread(stage, other, "say before; error");
   await openThread(stage, page, id);
   await until(other, id, "idle");
-  await page.getByRole("button", { name: "Edit and resend" }).click();
+  await page.getByRole("button", { name: "Edit as a new message" }).click();
   await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("say before; error");
   await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
   await page.getByRole("button", { name: "Try again" }).click();
@@ -114,7 +114,7 @@ test("a prompt with a picture is edited with it, also after a reload; so is one 
     await page.locator(".pane textarea").press("Enter");
     await page.locator(".th-turn-stop", { hasText: end }).waitFor();
     await page.reload();
-    await page.getByRole("button", { name: "Edit and resend" }).click();
+    await page.getByRole("button", { name: "Edit as a new message" }).click();
     await attached.waitFor();
     await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe(text);
     await page.getByRole("button", { name: /^Remove image/ }).click();

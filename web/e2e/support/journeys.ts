@@ -294,7 +294,7 @@ export const JOURNEYS: readonly Journey[] = [
     name: "failed",
     go: async (page, journeys) => {
       await journeys.thread(page, "failed");
-      await page.getByRole("button", { name: "Edit and resend" }).waitFor();
+      await page.getByRole("button", { name: "Edit as a new message" }).waitFor();
     },
     wanted: ".th-retry button",
   },

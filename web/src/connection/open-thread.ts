@@ -9,6 +9,7 @@ import { signal } from "@preact/signals";
 import type { Delivery, ThreadActions } from "../state/actions.ts";
 import { fold, learn, openThread, OutOfOrder, withOthers } from "../state/fold.ts";
 import { OlderTurns } from "../state/older-turns.ts";
+import { turnBefore } from "../state/prompts.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
 import { newId } from "./new-id.ts";
@@ -245,18 +246,25 @@ export class OpenThread implements ThreadActions {
   }
 
   async send(text: string, blocks: readonly AcpObject[], delivery: Delivery): Promise<void> {
-    const { threadId } = this;
-    const input = blocks.length > 0 ? [...blocks] : undefined;
-    this.sent.value++;
-    if (delivery === "steer" && this.#state?.head.turnId != null) {
-      const content: AcpObject[] = [...(text ? [{ type: "text", text }] : []), ...blocks];
-      await this.client.call("turn/steer", { threadId, content });
-    } else {
-      // A retry with the same id refers to the same turn, so a broken connection cannot duplicate it.
-      const clientTurnId = newId();
-      const prompt = { threadId, clientTurnId, text: text || undefined, input };
-      await this.#twice(() => this.client.call("turn/start", prompt));
+    if (delivery !== "steer" || this.#state?.head.turnId == null) {
+      return this.#start(text, blocks);
     }
+    this.sent.value++;
+    const content: AcpObject[] = [...(text ? [{ type: "text", text }] : []), ...blocks];
+    await this.client.call("turn/steer", { threadId: this.threadId, content });
+    this.sent.value++;
+  }
+
+  sendInstead(turnId: string, text: string, blocks: readonly AcpObject[]): Promise<void> {
+    return this.#start(text, blocks, turnId);
+  }
+
+  async #start(text: string, blocks: readonly AcpObject[], replacesTurnId?: string): Promise<void> {
+    this.sent.value++;
+    const input = blocks.length > 0 ? [...blocks] : undefined;
+    // A retry with the same id refers to the same turn, so a broken connection cannot duplicate it, or drop turns twice.
+    const prompt = { threadId: this.threadId, clientTurnId: newId(), text: text || undefined, input, replacesTurnId };
+    await this.#twice(() => this.client.call("turn/start", prompt));
     this.sent.value++;
   }
 
@@ -366,13 +374,26 @@ export class OpenThread implements ThreadActions {
     this.loading.value = false;
   }
 
-  async fork(turnId: string): Promise<void> {
+  async forkBefore(turnId: string, prepare: (threadId: string) => void): Promise<void> {
+    const before = () => this.#state && turnBefore(this.#state, turnId);
+    if (before() === undefined) {
+      await this.loadOlder();
+    }
+    const last = before();
+    if (last === undefined) {
+      throw new Error("There is no turn before this message to fork after. Start a new thread instead.");
+    }
+    await this.fork(last, prepare);
+  }
+
+  async fork(turnId: string, prepare?: (threadId: string) => void): Promise<void> {
     const { thread } = await this.client.call("thread/fork", {
       threadId: this.threadId,
       turnId,
       name: this.#state?.head.name,
     });
     await this.client.call("thread/unsubscribe", { threadId: thread.id }).catch(() => {});
+    prepare?.(thread.id);
     this.onForked(thread.id);
   }
 

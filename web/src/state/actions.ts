@@ -13,6 +13,8 @@ export type Delivery = "queue" | "steer";
 export interface ThreadActions {
   /** Sends a prompt: text, then further ACP content blocks (images, files). */
   send(text: string, blocks: readonly AcpObject[], delivery: Delivery): Promise<void>;
+  /** Sends a prompt in place of the one that began a turn: that turn and the later ones leave the conversation, or nothing changes. */
+  sendInstead(turnId: string, text: string, blocks: readonly AcpObject[]): Promise<void>;
   /** Starts the agent of an idle thread, so that the next turn begins sooner; once per opening. */
   startAgent(): void;
   /** Returns the unified diff of an ended turn. */
@@ -41,6 +43,8 @@ export interface ThreadActions {
   loadOlder(): Promise<void>;
   /** Forks a new thread after the turn. */
   fork(turnId: string): Promise<void>;
+  /** Forks a new thread that ends before the turn. `prepare` is called with its id before it is shown. */
+  forkBefore(turnId: string, prepare: (threadId: string) => void): Promise<void>;
   /** Drops the turns after this one. */
   rollback(turnId: string): Promise<void>;
 }

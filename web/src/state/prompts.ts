@@ -1,52 +1,68 @@
-/** The user's earlier prompts in a thread, and how the arrow keys walk through them. Pure. */
+/** The prompts of a thread's turns: which message began a turn, and what it contained. */
 
-import { contentText, objects } from "./acp.ts";
-import type { FoldedTurn } from "./thread.ts";
+import type { AcpObject } from "@acpd/client";
 
-/** Maximum length of a recalled prompt, in UTF-16 units: a longer one was pasted, and is not written again. */
-const LONGEST = 20_000;
+import { objects } from "./acp.ts";
+import { byPrompt, queueOf } from "./fold-turns.ts";
+import type { FoldedTurn, ThreadState } from "./thread.ts";
 
-/** Returns the prompts of the loaded turns, latest first, each once. Imported ones are what an agent says that a user said. */
-export function promptsOf(turns: readonly FoldedTurn[]): string[] {
-  const prompts = new Set<string>();
-  for (const turn of turns.toReversed()) {
-    const said = turn.imported === true ? undefined : turn.items.find(({ type }) => type === "userMessage");
-    const text = said?.type === "userMessage" ? contentText(objects(said.content)) : "";
-    if (text.trim() !== "" && text.length <= LONGEST) {
-      prompts.add(text);
-    }
-  }
-  return [...prompts];
+/** Returns the blocks of the prompt that started a turn. */
+export function promptOf(turn: FoldedTurn): AcpObject[] {
+  const said = messageOf(turn);
+  return objects(said?.type === "userMessage" ? said.content : turn.input);
 }
 
-/** A walk through earlier prompts. It ends once the user changes the recalled text. */
-export interface Recall {
-  readonly prompts: readonly string[];
-  readonly at: number;
+/** Returns the message that began a turn. */
+function messageOf({ items }: FoldedTurn) {
+  return items.find((item) => item.type === "userMessage");
 }
 
-/** What an arrow key does in a box with this text and caret: the text to show instead, and the walk from there on. */
-export function recalled(
-  key: string,
-  text: string,
-  caret: number,
-  walk: Recall | undefined,
-  promptsNow: () => readonly string[],
-): { readonly text: string; readonly walk: Recall | undefined } | undefined {
-  if (key === "ArrowUp" && text === "") {
-    const prompts = promptsNow();
-    return prompts.length > 0 ? { text: prompts[0]!, walk: { prompts, at: 0 } } : undefined;
-  }
-  if (walk === undefined || text !== walk.prompts[walk.at]) {
-    return undefined;
-  }
-  const { prompts, at } = walk;
-  // In a text of several lines, the arrow keys move the caret first.
-  if (key === "ArrowUp" && at + 1 < prompts.length && !text.slice(0, caret).includes("\n")) {
-    return { text: prompts[at + 1]!, walk: { prompts, at: at + 1 } };
-  }
-  if (key === "ArrowDown" && !text.slice(caret).includes("\n")) {
-    return at === 0 ? { text: "", walk: undefined } : { text: prompts[at - 1]!, walk: { prompts, at: at - 1 } };
-  }
+/** Returns the turn that a message of the user began. Messages that were sent into a running turn began none. */
+export function turnBegunBy(thread: ThreadState, itemId: string): (FoldedTurn & { id: string }) | undefined {
+  return thread.turns.find((turn): turn is FoldedTurn & { id: string } => turn.id != null && messageOf(turn)?.itemId === itemId);
+}
+
+/** Returns the first turn that a rewind to a turn removes, of those with a message of the user. */
+export function firstRemoved({ turns }: Pick<ThreadState, "turns">, lastKept: string): FoldedTurn | undefined {
+  return turns.find((turn) => byPrompt(turn.id, lastKept) > 0 && messageOf(turn) !== undefined);
+}
+
+/** Returns the turn before another one, in the order in which a rewind or a fork counts them, of the loaded turns. */
+export function turnBefore({ turns }: Pick<ThreadState, "turns">, turnId: string): string | undefined {
+  const before = turns.flatMap(({ id }) => (id != null && byPrompt(id, turnId) < 0 ? [id] : []));
+  return before.reduce<string | undefined>((last, id) => (byPrompt(id, last) > 0 ? id : last), undefined);
+}
+
+/** What is known of an edited message and of what sending it changes. */
+export interface Edited {
+  /** Whether its turn has left the conversation, so that nothing can be replaced. */
+  readonly gone: boolean;
+  /** Whether it began the conversation. */
+  readonly first: boolean;
+  /** Number of turns behind its own that leave the conversation with it. */
+  readonly later: number;
+  /** Why it cannot be sent now. */
+  readonly waits: string | undefined;
+}
+
+/** Returns what sending a message in place of a turn's prompt changes. */
+export function editedState(thread: Pick<ThreadState, "turns" | "older" | "head">, turnId: string): Edited {
+  const { turns, older, head } = thread;
+  const before = turnBefore(thread, turnId);
+  const isLoaded = turns.some(({ id }) => id === turnId);
+  // It may be older than the loaded turns.
+  const gone = !isLoaded && (older === undefined || before !== undefined);
+  return {
+    gone,
+    first: before === undefined && older === undefined,
+    later: turns.filter(({ id }) => id != null && byPrompt(id, turnId) > 0).length,
+    // A new message is queued.
+    waits: gone ? undefined : waitsFor(head.turnId != null, queueOf(thread).length),
+  };
+}
+
+function waitsFor(running: boolean, queued: number): string | undefined {
+  if (running) return "A turn is running. Stop it to send this.";
+  if (queued > 0) return "Messages are queued. Remove them to send this.";
   return undefined;
 }

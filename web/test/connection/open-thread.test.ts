@@ -3,12 +3,14 @@ import { expect, test, vi } from "vitest";
 
 import { OpenThread } from "../../src/connection/open-thread.ts";
 
+type Call = (method: string, params: Record<string, unknown>) => Promise<unknown>;
+
 /** Opens a thread of this status; returns what it follows. */
-async function opened(status: string, archived = false) {
+async function opened(status: string, archived = false, rest: object = {}, call: Call = () => Promise.reject(new Error("no"))) {
   const close = vi.fn();
-  const thread = { id: "t", status, archived, turns: [], pendingRequestIds: [], queuedTurnIds: [], latestSeq: 7 };
+  const thread = { id: "t", status, archived, turns: [], ...rest, pendingRequestIds: [], queuedTurnIds: [], latestSeq: 7 };
   const follow = vi.fn((_: string, __: FollowOptions) => ({ resumed: Promise.resolve({ thread, latestSeq: 7 }), close }));
-  const client = { follow, on: () => () => {}, call: () => Promise.reject(new Error("no")), answer: () => () => {} };
+  const client = { follow, on: () => () => {}, call, ready: () => Promise.resolve(), answer: () => () => {} };
   const open = new OpenThread(client as unknown as Client, "t");
   await vi.waitFor(() => expect(open.shown.value).toBeDefined());
   return { open, follow, close };
@@ -29,5 +31,41 @@ test.each([["running", false], ["waiting", false], ["failed", false], ["idle", t
   const { open, follow } = await opened(status, archived);
   open.startAgent();
   expect(follow).toHaveBeenCalledTimes(1);
+  open.close();
+});
+
+test("an edited message replaces the earlier one in one request, which is repeated under its id when the connection ended", async () => {
+  const lost = [Object.assign(new Error("disconnected"), { code: "disconnected" })];
+  const call = vi.fn<Call>(async () => {
+    const error = lost.pop();
+    if (error !== undefined) throw error;
+    return {};
+  });
+  const { open } = await opened("idle", false, {}, call);
+  await open.sendInstead("turn_2", "better", [{ type: "image" }]);
+  const [[method, params], again] = call.mock.calls as [Parameters<Call>, Parameters<Call>];
+  expect([method, params]).toEqual(["turn/start", {
+    threadId: "t", text: "better", input: [{ type: "image" }], replacesTurnId: "turn_2", clientTurnId: expect.any(String),
+  }]);
+  expect(again).toEqual([method, params]);
+  expect(call).toHaveBeenCalledTimes(2);
+  open.close();
+});
+
+test("a fork before a message has the turn before it last, also if that is not loaded yet", async () => {
+  const turn = (id: string) => ({ id, status: "completed", items: [] });
+  const call = vi.fn<Call>(async (method) => {
+    if (method === "thread/read") return { thread: { id: "t", latestSeq: 7, turns: [turn("turn_1")] } };
+    return method === "thread/fork" ? { thread: { id: "forked" } } : {};
+  });
+  const { open } = await opened("idle", false, { turns: [turn("turn_2"), turn("turn_3")], cursor: "c" }, call);
+  const shown = vi.fn();
+  open.onForked = shown;
+  const prepare = vi.fn(() => expect(shown).not.toHaveBeenCalled());
+  await open.forkBefore("turn_2", prepare);
+  const [, params] = call.mock.calls.find(([method]) => method === "thread/fork")!;
+  expect(params.turnId).toBe("turn_1");
+  expect([prepare.mock.calls, shown.mock.calls]).toEqual([[["forked"]], [["forked"]]]);
+  await expect(open.forkBefore("turn_1", prepare)).rejects.toThrow("Start a new thread");
   open.close();
 });

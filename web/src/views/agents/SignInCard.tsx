@@ -11,7 +11,7 @@ import type { FoldedTurn } from "../../state/thread.ts";
 import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { type Destination, destination } from "../../text/safe-url.ts";
 import { CopyButton } from "../thread/content/CopyButton.tsx";
-import { promptOf } from "../thread/items/Retry.tsx";
+import { promptOf } from "../../state/prompts.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { CheckButton, CheckResult, useCheck } from "./Check.tsx";

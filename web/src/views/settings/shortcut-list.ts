@@ -63,7 +63,7 @@ export function shortcuts(sendKey: SendKey): readonly ShortcutGroup[] {
         { keys: ["↑", "↓"], does: "Earlier prompts, while the box is empty" },
         { keys: ["/"], does: "The agent’s commands; Tab completes one" },
         { keys: [`${ALT} M`], does: "Choose the mode" },
-        { keys: ["Esc"], does: "Leave the message box" },
+        { keys: ["Esc"], does: "Leave the message box, or the editing of an earlier message" },
       ],
     },
   ];

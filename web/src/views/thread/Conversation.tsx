@@ -5,13 +5,15 @@ import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "p
 
 import type { ThreadActions } from "../../state/actions.ts";
 import type { ShownRow } from "../../state/outline.ts";
+import { firstRemoved, turnBegunBy } from "../../state/prompts.ts";
 import { lastRefusal, signInWanted } from "../../state/sign-in.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import { lazy } from "../parts/lazy.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { AwayLine, useAwayLine } from "./away-line.tsx";
-import { CurrentThread, type ThreadContext, type ThreadWaiting, Waiting } from "./content/context.ts";
+import { CurrentThread, type MessageEdits, type ThreadContext, type ThreadWaiting, Waiting } from "./content/context.ts";
+import { editMessage } from "./composer/edit-message.ts";
 import { NoticeView } from "./content/Notice.tsx";
 import { Plan } from "./content/Plan.tsx";
 import { diffStyle } from "./content/settings.ts";
@@ -33,6 +35,20 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
     () => (mayOperate(role) ? (folder: string) => actions.addFolder(folder) : undefined),
     [actions, role],
   );
+  const { archived } = thread.head;
+  const edits = useMemo(
+    (): MessageEdits | undefined =>
+      mayOperate(role) && !archived
+        ? {
+            begin: (itemId) => {
+              const turn = turnBegunBy(latest.current, itemId);
+              if (turn !== undefined) editMessage(latest.current.threadId, turn);
+            },
+            barred: (itemId) => (turnBegunBy(latest.current, itemId) === undefined ? BEGAN_NOTHING : undefined),
+          }
+        : undefined,
+    [role, archived],
+  );
   const context = useMemo(
     (): ThreadContext => ({
       threadId: thread.threadId,
@@ -42,6 +58,8 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
         diffStyle.value = next;
       },
       folds: view.folds,
+      edits,
+      removedBy: (lastKept) => firstRemoved(latest.current, lastKept),
       terminal: (terminalId) => terminalOf(latest.current, terminalId),
       terminals,
       openFolder,
@@ -50,7 +68,7 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
       target,
       following: view.following,
     }),
-    [thread.threadId, thread.head.cwd, style, view, choose, target, terminals, openFolder, role, thread.head.agentType],
+    [thread.threadId, thread.head.cwd, style, view, choose, target, terminals, openFolder, role, thread.head.agentType, edits],
   );
   const waiting = useWaiting(thread, role);
   const draw = useCallback(
@@ -80,6 +98,9 @@ export function Conversation({ thread, rows, actions, role, online, target, toEn
     </CurrentThread.Provider>
   );
 }
+
+/** Said about messages that the agent received in the middle of a turn. */
+const BEGAN_NOTHING = "It was sent during a turn. Edit the message that began the turn.";
 
 /** Forms, and permissions that acpd itself asked for, are rare. */
 const AnswerLine = lazy<AnswerLineProps>(async () => ({ default: (await import("./items/AnswerLine.tsx")).AnswerLine }));

@@ -1,14 +1,19 @@
 // The composer of one thread: the box, with the thread's mode and options, its usage, and its draft.
 
 import type { AcpObject } from "@acpd/client";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ThreadViewProps } from "../../thread-props.ts";
 import { commandsOf, configOption, modesOf, type PromptCapabilities, steers, text } from "../../../state/acp.ts";
-import { promptsOf } from "../../../state/prompts.ts";
+import { promptsOf } from "../../../state/recall.ts";
 import { ComposerBox } from "./ComposerBox.tsx";
 import { ConfigOptions, ModeSelect } from "./Options.tsx";
 import { draftOf, keepDraft } from "../../../app/drafts.ts";
+import { editDraft, editedTurn } from "../../../app/editing.ts";
+import { editedState } from "../../../state/prompts.ts";
+import { attachOnce, dropEdit, leaveEdit } from "./edit-message.ts";
+import { Editing } from "./Editing.tsx";
+import { moveAttachments } from "./use-attachments.ts";
 import { sendKey } from "../content/settings.ts";
 import { UsageMeter } from "./UsageMeter.tsx";
 
@@ -31,13 +36,30 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
   const running = head.turnId != null;
   const interrupting = thread.turns.some((turn) => turn.id === head.turnId && turn.interrupting === true);
   const why = barred(online, head.archived, thread.deleted === true);
+  const turnId = editedTurn(threadId);
+  const turn = turnId === undefined ? undefined : thread.turns.find(({ id }) => id === turnId);
+  const begun = turn?.id == null ? undefined : { ...turn, id: turn.id };
+  useEffect(() => {
+    if (begun !== undefined) attachOnce(threadId, begun);
+  }, [threadId, begun?.id]);
   if (role === "observer" || role === "approver") return null;
+  const edited = turnId === undefined ? undefined : editedState(thread, turnId);
+  const name = turnId === undefined ? threadId : editDraft(threadId);
 
   // If the agent refuses, the value stays unchanged and the reason appears next to it.
   const set = (asked: Promise<void>) => {
     setRefused(undefined);
     asked.catch((problem: unknown) => setRefused(problem instanceof Error ? problem.message : String(problem)));
   };
+  // The message is sent there: nothing is lost if the user goes on with something else first.
+  const fork = (replaced: string) =>
+    set(
+      actions.forkBefore(replaced, (forked) => {
+        keepDraft(forked, draftOf(name));
+        moveAttachments(name, forked);
+        dropEdit(threadId);
+      }),
+    );
   const options = head.configOptions ?? [];
   return (
     <div class="th-composer-place">
@@ -47,24 +69,38 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         </p>
       )}
       <ComposerBox
-        name={threadId}
-        draft={draftOf(threadId)}
+        name={name}
+        draft={draftOf(name)}
         onDraft={(words) => {
-          if (words !== "" && why === undefined) actions.startAgent();
-          keepDraft(threadId, words);
+          // A message that is sent in place of another one starts the agent anew.
+          if (words !== "" && why === undefined && turnId === undefined) actions.startAgent();
+          keepDraft(name, words);
         }}
-        onSend={(words, blocks, manner) => actions.send(words, blocks as AcpObject[], manner)}
+        onSend={async (words, blocks, manner) => {
+          if (turnId === undefined || edited === undefined) return actions.send(words, blocks as AcpObject[], manner);
+          await (edited.gone ? actions.send(words, blocks as AcpObject[], "queue") : actions.sendInstead(turnId, words, blocks as AcpObject[]));
+          dropEdit(threadId);
+        }}
+        {...(edited === undefined || turnId === undefined
+          ? {}
+          : {
+              banner: <Editing edited={edited} onFork={edited.first || edited.gone ? undefined : () => fork(turnId)} onLeave={() => leaveEdit(threadId, begun)} />,
+              onLeave: () => leaveEdit(threadId, begun),
+              waits: edited.waits,
+              label: "Edited message",
+              sendLabel: edited.gone ? "Send" : "Resend",
+            })}
         onStop={() => set(actions.interrupt())}
         onStopNow={() => set(actions.stopNow())}
         running={running}
         stopping={interrupting}
         sendKey={sendKey.value}
         commands={commands}
-        steerable={thread.initialize === undefined ? undefined : steers(thread.initialize)}
+        steerable={turnId !== undefined ? false : thread.initialize === undefined ? undefined : steers(thread.initialize)}
         capabilities={promptCapabilities}
         barred={why}
-        folded={thread.questions.length > 0}
-        prompts={() => promptsOf(turns.current)}
+        folded={thread.questions.length > 0 && turnId === undefined}
+        {...(turnId === undefined && { prompts: () => promptsOf(turns.current) })}
       >
         {!hasMode(options) && (
           <ModeSelect

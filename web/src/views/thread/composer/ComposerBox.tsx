@@ -5,7 +5,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import type { AcpObject, Command, PromptCapabilities } from "../../../state/acp.ts";
-import { type Recall, recalled } from "../../../state/prompts.ts";
+import { type Recall, recalled } from "../../../state/recall.ts";
 import { Attached } from "./Attached.tsx";
 import { sentBytes } from "./attachments.ts";
 import { usePopoverPosition } from "./popover-position.ts";
@@ -44,6 +44,12 @@ export interface ComposerBoxProps {
   room?: number;
   /** Why nothing can be sent now. */
   barred?: string | undefined;
+  /** Why this message cannot be sent yet; everything else can be done. */
+  waits?: string | undefined;
+  /** What the message is, above its text. */
+  banner?: ComponentChildren;
+  /** Leaves what the banner is about, on Escape; without it, Escape leaves the box. */
+  onLeave?: (() => void) | undefined;
   /** The name of the draft, by which attachments are kept. */
   name?: string;
   /** The id of the text area. */
@@ -78,9 +84,9 @@ const SLOW_MS = 2_000;
 /** Time after which an agent that was asked to stop can be ended, in milliseconds. */
 const STUCK_MS = 3_000;
 
-// The children stay out of `props`: a handler that lives as long as the box would hold its first ones, and with them, along
+// Children and banner stay out of `props`: a handler that lives as long as the box would hold its first ones, and with them, along
 // Preact's nodes, every row that the page has ever had.
-export function ComposerBox({ children, ...props }: ComposerBoxProps) {
+export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
   const { draft, onDraft, onSend, onStop, running, stopping = false, sendKey, commands, capabilities, barred } = props;
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
@@ -103,9 +109,15 @@ export function ComposerBox({ children, ...props }: ComposerBoxProps) {
   const hint = hintFor(draft, commands);
   const empty = draft.trim() === "" && attached.length === 0 && props.emptyAllowed !== true;
   const off = sending || barred !== undefined;
+  const held = off || reading || props.waits !== undefined;
   const takesFiles =
     capabilities === undefined || capabilities.image || capabilities.audio || capabilities.embeddedContext;
 
+  // Words about one draft say nothing about another one.
+  useEffect(() => {
+    setError(undefined);
+    setNote(undefined);
+  }, [props.name]);
   const box = useRef<HTMLDivElement>(null);
   const options = useScrollEdges();
   const list = useRef<HTMLUListElement>(null);
@@ -119,7 +131,7 @@ export function ComposerBox({ children, ...props }: ComposerBoxProps) {
 
   const roomLeft = () => (props.room ?? ROOM) - sizeOf(attached) - sentBytes(draft);
   const send = async (manner: Manner) => {
-    if (empty || off || reading) return;
+    if (empty || held) return;
     if (roomLeft() < 0) {
       setError(`The message is ${bytes(-roomLeft())} too large.`);
       return;
@@ -162,6 +174,12 @@ export function ComposerBox({ children, ...props }: ComposerBoxProps) {
     }
     if (recall(event)) {
       event.preventDefault();
+      return;
+    }
+    if (event.key === "Escape" && props.onLeave !== undefined) {
+      event.preventDefault();
+      event.stopPropagation();
+      if (!sending) props.onLeave();
       return;
     }
     if (event.key === "Escape") leave(area.current);
@@ -258,6 +276,7 @@ export function ComposerBox({ children, ...props }: ComposerBoxProps) {
           ))}
         </ul>
       )}
+      {banner}
       <Attached attached={attached} off={off} onRemove={attachments.remove} />
       <div class="th-composer-text">
         <textarea
@@ -295,6 +314,7 @@ export function ComposerBox({ children, ...props }: ComposerBoxProps) {
         {slow && <p class="th-quiet">{props.slowly ?? "No answer yet. Reconnecting…"}</p>}
         {note !== undefined && running && <p class="th-quiet">{note}</p>}
         {barred !== undefined && <p class="th-quiet">{barred}</p>}
+        {props.waits !== undefined && barred === undefined && <p class="th-warning">{props.waits}</p>}
       </div>
       <div class="th-composer-foot">
         <div class="th-composer-options" ref={options}>
@@ -335,7 +355,7 @@ export function ComposerBox({ children, ...props }: ComposerBoxProps) {
             </button>
           )}
           {running && !empty && props.steerable === true && (
-            <button type="button" class="button" title="Send to the running turn (Alt+Enter)" disabled={off || reading} onClick={() => void send("steer")}>
+            <button type="button" class="button" title="Send to the running turn (Alt+Enter)" disabled={held} onClick={() => void send("steer")}>
               Steer
             </button>
           )}
@@ -343,8 +363,8 @@ export function ComposerBox({ children, ...props }: ComposerBoxProps) {
             <button
               type="button"
               class="button primary icon th-send"
-              title={`${running ? "Queue after the running turn" : (props.sendLabel ?? "Send")} (${sendKey === "enter" ? "Enter" : "Ctrl+Enter"})`}
-              disabled={empty || off || reading}
+              title={`${props.sendLabel ?? (running ? "Queue after the running turn" : "Send")} (${sendKey === "enter" ? "Enter" : "Ctrl+Enter"})`}
+              disabled={empty || held}
               onClick={() => void send("queue")}
             >
               {sending ? <span class="th-spinner" /> : <Icon name="send" />}

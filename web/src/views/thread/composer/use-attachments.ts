@@ -24,11 +24,21 @@ function keep(name: string, next: Kept): void {
   kept.value = next.attached.length === 0 && next.refused.length === 0 ? others : { ...others, [name]: next };
 }
 
-/** Puts the attachments of an earlier prompt into a draft, in place of what it has. */
-export function attachAgain(name: string, blocks: readonly AcpObject[]): void {
-  const attached = blocks.filter(hasContent).map((block) => ({ name: nameOf(block), block, size: sentBytes(block) }));
+/** Returns whether a draft has attachments. */
+export const hasAttachments = (name: string): boolean => (kept.peek()[name]?.attached.length ?? 0) > 0;
+
+/** Moves the attachments of a draft to another one, in place of what that has. */
+export function moveAttachments(from: string, to: string): void {
+  keep(to, kept.peek()[from] ?? NOTHING);
+  keep(from, NOTHING);
+}
+
+/** Puts the attachments of an earlier prompt into a draft, behind what it has (`adds`) or in place of it. */
+export function attachAgain(name: string, blocks: readonly AcpObject[], adds = false): void {
+  const again = blocks.filter(hasContent).map((block) => ({ name: nameOf(block), block, size: sentBytes(block) }));
   const refused = blocks.filter((block) => !hasContent(block)).map((block) => `Couldn’t attach ${nameOf(block)} again: its content is gone.`);
-  keep(name, { attached, refused });
+  const before = adds ? (kept.peek()[name]?.attached ?? []) : [];
+  keep(name, { attached: [...before, ...again], refused });
 }
 
 /** Number of boxes so far, for the names of those without a draft. */

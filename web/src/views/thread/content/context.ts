@@ -7,6 +7,7 @@ import { useContext } from "preact/hooks";
 import type { Item, Notice, Resolved } from "@acpd/client";
 
 import type { ThreadActions } from "../../../state/actions.ts";
+import type { FoldedTurn } from "../../../state/thread.ts";
 
 export type DiffStyle = "unified" | "split";
 
@@ -19,6 +20,10 @@ export interface ThreadContext {
   setDiffStyle(style: DiffStyle): void;
   /** The user's choices for folds; they outlive views that scroll out of the page. */
   readonly folds: Map<string, boolean>;
+  /** Edits messages of the user, to send them again; absent if the user may not. */
+  readonly edits?: MessageEdits | undefined;
+  /** Returns the first turn with a message of the user that a rewind to a turn removes. */
+  removedBy?(lastKept: string): FoldedTurn | undefined;
   /** Returns the command that runs in one of the thread's terminals. */
   terminal(terminalId: string): Item | undefined;
   /** Acts on running commands; absent if the user may not. */
@@ -33,6 +38,13 @@ export interface ThreadContext {
   readonly target?: string | undefined;
   /** Whether the list follows its end. If not, the user may be reading, and nothing closes by itself. */
   readonly following?: { readonly current: boolean };
+}
+
+export interface MessageEdits {
+  /** Puts a message into the composer. */
+  begin(itemId: string): void;
+  /** Returns why a message cannot be edited. */
+  barred(itemId: string): string | undefined;
 }
 
 /** The context of a view outside of a thread. */

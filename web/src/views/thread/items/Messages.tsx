@@ -4,11 +4,13 @@ import type { Item, Message } from "@acpd/client";
 
 import { useState } from "preact/hooks";
 
+import { narrow, touch } from "../../../app/layout.ts";
 import { pathOf } from "../../../app/route.ts";
+import { toast } from "../../../app/toasts.ts";
 import { shared } from "../../../connection/connection.ts";
 import { type AcpObject, objects, text } from "../../../state/acp.ts";
 import { Content } from "../content/Content.tsx";
-import { useThread } from "../content/context.ts";
+import { type MessageEdits, useThread } from "../content/context.ts";
 import { CopyButton } from "../content/CopyButton.tsx";
 import { Fold } from "../content/Fold.tsx";
 import { count, dateAndTime, dayAndClock, firstWords } from "../../../text/format.ts";
@@ -38,7 +40,7 @@ export function UserMessage({ item }: MessageProps) {
       </h2>
       {words !== "" && <UserWords id={item.itemId} words={words} />}
       <Beyond item={item} blocks={objects(item.content).filter((block) => block.type !== "text")} />
-      <MessageActs item={item} words={words} />
+      <MessageActs item={item} words={words} own />
     </div>
   );
 }
@@ -84,19 +86,62 @@ export function AgentMessage({ item, live: streaming = item.outcome == null }: M
   );
 }
 
-/** The actions beside a message: its words and its address. They say when it was sent. */
-function MessageActs({ item: { itemId, startedAt: at }, words }: { item: Item; words: string }) {
-  const { threadId } = useThread();
+interface MessageActsProps {
+  item: Item;
+  words: string;
+  /** Whether it is a message of the user. */
+  own?: boolean;
+}
+
+/**
+ * The actions beside a message: its words, its address, and for the user's own, editing. They say when it was sent. Beside the
+ * user's own is room for one button where the window is narrow or nothing hovers, which opens the others below it.
+ */
+function MessageActs({ item: { itemId, startedAt: at }, words, own = false }: MessageActsProps) {
+  const { threadId, edits } = useThread();
+  const [opened, setOpened] = useState(false);
   const link = () => location.origin + pathOf({ view: "thread", threadId: threadId ?? "", item: itemId });
   // A reader of a shared thread has no other address.
   const hasLink = threadId !== undefined && shared.value === undefined;
-  if (words === "" && !hasLink && at == null) return null;
+  const edit = own ? edits : undefined;
+  if (words === "" && !hasLink && at == null && edit === undefined) return null;
+  const folds = own && (touch.value || narrow.value);
   return (
-    <span class="th-message-acts th-copy-hover" title={at == null ? undefined : dateAndTime(at)}>
-      {at != null && <time dateTime={new Date(at).toISOString()}>{dayAndClock(at)}</time>}
-      {hasLink && <CopyButton text={link} what="link" icon="link" />}
-      {words !== "" && <CopyButton text={words} what="message" />}
+    <span class={`th-message-acts th-copy-hover ${folds && opened ? "is-open" : ""}`} title={at == null ? undefined : dateAndTime(at)}>
+      {folds && (
+        <button type="button" class="th-copy" aria-label="More about this message" aria-expanded={opened} data-grows onClick={() => setOpened(!opened)}>
+          <Icon name="more" />
+        </button>
+      )}
+      {(!folds || opened) && (
+        <>
+          {at != null && <time dateTime={new Date(at).toISOString()}>{dayAndClock(at)}</time>}
+          {hasLink && <CopyButton text={link} what="link" icon="link" />}
+          {words !== "" && <CopyButton text={words} what="message" />}
+          {edit !== undefined && <EditButton itemId={itemId} edits={edit} named={folds} />}
+        </>
+      )}
     </span>
+  );
+}
+
+function EditButton({ itemId, edits, named }: { itemId: string; edits: MessageEdits; named: boolean }) {
+  const barred = edits.barred(itemId);
+  const label = barred === undefined ? "Edit and resend" : `Edit and resend: ${barred}`;
+  const edit = () => (barred === undefined ? edits.begin(itemId) : toast(barred));
+  // It can take the focus even if it is off, to say why.
+  return (
+    <button
+      type="button"
+      class={named ? "button quiet" : "th-copy"}
+      title={label}
+      aria-label={label}
+      aria-disabled={barred !== undefined}
+      onClick={edit}
+    >
+      <Icon name="edit" />
+      {named && "Edit and resend"}
+    </button>
   );
 }
 

@@ -8,6 +8,7 @@ import { keepDraft } from "../../../app/drafts.ts";
 import { focusWhenThere } from "../../../app/focus.ts";
 import { contentText, objects } from "../../../state/acp.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
+import { promptOf } from "../../../state/prompts.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { isUserCommand } from "../../../state/tool-calls.ts";
 import { visibleWords } from "../../../text/bidi-guard.ts";
@@ -61,7 +62,7 @@ export function Retry({ turn, threadId, actions, wantsSignIn = false }: RetryPro
       )}
       {blocks.length > 0 && (
         <button type="button" class="button quiet" onClick={edit}>
-          Edit and resend
+          Edit as a new message
         </button>
       )}
       {problem !== undefined && (
@@ -103,9 +104,3 @@ function isCutShort({ status, stopReason }: Pick<Turn, "status" | "stopReason">)
 }
 
 const LIMITS = new Set(["refusal", "max_tokens", "max_turn_requests"]);
-
-/** Returns the blocks of the prompt that started a turn. */
-export function promptOf(turn: FoldedTurn): AcpObject[] {
-  const said = turn.items.find(({ type }) => type === "userMessage");
-  return objects(said?.type === "userMessage" ? said.content : turn.input);
-}

@@ -3,8 +3,8 @@ import type { Role } from "@acpd/client";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 
 import type { FoldedTurn } from "../../../state/thread.ts";
-import { draftOf } from "../../../app/drafts.ts";
-import { type ThreadWaiting, Waiting } from "../content/context.ts";
+import { draftOf, keepDraft } from "../../../app/drafts.ts";
+import { aloneContext, CurrentThread, type ThreadWaiting, Waiting } from "../content/context.ts";
 import { UnifiedDiff } from "../content/diffs.ts";
 import { ComposerBox } from "../composer/ComposerBox.tsx";
 import { TurnFoot } from "./TurnFoot.tsx";
@@ -91,6 +91,28 @@ test("after a rewind the user writes on, unless the focus is elsewhere", async (
   pane.remove();
 });
 
+test("a rewind gives back the prompt that it removes; one that is refused gives nothing", async () => {
+  const removed = { key: "turn-2", id: "turn-2", status: "completed", items: [{ type: "userMessage", itemId: "i", content: [{ type: "text", text: "go on" }] }] };
+  const refusals = [new Error("a turn is running: interrupt it first")];
+  const rollback = vi.fn(async () => {
+    const refused = refusals.pop();
+    if (refused !== undefined) throw refused;
+  });
+  const actions = { fork: vi.fn(async () => {}), rollback, send: vi.fn(async () => {}), readDiff: vi.fn(async () => "") };
+  const context = { ...aloneContext, removedBy: (lastKept: string) => (lastKept === "turn-1" ? (removed as unknown as FoldedTurn) : undefined) };
+  const view = drawn(
+    <CurrentThread.Provider value={context}>
+      <TurnFoot turn={turn} threadId="given" actions={actions} role="operator" />
+    </CurrentThread.Provider>,
+  );
+  for (const draft of ["", "go on"]) {
+    await after(() => view.button("Rewind to here").click());
+    await after(() => view.button("Remove").click());
+    expect(draftOf("given")).toBe(draft);
+  }
+  keepDraft("given", "");
+});
+
 test("what is refused says why", async () => {
   const refuse = async () => {
     throw new Error("A turn runs.");
@@ -126,7 +148,7 @@ describe("a turn that did not end well", () => {
 
   test("is tried again with everything that was sent", async () => {
     const view = ended({ status: "failed", error: "rate limit" });
-    expect(view.buttons).toEqual(["Try again", "Edit and resend"]);
+    expect(view.buttons).toEqual(["Try again", "Edit as a new message"]);
     await after(() => view.button("Try again").click());
     expect(view.actions.send).toHaveBeenCalledWith("do it", [{ type: "image" }], "queue");
   });
@@ -141,8 +163,8 @@ describe("a turn that did not end well", () => {
   test("is edited first", async () => {
     const words = { ...said, content: [{ type: "text", text: "do it" }] };
     const view = ended({ status: "failed", error: "rate limit", items: [words] });
-    expect(view.buttons).toEqual(["Try again", "Edit and resend"]);
-    await after(() => view.button("Edit and resend").click());
+    expect(view.buttons).toEqual(["Try again", "Edit as a new message"]);
+    await after(() => view.button("Edit as a new message").click());
     expect(draftOf("t")).toBe("do it");
     expect(view.actions.send).not.toHaveBeenCalled();
   });
@@ -152,7 +174,7 @@ describe("a turn that did not end well", () => {
     const file = { type: "resource", resource: { uri: "attachment:///notes%201.txt", text: "n" } };
     const content = [{ type: "text", text: "do it" }, picture, file, { type: "image", mimeType: "image/png" }];
     const view = ended({ status: "failed", error: "rate limit", items: [{ ...said, content }] });
-    await after(() => view.button("Edit and resend").click());
+    await after(() => view.button("Edit as a new message").click());
     const onSend = vi.fn(async () => {});
     const box = drawn(
       <ComposerBox name="t" draft={draftOf("t")} onDraft={() => {}} onSend={onSend} onStop={() => {}} running={false} sendKey="enter" commands={[]} capabilities={undefined} />,
@@ -168,7 +190,7 @@ describe("a turn that did not end well", () => {
     { status: "limited", stopReason: "max_tokens" },
     { status: "completed", stopReason: "max_turn_requests" },
   ])("is edited if the agent refused or met a limit: $stopReason", (over) => {
-    expect(ended(over).buttons).toEqual(["Edit and resend"]);
+    expect(ended(over).buttons).toEqual(["Edit as a new message"]);
   });
 
   test("shows what the agent wrote before it exited, folded inside the error", async () => {
@@ -194,7 +216,7 @@ describe("a turn that did not end well", () => {
   test("leaves its words and its button to the card that signs in, while that is there", () => {
     const over = { status: "failed", error: "Sign in to Goose to continue", startedAt: 10, completedAt: 20 };
     const view = ended(over, { signIn: over.error });
-    expect([view.text().includes("Sign in to Goose"), view.buttons]).toEqual([false, ["Edit and resend"]]);
+    expect([view.text().includes("Sign in to Goose"), view.buttons]).toEqual([false, ["Edit as a new message"]]);
     expect(view.one(".th-turn-stop").textContent).toBe("Waiting for sign-in");
     expect(ended(over).text()).toContain("Sign in to Goose to continue");
   });
@@ -211,7 +233,7 @@ describe("a turn that did not end well", () => {
     const error = "acpd was restarted before this was sent to the agent";
     const view = ended({ status: "interrupted", error, items: [], startedAt: undefined, input });
     expect(view.one("[aria-label='Message that was not sent']").textContent).toBe("later");
-    expect(view.buttons).toEqual(["Send", "Edit and resend"]);
+    expect(view.buttons).toEqual(["Send", "Edit as a new message"]);
     await after(() => view.button("Send").click());
     expect(view.actions.send).toHaveBeenCalledWith("later", [], "queue");
   });

@@ -8,7 +8,8 @@ import { touch } from "../../../app/layout.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { changesOf } from "../../../state/tool-calls.ts";
-import { Waiting } from "../content/context.ts";
+import { giveBack } from "../composer/edit-message.ts";
+import { useThread, Waiting } from "../content/context.ts";
 import { Counts } from "../content/Counts.tsx";
 import { UnifiedDiff } from "../content/diffs.ts";
 import { Fold } from "../content/Fold.tsx";
@@ -104,10 +105,17 @@ function GoOn({ turnId, threadId, actions }: { turnId: string; threadId: string;
   const [opened, setOpened] = useState(false);
   const folds = touch.value;
   const [error, setError] = useState<string>();
+  const { removedBy } = useThread();
   const attempt = (what: Promise<void>) => {
     setAsking(false);
     setError(undefined);
     what.catch((why: unknown) => setError(why instanceof Error ? why.message : String(why)));
+  };
+  const rewind = async () => {
+    const removed = removedBy?.(turnId);
+    await actions.rollback(turnId);
+    if (removed !== undefined) giveBack(threadId, removed);
+    focusAfterRewind(threadId);
   };
   return (
     <div class={`th-go-on ${asking || error !== undefined ? "th-shown" : ""} ${opened ? "is-open" : ""}`}>
@@ -116,7 +124,7 @@ function GoOn({ turnId, threadId, actions }: { turnId: string; threadId: string;
           <span class="th-quiet" role="alert">
             Remove everything after this turn? Files will not change.
           </span>
-          <button type="button" class="button danger" onClick={() => attempt(actions.rollback(turnId).then(() => focusAfterRewind(threadId)))}>
+          <button type="button" class="button danger" onClick={() => attempt(rewind())}>
             Remove
           </button>
           <button type="button" class="button quiet" onClick={() => setAsking(false)}>

@@ -2,6 +2,8 @@
 import type { Item as ItemType, Resolved } from "@acpd/client";
 import { beforeAll, expect, test, vi } from "vitest";
 
+import { touch } from "../../../app/layout.ts";
+import { toasts } from "../../../app/toasts.ts";
 import { aloneContext, type ThreadContext, Waiting } from "../content/context.ts";
 import { Item, CurrentThread, Output, TextDiff, UnifiedDiff } from "../index.ts";
 import { AnswerLine } from "./AnswerLine.tsx";
@@ -34,6 +36,43 @@ test("a person's words are shown as they were written", () => {
   const shown = view({ type: "userMessage", text: "**not** <b>markup</b>\n  second line" });
   expect(shown.one(".th-user-text").textContent).toBe("**not** <b>markup</b>\n  second line");
   expect(shown.all("strong, b")).toEqual([]);
+});
+
+test("a message that began a turn is edited; another one says why it is not", async () => {
+  const begin = vi.fn();
+  const barred = (itemId: string) => (itemId === "i" ? undefined : "It was sent during a turn.");
+  const said = view({ type: "userMessage", text: "hello" }, [], { edits: { begin, barred } });
+  await after(() => said.button("Edit and resend").click());
+  expect(begin.mock.calls).toEqual([["i"]]);
+  const steered = view({ type: "userMessage", text: "more", itemId: "other" }, [], { edits: { begin, barred } });
+  const off = steered.button("Edit and resend: It was sent during a turn.");
+  expect([off.getAttribute("aria-disabled"), off.disabled]).toEqual(["true", false]);
+  await after(() => off.click());
+  expect(begin).toHaveBeenCalledOnce();
+  expect(toasts.value.at(-1)?.text).toBe("It was sent during a turn.");
+});
+
+test("messages of the agent, and those of readers who may not, are not edited", () => {
+  const edits = { begin: vi.fn(), barred: () => undefined };
+  for (const shown of [view({ type: "userMessage", text: "hello" }), view({ type: "agentMessage", text: "hello" }, [], { edits })]) {
+    expect(shown.all("button").map((button) => button.getAttribute("aria-label"))).not.toContain("Edit and resend");
+  }
+});
+
+test("on touch, the acts of a user's message are behind one button", async () => {
+  touch.value = true;
+  try {
+    const begin = vi.fn();
+    const said = view({ type: "userMessage", text: "hello" }, [], { threadId: "t", edits: { begin, barred: () => undefined } });
+    const names = () => said.all("button").map((button) => button.getAttribute("aria-label"));
+    expect(names()).toEqual(["More about this message"]);
+    await after(() => said.button("More about this message").click());
+    expect(names()).toEqual(["More about this message", "Copy link", "Copy message", "Edit and resend"]);
+    await after(() => said.button("Edit and resend").click());
+    expect(begin.mock.calls).toEqual([["i"]]);
+  } finally {
+    touch.value = false;
+  }
 });
 
 test("pictures and files of a person stand with the words", () => {

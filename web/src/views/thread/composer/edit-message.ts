@@ -1,0 +1,73 @@
+// Earlier prompts in the composer: edited to be sent again, or given back by a rewind.
+
+import { draftOf, keepDraft } from "../../../app/drafts.ts";
+import { beginEdit, editDraft, endEdit } from "../../../app/editing.ts";
+import { focusThread, focusWhenThere } from "../../../app/focus.ts";
+import { announce } from "../../../app/live-region.ts";
+import { toast } from "../../../app/toasts.ts";
+import { type AcpObject, contentText } from "../../../state/acp.ts";
+import { promptOf } from "../../../state/prompts.ts";
+import type { FoldedTurn } from "../../../state/thread.ts";
+import { attachAgain, hasAttachments } from "./use-attachments.ts";
+
+/** Time to decide about a removed prompt, in milliseconds. */
+const OFFERED_MS = 20_000;
+
+/** The edited turns whose attachments this page has put into the composer: the browser stores none. */
+const attached = new Map<string, string>();
+
+const others = (blocks: readonly AcpObject[]) => blocks.filter(({ type }) => type !== "text");
+
+/** Puts the prompt of a turn into the composer, to be edited and sent in its place. The thread's draft stays. */
+export function editMessage(threadId: string, turn: FoldedTurn & { id: string }, text = contentText(promptOf(turn))): void {
+  attach(threadId, turn);
+  beginEdit(threadId, turn.id, text);
+  announce("Editing an earlier message. Press Escape to cancel.");
+  // Also on a touch device: the user wants to write.
+  focusWhenThere(`.pane[data-thread="${CSS.escape(threadId)}"] .th-composer-area`);
+}
+
+function attach(threadId: string, turn: FoldedTurn & { id: string }): void {
+  attached.set(threadId, turn.id);
+  attachAgain(editDraft(threadId), others(promptOf(turn)));
+}
+
+/** Attaches what the edited prompt had, if the editing began before the page was loaded, or in another tab. */
+export function attachOnce(threadId: string, turn: FoldedTurn & { id: string }): void {
+  if (attached.get(threadId) !== turn.id) attach(threadId, turn);
+}
+
+/** Leaves the editing. What the user has changed can be brought back for a while. */
+export function leaveEdit(threadId: string, turn: (FoldedTurn & { id: string }) | undefined): void {
+  const text = draftOf(editDraft(threadId));
+  dropEdit(threadId);
+  if (turn !== undefined && text !== contentText(promptOf(turn))) {
+    toast("Edited message discarded", { action: { label: "Undo", run: () => editMessage(threadId, turn, text) } });
+  }
+  focusThread(threadId, "composer");
+}
+
+/** Ends the editing, with its text and attachments. */
+export function dropEdit(threadId: string): void {
+  endEdit(threadId);
+  attached.delete(threadId);
+  attachAgain(editDraft(threadId), []);
+}
+
+/** Gives a prompt back that a rewind has removed: into the composer, or where that has a draft, as an offer. */
+export function giveBack(threadId: string, turn: FoldedTurn): void {
+  const blocks = promptOf(turn);
+  const text = contentText(blocks);
+  if (draftOf(threadId) === "" && !hasAttachments(threadId)) {
+    keepDraft(threadId, text);
+    attachAgain(threadId, others(blocks));
+    return;
+  }
+  const add = () => {
+    const draft = draftOf(threadId);
+    keepDraft(threadId, draft === "" || text === "" ? draft + text : `${draft}\n\n${text}`);
+    attachAgain(threadId, others(blocks), true);
+    focusThread(threadId, "composer");
+  };
+  toast("The removed message is not in your draft", { ms: OFFERED_MS, action: { label: "Add it", run: add } });
+}

@@ -1,0 +1,146 @@
+// @vitest-environment jsdom
+import type { Item, Thread } from "@acpd/client";
+import { beforeEach, expect, test, vi } from "vitest";
+
+import { draftOf, keepDraft } from "../../../app/drafts.ts";
+import { editDraft, editedTurn } from "../../../app/editing.ts";
+import { toasts } from "../../../app/toasts.ts";
+import type { FoldedTurn, ThreadState } from "../../../state/thread.ts";
+import type { ThreadViewProps } from "../../thread-props.ts";
+import { after, drawn, press, type } from "../../testing.ts";
+import { Composer } from "./Composer.tsx";
+import { attachOnce, dropEdit, editMessage, giveBack } from "./edit-message.ts";
+
+const PICTURE = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
+
+function turn(number: number, text: string, others: readonly object[] = []): FoldedTurn & { id: string } {
+  const said = { type: "userMessage", itemId: `item_${number}`, text, content: [{ type: "text", text }, ...others] } as unknown as Item;
+  return { key: `turn_${number}`, id: `turn_${number}`, status: "completed", items: [said] };
+}
+
+const turns = [turn(1, "one"), turn(2, "two", [PICTURE]), turn(3, "three")];
+
+function shown(state: Partial<ThreadState> = {}, head: Partial<Thread> = {}, actions: object = {}) {
+  const acts = {
+    send: vi.fn(async () => {}), sendInstead: vi.fn(async () => {}), startAgent: vi.fn(), interrupt: vi.fn(async () => {}),
+    forkBefore: vi.fn(async (_: string, prepare: (threadId: string) => void) => prepare("fork")), ...actions,
+  };
+  const props = {
+    thread: {
+      threadId: "t", seq: 1, turns, questions: [], decisions: [], notices: [], steering: [], others: [],
+      head: { id: "t", status: "idle", archived: false, pendingRequestIds: [], queuedTurnIds: [], ...head }, ...state,
+    },
+    rows: [], actions: acts, role: "owner", online: true,
+  } as unknown as ThreadViewProps;
+  const view = drawn(<Composer {...props} />);
+  const area = () => view.one<HTMLTextAreaElement>("textarea");
+  return { ...view, acts, area, draw: (next: Partial<ThreadState>) => view.draw(<Composer {...props} thread={{ ...props.thread, ...next }} />) };
+}
+
+beforeEach(() => {
+  dropEdit("t");
+  giveBack("fork", turn(9, ""));
+  keepDraft("t", "");
+  keepDraft("fork", "");
+  toasts.value = [];
+});
+
+test("an edited message is sent in place of the earlier one, with its attachments; the draft is there again", async () => {
+  keepDraft("t", "half a thought");
+  const view = shown();
+  await after(() => editMessage("t", turns[1]!));
+  expect([view.area().value, view.all(".th-attached-file").length]).toEqual(["two", 1]);
+  expect(view.one(".th-editing").textContent).toContain("the turn after it");
+  expect(view.text()).toContain("Files do not change.");
+  await type(view.area(), "two, but better");
+  expect(view.acts.startAgent, "it starts anew").not.toHaveBeenCalled();
+  await press(view.area(), "Enter");
+  expect(view.acts.sendInstead.mock.calls).toEqual([["turn_2", "two, but better", [PICTURE]]]);
+  expect(view.acts.send).not.toHaveBeenCalled();
+  expect([view.area().value, view.all(".th-editing, .th-attached-file").length]).toEqual(["half a thought", 0]);
+  expect([editedTurn("t"), draftOf(editDraft("t"))]).toEqual([undefined, ""]);
+});
+
+test("what is refused stays, and says why", async () => {
+  const refuse = async () => {
+    throw new Error("the thread is being forked or deleted: try again when it is");
+  };
+  const view = shown({}, {}, { sendInstead: refuse });
+  await after(() => editMessage("t", turns[1]!));
+  await type(view.area(), "two, but better");
+  await press(view.area(), "Enter");
+  expect(view.one(".error-text").textContent).toContain("being forked");
+  expect([view.area().value, view.all(".th-editing, .th-attached-file").length]).toEqual(["two, but better", 2]);
+  await after(() => view.button("Cancel").click());
+  expect(view.all(".error-text"), "the sentence was about the edited message").toEqual([]);
+});
+
+test("Escape restores the draft, stops no agent, and the edited text can be brought back", async () => {
+  keepDraft("t", "half a thought");
+  const view = shown({}, { turnId: "turn_3" });
+  const seen = vi.fn();
+  document.addEventListener("keydown", seen);
+  await after(() => editMessage("t", turns[0]!));
+  await type(view.area(), "one, but better");
+  await press(view.area(), "Escape");
+  document.removeEventListener("keydown", seen);
+  expect(seen).not.toHaveBeenCalled();
+  expect(view.area().value).toBe("half a thought");
+  const [offer] = toasts.value;
+  await after(() => offer!.action!.run());
+  expect([view.area().value, view.all(".th-editing").length]).toEqual(["one, but better", 1]);
+  await after(() => editMessage("t", turns[0]!));
+  toasts.value = [];
+  await press(view.area(), "Escape");
+  expect(toasts.value, "nothing was changed").toEqual([]);
+});
+
+test("while a turn runs or waits it is not sent, and the sentence says what to do", async () => {
+  const running = shown({}, { turnId: "turn_3" });
+  await after(() => editMessage("t", turns[0]!));
+  expect(running.text()).toContain("Stop it to send this.");
+  await press(running.area(), "Enter");
+  await press(running.area(), "Enter", { altKey: true });
+  expect([running.acts.sendInstead.mock.calls, running.acts.send.mock.calls]).toEqual([[], []]);
+  expect(running.button("Stop").disabled).toBe(false);
+  expect(running.button("Resend").disabled).toBe(true);
+});
+
+test("it moves to a fork with what was written, and this thread keeps its draft", async () => {
+  const view = shown({}, { turnId: "turn_3" });
+  await after(() => editMessage("t", turns[1]!));
+  await type(view.area(), "two elsewhere");
+  await after(() => view.button("Edit in a fork").click());
+  expect(view.acts.forkBefore.mock.calls[0]![0]).toBe("turn_2");
+  expect([draftOf("fork"), view.area().value, view.all(".th-editing").length]).toEqual(["two elsewhere", "", 0]);
+  await after(() => editMessage("t", turns[0]!));
+  expect(view.text(), "nothing is before the first message").not.toContain("Edit in a fork");
+});
+
+test("a message whose turn was removed meanwhile is sent as a new one", async () => {
+  const view = shown();
+  await after(() => editMessage("t", turns[2]!));
+  view.draw({ turns: turns.slice(0, 2) });
+  expect(view.text()).toContain("Sending adds a new message.");
+  await press(view.area(), "Enter");
+  expect(view.acts.send.mock.calls).toEqual([["three", [], "queue"]]);
+  expect(view.acts.sendInstead).not.toHaveBeenCalled();
+});
+
+test("attachments are attached again once, and stay removed", async () => {
+  const view = shown();
+  await after(() => editMessage("t", turns[1]!));
+  await after(() => view.button("Remove image").click());
+  await after(() => attachOnce("t", turns[1]!));
+  expect(view.all(".th-attached-file")).toEqual([]);
+});
+
+test("a rewind gives the prompt back, or offers it where there is a draft", async () => {
+  const view = shown();
+  await after(() => giveBack("t", turns[1]!));
+  expect([view.area().value, view.all(".th-attached-file").length, toasts.value.length]).toEqual(["two", 1, 0]);
+  await after(() => giveBack("t", turns[2]!));
+  expect(view.area().value).toBe("two");
+  await after(() => toasts.value[0]!.action!.run());
+  expect([view.area().value, view.all(".th-attached-file").length]).toEqual(["two\n\nthree", 1]);
+});
