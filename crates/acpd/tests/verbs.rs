@@ -161,6 +161,31 @@ fn an_edited_prompt_takes_the_place_of_the_first_one_for_all_clients() {
     assert_eq!(turn_ids(&read(&mut other, &thread)), ["turn_4"]);
 }
 
+#[test]
+fn the_command_line_sends_a_prompt_in_place_of_an_earlier_one() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    three_turns(&mut client, &thread);
+    let send = |more: &[&str]| acpd(&daemon.place, &[&["send", &thread], more].concat());
+    let sent = send(&["--replace", "2", "say other"]);
+    assert!(
+        sent.code == Some(0) && sent.stdout.starts_with("turn_4 started"),
+        "{}{}",
+        sent.stdout,
+        sent.stderr
+    );
+    assert_eq!(turn_ids(&read(&mut client, &thread)), ["turn_1", "turn_4"]);
+    client.until(|message| message.method == "turn/completed" && message.text("turnId") == "turn_4");
+    let gone = send(&["--replace", "turn_2", "say other"]);
+    assert_eq!(gone.code, Some(5), "{}", gone.stderr);
+    for wrong in [&["--replace", "two"][..], &["--steer", "--replace", "1"]] {
+        let refused = send(&[wrong, &["x"]].concat());
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    }
+    assert_eq!(turn_ids(&read(&mut client, &thread)), ["turn_1", "turn_4"]);
+}
+
 /// Whether the rollback was stored before the daemon died is random; either state must be consistent.
 #[test]
 fn a_daemon_that_is_killed_has_rolled_back_or_has_not() {

@@ -26,7 +26,7 @@ acpd run -p deny - < prompt.md",
     ("show", "acpd show @last\nacpd show 5e31c427 -n 1"),
     (
         "send",
-        "acpd send @last \"then update the changelog\"\nacpd send 5e31c427 --steer \"use the other file\"\nacpd send @last --model opus \"try again\"",
+        "acpd send @last \"then update the changelog\"\nacpd send 5e31c427 --steer \"use the other file\"\nacpd send @last --model opus \"try again\"\nacpd send @last --replace turn_2 \"fix only the test\"",
     ),
     (
         "answer",

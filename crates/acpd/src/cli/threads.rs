@@ -199,6 +199,9 @@ pub struct SendArgs {
     /// Add the prompt to the running turn, if the agent can, instead of queueing it
     #[arg(long)]
     pub steer: bool,
+    /// Send the prompt in place of an earlier turn's, which leaves the conversation with all that followed
+    #[arg(long, value_name = "TURN", value_parser = turn, conflicts_with = "steer")]
+    pub replace: Option<String>,
     #[command(flatten)]
     pub session: SessionArgs,
     /// File of this host to send along, such as a picture; repeatable
@@ -428,4 +431,13 @@ pub struct ShareRevokeArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Reads the id of a turn, or its number alone.
+fn turn(given: &str) -> Result<String, String> {
+    let number = given.strip_prefix("turn_").unwrap_or(given);
+    match number.parse::<u32>() {
+        Ok(number) => Ok(format!("turn_{number}")),
+        Err(_) => Err("a turn is named as \"acpd show\" does, such as turn_2".to_owned()),
+    }
 }

@@ -30,10 +30,11 @@ pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> 
         attached.insert(0, json!({ "type": "text", "text": text }));
         ("turn/steer", json!({ "threadId": id, "content": attached }))
     } else {
-        (
-            "turn/start",
-            json!({ "threadId": id, "text": text, "input": attached }),
-        )
+        let mut params = json!({ "threadId": id, "text": text, "input": attached });
+        if let Some(turn) = &args.replace {
+            params["replacesTurnId"] = json!(turn);
+        }
+        ("turn/start", params)
     };
     let sent = client.request(method, params).await;
     progress.end();
