@@ -6,7 +6,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { client, sentence } from "../connection/connection.ts";
 import { who } from "../text/who.ts";
 import { announce } from "./live-region.ts";
-import { waiting } from "./threads.ts";
+import { listSections, waiting } from "./threads.ts";
 import { toast } from "./toasts.ts";
 import { noteAnswer } from "./waiting-walk.ts";
 
@@ -19,10 +19,17 @@ export const SETTLE_MS = 500;
 /** Whether the rows of waiting threads have kept their places for a while. */
 export const settled = signal(false);
 
+/** The open questions in the order of the views of waiting threads. */
 const openQuestions = computed(() => waiting.value.map(({ id, question }) => `${id} ${question?.requestId}`).join("\n"));
+/** The rows of the list down to the last one that waits. Other pinned threads are between and above them. */
+const rowsOfQuestions = computed(() => {
+  const rows = (listSections.value ?? []).flatMap(({ key, threads }) => threads.map(({ id, live }) => ({ row: `${key} ${id}`, live })));
+  const last = rows.findLastIndex(({ live }) => live === "waiting");
+  return rows.slice(0, last + 1).map(({ row }) => row).join("\n");
+});
 let timer: ReturnType<typeof setTimeout> | undefined;
 effect(() => {
-  void openQuestions.value;
+  void [openQuestions.value, rowsOfQuestions.value];
   settled.value = false;
   clearTimeout(timer);
   timer = setTimeout(() => (settled.value = true), SETTLE_MS);
