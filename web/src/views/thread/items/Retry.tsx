@@ -50,7 +50,7 @@ export function Retry({ turn, threadId, actions, wantsSignIn = false }: RetryPro
   };
   return (
     <div class="th-retry">
-      {turn.status === "interrupted" && turn.startedAt != null && (
+      {canContinue(turn) && (
         <button type="button" class="button" disabled={sending} onClick={() => send(CONTINUE, [])}>
           Continue
         </button>
@@ -104,3 +104,9 @@ function isCutShort({ status, stopReason }: Pick<Turn, "status" | "stopReason">)
 }
 
 const LIMITS = new Set(["refusal", "max_tokens", "max_turn_requests"]);
+
+/** Returns whether the agent can go on where it was. After a refusal it cannot: it drops the prompt that it refused. */
+function canContinue({ status, startedAt, stopReason }: Pick<Turn, "status" | "startedAt" | "stopReason">): boolean {
+  if (status === "refused" || stopReason === "refusal") return false;
+  return startedAt != null && (status === "interrupted" || status === "limited" || LIMITS.has(stopReason ?? ""));
+}

@@ -186,11 +186,17 @@ describe("a turn that did not end well", () => {
   });
 
   test.each([
-    { status: "refused", stopReason: "refusal" },
     { status: "limited", stopReason: "max_tokens" },
     { status: "completed", stopReason: "max_turn_requests" },
-  ])("is edited if the agent refused or met a limit: $stopReason", (over) => {
-    expect(ended(over).buttons).toEqual(["Edit as a new message"]);
+  ])("is continued, or edited, if the agent met a limit: $stopReason", async (over) => {
+    const view = ended(over);
+    expect(view.buttons).toEqual(["Continue", "Edit as a new message"]);
+    await after(() => view.button("Continue").click());
+    expect(view.actions.send).toHaveBeenCalledWith("Continue", [], "queue");
+  });
+
+  test("is edited if the agent refused", () => {
+    expect(ended({ status: "refused", stopReason: "refusal" }).buttons).toEqual(["Edit as a new message"]);
   });
 
   test("shows what the agent wrote before it exited, folded inside the error", async () => {
