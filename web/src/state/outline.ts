@@ -58,7 +58,7 @@ export type TimedEndRow = Extract<Row, { kind: "turnEnd" }> & { readonly timed: 
 export type ShownRow = Row | TimedEndRow | WorkRow | GroupRow | InnerRow | PlanRow | AwayRow;
 
 export interface OutlineOptions {
-  /** Whether the user has opened or closed a row; `undefined` if neither. */
+  /** Whether the user has opened or closed a row; `undefined` if neither. Another function if the user has chosen since. */
   chosen: (key: string) => boolean | undefined;
   /** Whether the work of a turn is open unless the user has chosen. */
   usual: (key: string, unfinished: boolean) => boolean;
@@ -71,9 +71,22 @@ export interface OutlineOptions {
 /** Minimum number of calls in a group, and of rows in the work of a turn. */
 const FEW = 2;
 
-/** Returns a function that computes the shown rows, and reuses its previous ones. */
+/** What an ended turn has led to. */
+interface Laid {
+  readonly rows: readonly Row[];
+  readonly chosen: OutlineOptions["chosen"];
+  readonly target: string | undefined;
+  readonly partial: boolean;
+  readonly shown: readonly ShownRow[];
+}
+
+/**
+ * Returns a function that computes the shown rows, and reuses its previous ones. Those of an ended turn are computed again only if one of its
+ * rows or a choice of the user changes, so a delta costs as much in a long thread as in a short one.
+ */
 export function layOutline(): (rows: readonly Row[], options: OutlineOptions) => readonly ShownRow[] {
   const kept = new Map<string, ShownRow>();
+  const ended = new WeakMap<Row, Laid>();
   let last: readonly ShownRow[] = [];
 
   /** Returns the previous row of the same key, if all members are the same. */
@@ -86,20 +99,38 @@ export function layOutline(): (rows: readonly Row[], options: OutlineOptions) =>
     return row;
   };
 
+  /** Returns the shown rows of the turn whose rows are from `from` to its end at `at`. */
+  const layTurn = (all: readonly Row[], from: number, at: number, end: EndRow, options: OutlineOptions, partial: boolean): readonly ShownRow[] => {
+    const { chosen, target } = options;
+    const known = ended.get(end);
+    if (known?.chosen === chosen && known.target === target && known.partial === partial && known.rows.length === at - from) {
+      if (known.rows.every((row, index) => row === all[from + index])) {
+        return known.shown;
+      }
+    }
+    const rows = all.slice(from, at);
+    const shown = new TurnOutline(options, same, end, partial).rows(rows);
+    const timed = shown.some((part) => part.kind === "work" && part.completedAt !== undefined);
+    const { plan = [] } = end.turn;
+    if (end.kind === "turnEnd" && plan.length > 0) {
+      shown.push(same({ kind: "plan", key: `plan-${end.turn.key}`, entries: plan }));
+    }
+    shown.push(end.kind === "turnEnd" && timed ? same({ ...end, timed }) : end);
+    if (end.kind === "turnEnd") {
+      ended.set(end, { rows, chosen, target, partial, shown });
+    }
+    return shown;
+  };
+
   return (rows, options) => {
     const shown: ShownRow[] = [];
     let from = 0;
     rows.forEach((row, at) => {
       if (row.kind === "turnEnd" || row.kind === "working") {
-        const turn = new TurnOutline(options, same, row, options.partial === true && from === 0);
-        const parts = turn.rows(rows.slice(from, at));
-        const timed = parts.some((part) => part.kind === "work" && part.completedAt !== undefined);
-        shown.push(...parts);
-        const { plan = [] } = row.turn;
-        if (row.kind === "turnEnd" && plan.length > 0) {
-          shown.push(same({ kind: "plan", key: `plan-${row.turn.key}`, entries: plan }));
+        const partial = options.partial === true && from === 0;
+        for (const part of layTurn(rows, from, at, row, options, partial)) {
+          shown.push(part);
         }
-        shown.push(row.kind === "turnEnd" && timed ? same({ ...row, timed }) : row);
         from = at + 1;
       }
     });

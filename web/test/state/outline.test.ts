@@ -180,3 +180,24 @@ test("a command is shown and copied with the quotes that it runs with", () => {
   expect(commandLine({ command: "a | b" })).toBe("a | b");
   expect(commandLine({ command: "my prog", args: ["é", ""] })).toBe("'my prog' é ''");
 });
+
+test("a delta asks nothing about the rows of ended turns, however many there are", () => {
+  let asked: string[] = [];
+  const chosen = (key: string) => {
+    asked.push(key);
+    return undefined;
+  };
+  const before = Array.from({ length: 300 }, (_, n) => ended(WORK, { key: `e${n}` })).flat();
+  const layOut = layOutline();
+  const live = (text: string) => [...before, ...running([user("u"), item("live", { type: "agentMessage", text })], ["live"])];
+  const first = layOut(live("one"), options({ chosen }));
+  expect(asked.length).toBeGreaterThan(300);
+  asked = [];
+  const second = layOut(live("one two"), options({ chosen }));
+  expect(asked.length).toBeLessThan(10);
+  expect(second.slice(0, -2)).toEqual(first.slice(0, -2));
+  expect(second.at(-2)).toMatchObject({ item: { text: "one two" } });
+  // A choice of the user counts at once.
+  const opened = layOut(live("one two"), options({ chosen: (key) => key === "work-e7" || undefined }));
+  expect(opened.length).toBeGreaterThan(second.length);
+});

@@ -51,10 +51,8 @@ export function useOutline(thread: ThreadState, rows: readonly Row[], target: st
   useMemo(() => reveal(view), [view, target]);
   const [first] = rows;
   const partial = thread.older !== undefined && first?.kind === "item" && first.item.type !== "userMessage";
-  const shown = useMemo(() => {
-    const chosen = (key: string) => view.folds.get(key);
-    return layOut(rows, { chosen, usual, target, partial });
-  }, [rows, view, version, target, partial]);
+  const chosen = useCallback((key: string) => view.folds.get(key), [view, version, target]);
+  const shown = useMemo(() => layOut(rows, { chosen, usual, target, partial }), [layOut, rows, chosen, usual, target, partial]);
   return { shown, view, choose };
 }
 

@@ -8,7 +8,16 @@ import { visibleLine } from "../../text/bidi-guard.ts";
 import { firstWords } from "../../text/format.ts";
 import { answerWords } from "./items/decision.ts";
 
+const names = new WeakMap<ShownRow, string>();
+
+/** Returns the name of a row. It is computed once: while a message streams, all visible rows need theirs many times a second. */
 export function rowName(row: ShownRow): string {
+  const name = names.get(row) ?? nameOf(row);
+  names.set(row, name);
+  return name;
+}
+
+function nameOf(row: ShownRow): string {
   switch (row.kind) {
     case "item":
       return itemName(row.item);

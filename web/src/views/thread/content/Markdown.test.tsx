@@ -38,6 +38,23 @@ test("a delta changes nothing outside of the last block", async () => {
   for (const node of touched) expect(last.contains(node)).toBe(true);
 });
 
+test("words are appended to one text while a block grows, and the finished block is parsed once more", () => {
+  const begin = "- **first**\n- A long item of a list, which goes on";
+  const view = drawn(<Markdown text={begin} streaming />);
+  const item = view.all("li")[1]!;
+  const said = item.firstChild;
+  const more = " for as long as the agent has something to say";
+  for (let end = 1; end <= more.length; end += 3) {
+    view.draw(<Markdown text={begin + more.slice(0, end)} streaming />);
+    expect(view.all("li")[1]).toBe(item);
+    expect(item.firstChild).toBe(said);
+    expect(item.textContent).toBe((begin + more.slice(0, end)).split("\n- ")[1]!.trimEnd());
+  }
+  view.draw(<Markdown text={begin + more} />);
+  expect(item.isConnected).toBe(false);
+  expect(view.all("li")[1]!.textContent).toBe(`A long item of a list, which goes on${more}`);
+});
+
 test("code that streams is one text to which more is appended", () => {
   const view = drawn(<Markdown text={"```js\nconst a"} streaming />);
   const text = view.one("code").firstChild;

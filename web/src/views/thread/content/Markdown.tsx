@@ -1,8 +1,9 @@
-// A Markdown text. While it streams, only its last block is rendered again: the earlier ones keep their nodes.
+// A Markdown text. While it streams, only its last block is rendered again, and plain words are appended to it: all else keeps its nodes.
 
 import { Component, h, render } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
+import { appendWords } from "../../../text/append-words.ts";
 import { type Block, blocksAfter, definitionsOf, withDefinitions } from "../../../text/blocks.ts";
 import { hasRightToLeft } from "../../../text/direction.ts";
 import { renderMarkdown } from "../../../text/markdown.ts";
@@ -74,11 +75,18 @@ class Still extends Component<StillProps> {
 function MarkdownBlock({ source, whole }: { source: string; whole: boolean }) {
   const place = useRef<HTMLDivElement>(null);
   const shown = useRef<string | undefined>(undefined);
+  /** Whether words were appended since the block was parsed. */
+  const appended = useRef(false);
   const frames = useRef<HTMLElement[]>([]);
   useLayoutEffect(() => {
     const element = place.current;
-    if (element === null || shown.current === source) return;
+    const before = shown.current;
+    // A finished block is what the parser makes of it.
+    const isFinal = whole && appended.current;
+    if (element === null || (before === source && !isFinal)) return;
     shown.current = source;
+    appended.current = !whole && before !== undefined && appendWords(element, before, source);
+    if (appended.current) return;
     const fragment = renderMarkdown(source);
     const framed = [...fragment.querySelectorAll("pre")].map((pre) => frame(pre));
     for (const { place: at, pre } of framed) pre.replaceWith(at);
@@ -86,7 +94,7 @@ function MarkdownBlock({ source, whole }: { source: string; whole: boolean }) {
     frames.current = framed.map(({ place: at }) => at);
     element.replaceChildren(fragment);
     element.classList.toggle("th-both-ways", hasRightToLeft(element.textContent ?? ""));
-  }, [source]);
+  }, [source, whole]);
   useLayoutEffect(() => {
     for (const at of frames.current) renderCode(at, whole);
   }, [source, whole]);
