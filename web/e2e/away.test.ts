@@ -154,6 +154,31 @@ test("a new tab is no return, and what happens before the user's eyes is no news
   await tab.context().close();
 });
 
+test("a turn that another client has stopped is counted as stopped, at home and in the thread", async () => {
+  const id = await startThread(stage, other, "say Before", { name: "To be stopped" });
+  await until(other, id, "idle");
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  await page.locator(".virtual-line", { hasText: "Before" }).first().waitFor();
+  const left = Date.now();
+  const next = await newTab(page);
+  await other.call("turn/start", { threadId: id, text: "say Begun; slow ms=600000" });
+  await until(other, id, "running");
+  await other.call("turn/interrupt", { threadId: id });
+  await until(other, id, "idle");
+  await comeBack(next, left);
+  const card = next.locator(".away");
+  await expect.poll(() => card.locator("summary p").first().innerText()).toContain("1 stopped");
+  await card.locator("summary").click();
+  const entry = card.locator(".away-entry", { hasText: "To be stopped" });
+  await expect.poll(() => entry.locator(".hint").last().innerText()).toContain("1 stopped");
+  await accessible(next);
+  await entry.click();
+  await expect.poll(() => next.locator(".th-away").innerText()).toContain("1 stopped");
+  await expect.poll(() => next.locator(".pane-body").innerText()).toContain("Stopped");
+  await next.context().close();
+});
+
 test("of many threads, 20 are listed and read", async () => {
   const page = await stage.page();
   await page.locator(".side-list section").first().waitFor();

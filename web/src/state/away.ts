@@ -45,13 +45,35 @@ export function changedBetween(threads: readonly Listed[], { since, until }: Abs
   return [...waiting, ...threads.filter(isChanged)];
 }
 
+/** The statuses of a turn that ended before its work was done, without an error. */
+const STOPPED: readonly Turn["status"][] = ["interrupted", "refused", "limited"];
+
+/** Counts threads by what the list says of them: "1 waits for you", "2 failed", "1 stopped", "3 done". */
+export function countsOf(threads: readonly Listed[]): string[] {
+  const number = (of: (thread: Listed) => boolean) => threads.filter(of).length;
+  const waits = number(({ live }) => live === "waiting");
+  const failed = number(({ live }) => live === "failed");
+  const cutOff = number(({ live, lastTurnCutOff }) => live === "idle" && lastTurnCutOff === true);
+  const stopped = number(
+    ({ live, lastTurnCutOff, lastTurnStatus }) => live === "idle" && lastTurnCutOff !== true && lastTurnStatus != null && STOPPED.includes(lastTurnStatus),
+  );
+  const other = threads.length - waits - failed - cutOff - stopped;
+  return [
+    waits > 0 && `${count(waits)} ${waits === 1 ? "waits" : "wait"} for you`,
+    failed > 0 && `${count(failed)} failed`,
+    cutOff > 0 && `${count(cutOff)} interrupted`,
+    stopped > 0 && `${count(stopped)} stopped`,
+    other > 0 && `${count(other)} done`,
+  ].filter((said) => said !== false);
+}
+
 type SeenTurn = Pick<Turn, "id" | "status" | "startedAt" | "completedAt" | "permitted"> & { readonly items?: readonly Item[] | null };
 
 /** Describes what happened since: "2 turns done", "ran 3 commands", "allowed 1 by bob (zed)", "12 allowed by rules". */
 export function unseenWords(turns: readonly SeenTurn[], answers: readonly Resolved[], left: Left, questions = 0): string[] {
   const ended = turns.filter(({ id, completedAt }) => id != null && (completedAt ?? 0) > left.at);
   const withStatus = (...statuses: Turn["status"][]) => ended.filter(({ status }) => statuses.includes(status)).length;
-  const [done, failed, stopped] = [withStatus("completed"), withStatus("failed"), withStatus("interrupted", "refused", "limited")];
+  const [done, failed, stopped] = [withStatus("completed"), withStatus("failed"), withStatus(...STOPPED)];
   // What has not ended, as a call that waits for approval, has not happened.
   const items = turns.flatMap((turn) => unseenItems(turn, left)).filter(({ outcome }) => outcome != null);
   const { commands } = tallyOf(items, (id) => answers.findLast(({ itemId }) => itemId === id)?.outcome === "declined");

@@ -1,7 +1,7 @@
 import type { Item, Resolved, Turn } from "@acpd/client";
 import { expect, test } from "vitest";
 
-import { type AwayRow, changedBetween, isOutdated, LEFT_MS, unseenWords, withAwayRow } from "../../src/state/away.ts";
+import { type AwayRow, changedBetween, countsOf, isOutdated, LEFT_MS, unseenWords, withAwayRow } from "../../src/state/away.ts";
 import type { ShownRow } from "../../src/state/outline.ts";
 import type { Listed } from "../../src/state/threads.ts";
 
@@ -112,4 +112,21 @@ test("a thread that has changed while the user was away for long is loaded anew"
   expect(isOutdated(0, late, { ...left, status: "running" }, { ...left, status: "running" })).toBe(true);
   // An archived thread is in no list.
   expect(isOutdated(0, late, left, undefined)).toBe(true);
+});
+
+test("a thread whose turn was stopped is not counted as done", () => {
+  const listed = (more: Partial<Listed>) => ({ live: "idle", lastTurnStatus: "completed", ...more }) as Listed;
+  expect(countsOf([])).toEqual([]);
+  expect(
+    countsOf([
+      listed({}),
+      listed({ lastTurnStatus: null }),
+      listed({ lastTurnStatus: "interrupted" }),
+      listed({ lastTurnStatus: "refused" }),
+      listed({ lastTurnStatus: "limited" }),
+      listed({ lastTurnStatus: "interrupted", lastTurnCutOff: true }),
+      listed({ live: "failed", lastTurnStatus: "failed" }),
+      listed({ live: "waiting", lastTurnStatus: "interrupted" }),
+    ]),
+  ).toEqual(["1 waits for you", "1 failed", "1 interrupted", "3 stopped", "2 done"]);
 });

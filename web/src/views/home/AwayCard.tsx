@@ -6,7 +6,7 @@ import { useEffect, useState } from "preact/hooks";
 import { away, awayThreads } from "../../app/away.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { client } from "../../connection/connection.ts";
-import { unseenWords } from "../../state/away.ts";
+import { countsOf, unseenWords } from "../../state/away.ts";
 import { named } from "../../state/fold-items.ts";
 import { endOf, type Listed, nameOf } from "../../state/threads.ts";
 import { questionLine, waitsFor } from "../../state/waiting-question.ts";
@@ -37,7 +37,7 @@ export default function AwayCard() {
       <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <h2 id="away">While you were away</h2>
-          <p>{headline(threads).join(" · ")}</p>
+          <p>{countsOf(threads).join(" · ")}</p>
           <p class="hint">since {dayAndClock(since)}</p>
         </summary>
         <ul role="list" class="rows">
@@ -54,21 +54,6 @@ export default function AwayCard() {
       </button>
     </section>
   );
-}
-
-/** Counts threads by what the list says of them. */
-function headline(threads: readonly Listed[]): string[] {
-  const number = (of: (thread: Listed) => boolean) => threads.filter(of).length;
-  const waits = number(({ live }) => live === "waiting");
-  const failed = number(({ live }) => live === "failed");
-  const cutOff = number(({ live, lastTurnCutOff }) => live === "idle" && lastTurnCutOff === true);
-  const other = threads.length - waits - failed - cutOff;
-  return [
-    waits > 0 && `${count(waits)} ${waits === 1 ? "waits" : "wait"} for you`,
-    failed > 0 && `${count(failed)} failed`,
-    cutOff > 0 && `${count(cutOff)} interrupted`,
-    other > 0 && `${count(other)} done`,
-  ].filter((said) => said !== false);
 }
 
 function Entry({ thread, words }: { thread: Listed; words: readonly string[] | undefined }) {
