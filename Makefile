@@ -80,7 +80,7 @@ PACKAGE = $(PYTHON) packaging/build.py --version $(VERSION) $(TARGET:%=--target 
 
 # A recipe that fails in the middle is run again.
 .DELETE_ON_ERROR:
-.PHONY: help run dev web docs layouts docs-pictures test test-web test-python test-ui test-agents test-interop test-shells dist test-dist fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web docs layouts docs-pictures test test-web test-python test-ui test-agents test-interop test-shells dist test-dist fuzz check fmt clippy doclinks deny bench bench-scale bench-ui sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -206,6 +206,12 @@ bench: ## Measure the daemon beside a bare relay; prints ratios, writes bench/ou
 bench-scale: ## Measure what operations cost on long threads and with many threads; prints a table
 	$(CARGO) build --release -p acpd -p acpd-fake-agent -p xtask
 	./target/release/xtask scale $(ARGS)
+
+bench-ui: web docs $(CLIENT_DEPS) ## Measure the web UI in Chromium; prints figures, and checks them against their bounds
+	@test -n "$(CHROMIUM)" || { echo "the web UI is measured in Chromium: $$(xtask/needs.sh command), or set CHROMIUM" >&2; exit 1; }
+	$(CARGO) build --release -p acpd -p acpd-fake-agent
+	ACPD_BIN=$(CURDIR)/target/release/acpd ACPD_FAKE_AGENT=$(CURDIR)/target/release/acpd-fake-agent ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) \
+		npm run bench --prefix web
 
 sim: SEEDS ?= 1000
 sim: deps ## Run the simulation on SEEDS=1000 seeds, or on one SEED
