@@ -38,6 +38,8 @@ pub struct Item {
     unmade: Option<&'static str>,
     /// Whether the last answer about its tool call declined it.
     is_rejected: bool,
+    /// Whether a message has content that its text only names.
+    has_others: bool,
     kind: Kind,
 }
 
@@ -131,6 +133,7 @@ impl Item {
             parent: item["parentItemId"].as_str().map(str::to_owned),
             unmade: None,
             is_rejected: false,
+            has_others: false,
             kind: match item["type"].as_str() {
                 Some("userMessage") => Kind::User(Text::default()),
                 Some("agentMessage") => Kind::Answer(Text::default()),
@@ -164,6 +167,9 @@ impl Item {
             Kind::User(text) | Kind::Answer(text) | Kind::Thought(text) => {
                 if let Some(whole) = message(known) {
                     *text = Text::of(&whole);
+                    self.has_others = known["content"]
+                        .as_array()
+                        .is_some_and(|blocks| blocks.iter().any(|block| block["type"] != "text"));
                 }
             }
             Kind::ToolCall { title, status, parts } => {
@@ -207,6 +213,19 @@ impl Item {
         }
     }
 
+    /// Returns whether it is a message of the user.
+    pub fn is_of_user(&self) -> bool {
+        matches!(self.kind, Kind::User(_))
+    }
+
+    /// Returns the text of a message, if that is all that it contains.
+    pub fn whole_text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::User(text) | Kind::Answer(text) if !text.is_cut && !self.has_others => Some(&text.end),
+            _ => None,
+        }
+    }
+
     /// Returns whether it is a tool call, or belongs to it.
     pub fn is_of(&self, call: &str) -> bool {
         self.id == call || self.parent.as_deref() == Some(call)
@@ -229,6 +248,9 @@ impl Item {
             Some("text") => delta["content"]["text"].as_str().unwrap_or_default().to_owned(),
             Some(kind) => format!("[{kind}]"),
         };
+        self.has_others |= delta["content"]["type"]
+            .as_str()
+            .is_some_and(|kind| kind != "text");
         if let Kind::User(text) | Kind::Answer(text) | Kind::Thought(text) = &mut self.kind {
             text.push(&piece);
         }

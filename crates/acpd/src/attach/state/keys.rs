@@ -111,6 +111,7 @@ impl App {
             KeyCode::Char('d') if is_ctrl && is_empty => self.end_of_input(now),
             KeyCode::Up if is_alt => self.prompt.recall(true),
             KeyCode::Down if is_alt => self.prompt.recall(false),
+            KeyCode::Char('e') if is_alt => self.edit_earlier(now),
             KeyCode::BackTab => self.next_mode(now),
             KeyCode::Char('m') if is_alt => self.pick_value("model", now),
             KeyCode::Char('x') if is_ctrl => self.take_back(),
@@ -237,6 +238,10 @@ impl App {
         match self.focus {
             Focus::Search => self.end_search(),
             Focus::Answer => self.leave_question(),
+            Focus::Prompt if self.edit.is_some() => {
+                self.leave_edit();
+                self.show_message("Alt+↑ recalls the edited text", now);
+            }
             Focus::Prompt if !self.head.is_running() => {}
             Focus::Prompt if self.escape_until.take().is_some_and(|until| now < until) => self.interrupt(now),
             Focus::Prompt => {
@@ -271,7 +276,7 @@ impl App {
                 self.interrupt(now);
             }
             self.show_message("interrupting; Ctrl+C again detaches", now);
-        } else if self.prompt.is_empty() {
+        } else if self.leave_edit() || self.prompt.is_empty() {
             self.show_message("Ctrl+C again detaches", now);
         } else {
             self.prompt.take();

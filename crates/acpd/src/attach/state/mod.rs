@@ -4,6 +4,7 @@
 //! held conversation, the question in the panel, the input. Never: reads a clock, a terminal or a socket.
 
 mod commands;
+pub mod edit;
 pub mod editor;
 pub mod head;
 mod keys;
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use self::edit::Edit;
 use self::editor::Editor;
 use self::head::Head;
 use self::layout::{Areas, Needs, divide};
@@ -105,6 +107,8 @@ pub struct App {
     pub is_open: bool,
     pub questions: VecDeque<Question>,
     pub prompt: Editor,
+    /// The earlier prompt in the input, if the user edits one.
+    pub edit: Option<Edit>,
     pub answer: Editor,
     pub search_text: Editor,
     pub search: Option<Search>,
@@ -159,6 +163,7 @@ impl App {
             is_open: false,
             questions: VecDeque::new(),
             prompt: Editor::default(),
+            edit: None,
             answer: Editor::default(),
             search_text: Editor::default(),
             search: None,

@@ -303,6 +303,7 @@ impl App {
         let Some(id) = thread["id"].as_str() else {
             return;
         };
+        self.leave_edit();
         let left = std::mem::replace(&mut self.thread, id.to_owned());
         let draft = self.drafts.remove(id).unwrap_or_default();
         let typed = self.prompt.text().to_owned();

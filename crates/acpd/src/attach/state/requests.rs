@@ -66,6 +66,8 @@ impl Pending {
 pub struct Prompt {
     text: String,
     id: String,
+    /// The turn in whose place it is sent.
+    replaces: Option<String>,
 }
 
 impl App {
@@ -98,7 +100,17 @@ impl App {
             );
             return false;
         }
+        if self.edit.is_some() && (self.head.is_running() || !self.head.queue.is_empty()) {
+            self.show_error(
+                "a turn runs or is queued: end it first, or press Esc to leave this prompt",
+                now,
+            );
+            return false;
+        }
         let text = self.prompt.take();
+        let replaces = self.edit.as_ref().map(|edit| edit.turn.clone());
+        // The input is empty now, so this restores the draft alone.
+        self.leave_edit();
         self.scroll_to_end();
         if steer && self.head.is_running() {
             self.show_message("sending it into the running turn…", now);
@@ -107,12 +119,15 @@ impl App {
         }
         let id = format!("{}-{}", self.seed, self.next_token);
         self.show_message("sending…", now);
-        self.start(Prompt { text, id });
+        self.start(Prompt { text, id, replaces });
         true
     }
 
     fn start(&mut self, prompt: Prompt) {
-        let params = json!({ "text": prompt.text, "clientTurnId": prompt.id });
+        let mut params = json!({ "text": prompt.text, "clientTurnId": prompt.id });
+        if let Some(turn) = &prompt.replaces {
+            params["replacesTurnId"] = json!(turn);
+        }
         self.request("turn/start", params, Pending::Start(prompt));
     }
 
@@ -264,6 +279,14 @@ impl App {
     fn refused(&mut self, pending: Pending, failure: &Failure, now: Instant) {
         let message = &failure.message;
         match pending {
+            Pending::Start(Prompt {
+                text,
+                replaces: Some(turn),
+                ..
+            }) => {
+                self.edit_again(turn, &text);
+                self.show_error(format!("not sent: {message}"), now);
+            }
             Pending::Start(Prompt { text, .. }) | Pending::Steer(text) => {
                 self.give_back(&text);
                 self.show_error(format!("not sent: {message}"), now);
@@ -304,7 +327,7 @@ impl App {
     }
 
     /// Puts a text back into the input, before what was typed since.
-    fn give_back(&mut self, text: &str) {
+    pub(super) fn give_back(&mut self, text: &str) {
         let typed = self.prompt.text();
         let both = if typed.is_empty() {
             text.to_owned()

@@ -10,6 +10,10 @@ pub const KEYS: &[(&str, &str)] = &[
     ),
     ("Ctrl+X", "take the last queued prompt back"),
     ("Alt+↑ Alt+↓", "recall earlier prompts"),
+    (
+        "Alt+E",
+        "edit the last prompt, then the ones before; Enter sends in its place",
+    ),
     ("Ctrl+P", "threads: open another one, or start one"),
     ("Shift+Tab", "the next mode of the agent"),
     ("Alt+M", "choose the model"),

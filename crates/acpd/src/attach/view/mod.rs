@@ -252,6 +252,7 @@ impl View<'_> {
     /// Draws the input, and returns the place of the cursor.
     fn input(&self, buffer: &mut Buffer) -> Position {
         let title = match self.app.focus {
+            Focus::Prompt if self.app.edit.is_some() => "Earlier prompt",
             Focus::Prompt => "Prompt",
             Focus::Answer => "Answer",
             Focus::Search => "Search",
@@ -323,6 +324,9 @@ impl View<'_> {
                 &["a number, then Enter", "↑↓ scroll it", "Esc back"]
             }
             (Focus::Answer, _) => &["Enter answer", "Ctrl+D dismiss", "Esc back"],
+            (Focus::Prompt, _) if app.edit.is_some() => {
+                &["Enter send in its place", "Esc cancel", "Alt+E the one before"]
+            }
             (Focus::Prompt, Some(question)) if question.is_permission() && app.prompt.is_empty() => &[
                 "Alt+1-9 choose",
                 "↑↓ scroll it",

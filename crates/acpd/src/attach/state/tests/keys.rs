@@ -252,3 +252,88 @@ fn a_search_marks_hits_opens_folds_and_goes_back_and_forth() {
     scene.keys(&["C-f", "Enter"]);
     assert!(at(&scene).is_some());
 }
+
+/// Two turns, of which the second was steered, and a third with a picture.
+fn with_prompts() -> Scene {
+    let picture = json!({ "type": "image", "mimeType": "image/png", "data": "" });
+    let mut shown = message("item_5", "userMessage", "look");
+    shown["content"] = json!([{ "type": "text", "text": "look" }, picture]);
+    Scene::open(&json!([
+        turn(
+            "turn_1",
+            &json!([
+                message("item_1", "userMessage", "one"),
+                message("item_2", "agentMessage", "1")
+            ])
+        ),
+        turn(
+            "turn_2",
+            &json!([
+                message("item_3", "userMessage", "two"),
+                message("item_4", "userMessage", "and more")
+            ])
+        ),
+        turn("turn_3", &json!([shown])),
+    ]))
+}
+
+#[test]
+fn an_earlier_prompt_is_edited_and_sent_in_its_place() {
+    let mut scene = with_prompts();
+    scene.typed("half a thought");
+    scene.key("M-e");
+    assert_eq!(
+        scene.app.prompt.text(),
+        "two",
+        "not what was said during the turn"
+    );
+    assert!(scene.draw().contains("Earlier prompt"));
+    scene.key("M-e");
+    assert_eq!(scene.app.prompt.text(), "one");
+    scene.key("M-e");
+    assert_eq!(scene.app.prompt.text(), "one");
+    assert!(scene.status().starts_with("no earlier prompt"));
+    scene.key("Esc");
+    assert_eq!(scene.app.prompt.text(), "half a thought");
+
+    scene.key("M-e");
+    scene.typed("!");
+    scene.key("Enter");
+    let (token, method, params) = scene.request();
+    assert_eq!(
+        (method, &params["text"], &params["replacesTurnId"]),
+        ("turn/start", &json!("two!"), &json!("turn_2"))
+    );
+    assert_eq!(scene.app.prompt.text(), "half a thought");
+    // What is refused is edited further, and the draft waits.
+    scene.refuse(token, "turn_2 does not exist", false);
+    assert_eq!(scene.app.prompt.text(), "two!");
+    assert_eq!(scene.status(), "not sent: turn_2 does not exist");
+    scene.key("Esc");
+    assert_eq!(scene.app.prompt.text(), "half a thought");
+    scene.key("M-Up");
+    assert_eq!(scene.app.prompt.text(), "two!");
+}
+
+#[test]
+fn an_earlier_prompt_waits_for_the_running_turn() {
+    let mut scene = with_prompts();
+    scene.key("M-e");
+    scene.run_turn("turn_4");
+    scene.keys(&["Enter", "M-s"]);
+    assert!(scene.effects().is_empty());
+    assert!(scene.status().starts_with("a turn runs or is queued"));
+    // The first Esc leaves the prompt, and is none of the two that interrupt.
+    scene.keys(&["Esc", "Esc"]);
+    assert!(scene.effects().is_empty() && scene.app.edit.is_none());
+    scene.key("Esc");
+    assert_eq!(scene.request().1, "turn/interrupt");
+}
+
+#[test]
+fn a_thread_without_prompts_has_none_to_edit() {
+    let mut scene = Scene::open(&json!([]));
+    scene.typed("x");
+    scene.key("M-e");
+    assert_eq!((scene.app.prompt.text(), &scene.app.edit), ("x", &None));
+}
