@@ -431,6 +431,7 @@ fn a_cookie_that_another_port_was_sent_opens_nothing() {
             ("POST", "/api/tokens/reload"),
             ("GET", "/api/threads/x/export"),
             ("GET", "/api/blobs/x"),
+            ("PUT", "/api/threads/x/attachments/y"),
             ("GET", "/metrics"),
             ("POST", "/acp"),
         ] {

@@ -191,6 +191,7 @@ fn a_configured_name_is_ours_on_every_route() {
             ("GET", "/nothing"),
             ("GET", "/api/threads/x/export"),
             ("GET", "/api/blobs/x"),
+            ("PUT", "/api/threads/x/attachments/y"),
             ("POST", "/api/tickets"),
             ("POST", "/api/session"),
             ("DELETE", "/api/session"),

@@ -298,6 +298,32 @@ pub const BLOB_PART_BYTES: usize = 1 << 20;
 pub const BLOB_SMALL_PART_BYTES: usize = 64 << 10;
 /// Bytes of all parts of blobs that are larger than [`BLOB_SMALL_PART_BYTES`].
 pub const BLOB_PARTS_BYTES: u32 = 16 << 20;
+/// Largest file that a client may attach to a thread, in bytes.
+pub const ATTACHMENT_BYTES: u64 = 50 << 20;
+/// Files that may be attached to one thread.
+pub const ATTACHMENTS_OF_THREAD: usize = 256;
+/// Bytes of all files that are attached to one thread.
+pub const ATTACHMENTS_BYTES_OF_THREAD: u64 = 1 << 30;
+/// Bytes of the files that one principal may attach in a day (UTC), to all threads.
+pub const ATTACHMENTS_BYTES_OF_DAY: u64 = 4 << 30;
+/// Files that clients may be sending at the same time.
+pub const ATTACHMENTS_ARRIVING: usize = 16;
+/// Files that one principal may be sending at the same time.
+pub const ATTACHMENTS_ARRIVING_OF_ONE: usize = 4;
+/// Longest name of an attached file, in bytes.
+pub const ATTACHMENT_NAME_BYTES: usize = 160;
+/// Longest media type of an attached file, in bytes.
+pub const ATTACHMENT_TYPE_BYTES: usize = 127;
+/// Bytes of an arriving file that are collected before they are written.
+pub const ATTACHMENT_PART_BYTES: usize = 256 << 10;
+/// Seconds without a byte after which the daemon gives up on an arriving file.
+pub const ATTACHMENT_SILENCE_SECS: u64 = 30;
+/// Seconds in which a file must have arrived.
+pub const ATTACHMENT_SECS: u64 = 30 * 60;
+/// Longest block of a prompt that can link to an attached file, in bytes.
+pub const ATTACHMENT_LINK_BYTES: usize = 32 << 10;
+/// Milliseconds after which an attached file that no prompt links to is removed: a day.
+pub const ATTACHMENT_UNSENT_MILLIS: i64 = 24 * 3600 * 1000;
 /// Seconds for which a browser may use a blob that it has received. Then it asks whether it still may.
 pub const BLOB_CACHE_SECS: u64 = 3600;
 /// Bytes of events that are read for one page of turns at once.

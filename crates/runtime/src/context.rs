@@ -12,6 +12,7 @@ use crate::agent::launcher::Launcher;
 use crate::agent::process_table::ProcessTable;
 use crate::agent::registry::Agents;
 use crate::agent::shared::SharedAgents;
+use crate::attachments::Attachments;
 use crate::bulk::Bulk;
 use crate::clock::Clock;
 use crate::feed::log_faults::LogFaults;
@@ -52,6 +53,8 @@ pub struct Parts {
     pub answers: RememberedAnswers,
     /// What users have seen.
     pub seen: Seen,
+    /// The files that clients attach to threads.
+    pub attachments: Attachments,
     /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
@@ -91,6 +94,8 @@ pub struct Context {
     pub answers: RememberedAnswers,
     /// What users have seen.
     pub seen: Seen,
+    /// The files that clients attach to threads.
+    pub attachments: Attachments,
     /// Publishes changes to the thread list.
     pub thread_list: ThreadListFeed,
     /// The threads whose log fails.
@@ -132,6 +137,7 @@ impl Context {
             policies,
             answers,
             seen,
+            attachments,
             reserved,
             bulk,
             shares,
@@ -160,6 +166,7 @@ impl Context {
             policies,
             answers,
             seen,
+            attachments,
             thread_list: ThreadListFeed::open(),
             log_faults: LogFaults::default(),
             subscribers: Subscribers::default(),

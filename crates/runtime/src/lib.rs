@@ -12,6 +12,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod agent;
+pub mod attachments;
 pub mod bulk;
 pub mod clock;
 pub mod context;

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::agent::config::AgentConfig;
 use crate::agent::registry::{AgentBook, Agents};
+use crate::attachments::Attachments;
 use crate::bulk::Bulk;
 use crate::clock::Clock;
 use crate::context::{Context, Parts};
@@ -52,6 +53,7 @@ pub fn context_with_log(
         ids: Ids::default(),
         answers: RememberedAnswers::open(Arc::clone(&host), data_dir).expect("answers are read"),
         seen: Seen::open(Arc::clone(&host), clock, data_dir),
+        attachments: Attachments::new(Arc::clone(&host), clock, data_dir),
         host,
         reserved: Arc::default(),
         bulk: Bulk::here(),

@@ -40,6 +40,7 @@ use crate::notify::push::Push;
 use crate::notify::{self, Senders};
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox;
+use acpd_runtime::attachments::Attachments;
 use acpd_runtime::bulk::Bulk;
 use acpd_runtime::clock::Clock;
 use acpd_runtime::context::{Context, Parts};
@@ -168,6 +169,7 @@ impl Daemon {
             ids: Ids::default(),
             answers: RememberedAnswers::open(Arc::clone(&host), &data_dir)?,
             seen: Seen::open(Arc::clone(&host), clock, &data_dir),
+            attachments: Attachments::new(Arc::clone(&host), clock, &data_dir),
             host,
             policies: live.policies,
             reserved,

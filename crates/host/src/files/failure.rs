@@ -35,6 +35,14 @@ pub(super) fn reserved(path: &str) -> Failure {
     )
 }
 
+/// The file at `path` is one that a user has attached.
+pub(super) fn only_read(path: &str) -> Failure {
+    Failure::new(
+        ErrorCode::Forbidden,
+        format!("{path} is an attachment, which may only be read: write a copy in the thread's directory"),
+    )
+}
+
 /// The file at `path` was replaced between two checks.
 pub(super) fn changed(path: &str) -> Failure {
     Failure::new(

@@ -108,6 +108,16 @@ impl Workspace {
         Self { reserved, ..self }
     }
 
+    /// Returns the same directories and one more, from which files may be read although a reserved directory contains it.
+    #[must_use]
+    pub fn and_readable(mut self, directory: PathBuf) -> Self {
+        self.roots.push(Root {
+            is_spared: true,
+            ..Root::open(directory)
+        });
+        self
+    }
+
     /// Reads `limit` lines from line `line` (counted from 1; 0 counts as 1), or the whole file. The returned text must
     /// be UTF-8 and at most [`READ_FILE_BYTES`](acpd_model::limits::READ_FILE_BYTES) long. Of a larger file, only lines
     /// can be read.
@@ -155,7 +165,7 @@ impl Workspace {
 
     /// Returns whether `path` leads to a reserved file, in the workspace or anywhere else.
     pub fn reserves(&self, path: &str) -> bool {
-        self.reserved.holds(path)
+        !self.is_spared(path) && self.reserved.holds(path)
     }
 
     /// Returns whether an open directory is reserved, or below a reserved one.

@@ -16,7 +16,7 @@ use cap_std::fs::{Dir, MetadataExt};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use super::failure::{invalid, moved, of_errno, of_io, outside, reserved};
+use super::failure::{invalid, moved, of_errno, of_io, only_read, outside, reserved};
 use super::reserved::FileId;
 use super::{Reserved, Workspace};
 use crate::walk;
@@ -29,6 +29,8 @@ pub(super) struct Root {
     /// The error if the directory could not be opened. It then stays closed, since an agent may have put a link there
     /// since.
     opened: io::Result<OpenedRoot>,
+    /// Whether the directory may only be read, although a reserved directory contains it.
+    pub(super) is_spared: bool,
 }
 
 /// An opened root. Only the handle determines what is reached. It was opened by this path, without following a link.
@@ -42,7 +44,11 @@ struct OpenedRoot {
 impl Root {
     pub(super) fn open(given: PathBuf) -> Self {
         let opened = open_directory(&given).map(|(real, dir)| OpenedRoot { real, dir });
-        Self { given, opened }
+        Self {
+            given,
+            opened,
+            is_spared: false,
+        }
     }
 
     fn get(&self) -> Option<&OpenedRoot> {
@@ -136,6 +142,20 @@ impl Workspace {
             .real)
     }
 
+    /// Returns whether a path leads into a directory that may be read although a reserved one contains it.
+    pub(super) fn is_spared(&self, path: &str) -> bool {
+        let mut spared = self
+            .roots
+            .iter()
+            .filter(|root| root.is_spared)
+            .filter_map(Root::real)
+            .peekable();
+        spared.peek().is_some()
+            && self
+                .locate(path)
+                .is_ok_and(|real| spared.any(|root| real.starts_with(root)))
+    }
+
     pub(super) fn is_below_a_root(&self, path: &Path) -> bool {
         self.roots.iter().any(|root| {
             path.starts_with(&root.given) || root.real().is_some_and(|real| path.starts_with(real))
@@ -147,6 +167,7 @@ impl Workspace {
         let opened = self
             .roots
             .iter()
+            .filter(|root| !root.is_spared)
             .filter_map(|root| Some((root.given.as_path(), root.real()?)));
         opened.filter(|(given, real)| given != real)
     }
@@ -163,12 +184,15 @@ impl Workspace {
         let mut links = 0;
         let mut steps = 0;
         'again: loop {
-            let (root, below) = match self.root_of(&text, path) {
+            let (root, is_spared, below) = match self.root_of(&text, path) {
                 Ok(found) => found,
                 Err(_) if parents == Parents::NameOnly => return elsewhere(&text, path),
                 Err(failure) => return Err(failure),
             };
-            if known.is_inside(&root.dir) {
+            if is_spared && parents == Parents::Made {
+                return Err(only_read(path));
+            }
+            if !is_spared && known.is_inside(&root.dir) {
                 return Err(reserved(path));
             }
             let mut dir = root.dir.try_clone().map_err(|error| of_io(path, &error))?;
@@ -242,9 +266,13 @@ impl Workspace {
         }
     }
 
-    /// Returns the root that contains `text`, and the remaining path. If several do, the innermost. `path` is the path
-    /// that the agent named.
-    fn root_of<'a>(&'a self, text: &'a Path, path: &str) -> Result<(&'a OpenedRoot, &'a Path), Failure> {
+    /// Returns the root that contains `text`, whether it is spared, and the remaining path. If several do, the innermost.
+    /// `path` is the path that the agent named.
+    fn root_of<'a>(
+        &'a self,
+        text: &'a Path,
+        path: &str,
+    ) -> Result<(&'a OpenedRoot, bool, &'a Path), Failure> {
         // The shorter the rest, the longer the matching root.
         let length = |below: &Path| below.components().count();
         let opened = self.roots.iter().filter_map(|root| {
@@ -252,9 +280,9 @@ impl Workspace {
             let given = text.strip_prefix(&root.given).ok();
             let real = text.strip_prefix(&opened.real).ok();
             let below = given.into_iter().chain(real).min_by_key(|below| length(below))?;
-            Some((opened, below))
+            Some((opened, root.is_spared, below))
         });
-        if let Some((opened, below)) = opened.min_by_key(|(_, below)| length(below)) {
+        if let Some((opened, is_spared, below)) = opened.min_by_key(|(.., below)| length(below)) {
             // A removed directory keeps its handle, in which nothing can be found or created any more.
             if opened.dir.dir_metadata().is_ok_and(|dir| dir.nlink() == 0) {
                 let root = opened.real.display();
@@ -263,7 +291,7 @@ impl Workspace {
                     format!("the workspace directory {root} was removed; a new session opens it again"),
                 ));
             }
-            return Ok((opened, below));
+            return Ok((opened, is_spared, below));
         }
         // Checked last, so that a path below an open root follows that root's rules, even if a closed root has the same
         // path now. The outermost root is reported, for the same reason.

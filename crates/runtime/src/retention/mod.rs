@@ -1,8 +1,9 @@
 //! Retention: removes threads and attachments that exceed the limits of the configuration.
 //!
 //! In: the limits, the time, and requests of clients. Out: deletions of threads, by way of the thread directory, and removed
-//! attachments. Owns: one task, which runs at most one sweep at a time. Never: removes anything without a limit, a thread that
-//! is in use, or one that was used after the sweep had looked at it; or by itself while the host's clock does not fit to the log.
+//! attachments. Owns: one task, which runs at most one sweep at a time. Never: removes anything without a limit, but files that were
+//! attached and not sent; a thread that is in use, or one that was used after the sweep had looked at it; or by itself while the host's
+//! clock does not fit to the log.
 
 mod settings;
 mod sweep;
@@ -178,6 +179,9 @@ impl Task {
             clock.confirm(look.now);
         }
         self.store_trust().await;
+        if is_right {
+            self.context.attachments.sweep(&self.context.log).await;
+        }
         if is_on && is_right {
             // The sweep has logged why it failed.
             let _ = self.sweep(Origin::Daemon, false, true).await;

@@ -34,7 +34,7 @@ use acpd_model::limits::{SMALL_ANSWER_BYTES, UNSENT_ANSWER_BYTES};
 use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{AnswerSize, Order, Request};
-use acpd_proto::thread::{self, Command};
+use acpd_proto::thread::{self, Command, QueueChange};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
@@ -351,6 +351,7 @@ impl Service {
                 turn,
                 client_turn_id,
             } => {
+                self.context.attachments.keep(Some(thread), &input).await?;
                 let steer = Command::Steer {
                     input,
                     turn,
@@ -380,6 +381,9 @@ impl Service {
                     .await
             }
             Request::ChangeQueue { thread, change } => {
+                if let QueueChange::Edit { input, .. } = &change {
+                    self.context.attachments.keep(Some(thread), input).await?;
+                }
                 self.command(by, thread, Command::ChangeQueue(change)).await
             }
             Request::Answer {

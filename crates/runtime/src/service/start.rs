@@ -42,6 +42,7 @@ impl Service {
         start: StartThread,
     ) -> Result<Dispatched, Failure> {
         let follow = start.follow;
+        self.context.attachments.keep(None, &start.input).await?;
         let new = self.create_once(caller, start).await?;
         let thread = new.thread;
         let follow_now = match follow {

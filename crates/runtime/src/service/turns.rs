@@ -15,6 +15,10 @@ impl Service {
         {
             return Ok(Dispatched::now(Ok(Reply::Turn(ended))));
         }
+        self.context
+            .attachments
+            .keep(Some(start.thread), &start.input)
+            .await?;
         let command = Command::StartTurn {
             input: start.input,
             meta: start.meta,

@@ -253,6 +253,7 @@ impl Suspended {
             Err(error) => return Err(error),
         }
         tracing::info!(thread = %self.id, "deleted");
+        self.context.attachments.forget(self.id).await;
         self.context.shares.forget(self.id).await;
         self.context.seen.forget(self.id).await;
         self.context.log_faults.clear(self.id);

@@ -273,6 +273,8 @@ pub(super) fn failed(failure: &Failure) -> Response {
         ErrorCode::InvalidParams => (StatusCode::BAD_REQUEST, "invalid_params"),
         ErrorCode::NotFound => (StatusCode::NOT_FOUND, "not_found"),
         ErrorCode::Storage => (StatusCode::SERVICE_UNAVAILABLE, "storage"),
+        ErrorCode::Conflict => (StatusCode::CONFLICT, "conflict"),
+        ErrorCode::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
     };
     refuse(status, code, &failure.message)

@@ -4,6 +4,7 @@
 //! [`Identity`](crate::auth::identity::Identity), and upgraded sockets. Owns: the routes. Never: acts on a thread.
 
 mod acp_stream;
+mod attachment;
 mod authenticate;
 mod blob;
 pub mod credentials;

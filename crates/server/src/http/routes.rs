@@ -14,13 +14,14 @@ use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use tower_service::Service;
 
 use crate::auth::identity::Identity;
 use crate::connection::driver::{Access, Connection};
 use crate::connection::link::Link;
 use crate::http::acp_stream;
+use crate::http::attachment::attach;
 use crate::http::authenticate::Needs;
 use crate::http::blob::blob;
 use crate::http::export::export;
@@ -58,6 +59,9 @@ pub fn router(server: ServerState) -> Router {
         .route("/api/pairings", post(pair::create).delete(pair::end))
         .route("/api/pairings/wait", post(pair::wait))
         .route_layer(needs(Needs::Role(Role::Approver)));
+    let operator = Router::new()
+        .route("/api/threads/{thread}/attachments/{name}", put(attach))
+        .route_layer(needs(Needs::Role(Role::Operator)));
     let owner = Router::new()
         .route("/api/tokens/reload", post(reload))
         .route_layer(needs(Needs::Role(Role::Owner)));
@@ -66,6 +70,7 @@ pub fn router(server: ServerState) -> Router {
     let routes = health()
         .merge(observer)
         .merge(approver)
+        .merge(operator)
         .merge(codex(&server, page))
         .merge(owner)
         .fallback(page);

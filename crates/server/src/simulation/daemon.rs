@@ -8,6 +8,7 @@ use acpd_model::{Limits, Role};
 use acpd_proto::surface::app::Peer;
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::registry::{AgentBook, Agents};
+use acpd_runtime::attachments::Attachments;
 use acpd_runtime::bulk::Bulk;
 use acpd_runtime::clock::Clock;
 use acpd_runtime::context::{Context, Parts};
@@ -76,6 +77,7 @@ impl Daemon {
             ids: ids.clone(),
             answers: RememberedAnswers::open(Arc::clone(&host), place).unwrap(),
             seen: Seen::open(Arc::clone(&host), clock, place),
+            attachments: Attachments::new(Arc::clone(&host), clock, place),
             host,
             reserved: Arc::default(),
             bulk: Bulk::here(),

@@ -75,15 +75,16 @@ impl AgentConfig {
         self.sandbox.mode.is_none() && !self.share && self.confines_itself()
     }
 
-    /// Returns the agent's sandbox for a workspace; `None` if it runs without one. `servers` are the MCP servers of its session.
-    /// Makes the directories that the agent needs.
+    /// Returns the agent's sandbox for a workspace; `None` if it runs without one. `servers` are the MCP servers of its session, and
+    /// `attachments` is the directory with the files of its prompts. Makes the directories that the agent needs.
     pub fn confine(
         &self,
         reserved: &Reserved,
         workspace: &[PathBuf],
         servers: &[ServerCommand],
+        attachments: Option<&Path>,
     ) -> Result<Option<Sandbox>, Failure> {
-        let confined = self.confine_with_grants(reserved, workspace, servers)?;
+        let confined = self.confine_with_grants(reserved, workspace, servers, attachments)?;
         Ok(confined.map(|(sandbox, _)| sandbox))
     }
 
@@ -92,6 +93,7 @@ impl AgentConfig {
         reserved: &Reserved,
         workspace: &[PathBuf],
         servers: &[ServerCommand],
+        attachments: Option<&Path>,
     ) -> Result<Option<(Sandbox, Grants)>, Failure> {
         self.make_start_directory();
         let SandboxState::Confined(mode) = self.sandbox_state() else {
@@ -101,7 +103,8 @@ impl AgentConfig {
             let reason = format!("the agent cannot be confined: {error}");
             Failure::new(ErrorCode::Overloaded, reason)
         })?;
-        let grants = self.grants(mode, reserved, workspace, servers);
+        let mut grants = self.grants(mode, reserved, workspace, servers);
+        grants.spared.extend(attachments.map(Path::to_owned));
         let sandbox = Sandbox::new(&grants).map_err(|error| refusal(&error))?;
         Ok(Some((sandbox, grants)))
     }
@@ -171,9 +174,9 @@ impl AgentConfig {
         reserved: &Reserved,
         cwd: &Path,
     ) -> (Result<Option<Sandbox>, Failure>, Confinement) {
-        let within = self.confine_with_grants(reserved, &[cwd.to_owned()], &[]);
+        let within = self.confine_with_grants(reserved, &[cwd.to_owned()], &[], None);
         let reason = within.as_ref().err().map(|failure| failure.message.clone());
-        let confined = within.or_else(|_| self.confine_with_grants(reserved, &[], &[]));
+        let confined = within.or_else(|_| self.confine_with_grants(reserved, &[], &[], None));
         let grants = confined
             .as_ref()
             .ok()

@@ -17,6 +17,8 @@ use crate::agent::mcp;
 use crate::agent::process::AgentHandle;
 use crate::agent::registry::{Agents, Runnable};
 use crate::agent::running::ProcessUse;
+use crate::agent::sandbox::SandboxState;
+use crate::attachments::Attachments;
 use crate::host::callbacks::{self, Callbacks};
 use crate::host::{Host, blocking, paths};
 use crate::standby::start::start_agent;
@@ -31,19 +33,44 @@ pub(super) struct Prepared {
     pub workspace: Workspace,
 }
 
+/// The files of a thread's prompts.
+struct Files {
+    attachments: Attachments,
+    /// Whether a standby process is offered to the thread, which can be used only if its sandbox is the thread's own.
+    is_for_standby: bool,
+}
+
 /// Finds a thread's agent, prepares its sandbox and opens its workspace. Blocks on the disk.
-fn prepare(agents: &Agents, reserved: &Reserved, thread: ThreadId, spec: &Spec) -> Result<Prepared, Failure> {
+fn prepare(
+    agents: &Agents,
+    reserved: &Reserved,
+    thread: ThreadId,
+    spec: &Spec,
+    files: &Files,
+) -> Result<Prepared, Failure> {
     if let Some(gone) = if_gone(thread, &spec.cwd) {
         return Err(gone);
     }
     let Runnable { config, .. } = agents.find(&spec.agent)?;
     let servers = mcp::commands(&spec.session_mcp_servers());
-    let sandbox = config.confine(reserved, &callbacks::directories(spec), &servers)?;
+    // The rules of a sandbox name what exists. A process that waits for a thread was confined without this thread's directory.
+    let makes = !files.is_for_standby || !matches!(config.sandbox_state(), SandboxState::Confined(_));
+    let attached = files.attachments.directory(thread, makes);
+    let sandbox = config.confine(
+        reserved,
+        &callbacks::directories(spec),
+        &servers,
+        attached.as_deref(),
+    )?;
     let workspace = paths::open(spec, sandbox.as_ref())?;
     let directories: Vec<_> = workspace.real_directories().map(Path::to_owned).collect();
     let reserved = reserved.and(config.homes_of_others(), &directories);
+    let workspace = workspace.without(Arc::new(reserved));
     Ok(Prepared {
-        workspace: workspace.without(Arc::new(reserved)),
+        workspace: match attached {
+            Some(attached) => workspace.and_readable(attached),
+            None => workspace,
+        },
         config,
         sandbox,
     })
@@ -109,8 +136,12 @@ impl ThreadActor {
             Arc::clone(&self.context.agents),
             Arc::clone(&self.context.reserved),
         );
+        let files = Files {
+            attachments: self.context.attachments.clone(),
+            is_for_standby: self.standby.is_some(),
+        };
         blocking(&*self.context.host, move || {
-            prepare(&agents, &reserved, thread, &spec)
+            prepare(&agents, &reserved, thread, &spec, &files)
         })
         .await
     }

@@ -44,6 +44,7 @@ impl ThreadActor {
         }
         let (by, reason) = (deletion.principal(), deletion.reason());
         tracing::info!(thread = %self.id, by, reason, "deleted");
+        self.context.attachments.forget(self.id).await;
         self.context.shares.forget(self.id).await;
         self.context.seen.forget(self.id).await;
         self.context

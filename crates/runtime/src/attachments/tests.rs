@@ -1,0 +1,182 @@
+use std::collections::BTreeMap;
+
+use acpd_model::limits::{ATTACHMENTS_ARRIVING_OF_ONE, ATTACHMENTS_OF_THREAD};
+use acpd_model::{Limits, Summary};
+use tempfile::TempDir;
+
+use super::*;
+use crate::context::Context;
+use crate::test_context::context;
+
+struct Scene {
+    dir: TempDir,
+    context: Context,
+    thread: ThreadId,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let context = context(dir.path(), BTreeMap::new(), Limits::default());
+        let thread = context.ids.thread();
+        Self { dir, context, thread }
+    }
+
+    fn files(&self) -> &Attachments {
+        &self.context.attachments
+    }
+
+    async fn begin(&self, by: &str, name: &str, size: u64) -> Result<Upload, Failure> {
+        self.files().begin(&by.into(), self.thread, name, size).await
+    }
+
+    async fn attach(&self, name: &str, content: &'static [u8]) -> Result<Attached, Failure> {
+        let upload = self.begin("ann", name, content.len() as u64).await?;
+        upload.write(Bytes::from_static(content)).await?.finish().await
+    }
+
+    fn prompt(uri: &str) -> Vec<RawJson> {
+        let block = format!(r#"{{"type":"resource_link","name":"x","uri":"{uri}"}}"#);
+        vec![serde_json::from_str(&block).unwrap()]
+    }
+
+    /// Returns the paths of all files.
+    fn stored(&self) -> Vec<PathBuf> {
+        let directory = self.dir.path().join("attachments").join(self.thread.to_string());
+        let below = entries(&directory).flat_map(|entry| match entry.path() {
+            path if path.is_dir() => entries(&path).map(|entry| entry.path()).collect(),
+            path => vec![path],
+        });
+        below.collect()
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().mode() & 0o777
+}
+
+#[tokio::test]
+async fn a_file_is_private_and_kept_once_it_was_sent() {
+    let scene = Scene::new();
+    let attached = scene.attach("../../a report.pdf", b"content").await.unwrap();
+    assert_eq!((&*attached.name, attached.size), ("a report.pdf", 7));
+    let path = PathBuf::from(normalise(&attached.uri, "/", None).unwrap());
+    assert_eq!(scene.stored(), [path.clone()]);
+    assert_eq!(std::fs::read(&path).unwrap(), b"content");
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    let prompt = Scene::prompt(&attached.uri);
+    scene.files().keep(Some(scene.thread), &prompt).await.unwrap();
+    assert_eq!(mode(&path), 0o400);
+    // The same content has the same link, and stays.
+    assert_eq!(scene.attach("a report.pdf", b"content").await.unwrap(), attached);
+    assert_eq!((scene.stored().len(), mode(&path)), (1, 0o400));
+}
+
+#[tokio::test]
+async fn a_prompt_links_to_files_of_its_own_thread() {
+    let scene = Scene::new();
+    let attached = scene.attach("x", b"x").await.unwrap();
+    let keep = async |thread, uri: &str| scene.files().keep(thread, &Scene::prompt(uri)).await;
+    let other = scene.context.ids.thread();
+    for thread in [Some(other), None] {
+        let failure = keep(thread, &attached.uri).await.unwrap_err();
+        assert_eq!(failure.code, ErrorCode::InvalidParams);
+        assert!(failure.message.contains("another thread"), "{failure}");
+    }
+    // Nor by detours, nor what is no file.
+    let (directory, _) = attached.uri.rsplit_once('/').unwrap();
+    let root = format!("file://{}/attachments", scene.dir.path().display());
+    for uri in [
+        directory.to_owned(),
+        format!("{directory}/y"),
+        format!("{directory}/x/y"),
+        format!("{root}/{other}/../{}/y/z", scene.thread),
+    ] {
+        let failure = keep(Some(scene.thread), &uri).await.unwrap_err();
+        assert_eq!(failure.code, ErrorCode::NotFound, "{uri}: {failure}");
+    }
+    assert_eq!(mode(&scene.stored()[0]), 0o600);
+    // Other links are none of acpd's business.
+    for uri in ["file:///etc/hosts", "https://example.com/attachments", "\\u0000"] {
+        keep(Some(scene.thread), uri).await.unwrap();
+    }
+    let odd = vec![serde_json::from_str::<RawJson>("{\"type\":7}").unwrap()];
+    scene.files().keep(Some(scene.thread), &odd).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_does_not_arrive_as_a_whole_leaves_nothing() {
+    let scene = Scene::new();
+    let upload = scene.begin("ann", "x", 3).await.unwrap();
+    assert_eq!(scene.stored().len(), 1);
+    let upload = upload.write(Bytes::from_static(b"ab")).await.unwrap();
+    let failure = upload.finish().await.unwrap_err();
+    assert!(failure.message.contains("3 bytes, and 2 arrived"), "{failure}");
+    let upload = scene.begin("ann", "x", 3).await.unwrap();
+    assert!(upload.write(Bytes::from_static(b"abcd")).await.is_err());
+    drop(scene.begin("ann", "x", 3).await.unwrap());
+    assert_eq!(scene.stored(), [] as [PathBuf; 0]);
+    // An empty file is one.
+    assert_eq!(scene.attach("empty", b"").await.unwrap().size, 0);
+}
+
+#[tokio::test]
+async fn nobody_fills_the_disk() {
+    let scene = Scene::new();
+    let mut arriving = Vec::new();
+    for _ in 0..ATTACHMENTS_ARRIVING_OF_ONE {
+        arriving.push(scene.begin("ann", "x", 1).await.unwrap());
+    }
+    let failure = scene.begin("ann", "x", 1).await.unwrap_err();
+    assert_eq!(failure.code, ErrorCode::Overloaded);
+    // Others have places of their own.
+    drop(scene.begin("bob", "x", 1).await.unwrap());
+    drop(arriving);
+    let failure = scene
+        .begin("ann", "x", ATTACHMENTS_BYTES_OF_DAY)
+        .await
+        .unwrap_err();
+    assert!(failure.message.contains("today"), "{failure}");
+    let failure = scene
+        .begin("eve", "x", ATTACHMENTS_BYTES_OF_THREAD + 1)
+        .await
+        .unwrap_err();
+    assert!(failure.message.contains("no room"), "{failure}");
+    for name in 0..ATTACHMENTS_OF_THREAD {
+        scene.attach(&name.to_string(), b"x").await.unwrap();
+    }
+    let failure = scene.attach("more", b"x").await.unwrap_err();
+    assert_eq!(failure.code, ErrorCode::Conflict, "{failure}");
+}
+
+#[tokio::test]
+async fn files_that_were_not_sent_are_removed_after_a_day() {
+    let scene = Scene::new();
+    let log = &scene.context.log;
+    let event = crate::test_context::event(1);
+    log.append(scene.thread, &[event], Some(&Summary::default()))
+        .await
+        .unwrap();
+    let sent = scene.attach("sent", b"a").await.unwrap();
+    scene.attach("unsent", b"b").await.unwrap();
+    scene.attach("new", b"c").await.unwrap();
+    let prompt = Scene::prompt(&sent.uri);
+    scene.files().keep(Some(scene.thread), &prompt).await.unwrap();
+    let old = std::time::SystemTime::UNIX_EPOCH;
+    for path in scene.stored().iter().filter(|path| !path.ends_with("new")) {
+        // The mode of a file that was sent lets nobody write.
+        File::open(path).unwrap().set_modified(old).unwrap();
+    }
+    scene.files().sweep(log).await;
+    let mut left: Vec<_> = scene
+        .stored()
+        .iter()
+        .map(|path| path.file_name().unwrap().to_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["new", "sent"]);
+    scene.files().forget(scene.thread).await;
+    assert_eq!(scene.files().directory(scene.thread, false), None);
+    // It does not matter that there is nothing.
+    scene.files().forget(scene.thread).await;
+}

@@ -1,0 +1,225 @@
+//! Receives files that clients attach to threads.
+//!
+//! In: the body of a request, part by part as its client sends it. Out: a content block that links to the stored file. Owns: nothing.
+//! Never: holds more than one part, waits for a client without end, or sends a file back: a page could be made to run it.
+
+use std::time::Duration;
+
+use acpd_model::limits::{
+    ATTACHMENT_BYTES, ATTACHMENT_PART_BYTES, ATTACHMENT_SECS, ATTACHMENT_SILENCE_SECS, ATTACHMENT_TYPE_BYTES,
+};
+use acpd_model::{Failure, ThreadId};
+use acpd_runtime::attachments::{Attached, Upload};
+use acpd_runtime::thread::directory::log_failure;
+use axum::Json;
+use axum::body::{Body, BodyDataStream};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+
+use crate::auth::identity::Identity;
+use crate::http::export::failed;
+use crate::http::{ServerState, refuse, stopping};
+
+/// `PUT /api/threads/{thread}/attachments/{name}`: stores the body as a file that the thread's agent can read. Returns the content
+/// block for a prompt.
+pub async fn attach(
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
+    place: Result<Path<(ThreadId, String)>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let Ok(Path((thread, name))) = place else {
+        return failed(&Failure::invalid_params(
+            "the path names no thread and file: PUT /api/threads/{thread}/attachments/{name}",
+        ));
+    };
+    let Some(size) = size(&headers) else {
+        let message = "send the size of the file as Content-Length";
+        return refuse(StatusCode::LENGTH_REQUIRED, "invalid_request", message);
+    };
+    if size > ATTACHMENT_BYTES {
+        let message = format!(
+            "the file has {size} bytes, and at most {} MiB can be attached: name a file that the agent can read in the prompt",
+            ATTACHMENT_BYTES >> 20
+        );
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, "invalid_params", &message);
+    }
+    let mut arriving = Arriving {
+        body: body.into_data_stream(),
+        until: Instant::now() + Duration::from_secs(ATTACHMENT_SECS),
+    };
+    let upload = match begin(&server, &identity, thread, &name, size).await {
+        Ok(upload) => upload,
+        Err(failure) => {
+            // A client that still sends would not see the answer.
+            while let Ok(Some(_)) = arriving.next().await {}
+            return failed(&failure);
+        }
+    };
+    let received = tokio::select! {
+        biased;
+        () = server.stop.cancelled() => return stopping(),
+        () = identity.ends.cancelled() => {
+            return refuse(StatusCode::FORBIDDEN, "forbidden", "access has ended");
+        }
+        received = arriving.receive(upload) => received,
+    };
+    match received {
+        Ok(attached) => {
+            tracing::info!(%thread, principal = %identity.principal, bytes = attached.size, "a file was attached");
+            let block = block(&attached, &headers);
+            Json(json!({ "block": block })).into_response()
+        }
+        Err(Broken::Slow) => refuse(
+            StatusCode::REQUEST_TIMEOUT,
+            "invalid_request",
+            "the file arrived too slowly: send it again",
+        ),
+        Err(Broken::Failed(failure)) => failed(&failure),
+    }
+}
+
+async fn begin(
+    server: &ServerState,
+    identity: &Identity,
+    thread: ThreadId,
+    name: &str,
+    size: u64,
+) -> Result<Upload, Failure> {
+    let context = &server.service.context;
+    let found = context.log.summary(thread).await;
+    found.map_err(|error| log_failure(&error))?;
+    let attachments = &context.attachments;
+    attachments.begin(&identity.principal, thread, name, size).await
+}
+
+/// Returns the size that the client announces.
+fn size(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Returns the content block that links to a file. Its type is what the client says, for the agent alone.
+fn block(attached: &Attached, headers: &HeaderMap) -> serde_json::Value {
+    let given = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let is_usual = |kind: &&str| {
+        let is_usual = |c: char| c.is_ascii_alphanumeric() || "/.+-_".contains(c);
+        kind.len() <= ATTACHMENT_TYPE_BYTES && kind.contains('/') && kind.chars().all(is_usual)
+    };
+    let kind = given
+        .and_then(|kind| kind.split(';').next())
+        .map(str::trim)
+        .filter(is_usual)
+        .unwrap_or("application/octet-stream");
+    json!({
+        "type": "resource_link",
+        "uri": attached.uri,
+        "name": attached.name,
+        "mimeType": kind,
+        "size": attached.size,
+    })
+}
+
+/// A body on its way from a client.
+struct Arriving {
+    body: BodyDataStream,
+    /// When it must have arrived.
+    until: Instant,
+}
+
+/// Why a body did not become a file.
+enum Broken {
+    /// The client sent too little in too long a time.
+    Slow,
+    Failed(Failure),
+}
+
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Arriving {
+    async fn receive(&mut self, mut upload: Upload) -> Result<Attached, Broken> {
+        let mut part = BytesMut::new();
+        while let Some(bytes) = self.next().await? {
+            part.extend_from_slice(&bytes);
+            if part.len() >= ATTACHMENT_PART_BYTES {
+                upload = upload.write(part.split().freeze()).await?;
+            }
+        }
+        if !part.is_empty() {
+            upload = upload.write(part.freeze()).await?;
+        }
+        Ok(upload.finish().await?)
+    }
+
+    /// Returns the next bytes; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+        let silent = Instant::now() + Duration::from_secs(ATTACHMENT_SILENCE_SECS);
+        let next = timeout_at(silent.min(self.until), self.body.next()).await;
+        match next.map_err(|_| Broken::Slow)? {
+            Some(Ok(bytes)) => Ok(Some(bytes)),
+            None => Ok(None),
+            Some(Err(_)) => Err(Broken::Failed(Failure::invalid_params(
+                "the file broke off on its way: send it again",
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_block_links_to_the_file_with_a_usual_type() {
+        let attached = Attached {
+            uri: "file:///d/a/x/report.pdf".to_owned(),
+            name: "report.pdf".to_owned(),
+            size: 7,
+        };
+        let long = "a/".repeat(ATTACHMENT_TYPE_BYTES);
+        for (given, kind) in [
+            (None, "application/octet-stream"),
+            (Some("application/pdf"), "application/pdf"),
+            (Some("text/plain; charset=utf-8"), "text/plain"),
+            (Some("text/html\"onload=x"), "application/octet-stream"),
+            (Some("pdf"), "application/octet-stream"),
+            (Some(&*long), "application/octet-stream"),
+        ] {
+            let given = given.map(|given| (header::CONTENT_TYPE, HeaderValue::from_str(given).unwrap()));
+            let block = block(&attached, &given.into_iter().collect());
+            assert_eq!(block["mimeType"], kind);
+            assert_eq!(
+                (&block["type"], &block["size"]),
+                (&json!("resource_link"), &json!(7))
+            );
+        }
+    }
+
+    #[test]
+    fn a_size_is_a_number() {
+        for (given, expected) in [
+            ("0", Some(0)),
+            ("52428800", Some(52_428_800)),
+            ("-1", None),
+            ("x", None),
+        ] {
+            let headers = [(header::CONTENT_LENGTH, HeaderValue::from_static(given))];
+            assert_eq!(size(&headers.into_iter().collect()), expected);
+        }
+        assert_eq!(size(&HeaderMap::new()), None);
+    }
+}
