@@ -37,7 +37,7 @@ use crate::auth::tokens::{IssuedToken, OWNER};
 pub use self::devices::{EndingSession, SubscribeError};
 use self::pairings::Pairing;
 pub use self::pairings::{PairingError, PairingState};
-pub use self::signed_in::{SignedIn, SignedOut};
+pub use self::signed_in::SignedOut;
 
 /// The origin of an authentication attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

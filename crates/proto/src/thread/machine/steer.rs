@@ -66,7 +66,7 @@ impl Thread {
             blocks: input,
             meta: None,
         };
-        let result = self.start_turn(by, prompt, client_turn_id);
+        let result = self.start_turn(by, prompt, client_turn_id, None);
         let result = result.map(|turn| Reply::Steered {
             turn: turn.id,
             delivery: SteerDelivery::Queued,

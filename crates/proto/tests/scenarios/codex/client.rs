@@ -123,13 +123,6 @@ impl Client {
         request
     }
 
-    /// Answers the newest request to the daemon.
-    pub fn reply_to_last(&mut self, reply: Reply) {
-        let last = self.asked.pop().expect("something was asked");
-        self.asked.insert(0, last);
-        self.reply(Ok(reply));
-    }
-
     /// Confirms the oldest request to the daemon, and returns it.
     pub fn take(&mut self) -> Request {
         self.reply(Ok(Reply::Done))
