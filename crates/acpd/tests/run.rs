@@ -749,14 +749,51 @@ fn files_go_along_with_a_prompt_within_the_limit_of_a_message() {
     for part in ["attachment:///a%20b.txt", "from a file", "image/png"] {
         assert!(prompt.contains(part), "{part}: {prompt}");
     }
-    let large = acpd(
-        &daemon.place,
-        &["send", &id, "--attach", &place("large.txt"), "x"],
-    );
-    assert_eq!(large.code, Some(2));
-    for part in ["69 KiB", "room for 59 KiB", "client_message_bytes"] {
-        assert!(large.stderr.contains(part), "{part}: {}", large.stderr);
+}
+
+#[test]
+fn a_file_that_no_message_has_room_for_is_a_file_for_the_agent() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let place = |name: &str| daemon.place.work().join(name).display().to_string();
+    std::fs::write(place("large.txt"), "a".repeat(3 << 20)).unwrap();
+    std::fs::write(place("small.txt"), "from a file").unwrap();
+    let (large, small) = (place("large.txt"), place("small.txt"));
+    let input_of = |client: &mut Client, id: &str| {
+        let params = json!({ "threadId": id, "includeTurns": true, "limit": 1 });
+        let read = client.call("thread/read", &params);
+        read["thread"]["turns"][0]["items"][0]["content"].clone()
+    };
+    let attached = ["--attach", &large, "--attach", &small];
+    let run = [&["run", "--agent", "fake"][..], &attached, &["say seen"]].concat();
+    let run = acpd(&daemon.place, &run);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let id = thread_of(&run.stderr);
+    let input = input_of(&mut client, &id).to_string();
+    for part in [
+        "resource_link",
+        "large.txt",
+        "3145728",
+        "text/plain",
+        "from a file",
+    ] {
+        assert!(input.contains(part), "{part}: {input}");
     }
+    assert!(input.len() < 10_000, "{}", input.len());
+    let sent = [&["send", &id][..], &attached, &["say again"]].concat();
+    let sent = acpd(&daemon.place, &sent);
+    assert_eq!(sent.code, Some(0), "{}", sent.stderr);
+    // What cannot be attached starts no thread.
+    let before = acpd(&daemon.place, &["threads", "--json"]).stdout;
+    let huge = std::fs::File::create(place("huge")).unwrap();
+    huge.set_len((50 << 20) + 1).unwrap();
+    let run = acpd(
+        &daemon.place,
+        &["run", "--agent", "fake", "--attach", &place("huge"), "x"],
+    );
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert!(run.stderr.contains("50 MiB are possible"), "{}", run.stderr);
+    assert_eq!(acpd(&daemon.place, &["threads", "--json"]).stdout, before);
 }
 
 #[test]

@@ -3,10 +3,15 @@
 //! acpd sends no secret to an arbitrary local port: the socket belongs to this user, and the kernel reports its peer. A
 //! remote daemon proves its identity by TLS before it receives the token.
 
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use acpd_http_client::tunnel_to;
 use anyhow::Context;
+use hyper::Request;
+use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::HeaderValue;
 use hyper_util::rt::TokioIo;
 use rustls::crypto::{CryptoProvider, ring};
@@ -315,29 +320,85 @@ pub async fn open_socket(
 /// Sends one request, with `Host` and `Authorization` added. The connection lasts until the response is read.
 pub async fn ask(
     reached: Reached,
-    mut request: hyper::Request<String>,
+    request: Request<String>,
 ) -> anyhow::Result<hyper::Response<hyper::body::Incoming>> {
+    let name = reached.name.clone();
+    let (answer, mut patience) = send(reached, request).await?;
+    patience.wait(&name, "did not answer", answer).await?
+}
+
+/// Sends a request whose body takes as long as it does: the daemon ends what is too slow.
+pub async fn ask_slowly(
+    reached: Reached,
+    request: Request<Content>,
+) -> anyhow::Result<hyper::Response<hyper::body::Incoming>> {
+    let (answer, _) = send(reached, request).await?;
+    answer.await
+}
+
+/// The body of a request, in one piece.
+pub struct Content(Option<Bytes>);
+
+impl From<Bytes> for Content {
+    fn from(bytes: Bytes) -> Self {
+        Self(Some(bytes))
+    }
+}
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.as_ref().map_or(0, |bytes| bytes.len() as u64))
+    }
+}
+
+/// Sends a request. Returns what waits for the response, and the time that is left.
+async fn send<B>(
+    reached: Reached,
+    mut request: Request<B>,
+) -> anyhow::Result<(
+    impl Future<Output = anyhow::Result<hyper::Response<hyper::body::Incoming>>>,
+    Patience,
+)>
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     let Reached {
         wire,
         host,
         name,
         authorization,
-        mut patience,
+        patience,
     } = reached;
     let headers = request.headers_mut();
     headers.insert(hyper::header::HOST, HeaderValue::from_str(&host)?);
     if let Some(authorization) = authorization {
         headers.insert(hyper::header::AUTHORIZATION, authorization);
     }
-    let lost = || Exit::Unreachable.error(format!("{name} does not answer as a daemon{}", response::NO_HTTP));
+    let lost =
+        move || Exit::Unreachable.error(format!("{name} does not answer as a daemon{}", response::NO_HTTP));
     let (mut daemon, connection) = hyper::client::conn::http1::handshake(TokioIo::new(wire))
         .await
         .map_err(|_| lost())?;
     // The reader of the response sees how the connection ends.
     tokio::spawn(connection);
-    let answer = daemon.send_request(request);
-    let answer = patience.wait(&name, "did not answer", answer).await?;
-    answer.map_err(|_| lost())
+    let answer = async move { daemon.send_request(request).await.map_err(|_| lost()) };
+    Ok((answer, patience))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Files that go along with a prompt: pictures as images, text and everything else as resources.
+//! Files that go along with a prompt: pictures as images, text and everything else as resources, and what a message has no room for as
+//! links to files that the daemon stores.
 //!
 //! In: paths of this host. Out: ACP content blocks. Never: sends more than a message of the daemon may have, or a path of
 //! this host, which means nothing where the agent runs.
@@ -7,25 +8,91 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use hyper::Request;
+use hyper::body::Bytes;
 use serde_json::{Value, json};
 
+use crate::client::reach::{self, Content, reach};
+use crate::client::response;
 use crate::exit::Exit;
+use crate::settings::Settings;
+
+/// Largest file that the daemon stores, in bytes.
+const LARGEST: u64 = acpd_model::limits::ATTACHMENT_BYTES;
 
 /// Room of a message for everything but the attachments and the prompt, in bytes.
 const ENVELOPE: usize = 4 << 10;
 
-/// Reads files into content blocks. `message_bytes` is the maximum size of a message to the daemon, and `text` the prompt
-/// that goes along.
-pub async fn blocks(paths: &[PathBuf], text: &str, message_bytes: usize) -> anyhow::Result<Vec<Value>> {
-    if paths.is_empty() {
-        return Ok(Vec::new());
+/// The files of a prompt, in their order.
+#[derive(Debug, Default)]
+pub struct Attachments(Vec<Attachment>);
+
+#[derive(Debug)]
+enum Attachment {
+    /// A block of the message.
+    Block(Value),
+    /// A file that the daemon stores before.
+    Large(PathBuf),
+}
+
+impl Attachments {
+    /// Reads files. `message_bytes` is the maximum size of a message to the daemon, and `text` the prompt that goes along.
+    pub async fn read(paths: &[PathBuf], text: &str, message_bytes: usize) -> anyhow::Result<Self> {
+        if paths.is_empty() {
+            return Ok(Self::default());
+        }
+        let paths = paths.to_vec();
+        let room = room(text, message_bytes);
+        // A file may be on a slow disk, and Ctrl-C must end the command meanwhile.
+        let read = tokio::task::spawn_blocking(move || read_all(&paths, room)).await??;
+        Ok(Self(read))
     }
-    let paths = paths.to_vec();
-    let room = room(text, message_bytes);
-    // A file may be on a slow disk, and Ctrl-C must end the command meanwhile.
-    tokio::task::spawn_blocking(move || read_all(&paths, room)).await?
+
+    /// Returns whether the daemon has to store a file, for which the thread must exist.
+    pub fn are_large(&self) -> bool {
+        self.0.iter().any(|one| matches!(one, Attachment::Large(_)))
+    }
+
+    /// Has the daemon store the large files, and returns the blocks of all.
+    pub async fn send(self, settings: &Settings, thread: &str) -> anyhow::Result<Vec<Value>> {
+        let mut blocks = Vec::new();
+        for one in self.0 {
+            blocks.push(match one {
+                Attachment::Block(block) => block,
+                Attachment::Large(path) => store(settings, thread, path).await?,
+            });
+        }
+        Ok(blocks)
+    }
+}
+
+/// Has the daemon store a file; returns the block that links to it.
+async fn store(settings: &Settings, thread: &str, path: PathBuf) -> anyhow::Result<Value> {
+    let name = path_name(&path);
+    let content = tokio::task::spawn_blocking(move || read(&path, LARGEST)).await??;
+    let kind = match picture(&content) {
+        Some(picture) => picture,
+        None if std::str::from_utf8(&content).is_ok_and(|text| !text.contains('\0')) => text_type(&name),
+        None => blob_type(&content),
+    };
+    let reached = reach(settings).await?;
+    let daemon = reached.name.clone();
+    let request = Request::put(format!("/api/threads/{thread}/attachments/{}", escaped(&name)))
+        .header("content-type", kind)
+        .header("content-length", content.len())
+        .body(Content::from(Bytes::from(content)))
+        .context("the address has odd characters")?;
+    let answer = reach::ask_slowly(reached, request).await?;
+    let answer = response::short(response::granted(answer, &daemon).await?.into_body()).await?;
+    match answer.unwrap_or_default()["block"].take() {
+        Value::Null => bail!(
+            "{daemon} does not say where it has stored {name}: update it to the version of this command"
+        ),
+        block => Ok(block),
+    }
 }
 
 /// Returns the room for attachments beside a prompt, which is longer as JSON than as text.
@@ -33,56 +100,66 @@ fn room(text: &str, message_bytes: usize) -> usize {
     message_bytes.saturating_sub(json!(text).to_string().len() + ENVELOPE)
 }
 
-fn read_all(paths: &[PathBuf], room: usize) -> anyhow::Result<Vec<Value>> {
+fn read_all(paths: &[PathBuf], room: usize) -> anyhow::Result<Vec<Attachment>> {
     let mut left = room;
-    let mut blocks = Vec::new();
+    let mut all = Vec::new();
     for path in paths {
-        let block = block(&path_name(path), &read(path, left, room)?);
-        let size = block.to_string().len();
-        left = left
-            .checked_sub(size)
-            .ok_or_else(|| too_large(path, size as u64, left, room))?;
-        blocks.push(block);
+        // The block has at least as many bytes as the file. Without reading it, this also says why it cannot be read.
+        let size = readable(path)?;
+        let block = if size > left as u64 {
+            None
+        } else {
+            Some(block(&path_name(path), &read(path, LARGEST)?))
+        };
+        let size = block.as_ref().map(|block| block.to_string().len());
+        match block.zip(size.and_then(|size| left.checked_sub(size))) {
+            Some((block, rest)) => {
+                left = rest;
+                all.push(Attachment::Block(block));
+            }
+            None => all.push(Attachment::Large(path.clone())),
+        }
     }
-    Ok(blocks)
+    Ok(all)
 }
 
-/// Reads a file of at most `left` bytes.
-fn read(path: &Path, left: usize, room: usize) -> anyhow::Result<Vec<u8>> {
-    let unreadable = |why: &dyn std::fmt::Display| {
-        Exit::Usage.error(format!("{} cannot be attached: {why}", path.display()))
-    };
+/// Returns the size of a file that can be attached.
+fn readable(path: &Path) -> anyhow::Result<u64> {
     // Opening a pipe would wait for its writer, and a device may have no end.
-    let known = path.metadata().map_err(|error| unreadable(&error))?;
+    let known = path.metadata().map_err(|error| unreadable(path, &error))?;
     if !known.is_file() {
-        return Err(unreadable(&"it is not a file"));
+        return Err(unreadable(path, &"it is not a file"));
     }
-    if known.len() > left as u64 {
-        return Err(too_large(path, known.len(), left, room));
+    if known.len() > LARGEST {
+        return Err(too_large(path, known.len()));
     }
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    Ok(known.len())
+}
+
+/// Reads a file of at most `most` bytes.
+fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
+    readable(path)?;
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
     let mut bytes = Vec::new();
-    file.take(left as u64 + 1)
+    file.take(most + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| unreadable(&error))?;
-    if bytes.len() > left {
-        return Err(too_large(path, bytes.len() as u64, left, room));
+        .map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > most {
+        return Err(too_large(path, bytes.len() as u64));
     }
     Ok(bytes)
 }
 
-fn too_large(path: &Path, size: u64, left: usize, room: usize) -> anyhow::Error {
-    let others = if left < room {
-        format!(" ({} KiB with the files before it)", room >> 10)
-    } else {
-        String::new()
-    };
+fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
+    Exit::Usage.error(format!("{} cannot be attached: {why}", path.display()))
+}
+
+fn too_large(path: &Path, size: u64) -> anyhow::Error {
     Exit::Usage.error(format!(
-        "{} is too large to attach: {} KiB, and the message has room for {} KiB{others}; name the file in the prompt and let \
-         the agent read it, or raise limits.client_message_bytes in the daemon's configuration",
+        "{} is too large to attach: {} MiB, and {} MiB are possible; name the file in the prompt and let the agent read it",
         path.display(),
-        size.div_ceil(1024),
-        left >> 10
+        size.div_ceil(1 << 20),
+        LARGEST >> 20
     ))
 }
 
@@ -186,28 +263,40 @@ mod tests {
     }
 
     #[test]
-    fn all_files_share_the_room_of_one_message() {
+    fn what_a_message_has_no_room_for_is_stored_before() {
         let folder = tempfile::tempdir().unwrap();
-        let file = |name: &str, bytes: usize| {
+        let file = |name: &str, bytes: Vec<u8>| {
             let path = folder.path().join(name);
-            std::fs::write(&path, vec![b'a'; bytes]).unwrap();
+            std::fs::write(&path, bytes).unwrap();
             path
         };
-        let (small, large) = (file("small.txt", 600), file("large.txt", 5000));
-        assert_eq!(read_all(&[small.clone(), small.clone()], 2000).unwrap().len(), 2);
-        let error = read_all(&[small.clone(), small.clone(), small.clone()], 2000).unwrap_err();
-        assert!(error.to_string().contains("with the files before it"), "{error}");
-        let error = read_all(&[large], 2000).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("5 KiB, and the message has room for 1 KiB;"),
-            "{error}"
+        let (small, large) = (
+            file("small.txt", vec![b'a'; 600]),
+            file("large.txt", vec![b'a'; 5000]),
         );
         // In base64, a file is larger than on the disk.
-        let blob = folder.path().join("blob");
-        std::fs::write(&blob, vec![0; 1900]).unwrap();
-        assert!(read_all(&[blob], 2000).is_err());
+        let blob = file("blob", vec![0; 1900]);
+        let large_of = |paths: &[PathBuf]| -> Vec<bool> {
+            let all = read_all(paths, 2000).unwrap();
+            all.iter()
+                .map(|one| matches!(one, Attachment::Large(_)))
+                .collect()
+        };
+        assert_eq!(large_of(&[small.clone(), small.clone()]), [false, false]);
+        assert_eq!(
+            large_of(&[small.clone(), small.clone(), small.clone()]),
+            [false, false, true]
+        );
+        assert_eq!(large_of(&[large, small.clone()]), [true, false]);
+        assert_eq!(large_of(&[blob]), [true]);
+        assert_eq!(large_of(&[]), [] as [bool; 0]);
+        let largest = folder.path().join("largest");
+        File::create(&largest).unwrap().set_len(LARGEST + 1).unwrap();
+        let error = read_all(&[largest], 2000).unwrap_err();
+        assert!(
+            error.to_string().contains("51 MiB, and 50 MiB are possible"),
+            "{error}"
+        );
         for wrong in [
             folder.path().join("none"),
             folder.path().to_owned(),

@@ -20,7 +20,7 @@ use crate::terminal::print;
 use crate::terminal::progress::Progress;
 use crate::terminal::questions::Questions;
 use crate::terminal::render::Renderer;
-use crate::threads::attachments;
+use crate::threads::attachments::Attachments;
 use crate::threads::find::find;
 use crate::threads::options;
 
@@ -40,9 +40,15 @@ pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<Exit> {
         _ = pressed.recv() => return Ok(interrupted_early()),
     };
     let (mut client, mut prompt) = prepared;
-    if args.session.is_any() && !prompt.configure(&mut client, &args.session, &mut pressed).await? {
+    let needs_thread = args.session.is_any() || prompt.files.are_large();
+    if needs_thread
+        && !prompt
+            .configure(settings, &mut client, &args.session, &mut pressed)
+            .await?
+    {
         return Ok(interrupted_early());
     }
+    prompt.attach(settings).await?;
     // A thread that was started to be configured has nothing but its prompt.
     let started = match &args.thread {
         None => prompt.thread["id"].clone(),
@@ -100,6 +106,8 @@ struct Prompt {
     start: Value,
     /// The members of the prompt, for the request that sends it.
     members: Map<String, Value>,
+    /// The files that go along, until they are among the members.
+    files: Attachments,
     own: Value,
     progress: Progress,
 }
@@ -141,26 +149,25 @@ impl Prompt {
         let mut members = Map::new();
         members.insert("text".to_owned(), json!(text));
         members.insert("clientTurnId".to_owned(), own.clone());
-        let attached = attachments::blocks(&args.attach, text, client.message_bytes()).await?;
-        if !attached.is_empty() {
-            members.insert("input".to_owned(), json!(attached));
-        }
+        let files = Attachments::read(&args.attach, text, client.message_bytes()).await?;
         let progress = Progress::begin(&starting(&mut client, &agent).await?);
         let prompt = Self {
             agent,
             thread,
             start,
             members,
+            files,
             own,
             progress,
         };
         Ok((client, prompt))
     }
 
-    /// Starts the thread, if it is a new one, and sets what the user wants before the agent receives the prompt. If that fails,
-    /// a new thread is removed again. Returns `false` if the user interrupted it.
+    /// Starts the thread, if it is a new one, and sets what the user wants before the agent receives the prompt. Large files are
+    /// stored then, too. If that fails, a new thread is removed again. Returns `false` if the user interrupted it.
     async fn configure(
         &mut self,
+        settings: &Settings,
         client: &mut Client,
         session: &SessionArgs,
         pressed: &mut Signal,
@@ -172,7 +179,8 @@ impl Prompt {
                 let mut started = client.request("thread/start", self.start.clone()).await?;
                 self.thread = started["thread"].take();
             }
-            options::apply(client, &self.thread, session).await
+            options::apply(client, &self.thread, session).await?;
+            self.attach(settings).await
         };
         let configured = tokio::select! {
             configured = configure => Some(configured),
@@ -191,6 +199,17 @@ impl Prompt {
             Some(Err(error)) => Err(with_kept(error, removed)),
             _ => removed.map(|()| false),
         }
+    }
+
+    /// Adds the files to the prompt. The thread must exist if one of them is large.
+    async fn attach(&mut self, settings: &Settings) -> anyhow::Result<()> {
+        let thread = self.thread["id"].as_str().unwrap_or_default();
+        let files = std::mem::take(&mut self.files);
+        let blocks = files.send(settings, thread).await?;
+        if !blocks.is_empty() {
+            self.members.insert("input".to_owned(), json!(blocks));
+        }
+        Ok(())
     }
 
     /// Sends the prompt, in a new thread or an existing one.

@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use crate::terminal::items::short_id;
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
-use crate::threads::attachments;
+use crate::threads::attachments::Attachments;
 use crate::threads::find::find;
 use crate::threads::options;
 use crate::threads::run::read_prompt;
@@ -20,12 +20,13 @@ pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> 
     let text = read_prompt(&args.prompt).await?;
     let mut client = Client::connect(settings, false).await?;
     let id = find(&mut client, &args.thread.thread).await?;
-    let mut attached = attachments::blocks(&args.attach, &text, client.message_bytes()).await?;
+    let files = Attachments::read(&args.attach, &text, client.message_bytes()).await?;
     let mut progress = Progress::begin("sending");
     if args.session.is_any() {
         let read = client.request("thread/read", json!({ "threadId": id })).await?;
         options::apply(&mut client, &read["thread"], &args.session).await?;
     }
+    let mut attached = files.send(settings, &id).await?;
     let (method, params) = if args.steer {
         attached.insert(0, json!({ "type": "text", "text": text }));
         ("turn/steer", json!({ "threadId": id, "content": attached }))
