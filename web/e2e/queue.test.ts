@@ -1,5 +1,7 @@
 /** Messages that wait for the agent, and turns that do not end by themselves. */
 
+import { stat } from "node:fs/promises";
+
 import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -120,6 +122,25 @@ test("a prompt with a picture is edited with it, also after a reload; so is one 
     await page.getByRole("button", { name: /^Remove image/ }).click();
     await page.locator(".pane textarea").fill("");
   }
+});
+
+test("a file that no message has room for is sent before it, and the agent reads it at its path", async () => {
+  const id = await startThread(stage, other, "say before");
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  const buffer = Buffer.alloc(3 * 1024 * 1024, "a");
+  const attached = page.locator(".th-attached-file");
+  await page.locator(".pane input[type=file]").setInputFiles({ name: "large log.txt", mimeType: "text/plain", buffer });
+  await expect.poll(() => attached.textContent()).toContain("3.1 MB, as a file");
+  await sayToEnd(page, "say seen");
+  await expect.poll(() => attached.count()).toBe(0);
+  await expect.poll(() => page.locator(".th-user .th-attachment").last().textContent()).toContain("large log.txt");
+  const { thread } = await other.call("thread/read", { threadId: id, includeTurns: true, limit: 1 });
+  const sent = JSON.stringify(thread.turns);
+  expect(sent.length).toBeLessThan(20_000);
+  const [, path] = /"uri":"file:\/\/([^"]+)"/.exec(sent) ?? [];
+  const { size } = await stat(decodeURIComponent(path ?? ""));
+  expect(size).toBe(buffer.length);
 });
 
 test("a restart keeps what was queued, and the agent continues when the user wants that", async () => {

@@ -63,13 +63,19 @@ export function fetchAsPage(path: string, init?: RequestInit): Promise<Response>
 
 /** Requests a resource with the page key, and blocks the page meanwhile. */
 export function requestNow(path: string): XMLHttpRequest {
+  const request = opened("GET", path, false);
+  request.send();
+  return request;
+}
+
+/** Opens a request with the page key. */
+export function opened(method: string, path: string, async = true): XMLHttpRequest {
   const request = new XMLHttpRequest();
-  request.open("GET", path, false);
+  request.open(method, path, async);
   const key = pageKey();
   if (key !== undefined) {
     request.setRequestHeader(HEADER, key);
   }
-  request.send();
   return request;
 }
 

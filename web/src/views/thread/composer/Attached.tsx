@@ -1,18 +1,19 @@
-// The attachments of a message, each with a button to remove it.
+// The attachments of a message, each with a button to remove it, and files on their way with a button to cancel.
 
 import { bytes } from "../../../text/format.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { Icon } from "../content/Icon.tsx";
-import type { Attachment } from "./attachments.ts";
+import type { Arriving, Attachment } from "./attachments.ts";
 
 interface AttachedProps {
   attached: readonly Attachment[];
+  arriving: readonly Arriving[];
   off: boolean;
   onRemove: (attachment: Attachment) => void;
 }
 
-export function Attached({ attached, off, onRemove }: AttachedProps) {
-  if (attached.length === 0) return null;
+export function Attached({ attached, arriving, off, onRemove }: AttachedProps) {
+  if (attached.length + arriving.length === 0) return null;
   return (
     <ul class="th-attached" role="list" aria-label="Attached">
       {attached.map((one, at) => (
@@ -26,10 +27,23 @@ export function Attached({ attached, off, onRemove }: AttachedProps) {
             <span class="truncate">{visibleLine(one.name)}</span>
             <span class="th-quiet">
               {one.shrunk !== undefined && <span title="Resized to fit into a message">{one.shrunk}, </span>}
-              {bytes(one.size)}
+              {bytes(one.fileSize ?? one.size)}
+              {one.block.type === "resource_link" && <span title="Too large for a message: the agent reads it from the daemon’s host">, as a file</span>}
             </span>
           </span>
           <button type="button" class="th-remove" aria-label={`Remove ${visibleLine(one.name)}`} disabled={off} onClick={() => onRemove(one)}>
+            <Icon name="cross" />
+          </button>
+        </li>
+      ))}
+      {arriving.map((one, at) => (
+        <li key={`arriving ${at}`} class="th-attached-file">
+          <Icon name="file" />
+          <span class="th-attached-words">
+            <span class="truncate">{visibleLine(one.name)}</span>
+            <progress class="th-arriving" aria-label={`Sending ${visibleLine(one.name)}`} max={one.fileSize} value={Math.min(one.sent, one.fileSize)} />
+          </span>
+          <button type="button" class="th-remove" aria-label={`Cancel ${visibleLine(one.name)}`} onClick={one.cancel}>
             <Icon name="cross" />
           </button>
         </li>

@@ -70,6 +70,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
       )}
       <ComposerBox
         name={name}
+        threadId={threadId}
         draft={draftOf(name)}
         onDraft={(words) => {
           // A message that is sent in place of another one starts the agent anew.

@@ -263,6 +263,98 @@ test("what a message cannot hold is refused with how much it can", async () => {
   expect(view.one(".th-warning").textContent).toMatch(/^b\.txt is too large: 200 B, and this message has room for \d+ B\.$/);
 });
 
+/** A request whose progress and response the test decides. */
+class FakeRequest {
+  static readonly all: FakeRequest[] = [];
+  upload: { onprogress?: (event: { loaded: number }) => void } = {};
+  onload?: () => void;
+  onabort?: () => void;
+  onerror?: () => void;
+  status = 0;
+  responseText = "";
+  opened = "";
+  body: unknown;
+  constructor() {
+    FakeRequest.all.push(this);
+  }
+  open(method: string, path: string) {
+    this.opened = `${method} ${path}`;
+  }
+  setRequestHeader() {}
+  send(body: unknown) {
+    this.body = body;
+  }
+  abort() {
+    this.onabort?.();
+  }
+  respond(status: number, body: unknown) {
+    this.status = status;
+    this.responseText = typeof body === "string" ? body : JSON.stringify(body);
+    this.onload?.();
+  }
+  static async nth(at: number): Promise<FakeRequest> {
+    return vi.waitFor(() => {
+      const request = FakeRequest.all[at];
+      if (request?.body === undefined) throw new Error("not yet");
+      return request;
+    });
+  }
+}
+
+test("a file that no message has room for is sent before it, and the message has a link", async () => {
+  FakeRequest.all.length = 0;
+  vi.stubGlobal("XMLHttpRequest", FakeRequest);
+  try {
+    const view = shown({ room: 1_000, name: "large", threadId: "t 1" }, "look");
+    const files = [new File(["x".repeat(2_000)], "a/ü.pdf"), new File(["y".repeat(3_000)], "b.pdf")];
+    await give(view.area, "drop", files);
+    expect(view.all(".th-attached-file")).toHaveLength(2);
+    const first = await FakeRequest.nth(0);
+    expect([first.opened, first.body]).toEqual(["PUT /api/threads/t%201/attachments/a%2F%C3%BC.pdf", files[0]]);
+    await after(() => first.upload.onprogress?.({ loaded: 500 }));
+    const progress = view.one<HTMLProgressElement>("progress");
+    expect([progress.max, progress.value, progress.getAttribute("aria-label")]).toEqual([2_000, 500, "Sending a/ü.pdf"]);
+    // What is written waits for the file.
+    expect(view.button("Send").disabled).toBe(true);
+    await press(view.area, "Enter");
+    expect(view.onSend).not.toHaveBeenCalled();
+    const block = { type: "resource_link", uri: "file:///d/t/h/%C3%BC.pdf", name: "ü.pdf", mimeType: "application/pdf", size: 2_000 };
+    await after(() => first.respond(200, { block }));
+    const second = await FakeRequest.nth(1);
+    await after(() => second.respond(409, { error: { code: "conflict", message: "this thread has no room for the file" } }));
+    await vi.waitFor(() => expect(view.all("progress")).toEqual([]));
+    expect(view.one(".th-warning").textContent).toBe("Couldn’t attach b.pdf. this thread has no room for the file");
+    expect(view.one(".th-attached-file").textContent).toContain("2 kB, as a file");
+    expect(view.area.value).toBe("look");
+    await press(view.area, "Enter");
+    expect(view.onSend.mock.calls).toEqual([["look", [block], "queue"]]);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
+test("a file on its way is cancelled; what the agent cannot embed is a file, too; 50 MiB are the most", async () => {
+  FakeRequest.all.length = 0;
+  vi.stubGlobal("XMLHttpRequest", FakeRequest);
+  try {
+    const capabilities = { image: false, audio: false, embeddedContext: false };
+    const view = shown({ name: "cancelled", threadId: "t", capabilities }, "look");
+    await give(view.area, "drop", [new File(["x"], "a.png", { type: "image/png" }), new File(["x"], "b.txt")]);
+    await FakeRequest.nth(0);
+    await after(() => view.button("Cancel a.png").click());
+    await after(() => view.button("Cancel b.txt").click());
+    expect(view.all(".th-attached-file, .th-warning")).toEqual([]);
+    expect(view.button("Send").disabled).toBe(false);
+    const huge = new File(["x"], "huge.bin");
+    Object.defineProperty(huge, "size", { value: 60_000_000 });
+    await give(view.area, "drop", [huge]);
+    expect(view.one(".th-warning").textContent).toBe("huge.bin is too large: 60 MB, and a file may have 52 MB.");
+    expect(FakeRequest.all).toHaveLength(1);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
 test("words that a message cannot hold are not sent: the daemon would hang up", async () => {
   const view = shown({ room: 100 }, "ü".repeat(60));
   await press(view.area, "Enter");

@@ -50,6 +50,8 @@ export interface ComposerBoxProps {
   banner?: ComponentChildren;
   /** Leaves what the banner is about, on Escape; without it, Escape leaves the box. */
   onLeave?: (() => void) | undefined;
+  /** The thread, whose agent can read files that a message has no room for. */
+  threadId?: string;
   /** The name of the draft, by which attachments are kept. */
   name?: string;
   /** The id of the text area. */
@@ -91,7 +93,8 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
-  const { attached, refused, reading, ...attachments } = useAttachments(props.name, capabilities);
+  const { attached, arriving, refused, reading: readsFiles, ...attachments } = useAttachments(props.name, capabilities, props.threadId);
+  const reading = readsFiles || arriving.length > 0;
   const [sending, setSending] = useState(false);
   const slow = useSlow(sending);
   const stuck = useSlow(stopping, STUCK_MS);
@@ -111,7 +114,7 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
   const off = sending || barred !== undefined;
   const held = off || reading || props.waits !== undefined;
   const takesFiles =
-    capabilities === undefined || capabilities.image || capabilities.audio || capabilities.embeddedContext;
+    props.threadId !== undefined || capabilities === undefined || capabilities.image || capabilities.audio || capabilities.embeddedContext;
 
   // Words about one draft say nothing about another one.
   useEffect(() => {
@@ -277,7 +280,7 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
         </ul>
       )}
       {banner}
-      <Attached attached={attached} off={off} onRemove={attachments.remove} />
+      <Attached attached={attached} arriving={arriving} off={off} onRemove={attachments.remove} />
       <div class="th-composer-text">
         <textarea
           ref={area}
@@ -310,7 +313,7 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
             {visibleLine(words)}
           </p>
         ))}
-        {reading && <p class="th-quiet">Reading attachments…</p>}
+        {reading && <p class="th-quiet">{readsFiles ? "Reading attachments…" : "Sending attachments…"}</p>}
         {slow && <p class="th-quiet">{props.slowly ?? "No answer yet. Reconnecting…"}</p>}
         {note !== undefined && running && <p class="th-quiet">{note}</p>}
         {barred !== undefined && <p class="th-quiet">{barred}</p>}

@@ -7,8 +7,19 @@ export interface Attachment {
   block: AcpObject;
   /** Size of the sent block, in bytes. */
   size: number;
+  /** Size of the file, in bytes, if it is known. */
+  fileSize?: number | undefined;
   /** How it was resized to fit. */
   shrunk?: string;
+}
+
+/** A file that is being sent to the daemon, because a message has no room for it. */
+export interface Arriving {
+  readonly name: string;
+  readonly fileSize: number;
+  /** Number of bytes that were sent. */
+  readonly sent: number;
+  readonly cancel: () => void;
 }
 
 /** Returns whether a block of a prompt can be sent again. */

@@ -1,16 +1,26 @@
 // Pasted or dropped files, as content blocks of a prompt: only kinds that the agent has declared, and within the size
-// limit of a message. Large images are resized; other files are refused with a reason. Loaded with the first file.
+// limit of a message. Large images are resized; other files are stored by the daemon if it can, or refused with a reason. Loaded with
+// the first file.
 
 import type { AcpObject, PromptCapabilities } from "../../../state/acp.ts";
+import { LARGEST } from "../../../connection/upload.ts";
 import { bytes } from "../../../text/format.ts";
 import { type Attachment, sentBytes } from "./attachments.ts";
 
-export type Taken = { attachment: Attachment } | { refused: string };
+/** A file as a block, one for the daemon to store, or why there is neither. */
+export type Taken = { attachment: Attachment } | { large: File } | { refused: string };
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** Reads a file into a block. `room` is the remaining size of the message, in bytes. */
-export async function attach(file: File, can: PromptCapabilities | undefined, room: number): Promise<Taken> {
+/** Reads a file into a block. `room` is the remaining size of the message, in bytes. `stores` says whether the daemon can store it. */
+export async function attach(file: File, can: PromptCapabilities | undefined, room: number, stores = false): Promise<Taken> {
+  const taken = await embedded(file, can, room);
+  if (!("refused" in taken) || !stores) return taken;
+  if (file.size > LARGEST) return { refused: `${file.name || "file"} is too large: ${bytes(file.size)}, and a file may have ${bytes(LARGEST)}.` };
+  return { large: file };
+}
+
+async function embedded(file: File, can: PromptCapabilities | undefined, room: number): Promise<Taken> {
   const name = file.name || "file";
   const refused = refusal(file, can);
   if (refused !== undefined) return { refused: `${name}: ${refused}` };
@@ -20,7 +30,7 @@ export async function attach(file: File, can: PromptCapabilities | undefined, ro
   try {
     const block = await blockOf(file, name);
     const size = sentBytes(block);
-    return size > room ? { refused: tooMuch(name, size, room) } : { attachment: { name, block, size } };
+    return size > room ? { refused: tooMuch(name, size, room) } : { attachment: { name, block, size, fileSize: file.size } };
   } catch {
     return { refused: `Couldn’t read ${name}.` };
   }
@@ -33,7 +43,7 @@ async function smaller(file: File, name: string, room: number): Promise<Taken | 
     const made = await resizeImage(file, (blob) => pictureBytes(blob) <= room);
     if (made === undefined) return undefined;
     const block = await pictureBlock(made.blob);
-    return { attachment: { name, block, size: sentBytes(block), shrunk: made.said } };
+    return { attachment: { name, block, size: sentBytes(block), fileSize: made.blob.size, shrunk: made.said } };
   } catch {
     // This browser does not recognize it as an image.
     return undefined;

@@ -40,7 +40,7 @@ const large = (type: string, ...head: (string | number[])[]): File => {
 };
 const taken = async (file: File, room = ROOM) => {
   const result = await attach(file, ALL, room);
-  return "refused" in result ? result.refused : result.attachment;
+  return "refused" in result ? result.refused : "large" in result ? result.large : result.attachment;
 };
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const chunk = (name: string): (string | number[])[] => [[0, 0, 0, 2], name, [1, 2], [0, 0, 0, 0]];
@@ -91,7 +91,7 @@ test.each([
 
 test("a picture that has room stays as it is, and so does what is none", async () => {
   const [small, text] = [new File(["x"], "a.png", { type: "image/png" }), large("text/plain")];
-  expect(await taken(small)).toEqual({ name: "a.png", block: { type: "image", mimeType: "image/png", data: "eA==" }, size: 53 });
+  expect(await taken(small)).toEqual({ name: "a.png", block: { type: "image", mimeType: "image/png", data: "eA==" }, size: 53, fileSize: 1 });
   expect(await taken(text, 10)).toContain("is too large");
   expect(browser.made).toEqual([]);
 });

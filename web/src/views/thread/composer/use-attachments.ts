@@ -5,40 +5,85 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 
 import { sentence } from "../../../connection/connection.ts";
-import type { AcpObject, PromptCapabilities } from "../../../state/acp.ts";
-import { type Attachment, hasContent, nameOf, sentBytes } from "./attachments.ts";
+import { type AcpObject, number, type PromptCapabilities } from "../../../state/acp.ts";
+import { type Arriving, type Attachment, hasContent, nameOf, sentBytes } from "./attachments.ts";
 
-/** The attachments of a draft, and sentences about those that were refused. */
+/** The attachments of a draft, files on their way, and sentences about those that were refused. */
 interface Kept {
   readonly attached: readonly Attachment[];
+  readonly arriving: readonly Arriving[];
   readonly refused: readonly string[];
 }
 
-const NOTHING: Kept = { attached: [], refused: [] };
+const NOTHING: Kept = { attached: [], arriving: [], refused: [] };
 const kept = signal<Readonly<Record<string, Kept>>>({});
 
 const keptOf = (name: string): Kept => kept.value[name] ?? NOTHING;
 
 function keep(name: string, next: Kept): void {
   const { [name]: _, ...others } = kept.peek();
-  kept.value = next.attached.length === 0 && next.refused.length === 0 ? others : { ...others, [name]: next };
+  const isNothing = next.attached.length + next.arriving.length + next.refused.length === 0;
+  kept.value = isNothing ? others : { ...others, [name]: next };
 }
 
 /** Returns whether a draft has attachments. */
-export const hasAttachments = (name: string): boolean => (kept.peek()[name]?.attached.length ?? 0) > 0;
+export const hasAttachments = (name: string): boolean => {
+  const { attached, arriving } = keptOf(name);
+  return attached.length + arriving.length > 0;
+};
 
-/** Moves the attachments of a draft to another one, in place of what that has. */
+/** Moves the attachments of a draft to another one, in place of what that has. Files on their way are cancelled: they go to the thread of the draft. */
 export function moveAttachments(from: string, to: string): void {
-  keep(to, kept.peek()[from] ?? NOTHING);
+  const { attached, refused, arriving } = keptOf(from);
+  for (const { cancel } of [...arriving, ...keptOf(to).arriving]) cancel();
+  keep(to, { attached, arriving: [], refused });
   keep(from, NOTHING);
 }
 
 /** Puts the attachments of an earlier prompt into a draft, behind what it has (`adds`) or in place of it. */
 export function attachAgain(name: string, blocks: readonly AcpObject[], adds = false): void {
-  const again = blocks.filter(hasContent).map((block) => ({ name: nameOf(block), block, size: sentBytes(block) }));
+  const again = blocks.filter(hasContent).map((block) => ({ name: nameOf(block), block, size: sentBytes(block), fileSize: number(block.size) }));
   const refused = blocks.filter((block) => !hasContent(block)).map((block) => `Couldn’t attach ${nameOf(block)} again: its content is gone.`);
-  const before = adds ? (kept.peek()[name]?.attached ?? []) : [];
-  keep(name, { attached: [...before, ...again], refused });
+  if (adds) {
+    const { attached, arriving } = keptOf(name);
+    keep(name, { attached: [...attached, ...again], arriving, refused });
+    return;
+  }
+  for (const { cancel } of keptOf(name).arriving) cancel();
+  keep(name, { attached: again, arriving: [], refused });
+}
+
+/** Shows a file of a draft that the daemon is to store. Returns what sends it, which goes on while the user looks at other views. */
+function arrive(name: string, threadId: string, file: File): () => Promise<void> {
+  const over = new AbortController();
+  const called = file.name || "file";
+  const replace = (next: readonly Arriving[], rest: Partial<Kept> = {}) => {
+    const { arriving, ...before } = keptOf(name);
+    // A draft that was replaced, and a file that was cancelled, are gone.
+    if (arriving.includes(shown)) keep(name, { ...before, arriving: arriving.flatMap((one) => (one === shown ? next : one)), ...rest });
+  };
+  const cancel = () => {
+    over.abort();
+    replace([]);
+  };
+  let shown: Arriving = { name: called, fileSize: file.size, sent: 0, cancel };
+  keep(name, { ...keptOf(name), arriving: [...keptOf(name).arriving, shown] });
+  const onSent = (sent: number) => {
+    const next = { ...shown, sent };
+    replace([next]);
+    shown = next;
+  };
+  return async () => {
+    if (over.signal.aborted) return;
+    try {
+      const { upload } = await import("../../../connection/upload.ts");
+      const block = await upload(threadId, file, onSent, over.signal);
+      const attachment: Attachment = { name: nameOf(block), block, size: sentBytes(block), fileSize: file.size };
+      replace([], { attached: [...keptOf(name).attached, attachment] });
+    } catch (error) {
+      replace([], { refused: [...keptOf(name).refused, `Couldn’t attach ${called}. ${sentence(error)}`] });
+    }
+  };
 }
 
 /** Number of boxes so far, for the names of those without a draft. */
@@ -46,6 +91,8 @@ let boxes = 0;
 
 export interface Attachments {
   readonly attached: readonly Attachment[];
+  /** Files on their way to the daemon. */
+  readonly arriving: readonly Arriving[];
   /** Sentences about refused files. */
   readonly refused: readonly string[];
   /** Whether files are being read or resized. */
@@ -56,20 +103,25 @@ export interface Attachments {
   clear(): void;
 }
 
-/** Returns the attachments of a draft; without a name, those of this box. */
-export function useAttachments(draft: string | undefined, capabilities: PromptCapabilities | undefined): Attachments {
+/** Returns the attachments of a draft; without a name, those of this box. The daemon stores large files of the thread, if there is one. */
+export function useAttachments(
+  draft: string | undefined,
+  capabilities: PromptCapabilities | undefined,
+  threadId: string | undefined,
+): Attachments {
   const [own] = useState(() => `box ${++boxes}`);
   const name = draft ?? own;
   /** Number of calls of `take` that are not finished. */
   const [reading, setReading] = useState(0);
   const take = async (files: readonly File[], room: number) => {
-    const [taken, words]: [Attachment[], string[]] = [[], []];
+    const [taken, words, large]: [Attachment[], string[], File[]] = [[], [], []];
     setReading((before) => before + 1);
     try {
       const { attach } = await import("./read-file.ts");
       for (const file of files) {
-        const result = await attach(file, capabilities, room);
+        const result = await attach(file, capabilities, room, threadId !== undefined);
         if ("refused" in result) words.push(result.refused);
+        else if ("large" in result) large.push(result.large);
         else {
           taken.push(result.attachment);
           room -= result.attachment.size;
@@ -79,16 +131,19 @@ export function useAttachments(draft: string | undefined, capabilities: PromptCa
       // The daemon is unreachable, or has been updated and has other files.
       words.push(`Couldn’t load what reads files. Reload the page. (${sentence(error)})`);
     }
-    keep(name, { attached: [...keptOf(name).attached, ...taken], refused: words });
+    keep(name, { ...keptOf(name), attached: [...keptOf(name).attached, ...taken], refused: words });
+    const sends = threadId === undefined ? [] : large.map((file) => arrive(name, threadId, file));
     setReading((before) => before - 1);
+    // One after another: the daemon accepts few at a time.
+    for (const send of sends) await send();
   };
   return {
     ...keptOf(name),
     reading: reading > 0,
     take,
     remove: (attachment) => {
-      const { attached, refused } = keptOf(name);
-      keep(name, { attached: attached.filter((other) => other !== attachment), refused });
+      const { attached, ...rest } = keptOf(name);
+      keep(name, { ...rest, attached: attached.filter((other) => other !== attachment) });
     },
     clear: () => keep(name, NOTHING),
   };
