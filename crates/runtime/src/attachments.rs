@@ -140,13 +140,19 @@ impl Attachments {
         }
     }
 
-    /// Returns the directory with a thread's files, which its agent may read; `None` if there is none. `makes` creates it. Blocks.
+    /// Returns the directory with a thread's files, which its agent may read; `None` if there are none. `makes` creates it for files
+    /// that come later. Blocks.
     pub fn directory(&self, thread: ThreadId, makes: bool) -> Option<PathBuf> {
         let directory = self.of(thread);
         if makes && let Err(error) = make(&directory) {
             tracing::warn!(%thread, %error, "the agent will not be able to read attached files");
         }
-        directory.is_dir().then_some(directory)
+        let is_of_use = if makes {
+            directory.is_dir()
+        } else {
+            entries(&directory).next().is_some()
+        };
+        is_of_use.then_some(directory)
     }
 
     fn of(&self, thread: ThreadId) -> PathBuf {
