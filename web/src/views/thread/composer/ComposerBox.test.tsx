@@ -295,7 +295,7 @@ class FakeRequest {
   static async nth(at: number): Promise<FakeRequest> {
     return vi.waitFor(() => {
       const request = FakeRequest.all[at];
-      if (request?.body === undefined) throw new Error("not yet");
+      if (request === undefined || request.body === undefined) throw new Error("not yet");
       return request;
     });
   }
