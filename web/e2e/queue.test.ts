@@ -134,7 +134,7 @@ test("a file that no message has room for is sent before it, and the agent reads
   await expect.poll(() => attached.textContent()).toContain("3.1 MB, as a file");
   await sayToEnd(page, "say seen");
   await expect.poll(() => attached.count()).toBe(0);
-  await expect.poll(() => page.locator(".th-user .th-attachment").last().textContent()).toContain("large log.txt");
+  await expect.poll(() => page.locator(".th-user .th-attachment").last().textContent()).toMatch(/^\s*large log\.txt\s*3\.1 MB$/);
   const { thread } = await other.call("thread/read", { threadId: id, includeTurns: true, limit: 1 });
   const sent = JSON.stringify(thread.turns);
   expect(sent.length).toBeLessThan(20_000);

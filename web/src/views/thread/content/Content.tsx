@@ -110,9 +110,12 @@ function Resource({ id, block }: ContentProps) {
   );
 }
 
+/** A file that the daemon has stored for the agent. Where that is means nothing to the user. */
+const STORED = /^file:\/\/.*\/attachments\/[0-9a-f-]{36}\/[0-9a-f]{32}\/[^/]+$/;
+
 /** A file by its path, a web address as a link, anything else by its name. */
 function Named({ uri, name }: { uri: string; name: string }) {
-  if (uri.startsWith("file://")) {
+  if (uri.startsWith("file://") && !STORED.test(uri)) {
     return (
       <>
         <Icon name="file" />
