@@ -193,3 +193,31 @@ fn what_other_agents_keep_is_reserved_unless_the_workspace_is_there() {
         assert_eq!(read.unwrap(), "secret", "{roots:?}");
     }
 }
+
+#[test]
+fn a_directory_within_a_reserved_one_is_read_where_it_is_meant_to_be() {
+    let scene = Scene::new();
+    furnish(&scene);
+    scene.link("w/data/sub/out", "../token");
+    scene.link("w/link", "data/sub/deep");
+    let files = around(&scene, &["w"]).and_readable(scene.base.join("w/data/sub"));
+    for name in ["w/data/sub/deep", "w/link", "w/data/sub/../sub/deep"] {
+        let path = scene.path(name);
+        assert_eq!(files.read_text(&path, None, None).unwrap(), "secret", "{name}");
+        assert!(!files.reserves(&path), "{name}");
+    }
+    // What is around it stays reserved, by whatever way.
+    for name in ["w/data/token", "w/data/sub/out", "w/data/sub/../token"] {
+        let path = scene.path(name);
+        let failure = files.read_text(&path, None, None).unwrap_err();
+        assert!(is_reserved(&failure), "{name}: {failure}");
+        assert!(files.reserves(&path), "{name}");
+    }
+    let before = scene.all();
+    for name in ["w/data/sub/deep", "w/data/sub/new", "w/data/sub/dir/new"] {
+        let failure = files.write_text(&scene.path(name), "mine").unwrap_err();
+        assert_eq!(failure.code, ErrorCode::Forbidden, "{name}: {failure}");
+        assert!(failure.message.contains("may only be read"), "{name}: {failure}");
+    }
+    assert_eq!(scene.all(), before);
+}
