@@ -111,10 +111,7 @@ impl Workspace {
     /// Returns the same directories and one more, from which files may be read although a reserved directory contains it.
     #[must_use]
     pub fn and_readable(mut self, directory: PathBuf) -> Self {
-        self.roots.push(Root {
-            is_spared: true,
-            ..Root::open(directory)
-        });
+        self.roots.push(Root::open(directory).spared());
         self
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Root {
     /// since.
     opened: io::Result<OpenedRoot>,
     /// Whether the directory may only be read, although a reserved directory contains it.
-    pub(super) is_spared: bool,
+    is_spared: bool,
 }
 
 /// An opened root. Only the handle determines what is reached. It was opened by this path, without following a link.
@@ -48,6 +48,14 @@ impl Root {
             given,
             opened,
             is_spared: false,
+        }
+    }
+
+    /// Returns the directory as one that may only be read, although a reserved directory contains it.
+    pub(super) fn spared(self) -> Self {
+        Self {
+            is_spared: true,
+            ..self
         }
     }
 
