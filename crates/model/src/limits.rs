@@ -398,9 +398,11 @@ pub const CALL_BYTES: u32 = 256 << 20;
 /// Bytes of batches that the subscribers of all threads have not received yet. A batch that does not fit is not kept: its
 /// subscribers read it from the log.
 pub const LIVE_BYTES: u32 = 64 << 20;
-/// Bytes of a batch that the subscribers of a thread share. They read a larger one, such as a tool call with a large diff, from the log,
-/// each once its principal has room for it: its frames are in memory until the client has received them.
-pub const SHARED_BATCH_BYTES: u64 = 2 << 20;
+/// Bytes of a batch that the subscribers of a thread share. They read a larger one from the log.
+pub const SHARED_BATCH_BYTES: u64 = 4 << 20;
+/// Bytes of events that a subscriber reads from the log at once without room of its principal. A larger event, such as a tool call with a
+/// large diff, waits for room: its frames are in memory until the client has received them.
+pub const FREE_EVENT_BYTES: u64 = 2 << 20;
 /// Bytes of pages and lists that the clients of one principal have not received yet. The next one is read when there is room.
 pub const UNSENT_BYTES_OF_ONE: u32 = 8 << 20;
 /// The same for one connection. A larger answer takes all of it, and more of its principal's.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog};
-use acpd_model::limits::SHARED_BATCH_BYTES;
+use acpd_model::limits::FREE_EVENT_BYTES;
 use acpd_model::{Event, Failure, Millis, Seq, ThreadId};
 use acpd_proto::fanout::{self, Step};
 use acpd_proto::surface::contract::{Lane, LostEvents, OtherSubscribers, Pending, Source};
@@ -229,7 +229,7 @@ impl Subscription {
 
     /// Takes room for the frames of large events.
     async fn room(&self, bytes: u64) -> Option<Box<UnsentCharge>> {
-        if bytes <= SHARED_BATCH_BYTES {
+        if bytes <= FREE_EVENT_BYTES {
             return None;
         }
         Some(Box::new(self.recipient.room(bytes).await))
@@ -279,7 +279,7 @@ impl Subscription {
         let page = loop {
             let page = self.log.read(self.thread, self.at.cursor()).await;
             let bytes = page.as_ref().map_or(0, |page| weight(&page.events));
-            if bytes <= SHARED_BATCH_BYTES || charge.is_some() {
+            if bytes <= FREE_EVENT_BYTES || charge.is_some() {
                 break page;
             }
             // It is read again, so that it is not in memory while it waits.

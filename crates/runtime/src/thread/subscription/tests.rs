@@ -97,7 +97,7 @@ fn spans(news: &[News]) -> Vec<(Seq, Seq, usize)> {
 
 #[tokio::test]
 async fn the_frames_of_a_large_event_take_room_until_they_are_received() {
-    let text = "x".repeat(usize::try_from(SHARED_BATCH_BYTES).unwrap());
+    let text = "x".repeat(usize::try_from(FREE_EVENT_BYTES).unwrap());
     let large = Event {
         raw: Some(RawJson::of(&text).unwrap()),
         ..event(2)
