@@ -82,7 +82,7 @@ impl Room {
     }
 
     /// Takes `bytes` like [`try_take`](Self::try_take). If they are not free, the request counts as waiting for a second, within which it
-    /// is made again. This is for requests that nobody polls at times: one that waits in line would be granted room that it does not use.
+    /// is made again. This is for requests that are not polled at times: one that waits in line would be granted room that it does not use.
     pub fn ask(&self, bytes: u64) -> Option<Charge> {
         let taken = self.take_free(bytes);
         if let Err(full) = &taken {
