@@ -126,7 +126,9 @@ impl World {
             let undoes = match &event.kind {
                 EventKind::TurnSettled { .. } => event.turn > forked.last,
                 EventKind::TurnsRolledBack { last_kept, .. } => *last_kept == forked.last,
-                EventKind::ThreadUnarchived {} | EventKind::LeaseMoved { holder: None, .. } => true,
+                EventKind::ThreadUnarchived {}
+                | EventKind::PinSet { pinned: false }
+                | EventKind::LeaseMoved { holder: None, .. } => true,
                 _ => false,
             };
             assert!(undoes, "{thread} begins with {event:?}");
