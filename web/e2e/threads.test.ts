@@ -132,6 +132,28 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
     .toContain('"currentValue":"fake-large"');
 });
 
+test("the row of a new thread comes into sight in a list that was scrolled away", async () => {
+  const low = await stage.page({ size: { width: 1280, height: 420 } });
+  await row(low, "Running one").waitFor();
+  const list = low.locator(".side-list");
+  await list.evaluate((at) => (at.scrollTop = at.scrollHeight));
+  await low.fill("#folder", stage.daemon.work);
+  await low.selectOption("#agent", "fake");
+  await low.fill("#prompt", "slow ms=600000");
+  await low.locator("#prompt").press("Enter");
+  await low.waitForURL(/\/threads\//);
+  const inSight = () =>
+    low.locator(".side-list .row.is-current").evaluate((at) => {
+      const [inner, outer] = [at.getBoundingClientRect(), at.closest(".side-list")!.getBoundingClientRect()];
+      return inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1;
+    });
+  await expect.poll(inSight).toBe(true);
+  const id = low.url().split("/").at(-1)!;
+  await other.call("turn/interrupt", { threadId: id });
+  await until(other, id, "idle");
+  await other.call("thread/archive", { threadId: id });
+});
+
 test("a browser that has had no thread of the agent offers what its newest one can be set to", async () => {
   const fresh = await stage.page();
   await fresh.getByText("More options").click();

@@ -3,7 +3,7 @@
 import { agents, folders, titleOfAgent } from "../../app/agents.ts";
 import { byFolder, filter, threads } from "../../app/threads.ts";
 import { shortNames, type ThreadFilter } from "../../state/threads.ts";
-import { ACTIVITIES, setFilter } from "./Filters.tsx";
+import { ACTIVITIES, closeFilters, setFilter } from "./Filters.tsx";
 
 export default function FilterPanel() {
   const { agentType, cwd, status } = filter.value;
@@ -12,7 +12,19 @@ export default function FilterPanel() {
   const names = shortNames(places);
   const types = [...new Set([...known.map((thread) => thread.agentType), ...(agents.value ?? []).filter(({ installed }) => installed).map(({ id }) => id)])];
   return (
-    <div class="filters" id="filters" role="group" aria-label="Filter">
+    <div
+      class="filters"
+      id="filters"
+      role="group"
+      aria-label="Filter"
+      onKeyDown={(event) => {
+        if (event.key === "Escape") {
+          event.preventDefault();
+          event.stopPropagation();
+          closeFilters();
+        }
+      }}
+    >
       <Choice label="Folder" any="All folders" value={cwd} of={places.map((place) => [place, names.get(place)!])} onPick={(value) => setFilter({ cwd: value })} />
       <Choice label="Agent" any="All agents" value={agentType} of={types.map((type) => [type, titleOfAgent(type)])} onPick={(value) => setFilter({ agentType: value })} />
       <Choice

@@ -42,6 +42,12 @@ export function Filters() {
   return open.value ? <Panel /> : <Chips />;
 }
 
+/** Hides the filters, and gives the focus back to their button. */
+export function closeFilters(): void {
+  open.value = false;
+  document.querySelector<HTMLElement>(".side-filter")?.focus();
+}
+
 export function setFilter(change: ThreadFilter): void {
   const next = { ...filter.peek(), ...change };
   filter.value = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined));

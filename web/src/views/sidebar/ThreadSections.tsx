@@ -1,23 +1,35 @@
 /** The list of threads in sections, with only the rows near the visible ones in the page. */
 
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { route } from "../../app/route.ts";
 import { filter, isListComplete, listSections, loadMoreThreads } from "../../app/threads.ts";
 import { online } from "../../connection/connection.ts";
 import type { Section } from "../../state/threads.ts";
 import { ThreadRow } from "./ThreadRow.tsx";
+import { useSoftMoves } from "./soft-moves.ts";
+import { useCurrentInSight } from "./use-current-in-sight.ts";
 import { FEW, useRowWindow } from "./use-row-window.ts";
 
 /** The row that receives the focus by Tab; the arrow keys move from there. */
 const stop = signal<string | undefined>(undefined);
+const NONE: readonly Section[] = [];
 /** Distance from the end at which further threads are loaded, in pixels. */
 const NEAR_END = 1500;
 
 export function ThreadSections() {
   const parts = listSections.value;
+  const list = useRef<HTMLDivElement>(null);
+  useSoftMoves(list, parts ?? NONE);
   const current = route.value.view === "thread" ? route.value.threadId : undefined;
+  useLayoutEffect(() => {
+    // Tab reaches its row, and a long list renders that row wherever it is.
+    if (current !== undefined && !list.current?.contains(document.activeElement)) {
+      stop.value = current;
+    }
+  }, [current]);
+  useCurrentInSight(list, current);
   if (parts === undefined) {
     return <p class="empty">{online.value ? "Loading…" : "Waiting for the daemon…"}</p>;
   }
@@ -25,6 +37,7 @@ export function ThreadSections() {
   const tabbed = [stop.value, current].find(has) ?? parts[0]?.threads[0]?.id;
   return (
     <div
+      ref={list}
       onFocusCapture={(event) => {
         stop.value = (event.target as HTMLElement).closest<HTMLElement>("[data-thread]")?.dataset.thread ?? stop.value;
       }}

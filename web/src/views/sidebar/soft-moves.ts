@@ -1,0 +1,60 @@
+/** Lets a row that changes its section slide to its new place, instead of jumping there. */
+
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+import type { Section } from "../../state/threads.ts";
+
+interface Place {
+  readonly section: string;
+  /** Distance from the beginning of the list, in pixels. */
+  readonly top: number;
+}
+
+/** As `--slide` and `--ease` in the styles. */
+const SLIDE = { duration: 180, easing: "cubic-bezier(0.2, 0, 0, 1)" };
+
+/** If more rows change their sections at once, such as at midnight or for another grouping, none slides. */
+const AT_ONCE = 3;
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** Follows the rows below an element. Rows that only move along with others do not slide: the whole list would swim. */
+export function useSoftMoves(list: RefObject<HTMLElement | null>, sections: readonly Section[]): void {
+  const before = useRef<ReadonlyMap<string, Place>>(new Map());
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (!element) {
+      return;
+    }
+    const origin = element.getBoundingClientRect().top;
+    const sectionOf = new Map(sections.flatMap(({ key, threads }) => threads.map(({ id }) => [id, key] as const)));
+    const now = new Map<string, Place>();
+    const moved: [HTMLElement, number][] = [];
+    for (const row of element.querySelectorAll<HTMLElement>("[data-thread]")) {
+      const id = row.dataset.thread!;
+      const section = sectionOf.get(id);
+      if (section !== undefined) {
+        const place = { section, top: row.getBoundingClientRect().top - origin };
+        now.set(id, place);
+        const from = before.current.get(id);
+        if (from !== undefined && from.section !== section) {
+          moved.push([row, from.top - place.top]);
+        }
+      }
+    }
+    before.current = now;
+    if (moved.length <= AT_ONCE) {
+      moved.forEach(([row, distance]) => slide(row, distance));
+    }
+  }, [sections]);
+}
+
+function slide(row: HTMLElement, distance: number): void {
+  // A hidden page is not watched, and its rows are where they belong when the user comes back.
+  if (still.matches || document.hidden) {
+    return;
+  }
+  const from = Math.max(-innerHeight, Math.min(distance, innerHeight));
+  row.animate?.([{ transform: `translateY(${from}px)`, zIndex: 1 }, { transform: "none", zIndex: 1 }], SLIDE);
+}
