@@ -1,7 +1,7 @@
 /** When answers in rows count: not while rows move. */
 
 import type { Client, ListChanged, ThreadSummary } from "@acpd/client";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 
 import { SETTLE_MS, settled } from "../../src/app/row-answers.ts";
 import { threads } from "../../src/app/threads.ts";
@@ -15,6 +15,8 @@ const waits = (id: string, more: Partial<ThreadSummary> = {}) =>
 
 let tell: (thread: ThreadSummary) => Promise<void>;
 
+// The page's first wait began with the clock of the tests' host.
+beforeAll(() => vi.waitFor(() => expect(settled.value).toBe(true)));
 beforeEach(async () => {
   vi.useFakeTimers();
   const handlers = new Map<string, (change: ListChanged) => void>();
