@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { answering } from "./support/answering.ts";
-import { accessible, DESKTOP, PHONE, shoot } from "./support/browser.ts";
+import { accessible, DESKTOP, type PageOptions, PHONE, shoot } from "./support/browser.ts";
 import { connected, openThread, startThread, until } from "./support/acts.ts";
 import { type Journey, Journeys, JOURNEYS } from "./support/journeys.ts";
 import { beyond, isInSight, tooSmall, walk } from "./support/room.ts";
@@ -71,8 +71,18 @@ async function openWorkByKeys(page: Page, kind: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-/** Each journey from its beginning to its end by keys alone. A page begins at the address `path`. */
-const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean; keys: (page: Page) => Promise<void> }[] = [
+interface ByKeys {
+  name: string;
+  /** The address at which the page begins. */
+  path?: () => Promise<string>;
+  signedOut?: boolean;
+  /** Whether the way is the same in a narrow window, where the list is a drawer. */
+  alsoNarrow?: boolean;
+  keys: (page: Page) => Promise<void>;
+}
+
+/** Each journey from its beginning to its end by keys alone. */
+const BY_KEYS: ByKeys[] = [
   {
     name: "new-thread",
     keys: async (page) => {
@@ -90,6 +100,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
   },
   {
     name: "conversation",
+    alsoNarrow: true,
     path: async () => `threads/${journeys.threads.rest}`,
     keys: async (page) => {
       await page.locator(".th-work").first().waitFor();
@@ -126,6 +137,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
   },
   {
     name: "paused",
+    alsoNarrow: true,
     path: async () => {
       const id = await startThread(journeys.stage, other, "slow ms=600000");
       await other.call("turn/start", { threadId: id, text: "say resumed" });
@@ -179,6 +191,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
   },
   {
     name: "form",
+    alsoNarrow: true,
     path: async () => {
       const id = await startThread(journeys.stage, other, "elicit");
       await until(other, id, "waiting");
@@ -208,6 +221,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
   },
   {
     name: "palette",
+    alsoNarrow: true,
     path: async () => "agents",
     keys: async (page) => {
       await page.keyboard.press("Control+k");
@@ -230,6 +244,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
   },
   {
     name: "policy",
+    alsoNarrow: true,
     path: async () => `threads/${journeys.threads.rest}/policy`,
     keys: async (page) => {
       await page.locator("#explain-subject").waitFor();
@@ -323,6 +338,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
   },
   {
     name: "failed",
+    alsoNarrow: true,
     path: async () => {
       const id = await startThread(journeys.stage, other, "error message='the model is overloaded'");
       await until(other, id, "idle");
@@ -339,6 +355,7 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
   },
   {
     name: "sign-in",
+    alsoNarrow: true,
     signedOut: true,
     keys: async (page) => {
       await page.locator("#token").waitFor();
@@ -350,16 +367,30 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
   },
 ];
 
-test.each(BY_KEYS)("$name works by keys alone", async ({ path, signedOut, keys }) => {
+async function goByKeys({ path, signedOut, keys }: ByKeys, size: PageOptions["size"] = DESKTOP): Promise<Page> {
   const address = await path?.();
-  const page = await journeys.stage.page({ signIn: !signedOut });
+  const page = await journeys.stage.page({ signIn: !signedOut, size });
   if (address?.startsWith("threads/") && !address.endsWith("/policy")) {
     await openThread(journeys.stage, page, address.slice("threads/".length));
   } else if (address !== undefined) {
     await journeys.view(page, address);
   }
   await keys(page);
+  return page;
+}
+
+test.each(BY_KEYS)("$name works by keys alone", async (journey) => {
+  const page = await goByKeys(journey);
   await page.context().close();
+});
+
+describe.each(SIZES.filter(({ viewport }) => viewport.width < 700))("in a window that is $size", ({ viewport }) => {
+  test.each(BY_KEYS.filter(({ alsoNarrow }) => alsoNarrow))("$name works by keys alone, and axe finds nothing at its end", async (journey) => {
+    const page = await goByKeys(journey, viewport);
+    await expect.poll(() => beyond(page)).toEqual([]);
+    await accessible(page);
+    await page.context().close();
+  });
 });
 
 test("what is typed while the palette is being loaded is no shortcut", async () => {
