@@ -586,6 +586,10 @@ pub const SIGN_IN_SECS: u64 = 600;
 pub const EXPORT_TURN_BYTES: usize = 4 << 20;
 /// Bytes of an export that are passed to the HTTP connection at once. What its client has not received yet stays charged.
 pub const EXPORT_PART_BYTES: usize = 64 << 10;
+/// Bytes of a picture that a document shows. For a larger one, it has words.
+pub const EXPORT_PICTURE_BYTES: usize = 4 << 20;
+/// Bytes of all pictures that a document shows. For those after them, it has words.
+pub const EXPORT_PICTURES_BYTES: usize = 32 << 20;
 /// Seconds that a new connection has for the TLS handshake, for its HTTP head, and again for a body.
 pub const HEAD_SECS: u64 = 10;
 /// Bytes of a connection that may wait to be parsed as HTTP. A longer head is refused.

@@ -7,7 +7,7 @@ import { attempt } from "./threads.ts";
 export async function printThread(threadId: string): Promise<void> {
   await attempt("Couldn’t print", async () => {
     const [html, { layOut }] = await Promise.all([readText(exportPath(threadId, "html")), import("../views/pane/ThreadPane.tsx")]);
-    layOut(html);
+    await layOut(html);
     print();
   });
 }

@@ -2,8 +2,8 @@
 
 /// Checks that every tag is one of ours, is closed in order, and has only the attributes that the exporter writes.
 pub fn html_is_ours(html: &str) {
-    const VOID: [&str; 1] = ["meta"];
-    const TAGS: &str = "html head title style body header main section article details summary h1 h2 h3 dl dt dd p pre code strong ul li time ins del meta";
+    const VOID: [&str; 2] = ["meta", "img"];
+    const TAGS: &str = "html head title style body header main section article details summary h1 h2 h3 dl dt dd p pre code strong ul li time ins del img meta";
     let body = html.split_once("</style>").unwrap().1;
     let before = html.split_once("<style>").unwrap().0;
     let mut open: Vec<&str> = Vec::new();
@@ -30,7 +30,10 @@ pub fn html_is_ours(html: &str) {
             .strip_prefix("class=\"")
             .and_then(|rest| rest.strip_suffix('"'))
             .is_some_and(|class| class.bytes().all(|byte| byte.is_ascii_lowercase()));
-        let ours = attributes.is_empty() || of_class || name == "meta" || tag == "html lang=\"en\"";
+        let ours = match name {
+            "img" => is_picture(attributes),
+            _ => attributes.is_empty() || of_class || name == "meta" || tag == "html lang=\"en\"",
+        };
         assert!(ours, "<{tag}>");
         if !VOID.contains(&name) {
             open.push(tag.split(' ').next().unwrap());
@@ -38,6 +41,20 @@ pub fn html_is_ours(html: &str) {
     }
     // HTML allows these tags to be open at the end. The exporter closes them.
     assert!(open.is_empty(), "{open:?}");
+}
+
+/// Returns whether these are the attributes of a picture that is part of the document.
+fn is_picture(attributes: &str) -> bool {
+    attributes
+        .strip_prefix("src=\"data:image/")
+        .and_then(|rest| rest.strip_suffix("\" alt=\"Picture\""))
+        .and_then(|rest| rest.split_once(";base64,"))
+        .is_some_and(|(kind, data)| {
+            ["png", "jpeg", "gif", "webp"].contains(&kind)
+                && data
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+        })
 }
 
 /// Checks that all markup outside of code is the exporter's own. Returns the lines outside of code fences.

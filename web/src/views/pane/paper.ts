@@ -13,14 +13,14 @@ export function listenForPrinting(): void {
     const { value: at } = route;
     const text = restore === undefined && at.view === "thread" ? readTextNow(exportPath(at.threadId, "html")) : undefined;
     if (text !== undefined) {
-      layOut(text);
+      void layOut(text);
     }
   });
   addEventListener("afterprint", () => restore?.());
 }
 
-/** Shows an exported thread in place of the page, until it is printed. */
-export function layOut(html: string): void {
+/** Shows an exported thread in place of the page, until it is printed. Resolves once its pictures can be drawn. */
+export async function layOut(html: string): Promise<void> {
   restore?.();
   const place = document.createElement("div");
   place.className = "print-only";
@@ -46,6 +46,8 @@ export function layOut(html: string): void {
     place.remove();
     document.body.classList.remove("is-printing");
   };
+  // A picture that cannot be decoded leaves its room empty, and the rest is printed.
+  await Promise.allSettled([...place.querySelectorAll("img")].map((picture) => picture.decode()));
 }
 
 /** The elements of an export. Anything else of it is only text. */
@@ -53,16 +55,31 @@ const KNOWN = new Set(
   "header main section article details summary h1 h2 h3 dl dt dd p pre code strong ul li time ins del".split(" "),
 );
 
-/** Returns copies of an element's content: text, and known elements with nothing but their class. */
+/** The pictures of an export, which are part of it. */
+const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+/** Returns copies of an element's content: text, pictures, and known elements with nothing but their class. */
 function copies(from: Element): Node[] {
   return [...from.childNodes].flatMap((node): Node[] => {
     if (!(node instanceof Element)) return node.nodeType === Node.TEXT_NODE ? [document.createTextNode(node.textContent ?? "")] : [];
+    if (node.localName === "img") return pictures(node);
     if (!KNOWN.has(node.localName)) return copies(node);
     const copy = document.createElement(node.localName);
     if (node.className !== "") copy.className = node.className;
     copy.append(...copies(node));
     return [copy];
   });
+}
+
+function pictures(from: Element): Node[] {
+  const src = from.getAttribute("src") ?? "";
+  if (!PICTURE.test(src)) return [];
+  const copy = new Image();
+  copy.alt = from.getAttribute("alt") ?? "";
+  // Paper is drawn once.
+  copy.decoding = "sync";
+  copy.src = src;
+  return [copy];
 }
 
 /** Returns the styles of an export, which then apply to the paper alone. */

@@ -7,6 +7,8 @@ use std::fmt::Debug;
 use acpd_model::Millis;
 use acpd_model::line_ends::shown_diff;
 
+use super::picture::Picture;
+
 /// A piece of a line.
 #[derive(Debug)]
 pub enum Span {
@@ -39,6 +41,8 @@ pub enum Part {
         /// The text to show.
         text: String,
     },
+    /// A picture. A page that cannot show it has its label.
+    Picture(Picture),
     /// A line of words.
     Line(Vec<Span>),
     /// A list of lines.
@@ -75,6 +79,12 @@ impl Block {
     /// Adds a line of words.
     pub fn line(mut self, spans: Vec<Span>) -> Self {
         self.parts.push(Part::Line(spans));
+        self
+    }
+
+    /// Adds a picture.
+    pub fn picture(mut self, picture: Picture) -> Self {
+        self.parts.push(Part::Picture(picture));
         self
     }
 

@@ -1,5 +1,5 @@
-//! The HTML page: one file without scripts, links or external resources. All text is escaped. A content security policy
-//! in the page blocks the effects of an escaping error.
+//! The HTML page: one file without scripts, links or external resources. All text is escaped, and pictures are part of the file. A content
+//! security policy in the page blocks the effects of an escaping error.
 
 use acpd_model::text::visible;
 
@@ -17,7 +17,7 @@ const WORK: [&str; 4] = ["tool", "terminal", "file", "permission"];
 const STYLE: &str = include_str!("page.css");
 
 /// The SHA-256 of [`STYLE`]: the policy permits no other style.
-const STYLE_HASH: &str = "alcb+iQXM64FVpuS1opdPBEOebBETWIBurixlONfm4A=";
+const STYLE_HASH: &str = "dN9AGu26Fep3sMpQz9LQtX/LTlSSZQ+rBWe+8RM+ee4=";
 
 impl Page for Html {
     fn head(&self, out: &mut String, title: &str, facts: &[(&'static str, Vec<Span>)]) {
@@ -26,7 +26,7 @@ impl Page for Html {
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-",
         );
         out.push_str(STYLE_HASH);
-        out.push_str("'; base-uri 'none'; form-action 'none'\">\n");
+        out.push_str("'; img-src data:; base-uri 'none'; form-action 'none'\">\n");
         out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
         out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
         out.push_str("<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
@@ -103,6 +103,12 @@ fn part(out: &mut String, part: &Part) {
             out.push_str("<pre>\n");
             escape(out, text);
             out.push_str("</pre>\n");
+        }
+        Part::Picture(picture) => {
+            out.push_str("<p><img src=\"");
+            // It has no character to escape, and is long.
+            out.push_str(&picture.url());
+            out.push_str("\" alt=\"Picture\"></p>\n");
         }
         Part::Line(spans) => {
             out.push_str("<p>");

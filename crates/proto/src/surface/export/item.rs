@@ -84,6 +84,7 @@ pub fn message_parts(pieces: Vec<Piece>) -> Vec<Part> {
         match piece {
             Piece::Words(words) if words.trim().is_empty() => {}
             Piece::Words(words) => parts.push(Part::Prose(words)),
+            Piece::Picture(picture) => parts.push(Part::Picture(picture)),
             Piece::Thing(label, text) => {
                 parts.push(Part::Line(vec![code(label)]));
                 parts.extend(text.map(|text| Part::Verbatim { language: "", text }));
@@ -164,6 +165,7 @@ fn tool_call(at: Millis, tool: &ToolView, status: ToolStatus, cwd: &str) -> Bloc
                     shown = true;
                     block = match piece {
                         Piece::Words(words) => block.verbatim("", words),
+                        Piece::Picture(picture) => block.picture(picture),
                         Piece::Thing(label, text) => block
                             .line(vec![code(label)])
                             .verbatim("", text.unwrap_or_default()),

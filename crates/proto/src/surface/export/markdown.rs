@@ -63,6 +63,10 @@ impl Page for Markdown {
             match part {
                 Part::Prose(text) => prose(out, text),
                 Part::Verbatim { language, text } => fence(out, "", language, &readable(text)),
+                Part::Picture(picture) => {
+                    code_span(out, &picture.label());
+                    out.push('\n');
+                }
                 Part::Line(spans) => {
                     line(out, spans);
                     out.push('\n');

@@ -22,6 +22,7 @@ mod jsonl;
 mod markdown;
 pub mod name;
 mod note;
+mod picture;
 mod story;
 mod text;
 

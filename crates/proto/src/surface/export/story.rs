@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::event::{Always, Outcome, PermissionOption, PlanEntry};
-use acpd_model::limits::EXPORT_TURN_BYTES;
+use acpd_model::limits::{EXPORT_PICTURES_BYTES, EXPORT_TURN_BYTES};
 use acpd_model::subject::CallSubject;
 use acpd_model::{
     Event, EventKind, ItemEnd, ItemId, ItemStart, Millis, Origin, RawJson, RequestId, Summary, ThreadId,
@@ -42,6 +42,8 @@ pub struct Story {
     places: BTreeMap<ItemId, usize>,
     /// Approximate size of the entries, in bytes.
     held: usize,
+    /// Bytes of the pictures that were written.
+    pictures: usize,
     queued: BTreeMap<TurnId, (Origin, Vec<RawJson>)>,
     usage: Option<(u64, u64)>,
 }
@@ -116,6 +118,7 @@ impl Story {
             entries: Vec::new(),
             places: BTreeMap::new(),
             held: 0,
+            pictures: 0,
             queued: BTreeMap::new(),
             usage: None,
         }
@@ -365,9 +368,24 @@ impl Story {
                     self.places.insert(item.id, self.entries.len());
                 }
                 self.entries.push(entry);
-            } else if let Some(block) = draw(entry, &files, &self.cwd) {
+            } else if let Some(mut block) = draw(entry, &files, &self.cwd) {
                 self.open_section();
+                self.bound_pictures(&mut block);
                 self.page.block(&mut self.text, &block);
+            }
+        }
+    }
+
+    /// Puts words in place of the pictures for which the document has no room left.
+    fn bound_pictures(&mut self, block: &mut Block) {
+        for part in &mut block.parts {
+            if let Part::Picture(picture) = part {
+                let pictures = self.pictures + picture.bytes();
+                if pictures > EXPORT_PICTURES_BYTES {
+                    *part = Part::Line(vec![code(picture.label())]);
+                } else {
+                    self.pictures = pictures;
+                }
             }
         }
     }

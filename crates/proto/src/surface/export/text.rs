@@ -7,6 +7,7 @@ use acpd_model::{Millis, Origin, RawJson};
 use serde::Deserialize;
 
 use super::block::{Span, code, word};
+use super::picture::{Picture, size_of};
 
 /// Returns a time in RFC 3339 format, in UTC with milliseconds.
 pub fn rfc3339(at: Millis) -> String {
@@ -73,6 +74,8 @@ pub fn who(by: &Origin) -> Vec<Span> {
 pub enum Piece {
     /// Plain text.
     Words(String),
+    /// A picture that documents can show.
+    Picture(Picture),
     /// Any other content: its kind, and its text if it has one.
     Thing(String, Option<String>),
 }
@@ -93,7 +96,7 @@ pub fn pieces(content: &[RawJson]) -> Vec<Piece> {
 pub fn content_text(content: &[RawJson]) -> String {
     let words = content.iter().filter_map(|block| match piece(block) {
         Piece::Words(words) => Some(words),
-        Piece::Thing(..) => None,
+        Piece::Picture(_) | Piece::Thing(..) => None,
     });
     words.collect()
 }
@@ -104,6 +107,7 @@ fn piece(block: &RawJson) -> Piece {
     struct Resource {
         uri: String,
         text: Option<String>,
+        blob: String,
     }
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
@@ -120,18 +124,23 @@ fn piece(block: &RawJson) -> Piece {
     let mime = block.mime_type.as_deref().unwrap_or("of no stated type");
     match block.kind.as_str() {
         "text" => Piece::Words(block.text),
-        "image" | "audio" => {
-            let size = block.data.len();
+        "image" => match Picture::of(block.data) {
+            Ok(picture) => Piece::Picture(picture),
+            Err(data) => Piece::Thing(format!("image {mime}, {} bytes", size_of(&data)), None),
+        },
+        "audio" => Piece::Thing(format!("audio {mime}, {} bytes", size_of(&block.data)), None),
+        "resource_link" => Piece::Thing(format!("link {}", block.uri.unwrap_or_default()), None),
+        "resource" => {
+            let Resource { uri, text, blob } = block.resource;
+            let size = match size_of(&blob) {
+                0 => String::new(),
+                bytes => format!(", {bytes} bytes"),
+            };
             Piece::Thing(
-                format!("{} {mime}, {size} characters of base64", block.kind),
-                None,
+                format!("resource {uri}{size}"),
+                text.filter(|text| !text.is_empty()),
             )
         }
-        "resource_link" => Piece::Thing(format!("link {}", block.uri.unwrap_or_default()), None),
-        "resource" => Piece::Thing(
-            format!("resource {}", block.resource.uri),
-            block.resource.text.filter(|text| !text.is_empty()),
-        ),
         kind => Piece::Thing(format!("content of the type {kind:?}"), None),
     }
 }

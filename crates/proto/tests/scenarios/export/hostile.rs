@@ -34,7 +34,7 @@ fn hostile() -> Scene {
             r#"{{"sessionUpdate":"session_info_update","title":{evil}}}"#
         ));
         s.update(&format!(
-            r#"{{"sessionUpdate":"tool_call","toolCallId":"t","title":{evil},"kind":{evil},"status":"in_progress","rawInput":{{"x":{evil}}},"content":[{{"type":"content","content":{{"type":"text","text":{evil}}}}},{{"type":"content","content":{{"type":"resource","resource":{{"uri":{evil},"text":{evil}}}}}}},{{"type":"terminal","terminalId":{evil}}},{{"type":{evil}}},{{"type":"diff","path":{evil},"oldText":"a","newText":{evil}}}]}}"#
+            r#"{{"sessionUpdate":"tool_call","toolCallId":"t","title":{evil},"kind":{evil},"status":"in_progress","rawInput":{{"x":{evil}}},"content":[{{"type":"content","content":{{"type":"text","text":{evil}}}}},{{"type":"content","content":{{"type":"resource","resource":{{"uri":{evil},"text":{evil}}}}}}},{{"type":"content","content":{{"type":"image","mimeType":{evil},"data":{evil}}}}},{{"type":"terminal","terminalId":{evil}}},{{"type":{evil}}},{{"type":"diff","path":{evil},"oldText":"a","newText":{evil}}}]}}"#
         ));
         s.calls("7", "session/request_permission", &format!(
             r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":"t","title":{evil}}},"options":[{{"optionId":{evil},"name":{evil},"kind":"allow_once"}}]}}"#

@@ -3,7 +3,7 @@
 mod hostile;
 mod names;
 
-use acpd_model::limits::EXPORT_TURN_BYTES;
+use acpd_model::limits::{EXPORT_PICTURE_BYTES, EXPORT_PICTURES_BYTES, EXPORT_TURN_BYTES};
 use acpd_model::{Event, RawJson, Summary};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::surface::export::{Export, Format};
@@ -169,6 +169,55 @@ fn a_thread_in_the_middle_of_a_turn_says_so() {
         s.chunk("so far");
     });
     assert!(export(&scene, Format::Markdown).contains("It was not finished when this was written."));
+}
+
+#[test]
+fn pictures_are_shown_by_their_content_and_within_bounds() {
+    const PNG: &str = "iVBORw0KGgpyZXN0";
+    let chunk = |mime: &str, data: &str| {
+        format!(
+            r#"{{"sessionUpdate":"agent_message_chunk","content":{{"type":"image","mimeType":"{mime}","data":"{data}"}}}}"#
+        )
+    };
+    let scene = check(|s| {
+        s.open_turn();
+        s.update(&chunk("image/svg+xml", PNG));
+        s.update(&chunk("image/png", "PHN2ZyBvbmxvYWQ9IngoKSI+"));
+        s.update(&tool(
+            "t",
+            false,
+            &format!(
+                r#","title":"Screenshot","status":"completed","content":[{{"type":"content","content":{{"type":"image","mimeType":"image/png","data":"{PNG}"}}}}]"#
+            ),
+        ));
+    });
+    let html = export(&scene, Format::Html);
+    html_is_ours(&html);
+    let shown = format!("<p><img src=\"data:image/png;base64,{PNG}\" alt=\"Picture\"></p>");
+    assert_eq!(html.matches(&shown).count(), 2, "{html}");
+    assert!(html.contains("img-src data:;"));
+    assert!(html.contains("<code>image image/png, 18 bytes</code>"), "{html}");
+    let md = export(&scene, Format::Markdown);
+    assert_eq!(md.matches("`image image/png, 12 bytes`").count(), 2, "{md}");
+    assert!(!md.contains(PNG));
+}
+
+#[test]
+fn a_document_has_words_for_the_pictures_beyond_its_bound() {
+    let data = format!(
+        "iVBORw0KGgpyZXN0{}",
+        "A".repeat(EXPORT_PICTURE_BYTES / 3 * 4 - 16)
+    );
+    let picture = format!(r#"{{"type":"image","mimeType":"image/png","data":"{data}"}}"#);
+    let pictures = EXPORT_PICTURES_BYTES / EXPORT_PICTURE_BYTES + 2;
+    let content = vec![picture; pictures].join(",");
+    let start = event(r#"{"itemStarted":{"item":"item_1","start":{"message":{"role":"userMessage"}}}}"#);
+    let end = event(&format!(
+        r#"{{"itemCompleted":{{"item":"item_1","outcome":"completed","end":{{"message":{{"role":"userMessage","content":[{content}]}}}}}}}}"#
+    ));
+    let html = write(&Scene::new(), &Summary::default(), &[start, end], Format::Html);
+    assert_eq!(html.matches("<img ").count(), pictures - 2);
+    assert_eq!(html.matches("<code>image image/png, ").count(), 2);
 }
 
 #[test]
