@@ -61,6 +61,15 @@ export function showQuestion(threadId: string): void {
   focusWhenThere(questionOf(threadId));
 }
 
+/** Opens a thread that the user has just started, and focuses its composer once that is there, so that one types on. */
+export function showStarted(threadId: string): void {
+  go({ view: "thread", threadId });
+  // It would open the keyboard of a touch device over the conversation.
+  if (!touch.peek()) {
+    focusWhenThere(composerOf(threadId));
+  }
+}
+
 /** Returns the selector of a thread's first question. */
 export function questionOf(threadId: string): string {
   return `${paneOf(threadId)} [data-question]`;
@@ -74,6 +83,10 @@ export function focusThread(threadId: string, part: "composer" | "conversation",
   const pane = document.querySelector(paneOf(threadId));
   const composer = part === "composer" && (byKeys || !touch.peek()) ? pane?.querySelector<HTMLElement>(".th-composer-area") : undefined;
   (composer ?? pane?.querySelector<HTMLElement>("[role=feed]"))?.focus({ preventScroll: true });
+}
+
+function composerOf(threadId: string): string {
+  return `${paneOf(threadId)} .th-composer-area`;
 }
 
 function paneOf(threadId: string): string {

@@ -5,7 +5,7 @@
 
 import { shared, standing } from "../connection/connection.ts";
 
-import { focusWhenThere } from "./focus.ts";
+import { focusThread, focusWhenThere } from "./focus.ts";
 import { drawer, narrow, over } from "./layout.ts";
 import { announce } from "./live-region.ts";
 import { printThread } from "./print.ts";
@@ -70,7 +70,7 @@ function pressWithMod(key: string, at: HTMLElement | null): boolean {
 const TWICE_MS = 1_500;
 let escapedAt = -Infinity;
 
-/** Closes the drawer; the second time in a thread, stops the agent. */
+/** Closes the drawer; the second time in a thread, stops the agent and focuses the composer. */
 function escape(at: HTMLElement | null): void {
   if (drawer.peek()) {
     drawer.value = false;
@@ -87,6 +87,8 @@ function escape(at: HTMLElement | null): void {
     escapedAt = -Infinity;
     announce("Stopping the agent");
     void attempt("Couldn’t stop", () => thread.interrupt());
+    // What the user wants instead comes next.
+    focusThread(thread.threadId, "composer", true);
   } else {
     escapedAt = now;
     toast("Press Esc again to stop the agent", { ms: TWICE_MS });

@@ -17,6 +17,7 @@ import {
 import { awayThreads } from "../../app/away.ts";
 import { DEMO, DEMO_FOLDER } from "../../app/demo.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
+import { showStarted } from "../../app/focus.ts";
 import { low, narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { movePrompt, type StartFailed, startThread } from "../../app/start-thread.ts";
@@ -133,7 +134,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       lastAgent.value = agent;
       justInstalled.value = undefined;
       keepDraft(NEW_THREAD, "");
-      go({ view: "thread", threadId });
+      showStarted(threadId);
     };
     try {
       leave(await startThread(now, { agentType: agent, cwd, ...promptOf(text, input), ...chosen(options) }));
