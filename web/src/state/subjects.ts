@@ -61,6 +61,24 @@ export function heading(subjects: readonly CallSubject[]): string {
   return [...new Set(kinds.length === 0 ? [OBJECTS.unknown] : kinds)].join(", ");
 }
 
+/** What a question's head says that the agent does with its only file. */
+export const FILE_DEEDS = { read: "Read", search: "Search", edit: "Edit", delete: "Delete", move: "Move" } as const;
+
+/** The longest path that a question's head names: the head does not scroll with what is approved. */
+const HEAD_PATH = 160;
+
+/** Returns the file that a question's head names: its only subject, unless there is more to say about the path. */
+export function fileInHead([subject, ...more]: readonly CallSubject[]): Extract<CallSubject, { type: "file" }> | undefined {
+  const isAll = more.length === 0 && subject?.type === "file" && subject.realPath == null && subject.path.length <= HEAD_PATH;
+  return isAll && FILE_DEEDS[subject.access] !== undefined ? subject : undefined;
+}
+
+/** Returns a question's title: a sentence without agent text. */
+export function titleOf(subjects: readonly CallSubject[]): string {
+  const isCommand = subjects.length === 1 && (subjects[0]!.type === "command" || subjects[0]!.type === "commandLine");
+  return isCommand ? "Run this command?" : `Allow the agent to ${heading(subjects)}?`;
+}
+
 /** Returns whether an option of this kind is an "always" option. */
 export function isAlways(kind: string | null | undefined): boolean {
   return kind === "allow_always" || kind === "reject_always";

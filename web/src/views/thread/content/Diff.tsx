@@ -25,6 +25,8 @@ interface LookProps {
   full?: boolean;
   /** Whether the file's path is already shown above. The head then has only the name, for readers who have scrolled past it. */
   named?: boolean;
+  /** Whether the file's path and its numbers are already shown in a head that stays in sight. */
+  headed?: boolean;
   /** Whether the numbers of changed lines are already shown above. */
   counted?: boolean;
 }
@@ -38,13 +40,13 @@ export interface UnifiedProps extends LookProps {
 }
 
 /** A unified diff, of one file or of several. */
-export function UnifiedDiff({ diff, path, paths, named = false, ...look }: UnifiedProps) {
+export function UnifiedDiff({ diff, path, paths, named = false, headed = false, ...look }: UnifiedProps) {
   const { cwd } = useThread();
   const files = useMemo(() => {
     const full = (path: string | undefined) => path && pathOfDiff(path, cwd, paths);
     return parseUnified(diff).map((file) => ({ ...file, path: full(file.path), oldPath: full(file.oldPath) }));
   }, [diff, cwd, paths]);
-  return <Diffs files={files} path={path} source={diff} named={named && files.length === 1} {...look} />;
+  return <Diffs files={files} path={path} source={diff} named={named && files.length === 1} headed={headed && files.length === 1} {...look} />;
 }
 
 export interface TextDiffProps extends LookProps {
@@ -79,7 +81,7 @@ function Diffs({ files, path, ...rest }: DiffsProps) {
 
 type FileDiffProps = Omit<DiffsProps, "files"> & { file: FileDiff };
 
-function FileDiffView({ file, path, source, full = false, named = false, counted = false }: FileDiffProps) {
+function FileDiffView({ file, path, source, full = false, named = false, headed = false, counted = false }: FileDiffProps) {
   const { cwd, diffStyle } = useThread();
   const [limit, setLimit] = useState(full ? Number.POSITIVE_INFINITY : ROWS);
   const colours = useColours(file, path);
@@ -90,9 +92,9 @@ function FileDiffView({ file, path, source, full = false, named = false, counted
   return (
     <section class="th-diff" ref={place} role="group" aria-label={`Changes of ${path === undefined ? "a file" : shownPath(path, cwd)}`}>
       <header class="th-diff-head">
-        {path !== undefined && <Path path={path} brief={named} />}
+        {path !== undefined && !headed && <Path path={path} brief={named} />}
         {file.state !== "changed" && !named && <span class="th-tag">{file.state}</span>}
-        {!counted && <Counts added={file.added} removed={file.removed} />}
+        {!counted && !headed && <Counts added={file.added} removed={file.removed} />}
         <span class="th-space" />
         <span class="th-diff-tools">
           {changes > 1 && <Steps place={place} />}

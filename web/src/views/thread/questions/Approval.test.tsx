@@ -114,7 +114,7 @@ test("nothing is focused, so that no key that was meant for something else answe
 test("it is a group with a name, and is announced", () => {
   const view = drawn(<Approval question={question} onAnswer={nothing} />);
   const group = view.one("[role=group]");
-  expect(document.getElementById(group.getAttribute("aria-labelledby")!)?.textContent).toBe("Allow the agent to run a command?");
+  expect(document.getElementById(group.getAttribute("aria-labelledby")!)?.textContent).toBe("Run this command?");
   expect(view.one("[role=alert]").textContent).toBe("The agent asks for permission: run a command");
 });
 
@@ -156,6 +156,24 @@ test("a diff is there in full: no line is left for later, none is cut", () => {
   expect(view.all("tbody tr")).toHaveLength(900);
   expect(view.text()).toContain("y".repeat(20_000));
   expect(view.text()).not.toContain("more");
+});
+
+test("a question about one file names it once, in its head, with the numbers of its lines", () => {
+  const diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1,2 @@\n-old\n+new\n+more\n";
+  const view = drawn(<Approval question={{ ...question, title: "Edit x.py", subjects: [{ type: "file", access: "edit", path: "/work/acpd/x.py", diff }] }} onAnswer={nothing} />);
+  expect(view.one("h3").textContent?.replace(/\s+/g, " ").trim()).toMatch(/^Edit .*x\.py \+2 ?−1$/);
+  expect(view.all(".th-path")).toHaveLength(1);
+  expect(view.one(".th-diff-head").textContent).not.toContain("+2");
+});
+
+test("a path with more to say about it is in the part that has to be seen", () => {
+  const linked = { type: "file", access: "read", path: "/w/x", realPath: "/etc/passwd" } as const;
+  const long = { type: "file", access: "read", path: `/w/${"x".repeat(4_000)}` } as const;
+  for (const subject of [linked, long]) {
+    const view = drawn(<Approval question={{ ...question, subjects: [subject] }} onAnswer={nothing} />);
+    expect(view.one("h3").textContent).toBe("Allow the agent to read a file?");
+    expect(view.one(".th-approval-path").textContent).toContain("realPath" in subject ? "which is /etc/passwd" : "x".repeat(4_000));
+  }
 });
 
 test("what is shown is what the daemon reads, and the agent's words are marked as the agent's", () => {

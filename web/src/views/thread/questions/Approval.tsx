@@ -1,15 +1,19 @@
 // A permission request. It shows all actions in full, as the daemon reads them; the agent's description follows, marked
 // as such. No button has the focus or a default, so an answer requires a deliberate click.
 
-import type { Always, Approval as Asked, PermissionOption, Resolved, Scope } from "@acpd/client";
+import type { Always, Approval as Asked, CallSubject, PermissionOption, Resolved, Scope } from "@acpd/client";
+import { useMemo } from "preact/hooks";
 
 import { isRemembered, scopeWords } from "../../../state/scopes.ts";
-import { heading, inOneLine, isAlways } from "../../../state/subjects.ts";
+import { FILE_DEEDS, fileInHead, heading, inOneLine, isAlways, titleOf } from "../../../state/subjects.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
+import { parseUnified } from "../../../text/diff.ts";
 import { AgentsWords } from "./AgentsWords.tsx";
 import { effectOf, iconOf, nameBeside } from "./answers.ts";
 import { useThread } from "../content/context.ts";
+import { Counts } from "../content/Counts.tsx";
 import { Icon } from "../content/Icon.tsx";
+import { Path } from "../content/Path.tsx";
 import { Menu } from "../../parts/Menu.tsx";
 import { who } from "../../../text/who.ts";
 import { QuestionCard, type QuestionFrame } from "./QuestionCard.tsx";
@@ -31,23 +35,38 @@ export interface ApprovalProps extends QuestionFrame {
 export function Approval({ question, onAnswer, scopes = [], resolved, ...frame }: ApprovalProps) {
   if (resolved !== undefined) return <Settled title={inOneLine(question)} resolved={resolved} options={question.options} />;
   const off = frame.sending === true || frame.barred !== undefined;
+  const file = fileInHead(question.subjects);
   return (
     <QuestionCard
       {...frame}
       requestId={question.requestId}
       class="th-approval"
       icon="shield"
-      title={`Allow the agent to ${heading(question.subjects)}?`}
+      title={file === undefined ? titleOf(question.subjects) : <FileDeed file={file} />}
       alert={`The agent asks for permission: ${heading(question.subjects)}`}
       keyed
       answers={<Answers question={question} off={off} onAnswer={onAnswer} scopes={scopes} />}
     >
-      <Subjects id={question.requestId} subjects={question.subjects} />
+      <Subjects id={question.requestId} subjects={question.subjects} headed={file !== undefined} />
       <AgentsWords question={question} />
       {question.always != null && "notRemembered" in question.always && (
         <p class="th-quiet">acpd does not remember an answer: {visibleLine(question.always.notRemembered)}</p>
       )}
     </QuestionCard>
+  );
+}
+
+/** The head of a question about one file: it stays in sight while the change scrolls. */
+function FileDeed({ file }: { file: Extract<CallSubject, { type: "file" }> }) {
+  const { access, path, diff } = file;
+  const counts = useMemo(() => {
+    const files = parseUnified(diff ?? "");
+    return { added: files.reduce((sum, { added }) => sum + added, 0), removed: files.reduce((sum, { removed }) => sum + removed, 0) };
+  }, [diff]);
+  return (
+    <>
+      {FILE_DEEDS[access]} <Path path={path} /> <Counts {...counts} />
+    </>
   );
 }
 

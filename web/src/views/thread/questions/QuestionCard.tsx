@@ -37,7 +37,7 @@ interface Props extends QuestionFrame {
   requestId: string;
   class: string;
   icon: IconName;
-  title: string;
+  title: ComponentChildren;
   /** What screen readers announce when the question arrives. */
   alert: string;
   /** The answers, as buttons. */

@@ -11,18 +11,19 @@ import { Icon } from "../content/Icon.tsx";
 import { Path } from "../content/Path.tsx";
 import { RawJson } from "../content/RawJson.tsx";
 
-export function Subjects({ id, subjects }: { id: string; subjects: readonly CallSubject[] }) {
+/** With `headed`, the question's head names the only subject's file. */
+export function Subjects({ id, subjects, headed = false }: { id: string; subjects: readonly CallSubject[]; headed?: boolean }) {
   if (subjects.length === 0) return <p class="th-warning">acpd cannot determine the effect of this call.</p>;
   return (
     <>
       {subjects.map((subject, at) => (
-        <Subject key={at} id={`${id}/${at}`} subject={subject} />
+        <Subject key={at} id={`${id}/${at}`} subject={subject} headed={headed} />
       ))}
     </>
   );
 }
 
-function Subject({ id, subject }: { id: string; subject: CallSubject }) {
+function Subject({ id, subject, headed }: { id: string; subject: CallSubject; headed: boolean }) {
   const { verb, what } = deed(subject);
   switch (subject.type) {
     case "command":
@@ -49,15 +50,17 @@ function Subject({ id, subject }: { id: string; subject: CallSubject }) {
     case "file":
       return (
         <>
-          <p class="th-approval-path">
-            <Icon name="file" /> {verb} <Path path={subject.path} />
-            {subject.realPath != null && (
-              <>
-                , which is <Path path={subject.realPath} />
-              </>
-            )}
-          </p>
-          {subject.diff != null && subject.diff !== "" && <UnifiedDiff diff={subject.diff} path={subject.path} full named />}
+          {!headed && (
+            <p class="th-approval-path">
+              <Icon name="file" /> {verb} <Path path={subject.path} />
+              {subject.realPath != null && (
+                <>
+                  , which is <Path path={subject.realPath} />
+                </>
+              )}
+            </p>
+          )}
+          {subject.diff != null && subject.diff !== "" && <UnifiedDiff diff={subject.diff} path={subject.path} full named={!headed} headed={headed} />}
           <Input id={id} json={subject.arguments} />
         </>
       );
