@@ -57,7 +57,7 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
       >
         <StatusMark live={live} says={live === "waiting" ? waitsFor(question) : end} />
         <span class="row-text">
-          <span class={unread ? "row-name truncate is-unread" : "row-name truncate"} dir="auto">
+          <span class="row-name truncate" dir="auto">
             {nameOf(thread)}
           </span>
           {question && <RowQuestion question={question} cwd={cwd} />}
