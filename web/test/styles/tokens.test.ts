@@ -79,3 +79,36 @@ test("the documents have the fonts and colours of the page, in both themes", () 
     expect(book, used).toContain(`${used}: `);
   }
 });
+
+test("the page about the design has the values of the measures", () => {
+  const measures = colours(/:root \{([^]*?)\n\}/.exec(tokens)![1]!);
+  /** A length in the words of the page. */
+  const inWords = (value: string) => {
+    const [, sign, number, unit] = /^(-?)([\d.]+)(rem|px|ms|em|ch|)$/.exec(value) ?? [];
+    if (number === undefined) return undefined;
+    const amount = unit === "rem" ? Number(number) * 16 : Number(number);
+    const name = { rem: " px", px: " px", ms: " ms", em: " em", ch: " characters", "": "" }[unit as string]!;
+    return `${sign === "-" ? "−" : ""}${amount}${name}`;
+  };
+  const rows = design.split("\n").filter((line) => /^\| `--/.test(line)).map((line) => line.split("|").map((cell) => cell.trim()));
+  const wrong: string[] = [];
+  let checked = 0;
+  for (const [, names = "", value = ""] of rows) {
+    const [first, ...others] = [...names.matchAll(/`(--[\w-]+)`/g)].map(([, name]) => name!);
+    // "`--space-1` … `--space-8`" has the values of all between them.
+    const all = names.includes("…")
+      ? [...measures.keys()].filter((name) => name.replace(/\d+$/, "") === first!.replace(/\d+$/, ""))
+      : [first!, ...others];
+    const values = all.map((name) => inWords(measures.get(name) ?? ""));
+    if (values.some((words) => words === undefined) || value === "" || !/\d/.test(value)) continue;
+    const unit = / (?:px|ms|em|characters)$/;
+    const said = value.split(/[;,] /);
+    // "4, 7, 8 px": the last unit is that of all of them. "40 px for fingers" is a rule of its own.
+    const [, last = ""] = /( (?:px|ms|em|characters))\b/.exec(value) ?? [];
+    const found = said.slice(0, all.length).map((one) => (unit.test(one) ? one : one + last));
+    checked += all.length;
+    if (found.join() !== values.join()) wrong.push(`${names}: ${value}, and ${values.join()} in tokens.css`);
+  }
+  expect(checked).toBeGreaterThan(25);
+  expect(wrong).toEqual([]);
+});
