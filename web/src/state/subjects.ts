@@ -69,8 +69,10 @@ const HEAD_PATH = 160;
 
 /** Returns the file that a question's head names: its only subject, unless there is more to say about the path. */
 export function fileInHead([subject, ...more]: readonly CallSubject[]): Extract<CallSubject, { type: "file" }> | undefined {
-  const isAll = more.length === 0 && subject?.type === "file" && subject.realPath == null && subject.path.length <= HEAD_PATH;
-  return isAll && FILE_DEEDS[subject.access] !== undefined ? subject : undefined;
+  if (subject?.type !== "file" || more.length > 0 || subject.realPath != null || subject.path.length > HEAD_PATH) {
+    return undefined;
+  }
+  return subject.access in FILE_DEEDS ? subject : undefined;
 }
 
 /** Returns a question's title: a sentence without agent text. */

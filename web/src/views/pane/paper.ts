@@ -77,7 +77,7 @@ function pictures(from: Element): Node[] {
   const copy = new Image();
   copy.alt = from.getAttribute("alt") ?? "";
   // Paper is drawn once.
-  copy.decoding = "sync";
+  copy.setAttribute("decoding", "sync");
   copy.src = src;
   return [copy];
 }
