@@ -3,7 +3,9 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { completions, listFolders, recentMatches, splitTyped, type Suggestion } from "../../app/folders.ts";
+import { folderNames } from "../../app/threads.ts";
 import { online } from "../../connection/connection.ts";
+import { folderOf } from "../../state/threads.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -38,6 +40,7 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
   const [typed, setTyped] = useState<string>();
   const list = useSuggestions(typed, places, open);
   const shown = open && list.length > 0;
+  const others = places.filter((path) => path !== value).slice(0, CHIPS);
 
   const close = () => {
     setOpen(false);
@@ -121,6 +124,17 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
         </button>
         {shown && <List id={id} list={list} active={active} onChoose={choose} />}
       </div>
+      {others.length > 0 && (
+        <ul class="folder-chips" role="list" aria-label="Recent folders">
+          {others.map((path) => (
+            <li key={path}>
+              <button type="button" class="button quiet" title={visibleLine(path)} onClick={() => onChange(path)}>
+                <Icon name="folder" size={14} /> <bdi class="truncate">{visibleLine(folderNames.value.get(path) ?? folderOf(path))}</bdi>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
       <p class="sr-only" role="status">
         {shown ? `${list.length} ${list.length === 1 ? "folder" : "folders"}` : ""}
       </p>
@@ -187,6 +201,9 @@ function List({ id, list, active, onChoose }: ListProps) {
     </ul>
   );
 }
+
+/** Maximum number of recent folders beside the field. */
+const CHIPS = 3;
 
 /** Maximum number of suggestions of each kind. */
 const RECENT = 6;

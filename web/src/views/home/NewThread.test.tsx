@@ -111,6 +111,17 @@ test("of an agent that this browser has had no thread of, the newest thread says
   expect(view.one("label[for=option-verbose]").textContent).toBe("Verbose");
 });
 
+test("recent folders are a press away, and the one in the field is not among them", async () => {
+  folders.value = ["/a/one", "/b/two", "/c/three", "/d/four", "/e/five"];
+  const { view } = await form();
+  const chips = () => view.all(".folder-chips button");
+  expect(view.one<HTMLInputElement>("#folder").value).toBe("/a/one");
+  expect(chips().map((chip) => [chip.textContent?.trim(), chip.title])).toEqual([["two", "/b/two"], ["three", "/c/three"], ["four", "/d/four"]]);
+  await after(() => chips()[0]!.click());
+  expect(view.one<HTMLInputElement>("#folder").value).toBe("/b/two");
+  expect(chips().map((chip) => chip.textContent?.trim())).toEqual(["one", "three", "four"]);
+});
+
 test("what this browser remembers is offered without asking", async () => {
   settingsOf.value = { one: { modes: modes("Remembered") } };
   const { daemon, offered } = await form();

@@ -39,6 +39,7 @@ import WaitingThreads from "./WaitingThreads.tsx";
 import "./home.css";
 
 const Setup = lazy<{ error: string | undefined }>(() => import("./Setup.tsx"));
+const Continue = lazy(() => import("./Continue.tsx"));
 const AwayCard = lazy(() => import("./AwayCard.tsx"));
 const Installed = lazy<{ agent: Agent }>(() => import("../agents/Installed.tsx"));
 const DemoButton = lazy(async () => ({ default: (await import("./DemoButton.tsx")).DemoButton }));
@@ -62,6 +63,7 @@ export default function NewThread({ agent: wished }: { agent?: string }) {
           <h2 class="home-title">{hasAgents(wished) ? "What should the agent do?" : "Set up an agent"}</h2>
           <Form wished={wished} owner={who.name === "in" && who.session.role === "owner"} />
           {low.value && waits}
+          {(threads.value?.length ?? 0) > 0 && <Continue />}
         </div>
       </div>
     </>

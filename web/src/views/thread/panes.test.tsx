@@ -145,7 +145,9 @@ test("a question that somebody else answers is gone at once, and for a moment it
   view.draw(both({ ...given, thread: { ...given.thread, questions: [], decisions } }));
   expect(view.all("button")).toEqual([]);
   expect(view.one(".th-receipts > .th-settled").textContent).toContain("by mara (command line)");
-  act(() => void vi.advanceTimersByTime(3_000));
+  act(() => void vi.advanceTimersByTime(2_999));
+  expect(view.all(".th-receipts > .th-settled")).toHaveLength(1);
+  act(() => void vi.advanceTimersByTime(1));
   expect(view.all(".th-settled")).toEqual([]);
   vi.useRealTimers();
 });
