@@ -85,7 +85,7 @@ export default defineConfig({
     environment: "happy-dom",
     setupFiles: ["test/setup.ts"],
     // One test reads the colours; the others have no use for styles.
-    css: { include: [/(tokens|fonts|book)\.css/] },
+    css: { include: [/(tokens|fonts|book|virtual)\.css/] },
     // Only failures take long, and busy machines.
     testTimeout: 30_000,
     include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}"],

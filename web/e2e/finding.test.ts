@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 
 import type { Client } from "@acpd/client";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, pick, row, startThread, until } from "./support/acts.ts";
@@ -215,6 +215,8 @@ test("the search groups hits by thread, is filtered, and marks the words in the 
   await group.getByRole("button", { name: /more$/ }).click();
   await group.locator(".is-hit", { hasText: "Agent: step 3" }).click();
   await page.locator(".virtual-line.is-target", { hasText: "step 3" }).waitFor();
+  const flash = () => page.locator(".virtual-line.is-target > *").first().evaluate((at) => getComputedStyle(at).animation);
+  await expect.poll(flash, { message: "it is marked for 700 ms" }).toMatch(/0\.7s.*virtual-target/);
   const marked = () => page.evaluate(() => [...(CSS.highlights.get("found") ?? [])].map(String));
   await expect.poll(marked).toEqual(["kingfisher"]);
   await shoot(page, "search-target");
@@ -469,8 +471,11 @@ test("a code in the settings pairs another device, which is listed and removed",
   await page.getByText("works only on this computer").waitFor();
   await page.getByText(/It works once, until \d/).waitFor();
   // The whole code is in sight.
-  const code = (await page.getByRole("img", { name: "QR code with a sign-in link" }).boundingBox())!;
-  expect(code.y + code.height).toBeLessThanOrEqual(page.viewportSize()!.height);
+  const box = (await page.getByRole("img", { name: "QR code with a sign-in link" }).boundingBox())!;
+  expect(box.y + box.height).toBeLessThanOrEqual(page.viewportSize()!.height);
+  const edge = (part: Locator, side: "top" | "bottom") => part.evaluate((at, side) => at.getBoundingClientRect()[side], side);
+  const [words, code] = [page.getByText("Scan this code with the other device."), page.getByRole("img", { name: "QR code with a sign-in link" })];
+  await expect.poll(async () => (await edge(code, "top")) - (await edge(words, "bottom")), { message: "the explanation is above the code" }).toBeGreaterThanOrEqual(0);
   await shoot(page, "phone-link");
   await accessible(page);
   const { ticket } = (await answer.json()) as { ticket: string };

@@ -114,7 +114,7 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
   await accessible(page);
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.waitForURL(/\/threads\//);
-  await expect.poll(() => page.evaluate(() => document.activeElement?.className), "one types on").toContain("th-composer-area");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.className), { message: "one types on" }).toContain("th-composer-area");
   await page.locator(".virtual-line", { hasText: "it begins" }).last().waitFor();
   await expect.poll(() => page.locator(".pane h1").innerText()).toBe("From the page");
   // The agent's options are known now: the next thread can start in another mode, with other options.

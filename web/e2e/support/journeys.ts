@@ -191,6 +191,14 @@ const question = (name: "command" | "edit" | "form") => async (page: Page, journ
   }
 };
 
+/** Opens a dialog of a thread's menu. */
+const dialog = (item: string, title: string) => async (page: Page, journeys: Journeys) => {
+  await journeys.thread(page, "rest");
+  await page.locator(".view-head").getByRole("button", { name: "More about At rest" }).click();
+  await page.getByRole("menuitem", { name: item }).click();
+  await page.getByRole("dialog", { name: title }).waitFor();
+};
+
 export const JOURNEYS: readonly Journey[] = [
   {
     name: "new-thread",
@@ -274,6 +282,28 @@ export const JOURNEYS: readonly Journey[] = [
       await page.getByText("An archived thread").waitFor();
     },
     wanted: ".view-title h1",
+  },
+  {
+    name: "usage",
+    go: async (page, journeys) => {
+      await journeys.view(page, "usage");
+      // Days are others in each run.
+      await page.getByLabel("By", { exact: true }).selectOption("agent");
+      await page.locator(".page :is(.usage, .empty)").first().waitFor();
+    },
+    wanted: ".view-title h1",
+  },
+  { name: "rename", go: dialog("Rename…", "Rename thread"), wanted: "#rename" },
+  { name: "export", go: dialog("Export…", "Export thread"), wanted: "dialog h2" },
+  { name: "share-dialog", go: dialog("Share…", "Share thread"), wanted: "dialog h2" },
+  {
+    name: "shortcuts",
+    go: async (page, journeys) => {
+      await journeys.view(page, "agents");
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    },
+    wanted: "dialog h2",
   },
   {
     name: "setup",

@@ -7,6 +7,7 @@ import design from "../../../docs/design.md?raw";
 import page from "../../index.html?raw";
 import manifest from "../../public/acpd.webmanifest?raw";
 import tokens from "../../src/styles/tokens.css?raw";
+import list from "../../src/views/list/virtual.css?raw";
 
 const colours = (css: string) =>
   new Map([...css.matchAll(/(--[\w-]+):\s*([^;]+);/g)].map(([, name, value]) => [name!, value!]));
@@ -111,4 +112,12 @@ test("the page about the design has the values of the measures", () => {
   }
   expect(checked).toBeGreaterThan(25);
   expect(wrong).toEqual([]);
+});
+
+test("what a link leads to is marked weakly, and for as long as the page about the design says", () => {
+  expect(list).toMatch(/\.is-target > \* \{\s*animation: virtual-target var\(--slow\) var\(--ease\);/);
+  const [, frames = ""] = /@keyframes virtual-target \{([^]*?)\n\}/.exec(list) ?? [];
+  const marks = [...frames.matchAll(/color-mix\([^;]*?(\d+)%, transparent\)/g)].map(([, share]) => Number(share));
+  expect(marks.length).toBeGreaterThan(0);
+  expect(Math.max(...marks), "weaker than the words that were found").toBeLessThanOrEqual(28);
 });
