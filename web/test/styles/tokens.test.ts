@@ -83,13 +83,13 @@ test("the documents have the fonts and colours of the page, in both themes", () 
 
 test("the page about the design has the values of the measures", () => {
   const measures = colours(/:root \{([^]*?)\n\}/.exec(tokens)![1]!);
+  const units = new Map([["rem", " px"], ["px", " px"], ["ms", " ms"], ["em", " em"], ["ch", " characters"]]);
   /** A length in the words of the page. */
   const inWords = (value: string) => {
     const [, sign, number, unit] = /^(-?)([\d.]+)(rem|px|ms|em|ch|)$/.exec(value) ?? [];
     if (number === undefined) return undefined;
     const amount = unit === "rem" ? Number(number) * 16 : Number(number);
-    const name = { rem: " px", px: " px", ms: " ms", em: " em", ch: " characters", "": "" }[unit as string]!;
-    return `${sign === "-" ? "−" : ""}${amount}${name}`;
+    return `${sign === "-" ? "−" : ""}${amount}${units.get(unit ?? "") ?? ""}`;
   };
   const rows = design.split("\n").filter((line) => /^\| `--/.test(line)).map((line) => line.split("|").map((cell) => cell.trim()));
   const wrong: string[] = [];
