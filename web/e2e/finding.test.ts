@@ -474,7 +474,7 @@ test("a code in the settings pairs another device, which is listed and removed",
   const box = (await page.getByRole("img", { name: "QR code with a sign-in link" }).boundingBox())!;
   expect(box.y + box.height).toBeLessThanOrEqual(page.viewportSize()!.height);
   const edge = (part: Locator, side: "top" | "bottom") => part.evaluate((at, side) => at.getBoundingClientRect()[side], side);
-  const [words, code] = [page.getByText("Scan this code with the other device."), page.getByRole("img", { name: "QR code with a sign-in link" })];
+  const [words, code] = [page.getByText("Scan this code with the device."), page.getByRole("img", { name: "QR code with a sign-in link" })];
   await expect.poll(async () => (await edge(code, "top")) - (await edge(words, "bottom")), { message: "the explanation is above the code" }).toBeGreaterThanOrEqual(0);
   await shoot(page, "phone-link");
   await accessible(page);
