@@ -395,6 +395,8 @@ export interface ChangedThread {
   metadata?: Json | null;
   /** The name that a user set, else the agent's title, else the beginning of the first prompt. */
   name?: string | null;
+  /** Whether a user pinned the thread. Clients list pinned threads first. */
+  pinned?: boolean | null;
   /** Project id that the client chose to group threads by. */
   projectId?: string | null;
   /** The oldest unanswered question. */
@@ -723,6 +725,8 @@ export type Item = ({
   outcome?: ItemOutcome | null;
   /** Id of the item that contains this one. */
   parentItemId?: string | null;
+  /** When the message started, in milliseconds since the epoch. Only messages have it, except in imported turns. Notifications have `ts` instead. */
+  startedAt?: number | null;
 }) & (Message | ToolCall | FileChange | TerminalCommand);
 
 export type ItemAnswerParams = AnswerInput;
@@ -837,6 +841,8 @@ export interface ListThreads {
   idPart?: string | null;
   /** Maximum number of threads. A page has at most about 1 MiB: with large metadata, it has fewer. */
   limit?: number | null;
+  /** Lists only pinned threads, or only the others. */
+  pinned?: boolean | null;
   /** Lists only threads whose name contains this text. */
   searchTerm?: string | null;
   /** Lists only threads with this status. */
@@ -1768,6 +1774,8 @@ export interface Thread {
   name?: string | null;
   /** Ids of open questions. */
   pendingRequestIds: string[];
+  /** Whether a user pinned the thread. Clients list pinned threads first. */
+  pinned?: boolean | null;
   /** The latest plan. */
   plan?: PlanEntry[] | null;
   /** The thread's own permission policy. */
@@ -1954,6 +1962,14 @@ export interface ThreadNameSetParams {
   threadId?: string;
 }
 
+/** Params of `thread/pin/set`. */
+export interface ThreadPinSetParams {
+  /** Whether the thread is pinned from now on. */
+  pinned: boolean;
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+}
+
 /** Params of `thread/policy/set`. */
 export interface ThreadPolicySetParams {
   /** A preset's name or an object. If absent or `null`, removes the thread's own policy. */
@@ -2068,6 +2084,8 @@ export interface ThreadSummary {
   metadata?: Json | null;
   /** The name that a user set, else the agent's title, else the beginning of the first prompt. */
   name?: string | null;
+  /** Whether a user pinned the thread. Clients list pinned threads first. */
+  pinned?: boolean | null;
   /** Project id that the client chose to group threads by. */
   projectId?: string | null;
   /** The oldest unanswered question. */
@@ -2117,7 +2135,7 @@ export interface ThreadUpdated {
   agent?: AgentBound | null;
   /** ACP's `available_commands_update`. */
   availableCommandsUpdate?: AcpObject | null;
-  /** The originator of the change of the name, the data or the directories. */
+  /** The originator of the change of the name, the data, the pin or the directories. */
   by?: By | null;
   /** ACP's `config_option_update`. */
   configOptionUpdate?: AcpObject | null;
@@ -2131,6 +2149,8 @@ export interface ThreadUpdated {
   modelId?: string | null;
   /** The thread's name; `null` if it was removed. */
   name?: string | null;
+  /** Whether the thread is pinned from now on. */
+  pinned?: boolean | null;
   /** The thread's own policy. */
   policy?: Json | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -2410,6 +2430,8 @@ export interface TurnStartParams {
   clientTurnId?: string | null;
   /** ACP content blocks. */
   input?: AcpObject[] | null;
+  /** Id of an earlier turn that this prompt replaces. It and all later turns leave the conversation first, as by `thread/rollback`; if that or the prompt is refused, nothing changes. */
+  replacesTurnId?: string | null;
   /** Plain text, placed before `input`. */
   text?: string | null;
   /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
@@ -2655,6 +2677,8 @@ export interface Methods {
   "thread/mode/set": { params: ThreadModeSetParams; result: Nothing };
   /** Sets the thread's name, which takes precedence over the agent's titles. `null` removes it. `thread/updated` contains the resulting name. */
   "thread/name/set": { params: ThreadNameSetParams; result: Nothing };
+  /** Pins the thread, or removes its pin. Pins are for all users and devices. They change neither `updatedAt` nor the order of `thread/list`: clients show pinned threads first. Setting what is set has no effect. */
+  "thread/pin/set": { params: ThreadPinSetParams; result: Nothing };
   /** Sets or removes the thread's own permission policy. */
   "thread/policy/set": { params: ThreadPolicySetParams; result: Nothing };
   /** Reads a thread without following it and without starting its agent. */
@@ -2693,7 +2717,7 @@ export interface Methods {
   "turn/queue/edit": { params: TurnQueueEditParams; result: Nothing };
   /** Sends the prompt of a queued turn during the running turn, as `turn/steer` does, and removes it from the queue. Returns `unsupported` if the agent does not accept messages during a turn. */
   "turn/queue/steer": { params: TurnQueueSteerParams; result: TurnSteered };
-  /** Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn. */
+  /** Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn. With `replacesTurnId`, returns `conflict` while a turn runs or is queued, and `not_found` if that turn is not part of the conversation. */
   "turn/start": { params: TurnStartParams; result: TurnStartedResult };
   /** Sends a message during the running turn. `steered` means that the agent accepted it, and it is a message of that turn. `queued` means that it becomes a turn of its own, after the turns that are already queued. */
   "turn/steer": { params: TurnSteerParams; result: TurnSteered };

@@ -575,6 +575,8 @@ class ChangedThread(_ChangedThread, total=False):
     """Arbitrary data that the client stored with the thread; `null` if the thread has none. Absent if it has not changed."""
     name: str | None
     """The name that a user set, else the agent's title, else the beginning of the first prompt."""
+    pinned: bool | None
+    """Whether a user pinned the thread. Clients list pinned threads first."""
     projectId: str | None
     """Project id that the client chose to group threads by."""
     question: WaitingQuestion | None
@@ -979,6 +981,8 @@ class MessageItem(_MessageItem, total=False):
     outcome: ItemOutcome | None
     parentItemId: str | None
     """Id of the item that contains this one."""
+    startedAt: int | None
+    """When the message started, in milliseconds since the epoch. Only messages have it, except in imported turns. Notifications have `ts` instead."""
     content: list[AcpObject] | None
     """ACP content blocks."""
     messageId: str | None
@@ -999,6 +1003,8 @@ class ToolCallItem(_ToolCallItem, total=False):
     outcome: ItemOutcome | None
     parentItemId: str | None
     """Id of the item that contains this one."""
+    startedAt: int | None
+    """When the message started, in milliseconds since the epoch. Only messages have it, except in imported turns. Notifications have `ts` instead."""
     kind: str | None
     """ACP's `ToolKind`."""
     name: str | None
@@ -1024,6 +1030,8 @@ class FileChangeItem(_FileChangeItem, total=False):
     outcome: ItemOutcome | None
     parentItemId: str | None
     """Id of the item that contains this one."""
+    startedAt: int | None
+    """When the message started, in milliseconds since the epoch. Only messages have it, except in imported turns. Notifications have `ts` instead."""
     diff: str | None
     """Unified diff, once it is known."""
     replaced: Replaced | None
@@ -1042,6 +1050,8 @@ class TerminalCommandItem(_TerminalCommandItem, total=False):
     outcome: ItemOutcome | None
     parentItemId: str | None
     """Id of the item that contains this one."""
+    startedAt: int | None
+    """When the message started, in milliseconds since the epoch. Only messages have it, except in imported turns. Notifications have `ts` instead."""
     args: list[str] | None
     command: str | None
     cwd: str | None
@@ -1200,6 +1210,8 @@ class ListThreads(TypedDict, total=False):
     """Lists only threads whose id begins or ends with these 1 to 32 hexadecimal digits; hyphens do not count."""
     limit: int | None
     """Maximum number of threads. A page has at most about 1 MiB: with large metadata, it has fewer."""
+    pinned: bool | None
+    """Lists only pinned threads, or only the others."""
     searchTerm: str | None
     """Lists only threads whose name contains this text."""
     status: ListedStatus | None
@@ -2323,6 +2335,8 @@ class Thread(_Thread, total=False):
     """ACP's `SessionModeState`, as it was when the session was opened."""
     name: str | None
     """The name that a user set, else the agent's title, else the beginning of the first prompt."""
+    pinned: bool | None
+    """Whether a user pinned the thread. Clients list pinned threads first."""
     plan: list[PlanEntry] | None
     """The latest plan."""
     policy: Json | None
@@ -2539,6 +2553,15 @@ class ThreadNameSetParams(TypedDict):
     """Id of the thread."""
 
 
+class ThreadPinSetParams(TypedDict):
+    """Params of `thread/pin/set`."""
+
+    pinned: bool
+    """Whether the thread is pinned from now on."""
+    threadId: str
+    """Id of the thread."""
+
+
 class _ThreadPolicySetParams(TypedDict):
     threadId: str
     """Id of the thread."""
@@ -2694,6 +2717,8 @@ class ThreadSummary(_ThreadSummary, total=False):
     """Arbitrary data that the client stored with the thread."""
     name: str | None
     """The name that a user set, else the agent's title, else the beginning of the first prompt."""
+    pinned: bool | None
+    """Whether a user pinned the thread. Clients list pinned threads first."""
     projectId: str | None
     """Project id that the client chose to group threads by."""
     question: WaitingQuestion | None
@@ -2752,7 +2777,7 @@ class ThreadUpdated(_ThreadUpdated, total=False):
     availableCommandsUpdate: AcpObject | None
     """ACP's `available_commands_update`."""
     by: By | None
-    """The originator of the change of the name, the data or the directories."""
+    """The originator of the change of the name, the data, the pin or the directories."""
     configOptionUpdate: AcpObject | None
     """ACP's `config_option_update`."""
     directories: Directories | None
@@ -2765,6 +2790,8 @@ class ThreadUpdated(_ThreadUpdated, total=False):
     """Id of the new model."""
     name: str | None
     """The thread's name; `null` if it was removed."""
+    pinned: bool | None
+    """Whether the thread is pinned from now on."""
     policy: Json | None
     """The thread's own policy."""
     session: SessionParams | None
@@ -3101,6 +3128,8 @@ class TurnStartParams(_TurnStartParams, total=False):
     """The client's own id for the turn."""
     input: list[AcpObject] | None
     """ACP content blocks."""
+    replacesTurnId: str | None
+    """Id of an earlier turn that this prompt replaces. It and all later turns leave the conversation first, as by `thread/rollback`; if that or the prompt is refused, nothing changes."""
     text: str | None
     """Plain text, placed before `input`."""
 
@@ -3935,6 +3964,12 @@ class TypedClient(ABC):
 
     @overload
     async def call(
+        self, method: Literal["thread/pin/set"], params: ThreadPinSetParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Pins the thread, or removes its pin. Pins are for all users and devices. They change neither `updatedAt` nor the order of `thread/list`: clients show pinned threads first. Setting what is set has no effect."""
+
+    @overload
+    async def call(
         self, method: Literal["thread/policy/set"], params: ThreadPolicySetParams, *, timeout: float | None = None
     ) -> Nothing:
         """Sets or removes the thread's own permission policy."""
@@ -4051,7 +4086,7 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["turn/start"], params: TurnStartParams, *, timeout: float | None = None
     ) -> TurnStartedResult:
-        """Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn."""
+        """Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn. With `replacesTurnId`, returns `conflict` while a turn runs or is queued, and `not_found` if that turn is not part of the conversation."""
 
     @overload
     async def call(
