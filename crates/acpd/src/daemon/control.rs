@@ -22,17 +22,31 @@ const PATIENCE: Duration = Duration::from_secs(SHUTDOWN_SECS + 10);
 
 /// Stops this user's daemon.
 pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
-    match stopped(settings, args).await? {
-        Stopped::Refused => return Ok(Exit::Failure),
-        Stopped::Ended(pid) => return Err(ended(pid)),
-        Stopped::Process(pid, _) if args.json => print::json(&json!({ "pid": pid }).to_string()),
-        Stopped::Process(pid, None) => print::out(&format!("stopped the daemon (process {pid})\n")),
-        Stopped::Process(pid, Some(service)) => {
-            print::out(&format!("stopped {service} (process {pid})\n"));
-            print::hint("its service manager starts it again; \"acpd service uninstall\" removes it");
+    let pid = match agreed(settings, args).await? {
+        Agreed::Refused => return Ok(Exit::Failure),
+        Agreed::Ended(pid) => return Err(ended(pid)),
+        Agreed::None => {
+            if args.json {
+                print::json(&json!({ "pid": null }).to_string());
+            } else {
+                print::hint("no daemon is running");
+            }
+            return Ok(Exit::Success);
         }
-        Stopped::None if args.json => print::json(&json!({ "pid": null }).to_string()),
-        Stopped::None => print::hint("no daemon is running"),
+        Agreed::Running(running) => {
+            let pid = running.pid;
+            let stopped = format!("stopped {}", running.name());
+            let back = running.service.as_ref().map(Service::comes_back);
+            running.stop().await?;
+            if !args.json {
+                print::out(&format!("{stopped} (process {pid})\n"));
+                back.iter().for_each(|back| print::hint(back));
+            }
+            pid
+        }
+    };
+    if args.json {
+        print::json(&json!({ "pid": pid }).to_string());
     }
     Ok(Exit::Success)
 }
@@ -40,34 +54,34 @@ pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> 
 /// Stops this user's daemon and starts it again: by its service manager, else in the background, with the options of its start.
 pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
     let before = Notice::read(&settings.daemon.data_dir).ok();
-    let mut service = None;
-    match (stopped(settings, args).await?, &before) {
-        (Stopped::Refused, _) => return Ok(Exit::Failure),
-        (Stopped::Process(_, Some(found)), _) => service = Some(found),
-        (Stopped::Ended(pid), _) => {
+    let mut is_back = false;
+    match agreed(settings, args).await? {
+        Agreed::Refused => return Ok(Exit::Failure),
+        Agreed::Ended(pid) => {
             // The user wants a daemon: one that has taken its place is as good as new, but may have other options.
             if background::try_connect(settings).await?.is_some() {
                 return Err(ended(pid));
             }
             print::hint(&format!("the daemon (process {pid}) had ended already"));
         }
-        (Stopped::None, _) => print::hint("no daemon was running"),
-        (Stopped::Process(_, None), Some(before)) if before.log_file.is_none() => {
-            print::hint("the daemon ran in a terminal or by another program; now it runs in the background")
-        }
-        (Stopped::Process(_, None), _) => {}
-    }
-    match service {
-        Some(service) => {
-            service
-                .start()
-                .with_context(|| format!("{service} is stopped and does not start"))?;
+        Agreed::None => print::hint("no daemon was running"),
+        Agreed::Running(running) if running.service.is_some() => {
+            running.restart().await?;
             background::appeared(settings).await?;
+            is_back = true;
         }
-        None => {
-            let options = before.map(|notice| notice.options).unwrap_or_default();
-            background::launch(settings, &options).await?;
+        Agreed::Running(running) => {
+            running.stop().await?;
+            if before.as_ref().is_some_and(|before| before.log_file.is_none()) {
+                print::hint(
+                    "the daemon ran in a terminal or by another program; now it runs in the background",
+                );
+            }
         }
+    }
+    if !is_back {
+        let options = before.map(|notice| notice.options).unwrap_or_default();
+        background::launch(settings, &options).await?;
     }
     let notice = Notice::read(&settings.daemon.data_dir)?;
     let (address, pid) = (notice.address(), notice.pid);
@@ -79,17 +93,85 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
     Ok(Exit::Success)
 }
 
-/// The outcome of a stop.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Stopped {
-    /// No daemon ran.
+/// What a command that stops the daemon has found, and what the user wants.
+enum Agreed {
+    /// No daemon runs.
     None,
-    /// The daemon with this process id has ended, which a service manager ran as this service.
-    Process(i32, Option<Service>),
     /// The daemon with this process id has ended before it was stopped.
     Ended(i32),
     /// The user has decided against it.
     Refused,
+    /// The daemon may be stopped.
+    Running(Running),
+}
+
+/// A daemon that runs, and that may be stopped.
+struct Running {
+    pid: i32,
+    process: Process,
+    /// The service whose main process it is.
+    service: Option<Service>,
+}
+
+impl Running {
+    /// Returns what it is called.
+    fn name(&self) -> String {
+        match &self.service {
+            Some(service) => service.to_string(),
+            None => "the daemon".to_owned(),
+        }
+    }
+
+    /// Stops the daemon, and waits for its end.
+    async fn stop(self) -> anyhow::Result<()> {
+        let progress = Progress::begin("stopping the daemon");
+        self.end(progress, |service, process| match service {
+            Some(service) => service.stop(process),
+            None => Ok(process.terminate()?),
+        })
+        .await
+    }
+
+    /// Has its service manager restart the daemon, and waits for the end of this process.
+    async fn restart(self) -> anyhow::Result<()> {
+        let progress = Progress::begin("restarting the daemon");
+        self.end(progress, |service, process| match service {
+            Some(service) => service.restart(process, PATIENCE),
+            None => Ok(process.terminate()?),
+        })
+        .await
+    }
+
+    async fn end(
+        self,
+        mut progress: Progress,
+        act: fn(Option<&Service>, &Process) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let Self {
+            pid,
+            process,
+            service,
+        } = self;
+        // Service managers answer when they are done.
+        let ended = tokio::task::spawn_blocking(move || {
+            act(service.as_ref(), &process).map_err(|error| match &service {
+                Some(service) => {
+                    error.context(format!("{service} could not be stopped by its service manager"))
+                }
+                None => error,
+            })?;
+            anyhow::Ok(process.wait(PATIENCE)?)
+        })
+        .await?;
+        progress.end();
+        if !ended? {
+            return Err(Exit::Failure.error(format!(
+                "the daemon (process {pid}) did not stop within {} s; \"acpd logs\" may show why",
+                PATIENCE.as_secs()
+            )));
+        }
+        Ok(())
+    }
 }
 
 fn ended(pid: i32) -> anyhow::Error {
@@ -98,13 +180,13 @@ fn ended(pid: i32) -> anyhow::Error {
     ))
 }
 
-/// Stops the daemon, if the user agrees to interrupt its work, and waits for its end.
-async fn stopped(settings: &Settings, args: &StopArgs) -> anyhow::Result<Stopped> {
+/// Finds the daemon, and asks whether its work may be interrupted.
+async fn agreed(settings: &Settings, args: &StopArgs) -> anyhow::Result<Agreed> {
     let Some(stream) = background::try_connect(settings).await? else {
         return match elsewhere::find(&settings.daemon.data_dir) {
             // A process id of another host means nothing here.
             Some(elsewhere) => Err(elsewhere.error()),
-            None => Ok(Stopped::None),
+            None => Ok(Agreed::None),
         };
     };
     // The operating system names the process at the other end of the socket: a file could name another one.
@@ -116,7 +198,7 @@ async fn stopped(settings: &Settings, args: &StopArgs) -> anyhow::Result<Stopped
     let may_stop = busy::may_stop(settings, args).await;
     if let Ok(false) = may_stop {
         print::hint("the daemon goes on");
-        return Ok(Stopped::Refused);
+        return Ok(Agreed::Refused);
     }
     // A daemon that ends closes its connections first, which fails what waits for it to become idle.
     let patience = match &may_stop {
@@ -129,27 +211,15 @@ async fn stopped(settings: &Settings, args: &StopArgs) -> anyhow::Result<Stopped
     })
     .await?;
     if has_ended? {
-        return Ok(Stopped::Ended(pid.as_raw_nonzero().get()));
+        return Ok(Agreed::Ended(pid.as_raw_nonzero().get()));
     }
     may_stop?;
     // A daemon that a command has started in the background has no manager.
     let is_managed = Notice::read(&settings.daemon.data_dir).is_ok_and(|notice| notice.log_file.is_none());
     let service = is_managed.then(|| Service::of(pid)).flatten();
-    let mut progress = Progress::begin("stopping the daemon");
-    match &service {
-        Some(service) => service
-            .stop(&process)
-            .with_context(|| format!("{service} goes on: its service manager has to stop it"))?,
-        None => process.terminate()?,
-    }
-    let ended = tokio::task::spawn_blocking(move || process.wait(PATIENCE)).await?;
-    progress.end();
-    if !ended? {
-        return Err(Exit::Failure.error(format!(
-            "the daemon (process {}) did not stop within {} s; \"acpd logs\" may show why",
-            pid.as_raw_nonzero(),
-            PATIENCE.as_secs()
-        )));
-    }
-    Ok(Stopped::Process(pid.as_raw_nonzero().get(), service))
+    Ok(Agreed::Running(Running {
+        pid: pid.as_raw_nonzero().get(),
+        process,
+        service,
+    }))
 }

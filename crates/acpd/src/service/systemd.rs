@@ -228,10 +228,7 @@ pub fn status(args: &ServiceStatusArgs) -> anyhow::Result<Exit> {
     } else {
         let unit = super::describe(&path, unit.is_some(), is_changed);
         let (enabled, active) = (plain_line(&enabled), plain_line(&active));
-        let when = match scope {
-            Scope::User => "at login",
-            Scope::System => "at boot",
-        };
+        let when = scope.when();
         print::out(&format!("unit: {unit}\n{when}: {enabled}\nstate: {active}\n"));
     }
     Ok(if active == "active" {

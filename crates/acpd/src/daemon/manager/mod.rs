@@ -7,6 +7,7 @@ pub mod launchd;
 mod systemd;
 
 use std::fmt;
+use std::time::Duration;
 
 use rustix::process::Pid;
 
@@ -42,11 +43,28 @@ impl Service {
         }
     }
 
-    /// Starts the service, which is stopped.
-    pub fn start(&self) -> anyhow::Result<()> {
+    /// Restarts the service, whose daemon is this process. A job has this time to end.
+    pub fn restart(&self, process: &Process, patience: Duration) -> anyhow::Result<()> {
         match self {
-            Self::Unit(scope, unit) => scope.run(&["start", unit]),
-            Self::Job => launchd::run(&["kickstart", &launchd::target()]),
+            // One job of the manager: this command may end on the way, as a part of the service does.
+            Self::Unit(scope, unit) => scope.run(&["restart", unit]),
+            // `kickstart -k` would kill it.
+            Self::Job => {
+                process.terminate()?;
+                process.wait(patience)?;
+                launchd::run(&["kickstart", &launchd::target()])
+            }
+        }
+    }
+
+    /// Returns a sentence that says when a stopped service starts again.
+    pub fn comes_back(&self) -> String {
+        match self {
+            Self::Unit(scope, unit) => {
+                let (when, option) = (scope.when(), scope.option());
+                format!("it starts again {when}, or with \"systemctl {option}start {unit}\"")
+            }
+            Self::Job => "it starts again at the next login, or with \"acpd restart\"".to_owned(),
         }
     }
 }

@@ -60,6 +60,14 @@ impl Scope {
         }
     }
 
+    /// Returns when services of this scope start.
+    pub fn when(self) -> &'static str {
+        match self {
+            Self::User => "at login",
+            Self::System => "at boot",
+        }
+    }
+
     /// Runs systemctl, which must succeed.
     pub fn run(self, args: &[&str]) -> anyhow::Result<()> {
         let output = self.systemctl(args).context("systemctl cannot be run")?;
