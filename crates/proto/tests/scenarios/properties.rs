@@ -139,7 +139,7 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
     prop::collection::vec((any::<bool>(), "[a-zé😀\"\\\\ \n]{0,12}", 0u64..25), 1..40)
 }
 
-/// Plays the chunks, and returns the finished items without their raw content.
+/// Plays the chunks, and returns the finished items without their raw content and their times, which depend on the pauses.
 fn finished(pieces: &[Piece]) -> Vec<(Item, String)> {
     let scene = check(|s| {
         s.open_turn();
@@ -152,7 +152,8 @@ fn finished(pieces: &[Piece]) -> Vec<(Item, String)> {
     });
     let turns = scene.transcript().turns;
     let items = turns.into_iter().flat_map(|turn| turn.items);
-    let whole = |item: Item| {
+    let whole = |mut item: Item| {
+        item.started_at = None;
         let text = match item.content() {
             Some(ItemEnd::Message { content, .. }) => content
                 .iter()
