@@ -20,6 +20,8 @@ import { findInitialize, findQuestions } from "./read-log.ts";
 /** Number of turns in the first page, and in each page of older turns. */
 const FIRST_PAGE = 10;
 const PAGE = 30;
+/** Maximum number of pages of older turns that one action loads, and of times it looks for one that is still on its way. */
+const LOADS = 100;
 /** Time to render the thread before its log is read, in milliseconds. */
 const LEARN_MS = 250;
 /** Time for open questions to arrive, in milliseconds, before the log is searched for them. */
@@ -376,14 +378,16 @@ export class OpenThread implements ThreadActions {
 
   async forkBefore(turnId: string, prepare: (threadId: string) => void): Promise<void> {
     const before = () => this.#state && turnBefore(this.#state, turnId);
-    if (before() === undefined) {
-      await this.loadOlder();
-    }
+    await this.#loadUntil(() => before() !== undefined, () => this.loadOlder());
     const last = before();
-    if (last === undefined) {
-      throw new Error("There is no turn before this message to fork after. Start a new thread instead.");
+    if (last !== undefined) {
+      return this.fork(last, prepare);
     }
-    await this.fork(last, prepare);
+    throw new Error(
+      this.#state && this.#state.older === undefined
+        ? "There is no turn before this message to fork after. Start a new thread instead."
+        : "Couldn’t load the turns before this message. Try again.",
+    );
   }
 
   async fork(turnId: string, prepare?: (threadId: string) => void): Promise<void> {
@@ -406,18 +410,22 @@ export class OpenThread implements ThreadActions {
 
   /** Loads older turns until an item is found, up to a limit. */
   async seek(itemId: string): Promise<void> {
-    for (let pages = 0; pages < 100; pages++) {
-      if (this.#state?.turns.some(({ items }) => items.some((item) => item.itemId === itemId))) {
+    const isFound = ({ turns }: ThreadState) => turns.some(({ items }) => items.some((item) => item.itemId === itemId));
+    await this.#loadUntil(isFound, () => this.loadOlder().catch(() => {}));
+  }
+
+  /**
+   * Loads older turns until the state satisfies a condition, up to a limit. Waits for a page that is already being loaded, or
+   * whose events have not all arrived.
+   */
+  async #loadUntil(isEnough: (state: ThreadState) => boolean, load: () => Promise<void>): Promise<void> {
+    for (let rounds = 0; rounds < LOADS; rounds++) {
+      const state = this.#state;
+      if (this.#closed || this.failed.peek() || (state && (isEnough(state) || state.older === undefined))) {
         return;
       }
-      if (this.#state && this.#state.older === undefined) {
-        return;
-      }
-      await this.loadOlder().catch(() => {});
+      await load();
       await new Promise((next) => setTimeout(next, this.#state && !this.loading.peek() ? 0 : 50));
-      if (this.#closed || this.failed.peek()) {
-        return;
-      }
     }
   }
 

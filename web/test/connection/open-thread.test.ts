@@ -69,3 +69,37 @@ test("a fork before a message has the turn before it last, also if that is not l
   await expect(open.forkBefore("turn_1", prepare)).rejects.toThrow("Start a new thread");
   open.close();
 });
+
+test("a fork before a message waits for a page that is being loaded, and for all pages up to the turn", async () => {
+  const turn = (id: string) => ({ id, status: "completed", items: [] });
+  const pages = [
+    { turns: [turn("turn_3")], cursor: "b" },
+    { turns: [turn("turn_2")], cursor: "a" },
+    { turns: [turn("turn_1")] },
+  ];
+  let answer = () => {};
+  const answered = new Promise<void>((done) => (answer = done));
+  const call = vi.fn<Call>(async (method) => {
+    if (method === "thread/fork") return { thread: { id: "forked" } };
+    if (method !== "thread/read") return {};
+    const page = pages.shift()!;
+    await answered;
+    return { thread: { id: "t", latestSeq: 7, ...page } };
+  });
+  const { open } = await opened("idle", false, { turns: [turn("turn_4")], cursor: "c" }, call);
+  const scrolled = open.loadOlder();
+  const forked = open.forkBefore("turn_2", () => {});
+  answer();
+  await Promise.all([scrolled, forked]);
+  expect(call.mock.calls.find(([method]) => method === "thread/fork")![1].turnId).toBe("turn_1");
+  open.close();
+});
+
+test("a fork whose earlier turns cannot be loaded says why", async () => {
+  const call = vi.fn<Call>(async () => {
+    throw new Error("too many requests");
+  });
+  const { open } = await opened("idle", false, { turns: [{ id: "turn_4", status: "completed", items: [] }], cursor: "c" }, call);
+  await expect(open.forkBefore("turn_4", () => {})).rejects.toThrow("too many requests");
+  open.close();
+});
