@@ -8,8 +8,13 @@ export const NEW_THREAD = "new";
 /** Returns the name of the draft of an agent's form. */
 export const formDraft = (requestId: string): string => `form:${requestId}`;
 
-/** Maximum number of drafts; the oldest are dropped. */
-const DRAFTS = 50;
+/** Returns the name of the draft of a thread's edited message. */
+export const editDraft = (threadId: string): string => `${EDIT}${threadId}`;
+
+const EDIT = "edit:";
+
+/** Maximum number of drafts, and of edited messages; the oldest are dropped. */
+export const DRAFTS = 50;
 
 const drafts = stored<Record<string, unknown>>("drafts", {}, isRecord);
 
@@ -23,5 +28,7 @@ export function draftOf(name: string): string {
 export function keepDraft(name: string, text: string): void {
   const others = Object.entries(drafts.peek()).filter(([other]) => other !== name);
   const kept = text === "" ? others : [...others, [name, text] as const];
-  drafts.value = Object.fromEntries(kept.slice(-DRAFTS));
+  // Counted apart: an edited message whose text was dropped for newer drafts would be there without it.
+  const latest = (isEdit: boolean) => kept.filter(([other]) => other.startsWith(EDIT) === isEdit).slice(-DRAFTS);
+  drafts.value = Object.fromEntries([...latest(false), ...latest(true)]);
 }

@@ -4,16 +4,10 @@
  */
 
 import { isRecord, stored } from "../state/stored.ts";
-import { keepDraft } from "./drafts.ts";
-
-/** Maximum number of threads with an edited message, as of drafts; the oldest are dropped. */
-const EDITS = 50;
+import { DRAFTS, editDraft, keepDraft } from "./drafts.ts";
 
 /** The edited turns, by thread. */
 const edits = stored<Record<string, unknown>>("edits", {}, isRecord);
-
-/** Returns the name of the draft of a thread's edited message. */
-export const editDraft = (threadId: string): string => `edit:${threadId}`;
 
 /** Returns the turn whose prompt the user edits in a thread. Views that call it follow changes. */
 export function editedTurn(threadId: string): string | undefined {
@@ -24,7 +18,9 @@ export function editedTurn(threadId: string): string | undefined {
 /** Begins to edit the prompt of a turn, in place of another one of the thread. */
 export function beginEdit(threadId: string, turnId: string, text: string): void {
   keepDraft(editDraft(threadId), text);
-  edits.value = Object.fromEntries([...withoutEdit(threadId), [threadId, turnId] as const].slice(-EDITS));
+  const all = [...withoutEdit(threadId), [threadId, turnId] as const];
+  for (const [dropped] of all.slice(0, -DRAFTS)) keepDraft(editDraft(dropped), "");
+  edits.value = Object.fromEntries(all.slice(-DRAFTS));
 }
 
 /** Ends the editing, and drops the edited text. */

@@ -8,8 +8,8 @@ import { commandsOf, configOption, modesOf, type PromptCapabilities, steers, tex
 import { promptsOf } from "../../../state/recall.ts";
 import { ComposerBox } from "./ComposerBox.tsx";
 import { ConfigOptions, ModeSelect } from "./Options.tsx";
-import { draftOf, keepDraft } from "../../../app/drafts.ts";
-import { editDraft, editedTurn } from "../../../app/editing.ts";
+import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
+import { editedTurn } from "../../../app/editing.ts";
 import { editedState } from "../../../state/prompts.ts";
 import { attachOnce, dropEdit, leaveEdit } from "./edit-message.ts";
 import { Editing } from "./Editing.tsx";

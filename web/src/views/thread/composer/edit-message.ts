@@ -1,7 +1,7 @@
 // Earlier prompts in the composer: edited to be sent again, or given back by a rewind.
 
-import { draftOf, keepDraft } from "../../../app/drafts.ts";
-import { beginEdit, editDraft, endEdit } from "../../../app/editing.ts";
+import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
+import { beginEdit, endEdit } from "../../../app/editing.ts";
 import { focusThread, focusWhenThere } from "../../../app/focus.ts";
 import { announce } from "../../../app/live-region.ts";
 import { toast } from "../../../app/toasts.ts";

@@ -2,8 +2,8 @@
 import type { Item, Thread } from "@acpd/client";
 import { beforeEach, expect, test, vi } from "vitest";
 
-import { draftOf, keepDraft } from "../../../app/drafts.ts";
-import { editDraft, editedTurn } from "../../../app/editing.ts";
+import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
+import { editedTurn } from "../../../app/editing.ts";
 import { toasts } from "../../../app/toasts.ts";
 import type { FoldedTurn, ThreadState } from "../../../state/thread.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
