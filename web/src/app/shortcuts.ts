@@ -5,6 +5,7 @@
 
 import { shared, standing } from "../connection/connection.ts";
 
+import { noteStop, TWICE_MS } from "./escape.ts";
 import { focusThread, focusWhenThere } from "./focus.ts";
 import { drawer, narrow, over } from "./layout.ts";
 import { announce } from "./live-region.ts";
@@ -66,8 +67,6 @@ function pressWithMod(key: string, at: HTMLElement | null): boolean {
   return false;
 }
 
-/** Time in which a second Escape stops the agent, in milliseconds. */
-const TWICE_MS = 1_500;
 let escapedAt = -Infinity;
 
 /** Closes the drawer; the second time in a thread, stops the agent and focuses the composer. */
@@ -85,6 +84,7 @@ function escape(at: HTMLElement | null): void {
   const now = performance.now();
   if (now - escapedAt < TWICE_MS) {
     escapedAt = -Infinity;
+    noteStop();
     announce("Stopping the agent");
     void attempt("Couldn’t stop", () => thread.interrupt());
     // What the user wants instead comes next.

@@ -10,6 +10,7 @@ import { ComposerBox } from "./ComposerBox.tsx";
 import { ConfigOptions, ModeSelect } from "./Options.tsx";
 import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
 import { editedTurn } from "../../../app/editing.ts";
+import { hasJustStopped } from "../../../app/escape.ts";
 import { editedState } from "../../../state/prompts.ts";
 import { attachOnce, dropEdit, leaveEdit } from "./edit-message.ts";
 import { Editing } from "./Editing.tsx";
@@ -86,7 +87,9 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
           ? {}
           : {
               banner: <Editing edited={edited} onFork={edited.first || edited.gone ? undefined : () => fork(turnId)} onLeave={() => leaveEdit(threadId, begun)} />,
-              onLeave: () => leaveEdit(threadId, begun),
+              onLeave: () => {
+                if (!hasJustStopped()) leaveEdit(threadId, begun);
+              },
               waits: edited.waits,
               label: "Edited message",
               sendLabel: edited.gone ? "Send" : "Resend",

@@ -1,10 +1,14 @@
 // @vitest-environment jsdom
-import type { Item, Thread } from "@acpd/client";
+import type { Client, Item, Thread } from "@acpd/client";
 import { beforeEach, expect, test, vi } from "vitest";
 
 import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
 import { editedTurn } from "../../../app/editing.ts";
+import { listenForShortcuts } from "../../../app/shortcuts.ts";
+import { open } from "../../../app/threads.ts";
 import { toasts } from "../../../app/toasts.ts";
+import { client } from "../../../connection/connection.ts";
+import type { OpenThread } from "../../../connection/open-thread.ts";
 import type { FoldedTurn, ThreadState } from "../../../state/thread.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
 import { after, drawn, press, type } from "../../testing.ts";
@@ -93,6 +97,26 @@ test("Escape restores the draft, stops no agent, and the edited text can be brou
   toasts.value = [];
   await press(view.area(), "Escape");
   expect(toasts.value, "nothing was changed").toEqual([]);
+});
+
+test("one Escape too many after the agent was stopped does not discard the edited text", async () => {
+  const interrupt = vi.fn(async () => {});
+  client.value = { on: () => () => {}, onState: () => () => {}, state: { name: "open" }, call: async () => ({}) } as unknown as Client;
+  open.value = { threadId: "t", shown: { peek: () => ({ thread: { head: { turnId: "turn_3" } } }) }, interrupt } as unknown as OpenThread;
+  const now = vi.spyOn(performance, "now").mockReturnValue(100_000);
+  listenForShortcuts();
+  const view = shown({}, { turnId: "turn_3" });
+  await after(() => editMessage("t", turns[0]!));
+  for (const _ of ["first", "second"]) await press(document.body, "Escape");
+  expect(interrupt).toHaveBeenCalledOnce();
+  await press(view.area(), "Escape");
+  expect(view.all(".th-editing")).toHaveLength(1);
+  now.mockReturnValue(102_000);
+  await press(view.area(), "Escape");
+  expect(view.all(".th-editing")).toEqual([]);
+  now.mockRestore();
+  open.value = undefined;
+  client.value = undefined;
 });
 
 test("while a turn runs or waits it is not sent, and the sentence says what to do", async () => {
