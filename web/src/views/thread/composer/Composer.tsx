@@ -12,7 +12,7 @@ import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
 import { editedTurn } from "../../../app/editing.ts";
 import { hasJustStopped } from "../../../app/escape.ts";
 import { editedState } from "../../../state/prompts.ts";
-import { attachOnce, dropEdit, leaveEdit } from "./edit-message.ts";
+import { attachOnce, isEditSent, leaveEdit, sendEdit } from "./edit-message.ts";
 import { Editing } from "./Editing.tsx";
 import { moveAttachments } from "./use-attachments.ts";
 import { sendKey } from "../content/settings.ts";
@@ -45,6 +45,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
   }, [threadId, begun?.id]);
   if (role === "observer" || role === "approver") return null;
   const edited = turnId === undefined ? undefined : editedState(thread, turnId);
+  const sent = isEditSent(threadId);
   const name = turnId === undefined ? threadId : editDraft(threadId);
 
   // If the agent refuses, the value stays unchanged and the reason appears next to it.
@@ -53,14 +54,14 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
     asked.catch((problem: unknown) => setRefused(problem instanceof Error ? problem.message : String(problem)));
   };
   // The message is sent there: nothing is lost if the user goes on with something else first.
-  const fork = (replaced: string) =>
-    set(
-      actions.forkBefore(replaced, (forked) => {
-        keepDraft(forked, draftOf(name));
-        moveAttachments(name, forked);
-        dropEdit(threadId);
-      }),
-    );
+  const fork = (replaced: string) => {
+    const words = draftOf(name);
+    const prepare = (forked: string) => {
+      keepDraft(forked, words);
+      moveAttachments(name, forked);
+    };
+    set(sendEdit(threadId, replaced, () => actions.forkBefore(replaced, prepare)));
+  };
   const options = head.configOptions ?? [];
   return (
     <div class="th-composer-place">
@@ -80,13 +81,21 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         }}
         onSend={async (words, blocks, manner) => {
           if (turnId === undefined || edited === undefined) return actions.send(words, blocks as AcpObject[], manner);
-          await (edited.gone ? actions.send(words, blocks as AcpObject[], "queue") : actions.sendInstead(turnId, words, blocks as AcpObject[]));
-          dropEdit(threadId);
+          const content = blocks as AcpObject[];
+          await sendEdit(threadId, turnId, () => (edited.gone ? actions.send(words, content, "queue") : actions.sendInstead(turnId, words, content)));
         }}
         {...(edited === undefined || turnId === undefined
           ? {}
           : {
-              banner: <Editing edited={edited} onFork={edited.first || edited.gone ? undefined : () => fork(turnId)} onLeave={() => leaveEdit(threadId, begun)} />,
+              banner: (
+                <Editing
+                  edited={edited}
+                  onFork={edited.first || edited.gone ? undefined : () => fork(turnId)}
+                  onLeave={() => leaveEdit(threadId, begun)}
+                  off={sent}
+                />
+              ),
+              sending: sent,
               onLeave: () => {
                 if (!hasJustStopped()) leaveEdit(threadId, begun);
               },

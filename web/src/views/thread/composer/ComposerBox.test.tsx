@@ -52,6 +52,17 @@ test("Enter sends, and empties the draft once it is sent", async () => {
   expect(view.drafts.mock.calls).toEqual([["hello"], [""]]);
 });
 
+test("what is added to the draft while it is sent stays", async () => {
+  let sent = () => {};
+  const view = shown({ onSend: () => new Promise<void>((done) => (sent = done)) });
+  await type(view.area, "hello");
+  await press(view.area, "Enter");
+  await type(view.area, "hello\n\nand from another tab");
+  await give(view.area, "drop", [new File(["x"], "x.txt", { type: "text/plain" })]);
+  await after(() => sent());
+  expect([view.area.value, view.all(".th-attached-file").length]).toEqual(["hello\n\nand from another tab", 1]);
+});
+
 test("Shift+Enter is a new line, in both settings", async () => {
   for (const sendKey of ["enter", "modEnter"] as const) {
     const view = shown({ sendKey }, "hello");

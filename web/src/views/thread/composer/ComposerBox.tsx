@@ -44,6 +44,8 @@ export interface ComposerBoxProps {
   room?: number;
   /** Why nothing can be sent now. */
   barred?: string | undefined;
+  /** Whether the message is on its way already, for example by a box that was here before. */
+  sending?: boolean;
   /** Why this message cannot be sent yet; everything else can be done. */
   waits?: string | undefined;
   /** What the message is, above its text. */
@@ -95,8 +97,9 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
   const files = useRef<HTMLInputElement>(null);
   const { attached, arriving, refused, reading: readsFiles, ...attachments } = useAttachments(props.name, capabilities, props.threadId);
   const reading = readsFiles || arriving.length > 0;
-  const [sending, setSending] = useState(false);
-  const slow = useSlow(sending);
+  const [sends, setSends] = useState(false);
+  const sending = sends || props.sending === true;
+  const slow = useSlow(sends);
   const stuck = useSlow(stopping, STUCK_MS);
   const [writing, setWriting] = useWriting(props.folded === true);
   const [error, setError] = useState<string>();
@@ -106,6 +109,8 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
   const [shut, setShut] = useState(false);
   const [over, setOver] = useState(false);
   const walk = useRef<Recall | undefined>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
 
   const offered = shut ? [] : fitting(draft, caret, commands);
   const choice = offered[Math.min(active, offered.length - 1)];
@@ -140,18 +145,19 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
       return;
     }
     const refusesSteering = manner === "steer" && props.steerable === false;
-    setSending(true);
+    setSends(true);
     setError(undefined);
     setNote(refusesSteering ? NOT_STEERABLE : undefined);
     try {
       await onSend(draft, attached.map((one) => one.block), refusesSteering ? "queue" : manner);
-      onDraft("");
-      attachments.clear();
+      // What another tab or a button has put there meanwhile was not sent.
+      if (latest.current.name !== props.name || latest.current.draft === draft) onDraft("");
+      attachments.drop(attached);
     } catch (why) {
       setNote(undefined);
       setError(why instanceof Error ? why.message : String(why));
     } finally {
-      setSending(false);
+      setSends(false);
       const { activeElement } = document;
       if (activeElement === document.body || box.current?.contains(activeElement)) area.current?.focus();
     }

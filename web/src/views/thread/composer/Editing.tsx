@@ -8,9 +8,11 @@ export interface EditingProps {
   /** Moves the message to a fork that ends before the earlier one; absent if there can be none. */
   readonly onFork: (() => void) | undefined;
   readonly onLeave: () => void;
+  /** Whether the message is on its way. */
+  readonly off: boolean;
 }
 
-export function Editing({ edited, onFork, onLeave }: EditingProps) {
+export function Editing({ edited, onFork, onLeave, off }: EditingProps) {
   return (
     <div class="th-editing" role="group" aria-label="Editing an earlier message">
       <Icon name="edit" />
@@ -19,11 +21,17 @@ export function Editing({ edited, onFork, onLeave }: EditingProps) {
       </p>
       <div class="th-editing-acts">
         {onFork !== undefined && (
-          <button type="button" class="button quiet" title="Keep this thread as it is, and send in a new one that ends before this message" onClick={onFork}>
+          <button
+            type="button"
+            class="button quiet"
+            title="Keep this thread as it is, and send in a new one that ends before this message"
+            disabled={off}
+            onClick={onFork}
+          >
             Edit in a fork
           </button>
         )}
-        <button type="button" class="button quiet" title="Cancel (Esc)" onClick={onLeave}>
+        <button type="button" class="button quiet" title="Cancel (Esc)" disabled={off} onClick={onLeave}>
           Cancel
         </button>
       </div>

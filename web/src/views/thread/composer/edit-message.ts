@@ -1,7 +1,9 @@
 // Earlier prompts in the composer: edited to be sent again, or given back by a rewind.
 
+import { signal } from "@preact/signals";
+
 import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
-import { beginEdit, endEdit } from "../../../app/editing.ts";
+import { beginEdit, editedTurn, endEdit } from "../../../app/editing.ts";
 import { focusThread, focusWhenThere } from "../../../app/focus.ts";
 import { announce } from "../../../app/live-region.ts";
 import { toast } from "../../../app/toasts.ts";
@@ -16,10 +18,17 @@ const OFFERED_MS = 20_000;
 /** The edited turns whose attachments this page has put into the composer: the browser stores none. */
 const attached = new Map<string, string>();
 
+/** The threads whose edited message is on its way: until the answer, it can neither be left nor give way to another one. */
+const sending = signal<ReadonlySet<string>>(new Set());
+
+/** Returns whether a thread's edited message is on its way. Views that call it follow changes. */
+export const isEditSent = (threadId: string): boolean => sending.value.has(threadId);
+
 const others = (blocks: readonly AcpObject[]) => blocks.filter(({ type }) => type !== "text");
 
 /** Puts the prompt of a turn into the composer, to be edited and sent in its place. The thread's draft stays. */
 export function editMessage(threadId: string, turn: FoldedTurn & { id: string }, text = contentText(promptOf(turn))): void {
+  if (isHeld(threadId)) return;
   attach(threadId, turn);
   beginEdit(threadId, turn.id, text);
   announce("Editing an earlier message. Press Escape to cancel.");
@@ -39,12 +48,32 @@ export function attachOnce(threadId: string, turn: FoldedTurn & { id: string }):
 
 /** Leaves the editing. What the user has changed can be brought back for a while. */
 export function leaveEdit(threadId: string, turn: (FoldedTurn & { id: string }) | undefined): void {
+  if (isHeld(threadId)) return;
   const text = draftOf(editDraft(threadId));
   dropEdit(threadId);
   if (turn !== undefined && text !== contentText(promptOf(turn))) {
     toast("Edited message discarded", { action: { label: "Undo", run: () => editMessage(threadId, turn, text) } });
   }
   focusThread(threadId, "composer");
+}
+
+/** Returns whether an edited message must stay as it is, and says so. */
+function isHeld(threadId: string): boolean {
+  const isSent = sending.peek().has(threadId);
+  if (isSent) toast("The edited message is being sent");
+  return isSent;
+}
+
+/** Sends the edited message of a turn, here or to a fork, and ends the editing once that is done. */
+export async function sendEdit(threadId: string, turnId: string, send: () => Promise<void>): Promise<void> {
+  sending.value = new Set([...sending.peek(), threadId]);
+  try {
+    await send();
+    // Another tab may have begun another one.
+    if (editedTurn(threadId) === turnId) dropEdit(threadId);
+  } finally {
+    sending.value = new Set([...sending.peek()].filter((other) => other !== threadId));
+  }
 }
 
 /** Ends the editing, with its text and attachments. */

@@ -3,7 +3,7 @@ import type { Client, Item, Thread } from "@acpd/client";
 import { beforeEach, expect, test, vi } from "vitest";
 
 import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
-import { editedTurn } from "../../../app/editing.ts";
+import { beginEdit, editedTurn } from "../../../app/editing.ts";
 import { listenForShortcuts } from "../../../app/shortcuts.ts";
 import { open } from "../../../app/threads.ts";
 import { toasts } from "../../../app/toasts.ts";
@@ -77,6 +77,54 @@ test("what is refused stays, and says why", async () => {
   expect([view.area().value, view.all(".th-editing, .th-attached-file").length]).toEqual(["two, but better", 2]);
   await after(() => view.button("Cancel").click());
   expect(view.all(".error-text"), "the sentence was about the edited message").toEqual([]);
+});
+
+/** Returns a promise, and what resolves it. */
+function later(): [promise: Promise<void>, resolve: () => void] {
+  let resolve = () => {};
+  return [new Promise<void>((done) => (resolve = done)), () => resolve()];
+}
+
+test("an edited message that is on its way can be neither left, nor forked, nor give way to another one", async () => {
+  const [answer, answered] = later();
+  const view = shown({}, {}, { sendInstead: () => answer });
+  await after(() => editMessage("t", turns[1]!));
+  await type(view.area(), "two, but better");
+  await press(view.area(), "Enter");
+  expect([view.button("Cancel").disabled, view.button("Edit in a fork").disabled, view.button("Resend").disabled]).toEqual([true, true, true]);
+  await press(view.area(), "Escape");
+  await after(() => editMessage("t", turns[0]!));
+  expect([editedTurn("t"), view.area().value]).toEqual(["turn_2", "two, but better"]);
+  expect(toasts.value.map(({ text }) => text)).toEqual(["The edited message is being sent"]);
+  const again = shown();
+  expect([again.area().readOnly, again.button("Cancel").disabled], "also in a composer that is drawn anew").toEqual([true, true]);
+  await after(answered);
+  expect([editedTurn("t"), view.area().value, again.area().readOnly]).toEqual([undefined, "", false]);
+});
+
+test("an edit that another tab began while this one was sent stays", async () => {
+  const [answer, answered] = later();
+  const view = shown({}, {}, { sendInstead: () => answer });
+  await after(() => editMessage("t", turns[1]!));
+  await press(view.area(), "Enter");
+  await after(() => beginEdit("t", "turn_3", "three, but better"));
+  await after(answered);
+  expect([editedTurn("t"), view.area().value]).toEqual(["turn_3", "three, but better"]);
+});
+
+test("an edited message waits while its fork is made", async () => {
+  const [answer, answered] = later();
+  const forkBefore = async (_: string, prepare: (threadId: string) => void) => {
+    await answer;
+    prepare("fork");
+  };
+  const view = shown({}, {}, { forkBefore });
+  await after(() => editMessage("t", turns[1]!));
+  await after(() => view.button("Edit in a fork").click());
+  await press(view.area(), "Enter");
+  expect([view.acts.sendInstead.mock.calls, view.button("Cancel").disabled]).toEqual([[], true]);
+  await after(answered);
+  expect([draftOf("fork"), editedTurn("t")]).toEqual(["two", undefined]);
 });
 
 test("Escape restores the draft, stops no agent, and the edited text can be brought back", async () => {

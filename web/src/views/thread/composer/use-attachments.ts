@@ -100,7 +100,8 @@ export interface Attachments {
   /** Attaches files, up to a size in bytes. */
   take(files: readonly File[], room: number): Promise<void>;
   remove(attachment: Attachment): void;
-  clear(): void;
+  /** Drops attachments that were sent, and the sentences about refused files unless others are left. */
+  drop(sent: readonly Attachment[]): void;
 }
 
 /** Returns the attachments of a draft; without a name, those of this box. The daemon stores large files of the thread, if there is one. */
@@ -145,7 +146,11 @@ export function useAttachments(
       const { attached, ...rest } = keptOf(name);
       keep(name, { ...rest, attached: attached.filter((other) => other !== attachment) });
     },
-    clear: () => keep(name, NOTHING),
+    drop: (sent) => {
+      const { attached, arriving, refused } = keptOf(name);
+      const left = attached.filter((one) => !sent.includes(one));
+      keep(name, { attached: left, arriving, refused: left.length + arriving.length > 0 ? refused : [] });
+    },
   };
 }
 
