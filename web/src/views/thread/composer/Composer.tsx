@@ -91,13 +91,13 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
                 <Editing
                   edited={edited}
                   onFork={edited.first || edited.gone ? undefined : () => fork(turnId)}
-                  onLeave={() => leaveEdit(threadId, begun)}
+                  onLeave={() => leaveEdit(threadId)}
                   off={sent}
                 />
               ),
               sending: sent,
               onLeave: () => {
-                if (!hasJustStopped()) leaveEdit(threadId, begun);
+                if (!hasJustStopped()) leaveEdit(threadId);
               },
               waits: edited.waits,
               label: "Edited message",

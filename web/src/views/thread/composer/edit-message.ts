@@ -10,13 +10,21 @@ import { toast } from "../../../app/toasts.ts";
 import { type AcpObject, contentText } from "../../../state/acp.ts";
 import { promptOf } from "../../../state/prompts.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
-import { attachAgain, hasAttachments } from "./use-attachments.ts";
+import type { Attachment } from "./attachments.ts";
+import { attachAgain, attachmentsOf, hasAttachments, putAttachments } from "./use-attachments.ts";
 
 /** Time to decide about a removed prompt, in milliseconds. */
 const OFFERED_MS = 20_000;
 
-/** The edited turns whose attachments this page has put into the composer: the browser stores none. */
-const attached = new Map<string, string>();
+/** An edited message as it was before the user changed it. */
+interface Begun {
+  readonly turnId: string;
+  readonly text: string;
+  readonly files: readonly Attachment[];
+}
+
+/** The edited messages that this page has put into the composer, by thread: the browser stores no attachments. */
+const begun = new Map<string, Begun>();
 
 /** The threads whose edited message is on its way: until the answer, it can neither be left nor give way to another one. */
 const sending = signal<ReadonlySet<string>>(new Set());
@@ -27,34 +35,70 @@ export const isEditSent = (threadId: string): boolean => sending.value.has(threa
 const others = (blocks: readonly AcpObject[]) => blocks.filter(({ type }) => type !== "text");
 
 /** Puts the prompt of a turn into the composer, to be edited and sent in its place. The thread's draft stays. */
-export function editMessage(threadId: string, turn: FoldedTurn & { id: string }, text = contentText(promptOf(turn))): void {
-  if (isHeld(threadId)) return;
-  attach(threadId, turn);
-  beginEdit(threadId, turn.id, text);
+export function editMessage(threadId: string, turn: FoldedTurn & { id: string }): void {
+  if (editedTurn(threadId) !== turn.id) {
+    if (!leaveEdit(threadId)) return;
+    attach(threadId, turn);
+    beginEdit(threadId, turn.id, contentText(promptOf(turn)));
+  }
+  focusEdit(threadId);
+}
+
+function focusEdit(threadId: string): void {
   announce("Editing an earlier message. Press Escape to cancel.");
   // Also on a touch device: the user wants to write.
   focusWhenThere(`.pane[data-thread="${CSS.escape(threadId)}"] .th-composer-area`);
 }
 
 function attach(threadId: string, turn: FoldedTurn & { id: string }): void {
-  attached.set(threadId, turn.id);
-  attachAgain(editDraft(threadId), others(promptOf(turn)));
+  const blocks = promptOf(turn);
+  const files = attachAgain(editDraft(threadId), others(blocks));
+  begun.set(threadId, { turnId: turn.id, text: contentText(blocks), files });
 }
 
 /** Attaches what the edited prompt had, if the editing began before the page was loaded, or in another tab. */
 export function attachOnce(threadId: string, turn: FoldedTurn & { id: string }): void {
-  if (attached.get(threadId) !== turn.id) attach(threadId, turn);
+  if (begunAs(threadId, turn.id) === undefined) attach(threadId, turn);
 }
 
-/** Leaves the editing. What the user has changed can be brought back for a while. */
-export function leaveEdit(threadId: string, turn: (FoldedTurn & { id: string }) | undefined): void {
-  if (isHeld(threadId)) return;
-  const text = draftOf(editDraft(threadId));
+/** Returns a turn's message as this page has put it into the composer. */
+function begunAs(threadId: string, turnId: string): Begun | undefined {
+  const first = begun.get(threadId);
+  return first?.turnId === turnId ? first : undefined;
+}
+
+/** Leaves the editing, if there is one and it is not being sent. What the user has changed can be brought back for a while. */
+export function leaveEdit(threadId: string): boolean {
+  const turnId = editedTurn(threadId);
+  if (turnId === undefined) return true;
+  if (isHeld(threadId)) return false;
+  const name = editDraft(threadId);
+  const left: Begun = { turnId, text: draftOf(name), files: attachmentsOf(name) };
+  // The message itself may not be loaded.
+  const first = begunAs(threadId, turnId);
   dropEdit(threadId);
-  if (turn !== undefined && text !== contentText(promptOf(turn))) {
-    toast("Edited message discarded", { action: { label: "Undo", run: () => editMessage(threadId, turn, text) } });
-  }
+  if (isChanged(left, first)) offerUndo(threadId, left, first);
   focusThread(threadId, "composer");
+  return true;
+}
+
+function isChanged({ text, files }: Begun, first: Begun | undefined): boolean {
+  if (first === undefined) return text !== "" || files.length > 0;
+  return text !== first.text || files.length !== first.files.length || files.some((file, at) => file !== first.files[at]);
+}
+
+function offerUndo(threadId: string, left: Begun, first: Begun | undefined): void {
+  const undo = () => {
+    if (!leaveEdit(threadId)) {
+      offerUndo(threadId, left, first);
+      return;
+    }
+    beginEdit(threadId, left.turnId, left.text);
+    putAttachments(editDraft(threadId), left.files);
+    if (first !== undefined) begun.set(threadId, first);
+    focusEdit(threadId);
+  };
+  toast("Edited message discarded", { action: { label: "Undo", run: undo } });
 }
 
 /** Returns whether an edited message must stay as it is, and says so. */
@@ -79,7 +123,7 @@ export async function sendEdit(threadId: string, turnId: string, send: () => Pro
 /** Ends the editing, with its text and attachments. */
 export function dropEdit(threadId: string): void {
   endEdit(threadId);
-  attached.delete(threadId);
+  begun.delete(threadId);
   attachAgain(editDraft(threadId), []);
 }
 

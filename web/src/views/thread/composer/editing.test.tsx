@@ -14,6 +14,7 @@ import type { ThreadViewProps } from "../../thread-props.ts";
 import { after, drawn, press, type } from "../../testing.ts";
 import { Composer } from "./Composer.tsx";
 import { attachOnce, dropEdit, editMessage, giveBack } from "./edit-message.ts";
+import { attachAgain } from "./use-attachments.ts";
 
 const PICTURE = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
 
@@ -141,10 +142,39 @@ test("Escape restores the draft, stops no agent, and the edited text can be brou
   const [offer] = toasts.value;
   await after(() => offer!.action!.run());
   expect([view.area().value, view.all(".th-editing").length]).toEqual(["one, but better", 1]);
-  await after(() => editMessage("t", turns[0]!));
+  await type(view.area(), "one");
   toasts.value = [];
   await press(view.area(), "Escape");
   expect(toasts.value, "nothing was changed").toEqual([]);
+});
+
+test("another message that is edited leaves the text and the files of the first one to be brought back", async () => {
+  const view = shown();
+  const undo = () => after(() => toasts.value.at(-1)!.action!.run());
+  await after(() => editMessage("t", turns[1]!));
+  await type(view.area(), "two, but better");
+  await after(() => view.button("Remove image").click());
+  await after(() => editMessage("t", turns[1]!));
+  expect([view.area().value, view.all(".th-attached-file").length, toasts.value.length], "the same one").toEqual(["two, but better", 0, 0]);
+  await after(() => editMessage("t", turns[0]!));
+  expect([editedTurn("t"), view.area().value]).toEqual(["turn_1", "one"]);
+  await undo();
+  expect([editedTurn("t"), view.area().value, view.all(".th-attached-file").length]).toEqual(["turn_2", "two, but better", 0]);
+  // The other one had no changes.
+  expect(toasts.value).toHaveLength(1);
+});
+
+test("an edited message whose files have changed can be brought back with them", async () => {
+  const view = shown();
+  await after(() => editMessage("t", turns[1]!));
+  await after(() => view.button("Remove image").click());
+  await press(view.area(), "Escape");
+  await after(() => toasts.value[0]!.action!.run());
+  expect([view.area().value, view.all(".th-attached-file").length]).toEqual(["two", 0]);
+  await after(() => attachAgain(editDraft("t"), [PICTURE], true));
+  await press(view.area(), "Escape");
+  await after(() => toasts.value[1]!.action!.run());
+  expect([view.area().value, view.all(".th-attached-file").length]).toEqual(["two", 1]);
 });
 
 test("one Escape too many after the agent was stopped does not discard the edited text", async () => {

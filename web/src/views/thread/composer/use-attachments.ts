@@ -32,6 +32,15 @@ export const hasAttachments = (name: string): boolean => {
   return attached.length + arriving.length > 0;
 };
 
+/** Returns the attachments of a draft, without files on their way. */
+export const attachmentsOf = (name: string): readonly Attachment[] => keptOf(name).attached;
+
+/** Puts attachments into a draft, in place of what it has. */
+export function putAttachments(name: string, attached: readonly Attachment[]): void {
+  for (const { cancel } of keptOf(name).arriving) cancel();
+  keep(name, { ...NOTHING, attached });
+}
+
 /** Moves the attachments of a draft to another one, in place of what that has. Files on their way are cancelled: they go to the thread of the draft. */
 export function moveAttachments(from: string, to: string): void {
   const { attached, refused, arriving } = keptOf(from);
@@ -40,17 +49,18 @@ export function moveAttachments(from: string, to: string): void {
   keep(from, NOTHING);
 }
 
-/** Puts the attachments of an earlier prompt into a draft, behind what it has (`adds`) or in place of it. */
-export function attachAgain(name: string, blocks: readonly AcpObject[], adds = false): void {
+/** Puts the attachments of an earlier prompt into a draft, behind what it has (`adds`) or in place of it. Returns them. */
+export function attachAgain(name: string, blocks: readonly AcpObject[], adds = false): readonly Attachment[] {
   const again = blocks.filter(hasContent).map((block) => ({ name: nameOf(block), block, size: sentBytes(block), fileSize: number(block.size) }));
   const refused = blocks.filter((block) => !hasContent(block)).map((block) => `Couldn’t attach ${nameOf(block)} again: its content is gone.`);
   if (adds) {
     const { attached, arriving } = keptOf(name);
     keep(name, { attached: [...attached, ...again], arriving, refused });
-    return;
+    return again;
   }
   for (const { cancel } of keptOf(name).arriving) cancel();
   keep(name, { attached: again, arriving: [], refused });
+  return again;
 }
 
 /** Shows a file of a draft that the daemon is to store. Returns what sends it, which goes on while the user looks at other views. */
