@@ -70,6 +70,26 @@ test("a message is edited and sent in its place; the draft stays, and other clie
   expect(thread.turns?.map((turn) => turn.id)).toEqual(["turn_1", "turn_4"]);
 }, 60_000);
 
+test("a message whose turn is older than the loaded ones is sent once that is loaded", async () => {
+  const id = await startThread(stage, other, "say answer 1");
+  for (let number = 2; number <= 12; number++) {
+    await until(other, id, "idle");
+    await other.call("turn/start", { threadId: id, text: `say answer ${number}` });
+  }
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  await page.evaluate((threadId) => {
+    localStorage.setItem("acpd.edits", JSON.stringify({ [threadId]: "turn_1" }));
+    localStorage.setItem("acpd.drafts", JSON.stringify({ [`edit:${threadId}`]: "say another beginning" }));
+  }, id);
+  await page.reload();
+  await expect.poll(() => box(page).inputValue()).toBe("say another beginning");
+  await expect.poll(() => banner(page).innerText()).toContain("11 turns after it");
+  await page.getByRole("button", { name: "Resend", exact: true }).click();
+  await expect.poll(() => said(page)).toEqual(["say another beginning"]);
+  await expect.poll(() => banner(page).count()).toBe(0);
+}, 60_000);
+
 test("the first message is edited with the keyboard, and the thread begins anew", async () => {
   const id = await startThread(stage, other, "say only answer");
   await until(other, id, "idle");

@@ -408,6 +408,14 @@ export class OpenThread implements ThreadActions {
     await this.client.call("thread/rollback", { threadId: this.threadId, turnId });
   }
 
+  async loadTurn(turnId: string): Promise<void> {
+    const isEnough = (state: ThreadState) => state.turns.some(({ id }) => id === turnId) || turnBefore(state, turnId) !== undefined;
+    await this.#loadUntil(isEnough, () => this.loadOlder());
+    if (!this.#closed && this.#state && this.#state.older !== undefined && !isEnough(this.#state)) {
+      throw new Error("The conversation is very long.");
+    }
+  }
+
   /** Loads older turns until an item is found, up to a limit. */
   async seek(itemId: string): Promise<void> {
     const isFound = ({ turns }: ThreadState) => turns.some(({ items }) => items.some((item) => item.itemId === itemId));

@@ -41,6 +41,8 @@ export interface ThreadActions {
   setConfig(configId: string, value: ConfigValue): Promise<void>;
   /** Loads the turns before the first loaded one. */
   loadOlder(): Promise<void>;
+  /** Loads older turns until one of them is loaded, or it is certain that it was removed. */
+  loadTurn(turnId: string): Promise<void>;
   /** Forks a new thread after the turn. */
   fork(turnId: string): Promise<void>;
   /** Forks a new thread that ends before the turn. `prepare` is called with its id before it is shown. */

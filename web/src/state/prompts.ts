@@ -39,8 +39,10 @@ export interface Edited {
   readonly gone: boolean;
   /** Whether it began the conversation. */
   readonly first: boolean;
-  /** Number of turns behind its own that leave the conversation with it. */
-  readonly later: number;
+  /** Whether its turn is older than the loaded ones. */
+  readonly isMissing: boolean;
+  /** Number of turns behind its own that leave the conversation with it; `undefined` if its turn is missing. */
+  readonly later: number | undefined;
   /** Why it cannot be sent now. */
   readonly waits: string | undefined;
 }
@@ -52,12 +54,14 @@ export function editedState(thread: Pick<ThreadState, "turns" | "older" | "head"
   const isLoaded = turns.some(({ id }) => id === turnId);
   // It may be older than the loaded turns.
   const gone = !isLoaded && (older === undefined || before !== undefined);
+  const isMissing = !isLoaded && !gone;
   return {
     gone,
     first: before === undefined && older === undefined,
-    later: turns.filter(({ id }) => id != null && byPrompt(id, turnId) > 0).length,
-    // A new message is queued.
-    waits: gone ? undefined : waitsFor(head.turnId != null, queueOf(thread).length),
+    isMissing,
+    later: isMissing ? undefined : turns.filter(({ id }) => id != null && byPrompt(id, turnId) > 0).length,
+    // A new message is queued. What is not loaded may have been removed, or have attachments.
+    waits: gone ? undefined : isMissing ? "Loading the earlier message…" : waitsFor(head.turnId != null, queueOf(thread).length),
   };
 }
 

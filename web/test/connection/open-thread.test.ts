@@ -103,3 +103,18 @@ test("a fork whose earlier turns cannot be loaded says why", async () => {
   await expect(open.forkBefore("turn_4", () => {})).rejects.toThrow("too many requests");
   open.close();
 });
+
+test("a turn is loaded with all pages up to it; one that was removed, up to the turn before it", async () => {
+  const turn = (id: string) => ({ id, status: "completed", items: [] });
+  const read = (wanted: string) => {
+    const pages = [{ turns: [turn("turn_4")], cursor: "b" }, { turns: [turn("turn_2")], cursor: "a" }, { turns: [turn("turn_1")] }];
+    const call = vi.fn<Call>(async (method) => (method === "thread/read" ? { thread: { id: "t", latestSeq: 7, ...pages.shift() } } : {}));
+    return { call, wanted };
+  };
+  for (const { call, wanted } of [read("turn_2"), read("turn_3")]) {
+    const { open } = await opened("idle", false, { turns: [turn("turn_5")], cursor: "c" }, call);
+    await open.loadTurn(wanted);
+    await vi.waitFor(() => expect(open.shown.value!.thread.turns.map(({ id }) => id)).toEqual(["turn_2", "turn_4", "turn_5"]));
+    open.close();
+  }
+});

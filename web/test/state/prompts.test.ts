@@ -42,8 +42,8 @@ test("turns are counted by their numbers, not by their letters", () => {
 });
 
 test("an edited message knows what leaves the conversation with it", () => {
-  expect(editedState(thread(), "turn_10")).toEqual({ gone: false, first: false, later: 1, waits: undefined });
-  expect(editedState(thread(), "turn_9")).toEqual({ gone: false, first: true, later: 2, waits: undefined });
+  expect(editedState(thread(), "turn_10")).toEqual({ gone: false, first: false, isMissing: false, later: 1, waits: undefined });
+  expect(editedState(thread(), "turn_9")).toEqual({ gone: false, first: true, isMissing: false, later: 2, waits: undefined });
   expect(editedState(thread({ older: "c" }), "turn_9"), "there are earlier ones").toMatchObject({ first: false });
 });
 
@@ -51,6 +51,8 @@ test("a message whose turn was removed is gone; one that is not loaded is not", 
   expect(editedState(thread(), "turn_12").gone).toBe(true);
   expect(editedState(thread(), "turn_3").gone).toBe(true);
   expect(editedState(thread({ older: "c" }), "turn_3").gone).toBe(false);
+  const missing = { isMissing: true, later: undefined, waits: "Loading the earlier message…" };
+  expect(editedState(thread({ older: "c" }, { turnId: "turn_11" }), "turn_3"), "it cannot be sent before it is known").toMatchObject(missing);
   expect(editedState(thread({ turns: [] }), "turn_3")).toMatchObject({ gone: true, later: 0 });
 });
 

@@ -1,13 +1,14 @@
 // The composer of one thread: the box, with the thread's mode and options, its usage, and its draft.
 
 import type { AcpObject } from "@acpd/client";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ThreadViewProps } from "../../thread-props.ts";
 import { commandsOf, configOption, modesOf, type PromptCapabilities, steers, text } from "../../../state/acp.ts";
 import { promptsOf } from "../../../state/recall.ts";
 import { ComposerBox } from "./ComposerBox.tsx";
 import { ConfigOptions, ModeSelect } from "./Options.tsx";
+import { sentence } from "../../../connection/connection.ts";
 import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
 import { editedTurn } from "../../../app/editing.ts";
 import { hasJustStopped } from "../../../app/escape.ts";
@@ -40,11 +41,26 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
   const turnId = editedTurn(threadId);
   const turn = turnId === undefined ? undefined : thread.turns.find(({ id }) => id === turnId);
   const begun = turn?.id == null ? undefined : { ...turn, id: turn.id };
-  useEffect(() => {
+  // Before a key can send the message without them.
+  useLayoutEffect(() => {
     if (begun !== undefined) attachOnce(threadId, begun);
   }, [threadId, begun?.id]);
-  if (role === "observer" || role === "approver") return null;
   const edited = turnId === undefined ? undefined : editedState(thread, turnId);
+  const mayWrite = role !== "observer" && role !== "approver";
+  const missing = mayWrite && edited?.isMissing === true ? turnId : undefined;
+  const [unloaded, setUnloaded] = useState<string>();
+  useEffect(() => {
+    setUnloaded(undefined);
+    if (missing === undefined || !online) return;
+    let isOver = false;
+    actions.loadTurn(missing).catch((problem: unknown) => {
+      if (!isOver) setUnloaded(`The earlier message is not loaded. Scroll up to load it. (${sentence(problem)})`);
+    });
+    return () => {
+      isOver = true;
+    };
+  }, [actions, missing, online]);
+  if (!mayWrite) return null;
   const sent = isEditSent(threadId);
   const name = turnId === undefined ? threadId : editDraft(threadId);
 
@@ -90,7 +106,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
               banner: (
                 <Editing
                   edited={edited}
-                  onFork={edited.first || edited.gone ? undefined : () => fork(turnId)}
+                  onFork={edited.first || edited.gone || edited.isMissing ? undefined : () => fork(turnId)}
                   onLeave={() => leaveEdit(threadId)}
                   off={sent}
                 />
@@ -99,7 +115,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
               onLeave: () => {
                 if (!hasJustStopped()) leaveEdit(threadId);
               },
-              waits: edited.waits,
+              waits: (edited.isMissing ? unloaded : undefined) ?? edited.waits,
               label: "Edited message",
               sendLabel: edited.gone ? "Send" : "Resend",
             })}

@@ -41,6 +41,10 @@ export function Editing({ edited, onFork, onLeave, off }: EditingProps) {
 
 function consequence({ gone, later }: Edited): string {
   if (gone) return "It was removed from the conversation. Sending adds a new message.";
-  const what = later === 0 ? "this message and its answer" : `this message, its answer and ${later === 1 ? "the turn" : `${later} turns`} after it`;
-  return `Sending removes ${what} from the conversation. Files do not change.`;
+  return `Sending removes ${removed(later)} from the conversation. Files do not change.`;
+}
+
+function removed(later: number | undefined): string {
+  if (later === undefined) return "this message and everything after it";
+  return later === 0 ? "this message and its answer" : `this message, its answer and ${later === 1 ? "the turn" : `${later} turns`} after it`;
 }

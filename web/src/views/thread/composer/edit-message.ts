@@ -50,15 +50,17 @@ function focusEdit(threadId: string): void {
   focusWhenThere(`.pane[data-thread="${CSS.escape(threadId)}"] .th-composer-area`);
 }
 
-function attach(threadId: string, turn: FoldedTurn & { id: string }): void {
+function attach(threadId: string, turn: FoldedTurn & { id: string }, adds = false): void {
   const blocks = promptOf(turn);
-  const files = attachAgain(editDraft(threadId), others(blocks));
+  const files = attachAgain(editDraft(threadId), others(blocks), adds);
   begun.set(threadId, { turnId: turn.id, text: contentText(blocks), files });
 }
 
 /** Attaches what the edited prompt had, if the editing began before the page was loaded, or in another tab. */
 export function attachOnce(threadId: string, turn: FoldedTurn & { id: string }): void {
-  if (begunAs(threadId, turn.id) === undefined) attach(threadId, turn);
+  if (begunAs(threadId, turn.id) !== undefined) return;
+  // What the user has attached while the turn was being loaded stays; what this page has put there for another turn does not.
+  attach(threadId, turn, !begun.has(threadId));
 }
 
 /** Returns a turn's message as this page has put it into the composer. */

@@ -28,6 +28,7 @@ const turns = [turn(1, "one"), turn(2, "two", [PICTURE]), turn(3, "three")];
 function shown(state: Partial<ThreadState> = {}, head: Partial<Thread> = {}, actions: object = {}) {
   const acts = {
     send: vi.fn(async () => {}), sendInstead: vi.fn(async () => {}), startAgent: vi.fn(), interrupt: vi.fn(async () => {}),
+    loadTurn: vi.fn(async () => {}),
     forkBefore: vi.fn(async (_: string, prepare: (threadId: string) => void) => prepare("fork")), ...actions,
   };
   const props = {
@@ -181,7 +182,9 @@ test("one Escape too many after the agent was stopped does not discard the edite
   const interrupt = vi.fn(async () => {});
   client.value = { on: () => () => {}, onState: () => () => {}, state: { name: "open" }, call: async () => ({}) } as unknown as Client;
   open.value = { threadId: "t", shown: { peek: () => ({ thread: { head: { turnId: "turn_3" } } }) }, interrupt } as unknown as OpenThread;
-  const now = vi.spyOn(performance, "now").mockReturnValue(100_000);
+  // In the past, so that it is over for the other tests.
+  const stopped = performance.now() - 60_000;
+  const now = vi.spyOn(performance, "now").mockReturnValue(stopped);
   listenForShortcuts();
   const view = shown({}, { turnId: "turn_3" });
   await after(() => editMessage("t", turns[0]!));
@@ -189,7 +192,7 @@ test("one Escape too many after the agent was stopped does not discard the edite
   expect(interrupt).toHaveBeenCalledOnce();
   await press(view.area(), "Escape");
   expect(view.all(".th-editing")).toHaveLength(1);
-  now.mockReturnValue(102_000);
+  now.mockReturnValue(stopped + 2_000);
   await press(view.area(), "Escape");
   expect(view.all(".th-editing")).toEqual([]);
   now.mockRestore();
@@ -227,6 +230,46 @@ test("a message whose turn was removed meanwhile is sent as a new one", async ()
   await press(view.area(), "Enter");
   expect(view.acts.send.mock.calls).toEqual([["three", [], "queue"]]);
   expect(view.acts.sendInstead).not.toHaveBeenCalled();
+});
+
+test("a message whose turn is not loaded is sent only once it is, with its attachments and those added meanwhile", async () => {
+  beginEdit("t", "turn_2", "two, but better");
+  const view = shown({ turns: turns.slice(2), older: "c" });
+  expect(view.acts.loadTurn.mock.calls).toEqual([["turn_2"]]);
+  expect(view.text()).toContain("Loading the earlier message…");
+  expect(view.one(".th-editing").textContent).toContain("everything after it");
+  expect(view.text(), "its files would be missing there").not.toContain("Edit in a fork");
+  await after(() => attachAgain(editDraft("t"), [{ ...PICTURE, data: "AAAA" }], true));
+  await press(view.area(), "Enter");
+  expect(view.acts.sendInstead).not.toHaveBeenCalled();
+  view.draw({ turns });
+  expect(view.text()).not.toContain("Loading");
+  await press(view.area(), "Enter");
+  expect(view.acts.sendInstead.mock.calls).toEqual([["turn_2", "two, but better", [{ ...PICTURE, data: "AAAA" }, PICTURE]]]);
+});
+
+test("the text of a message whose turn is not loaded can be brought back", async () => {
+  beginEdit("t", "turn_2", "two, but better");
+  const view = shown({ turns: turns.slice(2), older: "c" });
+  await press(view.area(), "Escape");
+  expect(editedTurn("t")).toBeUndefined();
+  await after(() => toasts.value[0]!.action!.run());
+  expect([editedTurn("t"), view.area().value]).toEqual(["turn_2", "two, but better"]);
+  view.draw({ turns });
+  expect(view.all(".th-attached-file")).toHaveLength(1);
+});
+
+test("a message whose turn cannot be loaded is not sent, and says why", async () => {
+  const refuse = async () => {
+    throw new Error("too many requests");
+  };
+  beginEdit("t", "turn_2", "two, but better");
+  const view = shown({ turns: turns.slice(2), older: "c" }, {}, { loadTurn: refuse });
+  await after(() => {});
+  expect(view.text()).toContain("not loaded. Scroll up to load it. (too many requests");
+  expect(view.button("Resend").disabled).toBe(true);
+  view.draw({ turns });
+  expect([view.text().includes("not loaded"), view.button("Resend").disabled]).toEqual([false, false]);
 });
 
 test("attachments are attached again once, and stay removed", async () => {
