@@ -98,6 +98,10 @@ test("a turn that failed is tried again or edited", async () => {
   await page.getByRole("button", { name: "Edit as a new message" }).click();
   await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("say before; error");
   await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
+  await page.locator(".pane textarea").fill("half a thought");
+  await page.getByRole("button", { name: "Edit as a new message" }).click();
+  await page.getByRole("button", { name: "Add it" }).click();
+  await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("half a thought\n\nsay before; error");
   await page.getByRole("button", { name: "Try again" }).click();
   await expect.poll(() => page.locator(".th-user", { hasText: "say before; error" }).count()).toBe(2);
 });

@@ -13,7 +13,7 @@ import type { FoldedTurn } from "../../../state/thread.ts";
 import type { Attachment } from "./attachments.ts";
 import { attachAgain, attachmentsOf, hasAttachments, putAttachments } from "./use-attachments.ts";
 
-/** Time to decide about a removed prompt, in milliseconds. */
+/** Time to decide about a prompt that is not in the draft, in milliseconds. */
 const OFFERED_MS = 20_000;
 
 /** An edited message as it was before the user changed it. */
@@ -129,11 +129,19 @@ export function dropEdit(threadId: string): void {
   attachAgain(editDraft(threadId), []);
 }
 
-/** Gives a prompt back that a rewind has removed: into the composer, or where that has a draft, as an offer. */
-export function giveBack(threadId: string, turn: FoldedTurn): void {
+/** Puts the prompt of a turn into the thread's draft, to be sent as a new message. */
+export function editAsNew(threadId: string, turn: FoldedTurn): void {
+  // The box has the draft only when no other message is edited in it.
+  if (!leaveEdit(threadId)) return;
+  giveBack(threadId, turn, "The message is not in your draft yet");
+  focusThread(threadId, "composer", true);
+}
+
+/** Gives a prompt back that a rewind has removed: into the composer, or where that has a draft, as an offer in these words. */
+export function giveBack(threadId: string, turn: FoldedTurn, words = "The removed message is not in your draft"): void {
   const blocks = promptOf(turn);
   const text = contentText(blocks);
-  if (draftOf(threadId) === "" && !hasAttachments(threadId)) {
+  if (["", text].includes(draftOf(threadId)) && !hasAttachments(threadId)) {
     keepDraft(threadId, text);
     attachAgain(threadId, others(blocks));
     return;
@@ -144,5 +152,5 @@ export function giveBack(threadId: string, turn: FoldedTurn): void {
     attachAgain(threadId, others(blocks), true);
     focusThread(threadId, "composer");
   };
-  toast("The removed message is not in your draft", { ms: OFFERED_MS, action: { label: "Add it", run: add } });
+  toast(words, { ms: OFFERED_MS, action: { label: "Add it", run: add } });
 }

@@ -4,15 +4,13 @@
 import type { AcpObject, Turn } from "@acpd/client";
 import { useContext, useState } from "preact/hooks";
 
-import { keepDraft } from "../../../app/drafts.ts";
-import { focusWhenThere } from "../../../app/focus.ts";
 import { contentText, objects } from "../../../state/acp.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import { promptOf } from "../../../state/prompts.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { isUserCommand } from "../../../state/tool-calls.ts";
 import { visibleWords } from "../../../text/bidi-guard.ts";
-import { attachAgain } from "../composer/use-attachments.ts";
+import { editAsNew } from "../composer/edit-message.ts";
 import { Waiting } from "../content/context.ts";
 
 /** The prompt with which an agent continues a turn that was broken off. */
@@ -43,11 +41,6 @@ export function Retry({ turn, threadId, actions, wantsSignIn = false }: RetryPro
       .catch((why: unknown) => setProblem(why instanceof Error ? why.message : String(why)))
       .finally(() => setSending(false));
   };
-  const edit = () => {
-    keepDraft(threadId, text);
-    attachAgain(threadId, others);
-    focusWhenThere(".th-composer textarea");
-  };
   return (
     <div class="th-retry">
       {canContinue(turn) && (
@@ -61,7 +54,7 @@ export function Retry({ turn, threadId, actions, wantsSignIn = false }: RetryPro
         </button>
       )}
       {blocks.length > 0 && (
-        <button type="button" class="button quiet" onClick={edit}>
+        <button type="button" class="button quiet" onClick={() => editAsNew(threadId, turn)}>
           Edit as a new message
         </button>
       )}

@@ -1,12 +1,16 @@
 // @vitest-environment jsdom
 import type { Role } from "@acpd/client";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { FoldedTurn } from "../../../state/thread.ts";
-import { draftOf, keepDraft } from "../../../app/drafts.ts";
+import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
+import { beginEdit, editedTurn } from "../../../app/editing.ts";
+import { toasts } from "../../../app/toasts.ts";
 import { aloneContext, CurrentThread, type ThreadWaiting, Waiting } from "../content/context.ts";
 import { UnifiedDiff } from "../content/diffs.ts";
 import { ComposerBox } from "../composer/ComposerBox.tsx";
+import { dropEdit } from "../composer/edit-message.ts";
+import { attachAgain } from "../composer/use-attachments.ts";
 import { TurnFoot } from "./TurnFoot.tsx";
 import { after, drawn } from "../../testing.ts";
 
@@ -129,6 +133,13 @@ test("who only looks on can do neither", () => {
 describe("a turn that did not end well", () => {
   const said = { type: "userMessage", itemId: "i", content: [{ type: "text", text: "do it" }, { type: "image" }] };
 
+  beforeEach(() => {
+    dropEdit("t");
+    keepDraft("t", "");
+    attachAgain("t", []);
+    toasts.value = [];
+  });
+
   function ended(over: object, { last = "k", role = "operator" as Role, ...context } = {} as { last?: string; role?: Role } & Partial<ThreadWaiting>) {
     const actions = {
       fork: vi.fn(async () => {}),
@@ -167,6 +178,28 @@ describe("a turn that did not end well", () => {
     await after(() => view.button("Edit as a new message").click());
     expect(draftOf("t")).toBe("do it");
     expect(view.actions.send).not.toHaveBeenCalled();
+    await after(() => view.button("Edit as a new message").click());
+    expect([draftOf("t"), toasts.value]).toEqual(["do it", []]);
+  });
+
+  test("is edited beside a draft, which stays", async () => {
+    keepDraft("t", "half a thought");
+    const words = { ...said, content: [{ type: "text", text: "do it" }] };
+    const view = ended({ status: "failed", error: "rate limit", items: [words] });
+    await after(() => view.button("Edit as a new message").click());
+    expect([draftOf("t"), toasts.value.map(({ text }) => text)]).toEqual(["half a thought", ["The message is not in your draft yet"]]);
+    await after(() => toasts.value[0]!.action!.run());
+    expect(draftOf("t")).toBe("half a thought\n\ndo it");
+  });
+
+  test("is edited in place of an earlier message, whose text can be brought back", async () => {
+    beginEdit("t", "turn-0", "earlier, but better");
+    const words = { ...said, content: [{ type: "text", text: "do it" }] };
+    const view = ended({ status: "failed", error: "rate limit", items: [words] });
+    await after(() => view.button("Edit as a new message").click());
+    expect([editedTurn("t"), draftOf("t")]).toEqual([undefined, "do it"]);
+    await after(() => toasts.value[0]!.action!.run());
+    expect([editedTurn("t"), draftOf(editDraft("t"))]).toEqual(["turn-0", "earlier, but better"]);
   });
 
   test("is edited with its attachments; one whose content is gone is named", async () => {
