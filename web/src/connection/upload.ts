@@ -12,6 +12,10 @@ export const LARGEST = 50 * 1024 * 1024;
  */
 export function upload(threadId: string, file: File, onSent: (bytes: number) => void, signal: AbortSignal): Promise<AcpObject> {
   return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(new Error("Cancelled."));
+      return;
+    }
     const name = encodeURIComponent((file.name || "file").replace(/[\uD800-\uDFFF]/gu, "_"));
     const request = opened("PUT", `/api/threads/${encodeURIComponent(threadId)}/attachments/${name}`);
     request.setRequestHeader("content-type", file.type || "application/octet-stream");

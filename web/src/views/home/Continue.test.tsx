@@ -8,7 +8,7 @@ import Continue from "./Continue.tsx";
 
 vi.mock("../../app/threads.ts", async () => {
   const { signal } = await import("@preact/signals");
-  return { threads: signal([]), folderNames: signal(new Map()) };
+  return { threads: signal([]), folderNames: signal(new Map()), open: signal(undefined) };
 });
 
 const listed = threads as unknown as { value: object[] };
