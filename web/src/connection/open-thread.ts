@@ -88,9 +88,10 @@ export class OpenThread implements ThreadActions {
   /** Leaves the thread, and keeps its state for `resume`. Returns whether there is one. */
   suspend(): boolean {
     this.close();
-    // The daemon reports the other subscribers again.
+    // The daemon reports the other subscribers and the open questions again. A kept question may be answered by then, and a press aimed
+    // at it would meet the next one.
     this.#others = [];
-    this.#state &&= withOthers(this.#state, []);
+    this.#state &&= { ...withOthers(this.#state, []), questions: [] };
     return this.#state !== undefined && this.#state.deleted !== true && this.failed.peek() === undefined;
   }
 

@@ -5,6 +5,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { KEPT_BYTES, KEPT_THREADS, KeptThreads } from "../../src/connection/kept-threads.ts";
 import { OpenThread } from "../../src/connection/open-thread.ts";
+import { holdQuestions } from "../../src/connection/questions.ts";
+import type { Question } from "../../src/state/thread.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -24,6 +26,7 @@ interface Followed {
 function daemon(text = "hello") {
   const followed: Followed[] = [];
   const handlers = new Map<string, Set<(params: unknown) => void>>();
+  const asks = new Map<string, (params: unknown, context: { signal: AbortSignal }) => unknown>();
   const client = {
     follow: (threadId: string, options: FollowOptions) => {
       let open = true;
@@ -47,13 +50,22 @@ function daemon(text = "hello") {
       handlers.set(method, (handlers.get(method) ?? new Set()).add(handler));
       return () => handlers.get(method)!.delete(handler);
     },
-    answer: () => () => {},
+    answer: (method: string, handler: (params: unknown, context: { signal: AbortSignal }) => unknown) => {
+      asks.set(method, handler);
+      return () => {};
+    },
     call: () => Promise.reject(new Error("no")),
   };
   const others = (threadId: string, list: Subscriber[]) =>
     handlers.get("thread/subscribers/changed")?.forEach((handler) => handler({ threadId, others: list }));
   const listening = () => [...handlers.values()].reduce((sum, set) => sum + set.size, 0);
-  return { client: client as unknown as Client, followed, others, listening };
+  /** Sends a question as a request. Returns what ends it, as the client does for the questions of a thread that is left. */
+  const ask = ({ method, params }: ThreadEvent) => {
+    const over = new AbortController();
+    void asks.get(method)!(params, { signal: over.signal });
+    return () => over.abort();
+  };
+  return { client: client as unknown as Client, followed, others, listening, ask };
 }
 
 const message = (threadId: string, seq: number) =>
@@ -99,6 +111,44 @@ test("nothing scrolls to what was sent before, and the other subscribers are tho
   thread.resume();
   expect(thread.sent.value).toBe(0);
   expect(thread.shown.value!.thread.others).toEqual([]);
+  thread.close();
+});
+
+const approval = (requestId: string, seq: number) =>
+  ({ method: "item/commandExecution/requestApproval", params: { threadId: "t", seq, ts: seq, requestId, title: requestId, subjects: [] } }) as unknown as ThreadEvent;
+const resolved = (requestId: string, seq: number) =>
+  ({ method: "serverRequest/resolved", params: { threadId: "t", seq, ts: seq, requestId, outcome: "accepted", by: { kind: "client" } } }) as unknown as ThreadEvent;
+
+test("a question is shown again once the daemon says that it is open, and not before", async () => {
+  const { client, followed, ask } = daemon();
+  holdQuestions(client);
+  const thread = new OpenThread(client, "t");
+  const asked = () => thread.shown.value!.thread.questions.map(({ params }: Question) => params.requestId);
+  await followed[0]!.respond(7);
+  followed[0]!.options.onEvent!(approval("a", 8));
+  const end = ask(approval("a", 8));
+  await vi.advanceTimersByTimeAsync(60);
+  expect(asked()).toEqual(["a"]);
+
+  // It is still open when the thread is opened again.
+  thread.suspend();
+  end();
+  thread.resume();
+  expect(asked()).toEqual([]);
+  const endAgain = ask(approval("a", 8));
+  await followed[1]!.respond(8);
+  expect(asked()).toEqual(["a"]);
+
+  // Meanwhile it was answered elsewhere, and the next one is open.
+  thread.suspend();
+  endAgain();
+  thread.resume();
+  expect(asked()).toEqual([]);
+  followed[2]!.options.onEvent!(resolved("a", 9));
+  followed[2]!.options.onEvent!(approval("b", 10));
+  ask(approval("b", 10));
+  await followed[2]!.respond(10);
+  expect(asked()).toEqual(["b"]);
   thread.close();
 });
 
