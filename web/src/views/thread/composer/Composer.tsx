@@ -74,7 +74,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
     const words = draftOf(name);
     const prepare = (forked: string) => {
       keepDraft(forked, words);
-      moveAttachments(name, forked);
+      moveAttachments(name, forked, forked);
     };
     set(sendEdit(threadId, replaced, () => actions.forkBefore(replaced, prepare)));
   };

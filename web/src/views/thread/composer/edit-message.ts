@@ -52,7 +52,7 @@ function focusEdit(threadId: string): void {
 
 function attach(threadId: string, turn: FoldedTurn & { id: string }, adds = false): void {
   const blocks = promptOf(turn);
-  const files = attachAgain(editDraft(threadId), others(blocks), adds);
+  const files = attachAgain(editDraft(threadId), others(blocks), threadId, adds);
   begun.set(threadId, { turnId: turn.id, text: contentText(blocks), files });
 }
 
@@ -126,7 +126,7 @@ export async function sendEdit(threadId: string, turnId: string, send: () => Pro
 export function dropEdit(threadId: string): void {
   endEdit(threadId);
   begun.delete(threadId);
-  attachAgain(editDraft(threadId), []);
+  attachAgain(editDraft(threadId), [], threadId);
 }
 
 /** Puts the prompt of a turn into the thread's draft, to be sent as a new message. */
@@ -143,13 +143,13 @@ export function giveBack(threadId: string, turn: FoldedTurn, words = "The remove
   const text = contentText(blocks);
   if (["", text].includes(draftOf(threadId)) && !hasAttachments(threadId)) {
     keepDraft(threadId, text);
-    attachAgain(threadId, others(blocks));
+    attachAgain(threadId, others(blocks), threadId);
     return;
   }
   const add = () => {
     const draft = draftOf(threadId);
     keepDraft(threadId, draft === "" || text === "" ? draft + text : `${draft}\n\n${text}`);
-    attachAgain(threadId, others(blocks), true);
+    attachAgain(threadId, others(blocks), threadId, true);
     focusThread(threadId, "composer");
   };
   toast(words, { ms: OFFERED_MS, action: { label: "Add it", run: add } });

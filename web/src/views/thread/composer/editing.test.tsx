@@ -16,6 +16,8 @@ import { Composer } from "./Composer.tsx";
 import { attachOnce, dropEdit, editMessage, giveBack } from "./edit-message.ts";
 import { attachAgain } from "./use-attachments.ts";
 
+const THREAD = "0195d1c2-7e7a-7c3e-8f00-0123456789ab";
+const STORED = { type: "resource_link", uri: `file:///d/attachments/${THREAD}/${"0f".repeat(16)}/big%20one.pdf`, name: "big one.pdf", size: 3_000_000 };
 const PICTURE = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
 
 function turn(number: number, text: string, others: readonly object[] = []): FoldedTurn & { id: string } {
@@ -45,9 +47,10 @@ function shown(state: Partial<ThreadState> = {}, head: Partial<Thread> = {}, act
 
 beforeEach(() => {
   dropEdit("t");
-  giveBack("fork", turn(9, ""));
-  keepDraft("t", "");
-  keepDraft("fork", "");
+  for (const threadId of ["t", "fork"]) {
+    attachAgain(threadId, [], threadId);
+    keepDraft(threadId, "");
+  }
   toasts.value = [];
 });
 
@@ -172,7 +175,7 @@ test("an edited message whose files have changed can be brought back with them",
   await press(view.area(), "Escape");
   await after(() => toasts.value[0]!.action!.run());
   expect([view.area().value, view.all(".th-attached-file").length]).toEqual(["two", 0]);
-  await after(() => attachAgain(editDraft("t"), [PICTURE], true));
+  await after(() => attachAgain(editDraft("t"), [PICTURE], "t", true));
   await press(view.area(), "Escape");
   await after(() => toasts.value[1]!.action!.run());
   expect([view.area().value, view.all(".th-attached-file").length]).toEqual(["two", 1]);
@@ -222,6 +225,35 @@ test("it moves to a fork with what was written, and this thread keeps its draft"
   expect(view.text(), "nothing is before the first message").not.toContain("Edit in a fork");
 });
 
+test("a file that is stored for this thread stays behind when the message moves to a fork, which says so", async () => {
+  const sent = turn(2, "two", [PICTURE, STORED]);
+  const view = shown({ threadId: THREAD, turns: [turns[0]!, sent] });
+  await after(() => editMessage(THREAD, sent));
+  expect(view.all(".th-attached-file")).toHaveLength(2);
+  await after(() => view.button("Edit in a fork").click());
+  const fork = shown({ threadId: "fork" });
+  expect(fork.all(".th-attached-file")).toHaveLength(1);
+  expect(fork.one(".th-warning").textContent).toBe("Couldn’t take big one.pdf along: it is stored for another thread. Attach it again.");
+  await press(fork.area(), "Enter");
+  expect(fork.acts.send.mock.calls).toEqual([["two", [PICTURE], "queue"]]);
+});
+
+test("in a fork, a message from before it is edited, and given back, without the file of the other thread", async () => {
+  const sent = turn(2, "two", [STORED, PICTURE]);
+  const view = shown({ turns: [turns[0]!, sent] });
+  await after(() => editMessage("t", sent));
+  expect(view.all(".th-attached-file")).toHaveLength(1);
+  expect(view.one(".th-composer-said").textContent).toContain("Couldn’t take big one.pdf along");
+  await press(view.area(), "Enter");
+  expect(view.acts.sendInstead.mock.calls).toEqual([["turn_2", "two", [PICTURE]]]);
+  await after(() => giveBack("t", sent));
+  expect(view.all(".th-attached-file")).toHaveLength(1);
+  await after(() => giveBack("t", sent));
+  await after(() => toasts.value[0]!.action!.run());
+  expect(view.all(".th-attached-file")).toHaveLength(2);
+  expect(view.one(".th-composer-said").textContent).toContain("Couldn’t take big one.pdf along");
+});
+
 test("a message whose turn was removed meanwhile is sent as a new one", async () => {
   const view = shown();
   await after(() => editMessage("t", turns[2]!));
@@ -239,7 +271,7 @@ test("a message whose turn is not loaded is sent only once it is, with its attac
   expect(view.text()).toContain("Loading the earlier message…");
   expect(view.one(".th-editing").textContent).toContain("everything after it");
   expect(view.text(), "its files would be missing there").not.toContain("Edit in a fork");
-  await after(() => attachAgain(editDraft("t"), [{ ...PICTURE, data: "AAAA" }], true));
+  await after(() => attachAgain(editDraft("t"), [{ ...PICTURE, data: "AAAA" }], "t", true));
   await press(view.area(), "Enter");
   expect(view.acts.sendInstead).not.toHaveBeenCalled();
   view.draw({ turns });

@@ -6,6 +6,7 @@ import { useState } from "preact/hooks";
 
 import { sentence } from "../../../connection/connection.ts";
 import { type AcpObject, number, type PromptCapabilities } from "../../../state/acp.ts";
+import { isStoredElsewhere } from "../../../state/attachments.ts";
 import { type Arriving, type Attachment, hasContent, nameOf, sentBytes } from "./attachments.ts";
 
 /** The attachments of a draft, files on their way, and sentences about those that were refused. */
@@ -41,18 +42,31 @@ export function putAttachments(name: string, attached: readonly Attachment[]): v
   keep(name, { ...NOTHING, attached });
 }
 
-/** Moves the attachments of a draft to another one, in place of what that has. Files on their way are cancelled: they go to the thread of the draft. */
-export function moveAttachments(from: string, to: string): void {
+/**
+ * Moves the attachments of a draft to another one, in place of what that has. Files that are stored for a thread other than `threadId`
+ * stay behind. Files on their way are cancelled: they go to the thread of the draft.
+ */
+export function moveAttachments(from: string, to: string, threadId: string): void {
   const { attached, refused, arriving } = keptOf(from);
   for (const { cancel } of [...arriving, ...keptOf(to).arriving]) cancel();
-  keep(to, { attached, arriving: [], refused });
+  const left = attached.flatMap(({ block }) => refusal(block, threadId) ?? []);
+  keep(to, { attached: attached.filter(({ block }) => refusal(block, threadId) === undefined), arriving: [], refused: [...refused, ...left] });
   keep(from, NOTHING);
 }
 
-/** Puts the attachments of an earlier prompt into a draft, behind what it has (`adds`) or in place of it. Returns them. */
-export function attachAgain(name: string, blocks: readonly AcpObject[], adds = false): readonly Attachment[] {
-  const again = blocks.filter(hasContent).map((block) => ({ name: nameOf(block), block, size: sentBytes(block), fileSize: number(block.size) }));
-  const refused = blocks.filter((block) => !hasContent(block)).map((block) => `Couldn’t attach ${nameOf(block)} again: its content is gone.`);
+/** Returns why a block of an earlier prompt cannot be sent to a thread, if it cannot. */
+function refusal(block: AcpObject, threadId: string): string | undefined {
+  if (!hasContent(block)) return `Couldn’t attach ${nameOf(block)} again: its content is gone.`;
+  if (isStoredElsewhere(block, threadId)) return `Couldn’t take ${nameOf(block)} along: it is stored for another thread. Attach it again.`;
+  return undefined;
+}
+
+/** Puts the attachments of an earlier prompt into a draft of a thread, behind what it has (`adds`) or in place of it. Returns them. */
+export function attachAgain(name: string, blocks: readonly AcpObject[], threadId: string, adds = false): readonly Attachment[] {
+  const again = blocks
+    .filter((block) => refusal(block, threadId) === undefined)
+    .map((block) => ({ name: nameOf(block), block, size: sentBytes(block), fileSize: number(block.size) }));
+  const refused = blocks.flatMap((block) => refusal(block, threadId) ?? []);
   if (adds) {
     const { attached, arriving } = keptOf(name);
     keep(name, { attached: [...attached, ...again], arriving, refused });

@@ -136,11 +136,11 @@ describe("a turn that did not end well", () => {
   beforeEach(() => {
     dropEdit("t");
     keepDraft("t", "");
-    attachAgain("t", []);
+    attachAgain("t", [], "t");
     toasts.value = [];
   });
 
-  function ended(over: object, { last = "k", role = "operator" as Role, ...context } = {} as { last?: string; role?: Role } & Partial<ThreadWaiting>) {
+  function ended(over: object, { last = "k", role = "operator" as Role, threadId = "t", ...context } = {} as { last?: string; role?: Role; threadId?: string } & Partial<ThreadWaiting>) {
     const actions = {
       fork: vi.fn(async () => {}),
       rollback: vi.fn(async () => {}),
@@ -150,7 +150,7 @@ describe("a turn that did not end well", () => {
     const broken = { ...turn, items: [said], startedAt: 1, ...over } as unknown as FoldedTurn;
     const view = drawn(
       <Waiting.Provider value={{ waiting: false, items: new Set(), lastTurn: last, ...context }}>
-        <TurnFoot turn={broken} threadId="t" actions={actions} role={role} />
+        <TurnFoot turn={broken} threadId={threadId} actions={actions} role={role} />
       </Waiting.Provider>,
     );
     const buttons = view.all(".th-retry button").map((button) => button.textContent);
@@ -216,6 +216,14 @@ describe("a turn that did not end well", () => {
     expect(box.one("[role=status]").textContent).toContain("Couldn’t attach image again: its content is gone.");
     await after(() => (box.all("button").find(({ textContent }) => textContent?.includes("Send")) as HTMLButtonElement).click());
     expect(onSend).toHaveBeenCalledWith("do it", [picture, file], "queue");
+  });
+
+  test("is not tried again with a file that is stored for another thread, which the daemon would refuse; it is edited", () => {
+    const stored = (threadId: string) => ({ type: "resource_link", uri: `file:///d/attachments/${threadId}/${"0f".repeat(16)}/a.pdf`, name: "a.pdf" });
+    const [own, other] = ["0195d1c2-7e7a-7c3e-8f00-0123456789ab", "0195d1c2-7e7a-7c3e-8f00-0123456789ac"] as const;
+    const sent = (threadId: string) => ({ status: "failed", error: "rate limit", items: [{ ...said, content: [{ type: "text", text: "do it" }, stored(threadId)] }] });
+    expect(ended(sent(own), { threadId: own }).buttons).toEqual(["Try again", "Edit as a new message"]);
+    expect(ended(sent(other), { threadId: own }).buttons).toEqual(["Edit as a new message"]);
   });
 
   test.each([
