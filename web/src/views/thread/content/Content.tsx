@@ -4,6 +4,7 @@ import { followable } from "../../../text/safe-url.ts";
 import { grammarOf, languageOfPath } from "../../../text/highlight.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { type AcpObject, isObject, number, text } from "../../../state/acp.ts";
+import { storedFor } from "../../../state/attachments.ts";
 import { CodeBlock } from "./CodeBlock.tsx";
 import { Fold } from "./Fold.tsx";
 import { bytes } from "../../../text/format.ts";
@@ -21,9 +22,11 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 export interface ContentProps {
   id: string;
   block: AcpObject;
+  /** Whether it is part of a message of the user. */
+  own?: boolean;
 }
 
-export function Content({ id, block }: ContentProps) {
+export function Content({ id, block, own = false }: ContentProps) {
   switch (block.type) {
     case "text":
       return text(block.text) === undefined ? <Unknown id={id} block={block} /> : <Markdown text={text(block.text) ?? ""} />;
@@ -32,7 +35,7 @@ export function Content({ id, block }: ContentProps) {
     case "audio":
       return <Sound id={id} block={block} />;
     case "resource_link":
-      return <Link id={id} block={block} />;
+      return <Link id={id} block={block} own={own} />;
     case "resource":
       return <Resource id={id} block={block} />;
     default:
@@ -63,14 +66,16 @@ function Sound({ id, block }: ContentProps) {
   );
 }
 
-function Link({ id, block }: ContentProps) {
+function Link({ id, block, own = false }: ContentProps) {
   const uri = text(block.uri);
   if (uri === undefined) return <Unknown id={id} block={block} />;
+  // The path of a file that the daemon has stored means nothing to the user. An agent could disguise any path as one.
+  const hidesPath = own && storedFor(block) !== undefined;
   const name = text(block.title) ?? text(block.name) ?? uri;
   const size = number(block.size);
   return (
     <p class="th-attachment" title={visibleLine(uri)}>
-      <Named uri={uri} name={name} />
+      <Named uri={uri} name={name} hidesPath={hidesPath} />
       {size !== undefined && <span class="th-quiet">{bytes(size)}</span>}
       {text(block.description) !== undefined && <span class="th-quiet">{text(block.description)}</span>}
     </p>
@@ -110,12 +115,9 @@ function Resource({ id, block }: ContentProps) {
   );
 }
 
-/** A file that the daemon has stored for the agent. Where that is means nothing to the user. */
-const STORED = /^file:\/\/.*\/attachments\/[0-9a-f-]{36}\/[0-9a-f]{32}\/[^/]+$/;
-
 /** A file by its path, a web address as a link, anything else by its name. */
-function Named({ uri, name }: { uri: string; name: string }) {
-  if (uri.startsWith("file://") && !STORED.test(uri)) {
+function Named({ uri, name, hidesPath = false }: { uri: string; name: string; hidesPath?: boolean }) {
+  if (uri.startsWith("file://") && !hidesPath) {
     return (
       <>
         <Icon name="file" />

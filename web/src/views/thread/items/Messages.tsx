@@ -39,7 +39,7 @@ export function UserMessage({ item }: MessageProps) {
         {firstWords(words) || "Attachments"}
       </h2>
       {words !== "" && <UserWords id={item.itemId} words={words} />}
-      <Beyond item={item} blocks={objects(item.content).filter((block) => block.type !== "text")} />
+      <Beyond item={item} blocks={objects(item.content).filter((block) => block.type !== "text")} own />
       <MessageActs item={item} words={words} own />
     </div>
   );
@@ -174,12 +174,12 @@ export function Thought({ item, live: streaming = item.outcome == null }: Messag
   );
 }
 
-function Beyond({ item, blocks }: { item: Item; blocks: readonly AcpObject[] }) {
+function Beyond({ item, blocks, own = false }: { item: Item; blocks: readonly AcpObject[]; own?: boolean }) {
   if (blocks.length === 0) return null;
   return (
     <div class="th-blocks">
       {blocks.map((block, at) => (
-        <Content key={at} id={`${item.itemId}/${at}`} block={block} />
+        <Content key={at} id={`${item.itemId}/${at}`} block={block} own={own} />
       ))}
     </div>
   );

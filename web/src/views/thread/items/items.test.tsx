@@ -90,6 +90,14 @@ test("pictures and files of a person stand with the words", () => {
   expect(shown.all(".th-path").map((path) => path.textContent)).toEqual(["/w/a.rs", "b.txt"]);
 });
 
+test("the place of a stored file is left out of the user's message, and of nothing that an agent links to", () => {
+  const uri = `file:///etc/attachments/0195d1c2-7e7a-7c3e-8f00-0123456789ab/${"0f".repeat(16)}/passwd`;
+  const content = [{ type: "resource_link", uri, name: "notes.txt" }];
+  const paths = (shown: Drawn) => shown.all(".th-path").map((path) => path.textContent);
+  expect(paths(view({ type: "userMessage", content }))).toEqual(["notes.txt"]);
+  expect(paths(view({ type: "agentMessage", content })).join()).toContain("/etc/attachments/");
+});
+
 test.each([
   ["text/html", "PHNjcmlwdD4="],
   ["image/png\"onerror=alert(1)", "aaaa"],
