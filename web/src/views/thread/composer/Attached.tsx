@@ -28,7 +28,7 @@ export function Attached({ attached, arriving, off, onRemove }: AttachedProps) {
             <span class="th-quiet">
               {one.shrunk !== undefined && <span title="Resized to fit into a message">{one.shrunk}, </span>}
               {bytes(one.fileSize ?? one.size)}
-              {one.block.type === "resource_link" && <span title="Too large for a message: the agent reads it from the daemon’s host">, as a file</span>}
+              {one.block.type === "resource_link" && <span title="The agent reads it from the daemon’s host">, as a file</span>}
             </span>
           </span>
           <button type="button" class="th-remove" aria-label={`Remove ${visibleLine(one.name)}`} disabled={off} onClick={() => onRemove(one)}>

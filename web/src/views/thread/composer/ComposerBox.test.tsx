@@ -366,6 +366,23 @@ test("a file on its way is cancelled; what the agent cannot embed is a file, too
   }
 });
 
+test.each([true, false])("a folder, and a file that cannot be read, are not sent to the daemon (the agent accepts files: %s)", async (embeddedContext) => {
+  FakeRequest.all.length = 0;
+  vi.stubGlobal("XMLHttpRequest", FakeRequest);
+  try {
+    const view = shown({ threadId: "t", capabilities: { image: true, audio: true, embeddedContext } }, "look");
+    const folder = new File(["x"], "src");
+    const refuse = () => Promise.reject(new DOMException("gone", "NotFoundError"));
+    Object.assign(folder, { arrayBuffer: refuse, text: refuse, slice: () => ({ arrayBuffer: refuse }) });
+    await give(view.area, "drop", [folder]);
+    expect(view.all(".th-warning").map(({ textContent }) => textContent)).toEqual(["Couldn’t read src."]);
+    expect(view.all(".th-attached-file")).toEqual([]);
+    expect(FakeRequest.all).toEqual([]);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
 test("words that a message cannot hold are not sent: the daemon would hang up", async () => {
   const view = shown({ room: 100 }, "ü".repeat(60));
   await press(view.area, "Enter");

@@ -16,6 +16,8 @@ const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 export async function attach(file: File, can: PromptCapabilities | undefined, room: number, stores = false): Promise<Taken> {
   const taken = await embedded(file, can, room);
   if (!("refused" in taken) || !stores) return taken;
+  // A folder, or a file that has changed or may not be read: sending it would fail as if the connection had.
+  if (!(await isReadable(file))) return { refused: unreadable(file.name || "file") };
   if (file.size > LARGEST) return { refused: `${file.name || "file"} is too large: ${bytes(file.size)}, and a file may have ${bytes(LARGEST)}.` };
   return { large: file };
 }
@@ -32,7 +34,7 @@ async function embedded(file: File, can: PromptCapabilities | undefined, room: n
     const size = sentBytes(block);
     return size > room ? { refused: tooMuch(name, size, room) } : { attachment: { name, block, size, fileSize: file.size } };
   } catch {
-    return { refused: `Couldn’t read ${name}.` };
+    return { refused: unreadable(name) };
   }
 }
 
@@ -48,6 +50,20 @@ async function smaller(file: File, name: string, room: number): Promise<Taken | 
     // This browser does not recognize it as an image.
     return undefined;
   }
+}
+
+async function isReadable(file: File): Promise<boolean> {
+  try {
+    await file.slice(0, 1).arrayBuffer();
+    return true;
+  } catch {
+    // The user is told that it cannot be read.
+    return false;
+  }
+}
+
+function unreadable(name: string): string {
+  return `Couldn’t read ${name}.`;
 }
 
 function tooMuch(name: string, size: number, room: number): string {
