@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { expect, test, vi } from "vitest";
 
 import { ComposerBox, type ComposerBoxProps } from "../index.ts";
+import { leave } from "../../../connection/connection.ts";
 import { after, drawn, press, type } from "../../testing.ts";
 
 const ALL = { image: true, audio: true, embeddedContext: true };
@@ -361,6 +362,31 @@ test("a file on its way is cancelled; what the agent cannot embed is a file, too
     await give(view.area, "drop", [huge]);
     expect(view.one(".th-warning").textContent).toBe("huge.bin is too large: 60 MB, and a file may have 52 MB.");
     expect(FakeRequest.all).toHaveLength(1);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
+test("signing out ends what is being sent, and attaches nothing that is still being read", async () => {
+  FakeRequest.all.length = 0;
+  vi.stubGlobal("XMLHttpRequest", FakeRequest);
+  vi.stubGlobal("fetch", () => Promise.reject(new Error("offline")));
+  try {
+    const view = shown({ room: 1_000, name: "left", threadId: "t" }, "look");
+    await give(view.area, "drop", [new File(["x".repeat(2_000)], "a.pdf"), new File(["x"], "b.txt")]);
+    const request = await FakeRequest.nth(0);
+    const abort = vi.spyOn(request, "abort");
+    let read: (() => void) | undefined;
+    const slow = new File(["x"], "c.png", { type: "image/png" });
+    slow.arrayBuffer = () => new Promise((resolve) => (read = () => resolve(new ArrayBuffer(1))));
+    const event = Object.assign(new Event("drop", { bubbles: true, cancelable: true }), { dataTransfer: { files: [slow], types: ["Files"] } });
+    await after(() => view.area.dispatchEvent(event));
+    await vi.waitFor(() => expect(read).toBeDefined());
+    await after(() => leave());
+    expect(abort).toHaveBeenCalledOnce();
+    await after(() => read!());
+    await vi.waitFor(() => expect(view.text()).not.toContain("Reading attachments"));
+    expect(view.all(".th-attached-file, .th-warning")).toEqual([]);
   } finally {
     vi.unstubAllGlobals();
   }

@@ -7,6 +7,7 @@ import { beginEdit, editedTurn, endEdit } from "../../../app/editing.ts";
 import { focusThread, focusWhenThere } from "../../../app/focus.ts";
 import { announce } from "../../../app/live-region.ts";
 import { toast } from "../../../app/toasts.ts";
+import { onLeave } from "../../../connection/connection.ts";
 import { type AcpObject, contentText } from "../../../state/acp.ts";
 import { promptOf } from "../../../state/prompts.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
@@ -25,6 +26,7 @@ interface Begun {
 
 /** The edited messages that this page has put into the composer, by thread: the browser stores no attachments. */
 const begun = new Map<string, Begun>();
+onLeave(async () => begun.clear());
 
 /** The threads whose edited message is on its way: until the answer, it can neither be left nor give way to another one. */
 const sending = signal<ReadonlySet<string>>(new Set());

@@ -7,7 +7,7 @@ import { beginEdit, editedTurn } from "../../../app/editing.ts";
 import { listenForShortcuts } from "../../../app/shortcuts.ts";
 import { open } from "../../../app/threads.ts";
 import { toasts } from "../../../app/toasts.ts";
-import { client } from "../../../connection/connection.ts";
+import { client, leave } from "../../../connection/connection.ts";
 import type { OpenThread } from "../../../connection/open-thread.ts";
 import type { FoldedTurn, ThreadState } from "../../../state/thread.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
@@ -310,6 +310,16 @@ test("attachments are attached again once, and stay removed", async () => {
   await after(() => view.button("Remove image").click());
   await after(() => attachOnce("t", turns[1]!));
   expect(view.all(".th-attached-file")).toEqual([]);
+});
+
+test("signing out leaves no attachments, and those of an edited message come back after the next sign-in", async () => {
+  const view = shown();
+  await after(() => editMessage("t", turns[1]!));
+  expect(view.all(".th-attached-file")).toHaveLength(1);
+  await after(() => leave());
+  expect(view.all(".th-attached-file")).toEqual([]);
+  await after(() => attachOnce("t", turns[1]!));
+  expect(view.all(".th-attached-file")).toHaveLength(1);
 });
 
 test("a rewind gives the prompt back, or offers it where there is a draft", async () => {

@@ -4,7 +4,7 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 
-import { sentence } from "../../../connection/connection.ts";
+import { onLeave, sentence } from "../../../connection/connection.ts";
 import { type AcpObject, number, type PromptCapabilities } from "../../../state/acp.ts";
 import { isStoredElsewhere } from "../../../state/attachments.ts";
 import { type Arriving, type Attachment, hasContent, nameOf, sentBytes } from "./attachments.ts";
@@ -26,6 +26,17 @@ function keep(name: string, next: Kept): void {
   const isNothing = next.attached.length + next.arriving.length + next.refused.length === 0;
   kept.value = isNothing ? others : { ...others, [name]: next };
 }
+
+/** Aborted when the user signs out. */
+let session = new AbortController();
+
+// The next user of the page has none of them, and nothing more is sent.
+onLeave(async () => {
+  session.abort();
+  session = new AbortController();
+  for (const { cancel } of Object.values(kept.peek()).flatMap(({ arriving }) => arriving)) cancel();
+  kept.value = {};
+});
 
 /** Returns whether a draft has attachments. */
 export const hasAttachments = (name: string): boolean => {
@@ -140,6 +151,7 @@ export function useAttachments(
   const [reading, setReading] = useState(0);
   const take = async (files: readonly File[], room: number) => {
     const [taken, words, large]: [Attachment[], string[], File[]] = [[], [], []];
+    const { signal } = session;
     setReading((before) => before + 1);
     try {
       const { attach } = await import("./read-file.ts");
@@ -155,6 +167,10 @@ export function useAttachments(
     } catch (error) {
       // The daemon is unreachable, or has been updated and has other files.
       words.push(`Couldn’t load what reads files. Reload the page. (${sentence(error)})`);
+    }
+    if (signal.aborted) {
+      setReading((before) => before - 1);
+      return;
     }
     keep(name, { ...keptOf(name), attached: [...keptOf(name).attached, ...taken], refused: words });
     const sends = threadId === undefined ? [] : large.map((file) => arrive(name, threadId, file));
