@@ -3,9 +3,9 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { completions, listFolders, recentMatches, splitTyped, type Suggestion } from "../../app/folders.ts";
-import { folderNames } from "../../app/threads.ts";
+import { touch } from "../../app/layout.ts";
 import { online } from "../../connection/connection.ts";
-import { folderOf } from "../../state/threads.ts";
+import { shortNames } from "../../state/threads.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -41,6 +41,7 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
   const list = useSuggestions(typed, places, open);
   const shown = open && list.length > 0;
   const others = places.filter((path) => path !== value).slice(0, CHIPS);
+  const names = shortNames(places);
 
   const close = () => {
     setOpen(false);
@@ -61,6 +62,13 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
       type(`${path}/`);
     }
     field.current?.focus();
+  };
+  const pickRecent = (path: string) => {
+    onChange(path);
+    // Its button goes, or shows another folder. On touch, the field would open the keyboard.
+    if (!touch.value) {
+      field.current?.focus();
+    }
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing) {
@@ -126,10 +134,11 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
       </div>
       {others.length > 0 && (
         <ul class="folder-chips" role="list" aria-label="Recent folders">
-          {others.map((path) => (
-            <li key={path}>
-              <button type="button" class="button quiet" title={visibleLine(path)} onClick={() => onChange(path)}>
-                <Icon name="folder" size={14} /> <bdi class="truncate">{visibleLine(folderNames.value.get(path) ?? folderOf(path))}</bdi>
+          {others.map((path, at) => (
+            // By its place, so that the button with the focus stays.
+            <li key={at}>
+              <button type="button" class="button quiet" title={visibleLine(path)} onClick={() => pickRecent(path)}>
+                <Icon name="folder" size={14} /> <bdi class="truncate">{names.get(path)}</bdi>
               </button>
             </li>
           ))}

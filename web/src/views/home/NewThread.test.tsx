@@ -3,6 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 
 import { agents, folders, justInstalled, lastAgent, settingsOf } from "../../app/agents.ts";
 import { draftOf, NEW_THREAD } from "../../app/drafts.ts";
+import { touch } from "../../app/layout.ts";
 import { go, route } from "../../app/route.ts";
 import { client, link, standing } from "../../connection/connection.ts";
 import { after, drawn, press, type } from "../testing.ts";
@@ -120,6 +121,29 @@ test("recent folders are a press away, and the one in the field is not among the
   await after(() => chips()[0]!.click());
   expect(view.one<HTMLInputElement>("#folder").value).toBe("/b/two");
   expect(chips().map((chip) => chip.textContent?.trim())).toEqual(["one", "three", "four"]);
+});
+
+test("a recent folder keeps the focus in the form, and its name tells it from the others", async () => {
+  folders.value = ["/a/one", "/b/api", "/c/api", "/d/four"];
+  const { view } = await form();
+  const chips = () => view.all(".folder-chips button");
+  expect(chips().map((chip) => chip.textContent?.trim())).toEqual(["b/api", "c/api", "four"]);
+  await after(() => {
+    chips()[1]!.focus();
+    chips()[1]!.click();
+  });
+  expect([view.one<HTMLInputElement>("#folder").value, document.activeElement?.id]).toEqual(["/c/api", "folder"]);
+  // On touch, the field would open the keyboard.
+  touch.value = true;
+  try {
+    await after(() => {
+      chips()[1]!.focus();
+      chips()[1]!.click();
+    });
+    expect([view.one<HTMLInputElement>("#folder").value, document.activeElement === chips()[1]]).toEqual(["/b/api", true]);
+  } finally {
+    touch.value = false;
+  }
 });
 
 test("what this browser remembers is offered without asking", async () => {
