@@ -7,6 +7,8 @@ import { drawn } from "../testing.ts";
 import { useSoftMoves } from "./soft-moves.ts";
 
 const animate = vi.fn();
+/** How much of each slide is done; `null` after it. */
+let progress: number | null = null;
 
 function List({ sections }: { sections: readonly Section[] }) {
   const list = useRef<HTMLDivElement>(null);
@@ -28,12 +30,17 @@ const section = (key: string, ...ids: string[]): Section => ({ key, title: key, 
 
 beforeEach(() => {
   animate.mockReset();
-  // The tests' DOM has no layout: each row is 50 px high.
+  progress = null;
+  // The tests' DOM has no layout: each row is 50 px high. A slide moves it.
+  const starts = new Map<HTMLElement, number>();
   HTMLElement.prototype.getBoundingClientRect = function () {
-    return { top: 50 * [...document.querySelectorAll("[data-thread]")].indexOf(this) } as DOMRect;
+    const offset = progress === null ? 0 : (starts.get(this) ?? 0) * (1 - progress);
+    return { top: 50 * [...document.querySelectorAll<HTMLElement>("[data-thread]")].indexOf(this) + offset } as DOMRect;
   };
   HTMLElement.prototype.animate = function (this: HTMLElement, frames: Keyframe[]) {
     animate(this.dataset.thread, frames[0]!.transform);
+    starts.set(this, Number.parseFloat(String(frames[0]!.transform).slice("translateY(".length)));
+    return { effect: { getComputedTiming: () => ({ progress }) } };
   } as unknown as HTMLElement["animate"];
 });
 
@@ -42,6 +49,18 @@ test("a row slides into its new section; rows that make room, and new rows, do n
   expect(animate).not.toHaveBeenCalled();
   view.draw(<List sections={[section("Running", "b"), section("Today", "new", "a")]} />);
   expect(animate.mock.calls).toEqual([["b", "translateY(50px)"]]);
+});
+
+test("a row is measured at its place while it slides there", () => {
+  const lists = { first: [section("Today", "a", "b", "c", "d")], second: () => [section("Running", "d"), section("Today", "a", "b", "c")] };
+  const view = drawn(<List sections={lists.first} />);
+  view.draw(<List sections={lists.second()} />);
+  expect(animate.mock.calls).toEqual([["d", "translateY(150px)"]]);
+  // Two thirds of the way are left when the list changes otherwise.
+  progress = 1 / 3;
+  view.draw(<List sections={lists.second()} />);
+  view.draw(<List sections={lists.first} />);
+  expect(animate.mock.calls.slice(1)).toEqual([["d", "translateY(-150px)"]]);
 });
 
 test("another grouping, which moves all rows, is no slide", () => {

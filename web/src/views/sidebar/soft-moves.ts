@@ -35,7 +35,8 @@ export function useSoftMoves(list: RefObject<HTMLElement | null>, sections: read
       const id = row.dataset.thread!;
       const section = sectionOf.get(id);
       if (section !== undefined) {
-        const place = { section, top: row.getBoundingClientRect().top - origin };
+        // A row may still slide because of an earlier change.
+        const place = { section, top: row.getBoundingClientRect().top - offsetOf(row) - origin };
         now.set(id, place);
         const from = before.current.get(id);
         if (from !== undefined && from.section !== section) {
@@ -50,11 +51,30 @@ export function useSoftMoves(list: RefObject<HTMLElement | null>, sections: read
   }, [sections]);
 }
 
+interface Slide {
+  readonly animation: Animation;
+  /** From the row's place to where the slide began, in pixels. */
+  readonly distance: number;
+}
+
+const slides = new WeakMap<HTMLElement, Slide>();
+
+/** Returns how far a row still is from its place, in pixels. */
+function offsetOf(row: HTMLElement): number {
+  const slide = slides.get(row);
+  const progress = slide?.animation.effect?.getComputedTiming().progress;
+  // After the slide, there is none.
+  return slide === undefined || progress == null ? 0 : slide.distance * (1 - progress);
+}
+
 function slide(row: HTMLElement, distance: number): void {
   // A hidden page is not watched, and its rows are where they belong when the user comes back.
   if (still.matches || document.hidden) {
     return;
   }
   const from = Math.max(-innerHeight, Math.min(distance, innerHeight));
-  row.animate?.([{ transform: `translateY(${from}px)`, zIndex: 1 }, { transform: "none", zIndex: 1 }], SLIDE);
+  const animation = row.animate?.([{ transform: `translateY(${from}px)`, zIndex: 1 }, { transform: "none", zIndex: 1 }], SLIDE);
+  if (animation !== undefined) {
+    slides.set(row, { animation, distance: from });
+  }
 }
