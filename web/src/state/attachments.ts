@@ -1,6 +1,8 @@
 /** Files that the daemon has stored for a thread's agent, because a message had no room for them. Prompts link to them. Pure. */
 
 import { type AcpObject, text } from "./acp.ts";
+import { promptOf } from "./prompts.ts";
+import type { FoldedTurn } from "./thread.ts";
 
 /** Their addresses, with the thread. */
 const STORED = /^file:\/\/.*\/attachments\/([0-9a-f-]{36})\/[0-9a-f]{32}\/[^/]+$/;
@@ -15,3 +17,6 @@ export function isStoredElsewhere(block: AcpObject, threadId: string): boolean {
   const owner = storedFor(block);
   return owner !== undefined && owner !== threadId;
 }
+
+/** Returns whether the prompt of a turn can be sent to a thread again as it is. A fork has turns with files of the thread before it. */
+export const canResend = (turn: FoldedTurn, threadId: string): boolean => !promptOf(turn).some((block) => isStoredElsewhere(block, threadId));

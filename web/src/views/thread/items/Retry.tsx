@@ -6,7 +6,7 @@ import { useContext, useState } from "preact/hooks";
 
 import { contentText, objects } from "../../../state/acp.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
-import { isStoredElsewhere } from "../../../state/attachments.ts";
+import { canResend } from "../../../state/attachments.ts";
 import { promptOf } from "../../../state/prompts.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { isUserCommand } from "../../../state/tool-calls.ts";
@@ -34,8 +34,6 @@ export function Retry({ turn, threadId, actions, wantsSignIn = false }: RetryPro
   const blocks = promptOf(turn);
   const text = contentText(blocks);
   const others = blocks.filter(({ type }) => type !== "text");
-  // The daemon would refuse it, as it is. Editing leaves such a file behind.
-  const canResend = blocks.length > 0 && !others.some((block) => isStoredElsewhere(block, threadId));
   const send = (words: string, more: readonly AcpObject[]) => {
     setSending(true);
     setProblem(undefined);
@@ -51,7 +49,7 @@ export function Retry({ turn, threadId, actions, wantsSignIn = false }: RetryPro
           Continue
         </button>
       )}
-      {broken && !wantsSignIn && canResend && (
+      {broken && !wantsSignIn && blocks.length > 0 && canResend(turn, threadId) && (
         <button type="button" class="button" disabled={sending} onClick={() => send(text, others)}>
           {turn.startedAt == null ? "Send" : "Try again"}
         </button>
