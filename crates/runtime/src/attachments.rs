@@ -127,13 +127,15 @@ struct Link {
 }
 
 impl Attachments {
-    /// Creates access to the files in `data_dir`.
+    /// Creates access to the files in `data_dir`, which exists.
     pub fn new(host: Arc<dyn Host>, clock: Clock, data_dir: &Path) -> Self {
-        let root = data_dir.join("attachments");
-        // Links have absolute paths.
-        let root = std::path::absolute(&root).unwrap_or(root);
+        // Links have absolute paths without `..`, or they would not be recognized in prompts.
+        let data_dir = data_dir
+            .canonicalize()
+            .or_else(|_| std::path::absolute(data_dir))
+            .unwrap_or_else(|_| data_dir.to_owned());
         Self {
-            root: root.into(),
+            root: data_dir.join("attachments").into(),
             host,
             clock,
             arriving: Arc::default(),
@@ -167,6 +169,14 @@ impl Attachments {
         given: &str,
         size: u64,
     ) -> Result<Upload, Failure> {
+        if self.root.to_str().is_none() {
+            // A prompt's link to such a path cannot be read.
+            return Err(Failure::new(
+                ErrorCode::Conflict,
+                "files cannot be attached, because the path of the data directory is not UTF-8: give the daemon another data directory, \
+                 or name a file that the agent can read in the prompt",
+            ));
+        }
         let (slot, number) = self.take_slot(principal, size)?;
         let (host, directory) = (Arc::clone(&self.host), self.of(thread));
         let name = file_name(given);

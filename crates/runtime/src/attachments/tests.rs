@@ -16,8 +16,13 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Self::within(Path::to_owned)
+    }
+
+    /// Names the data directory in another way.
+    fn within(named: impl FnOnce(&Path) -> PathBuf) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let context = context(dir.path(), BTreeMap::new(), Limits::default());
+        let context = context(&named(dir.path()), BTreeMap::new(), Limits::default());
         let thread = context.ids.thread();
         Self { dir, context, thread }
     }
@@ -42,7 +47,8 @@ impl Scene {
 
     /// Returns the paths of all files.
     fn stored(&self) -> Vec<PathBuf> {
-        let directory = self.dir.path().join("attachments").join(self.thread.to_string());
+        let data_dir = self.dir.path().canonicalize().unwrap();
+        let directory = data_dir.join("attachments").join(self.thread.to_string());
         let below = entries(&directory).flat_map(|entry| match entry.path() {
             path if path.is_dir() => entries(&path).map(|entry| entry.path()).collect(),
             path => vec![path],
@@ -73,6 +79,48 @@ async fn a_file_is_private_and_kept_once_it_was_sent() {
 }
 
 #[tokio::test]
+async fn a_file_is_kept_however_the_data_directory_is_named() {
+    let around = |dir: &Path| {
+        std::fs::create_dir(dir.join("x")).unwrap();
+        dir.join("x/..")
+    };
+    let by_a_link = |dir: &Path| {
+        std::os::unix::fs::symlink(dir, dir.join("link")).unwrap();
+        dir.join("link")
+    };
+    for scene in [Scene::within(around), Scene::within(by_a_link)] {
+        let attached = scene.attach("a", b"content").await.unwrap();
+        let prompt = Scene::prompt(&attached.uri);
+        scene.files().keep(Some(scene.thread), &prompt).await.unwrap();
+        assert_eq!(mode(&scene.stored()[0]), 0o400);
+        // The agent may read the directory that the link names.
+        let directory = scene.files().directory(scene.thread, false).unwrap();
+        assert!(scene.stored()[0].starts_with(&directory), "{directory:?}");
+        assert!(attached.uri.starts_with(&uri(&directory)), "{}", attached.uri);
+        let other = scene.context.ids.thread();
+        assert!(scene.files().keep(Some(other), &prompt).await.is_err());
+    }
+}
+
+// Other systems have no such names.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_that_no_prompt_could_link_to_is_refused() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let scene = Scene::new();
+    let odd = scene.dir.path().join(std::ffi::OsStr::from_bytes(b"\xff"));
+    std::fs::create_dir(&odd).unwrap();
+    let files = Attachments::new(Arc::clone(&scene.context.host), scene.context.clock, &odd);
+    let failure = files
+        .begin(&"ann".into(), scene.thread, "x", 1)
+        .await
+        .unwrap_err();
+    assert!(failure.message.contains("not UTF-8"), "{failure}");
+    assert_eq!(entries(&odd).count(), 0);
+}
+
+#[tokio::test]
 async fn a_prompt_links_to_files_of_its_own_thread() {
     let scene = Scene::new();
     let attached = scene.attach("x", b"x").await.unwrap();
@@ -85,7 +133,8 @@ async fn a_prompt_links_to_files_of_its_own_thread() {
     }
     // Nor by detours, nor what is no file.
     let (directory, _) = attached.uri.rsplit_once('/').unwrap();
-    let root = format!("file://{}/attachments", scene.dir.path().display());
+    let data_dir = scene.dir.path().canonicalize().unwrap();
+    let root = format!("file://{}/attachments", data_dir.display());
     for uri in [
         directory.to_owned(),
         format!("{directory}/y"),
