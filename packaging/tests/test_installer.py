@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 import shutil
 import unittest
 from pathlib import Path
@@ -22,7 +23,16 @@ INSTALLED = {
 }
 
 
-@unittest.skipUnless(LINUX and shutil.which("curl"), "it needs Linux and curl")
+# What the script needs, without a program that downloads or makes checksums.
+TOOLS = "chmod cp cut dirname grep gzip ldd mkdir mktemp mv rm sh tar uname".split()
+# The last two words are the file and the URL. The wget of BusyBox fails on options that it does not know.
+DOWNLOADERS = {
+    "curl": '[ "${*%%--output *}" = "--fail --silent --show-error --location --proto =https " ] || exit 1',
+    "wget": '[ "$#-$1-$2" = 4--q--O ] || exit 1',
+}
+
+
+@unittest.skipUnless(LINUX, "it needs Linux")
 class Script(Scratch):
     """The script installs, upgrades, and installs nothing that has another checksum."""
 
@@ -32,8 +42,8 @@ class Script(Scratch):
         self.dist.mkdir()
         self.variables["PREFIX"] = str(self.prefix)
 
-    def script(self, version: str, targets=LINUX) -> Path:
-        """Makes the tarballs of a version and their script."""
+    def script(self, version: str, targets=LINUX, base: str | None = None) -> Path:
+        """Makes the tarballs of a version and their script, which finds them below `base`, or else where they are."""
         staged = self.folder / f"staged-{version}"
         for name in ("acpd", "man/acpd.1", "completions/acpd.bash", "completions/_acpd", "completions/acpd.fish"):
             file = staged / name
@@ -44,7 +54,17 @@ class Script(Scratch):
         for target in targets:
             top = f"acpd-{version}-{target.triple}"
             write_tar_gz(homebrew.tarball(self.dist, version, target), top, files, 0)
-        return installer.write(self.dist, version, f"file://{self.dist}")
+        return installer.write(self.dist, version, base or f"file://{self.dist}")
+
+    def with_programs(self, *names: str) -> Path:
+        """Lets the script find only TOOLS and these programs. Returns their folder."""
+        programs = self.folder / "programs"
+        shutil.rmtree(programs, ignore_errors=True)
+        programs.mkdir()
+        for name in (*TOOLS, *names):
+            (programs / name).symlink_to(shutil.which(name))
+        self.variables["PATH"] = str(programs)
+        return programs
 
     def test_install_and_upgrade(self) -> None:
         for version in ("0.0.1", "0.0.2"):
@@ -54,6 +74,26 @@ class Script(Scratch):
             self.assertEqual(set(files_below(self.prefix)), INSTALLED)
         self.variables["PATH"] = f"{self.prefix}/bin:{os.environ['PATH']}"
         self.assertIn('Run "acpd" to begin', self.run_command("sh", self.script("0.0.2")))
+
+    def test_download(self) -> None:
+        script = self.script("0.0.1", base="https://example.invalid/acpd")
+        for name, check in DOWNLOADERS.items():
+            with self.subTest(name):
+                program = self.with_programs("sha256sum") / name
+                copy = f'for word; do to=${{url:-}} url=$word; done\ncp {shlex.quote(str(self.dist))}/"${{url##*/}}" "$to"\n'
+                program.write_text(f"#!/bin/sh\n{check}\n{copy}")
+                program.chmod(0o755)
+                self.assertIn("acpd 0.0.1 is installed", self.run_command("sh", script))
+        self.with_programs("sha256sum")
+        self.assertIn("needs curl or wget", self.run_command("sh", script, code=1))
+        plain = self.script("0.0.1", base="http://example.invalid/acpd")
+        self.assertIn("only with https", self.run_command("sh", plain, code=1))
+
+    def test_a_checksum_needs_a_program(self) -> None:
+        script = self.script("0.0.1")
+        self.with_programs()
+        said = self.run_command("sh", script, code=1)
+        self.assertEqual(said, "acpd: needs sha256sum or shasum to check the download\n")
 
     def test_another_checksum_installs_nothing(self) -> None:
         script = self.script("0.0.1")
