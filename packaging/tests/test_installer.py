@@ -80,8 +80,9 @@ class Script(Scratch):
         for name, check in DOWNLOADERS.items():
             with self.subTest(name):
                 program = self.with_programs("sha256sum") / name
-                copy = f'for word; do to=${{url:-}} url=$word; done\ncp {shlex.quote(str(self.dist))}/"${{url##*/}}" "$to"\n'
-                program.write_text(f"#!/bin/sh\n{check}\n{copy}")
+                words = "for word; do to=${url:-} url=$word; done"
+                copy = f'cp {shlex.quote(str(self.dist))}/"${{url##*/}}" "$to"'
+                program.write_text(f"#!/bin/sh\n{check}\n{words}\n{copy}\n")
                 program.chmod(0o755)
                 self.assertIn("acpd 0.0.1 is installed", self.run_command("sh", script))
         self.with_programs("sha256sum")
