@@ -36,6 +36,14 @@ pub struct AuthHandle {
     devices: watch::Receiver<Arc<Devices>>,
 }
 
+/// Says why the token of a device is still valid after the device was signed out.
+#[derive(Debug)]
+pub struct Unrevoked {
+    /// The name of the token.
+    pub name: String,
+    pub error: TokensError,
+}
+
 impl AuthHandle {
     /// Starts the authentication task for `store`, which writes its sessions below `data_dir`.
     pub fn open(store: AuthStore, data_dir: &Path, clock: Clock) -> Self {
@@ -140,7 +148,14 @@ impl AuthHandle {
 
     /// Signs out a device that `by` may see. The token of a paired device is revoked, with all sessions that it has. Returns whether there
     /// is such a device, or `None` while the daemon stops.
-    pub async fn sign_out_device(&self, id: String, by: Identity) -> Option<Result<bool, TokensError>> {
+    pub async fn sign_out_device(&self, id: String, by: Identity) -> Option<Result<bool, Unrevoked>> {
+        let auth = self.clone();
+        // To the end, also if the client leaves meanwhile: the device is not listed any more, so nobody could repeat it.
+        let signed_out = tokio::spawn(async move { auth.sign_out_to_the_end(id, by).await });
+        signed_out.await.ok()?
+    }
+
+    async fn sign_out_to_the_end(&self, id: String, by: Identity) -> Option<Result<bool, Unrevoked>> {
         let who = Arc::clone(&by.principal);
         let ended = self.ask(move |store, _| store.sign_out_device(&id, &by)).await?;
         let name = match ended {
@@ -156,10 +171,13 @@ impl AuthHandle {
         match revoked.await {
             // It was revoked meanwhile.
             Ok(()) | Err(TokensError::Unknown(_)) => {}
-            Err(error) => return Some(Err(error)),
+            Err(error) => return Some(Err(Unrevoked { name, error })),
+        }
+        if let Err(error) = self.reload().await {
+            return Some(Err(Unrevoked { name, error }));
         }
         tracing::info!(device = %name, by = %who, "a paired device was signed out");
-        Some(self.reload().await.map(|()| true))
+        Some(Ok(true))
     }
 
     /// Changes the tokens file beside the task, which must not wait for the disk.
@@ -481,6 +499,57 @@ mod tests {
         drop(lock);
         assert!(matches!(paired.await.unwrap(), Some(Ok(None))));
         assert!(load(dir.path()).unwrap().is_empty());
+    }
+
+    /// Pairs a device. Returns its identity and the id with which it is listed.
+    async fn paired(auth: &AuthHandle) -> (Identity, String) {
+        pairing(auth, "ticket").await;
+        let paired = auth
+            .pair("ticket".to_owned(), SessionSecret::random().unwrap())
+            .await;
+        let Some(Ok(Some(identity))) = paired else {
+            panic!("the device is not paired");
+        };
+        let id = identity.session.unwrap().0.id();
+        (identity, id)
+    }
+
+    #[tokio::test]
+    async fn a_device_is_signed_out_to_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth = open(dir.path());
+        let (device, id) = paired(&auth).await;
+        let owner = auth.ask(|store, _| store.owner()).await.unwrap();
+        // Another process changes the tokens, so that the revocation waits.
+        let lock = acpd_runtime::private_file::lock(&tokens::path(dir.path())).unwrap();
+        let mut request = Box::pin(auth.sign_out_device(id, owner));
+        tokio::select! {
+            biased;
+            _ = &mut request => panic!("the revocation did not wait"),
+            () = device.ends.cancelled() => {}
+        }
+        // The client disconnects.
+        drop(request);
+        drop(lock);
+        while !load(dir.path()).unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_not_revoked_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth = open(dir.path());
+        let (_, id) = paired(&auth).await;
+        let owner = auth.ask(|store, _| store.owner()).await.unwrap();
+        std::fs::remove_file(tokens::path(dir.path())).unwrap();
+        std::fs::create_dir(tokens::path(dir.path())).unwrap();
+        let signed_out = auth.sign_out_device(id, owner).await;
+        let Some(Err(Unrevoked { name, error })) = signed_out else {
+            panic!("{signed_out:?}");
+        };
+        assert_eq!(name, "phone");
+        assert!(matches!(error, TokensError::File { .. }), "{error}");
     }
 
     #[tokio::test]

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::auth::handle::Unrevoked;
 use crate::auth::identity::Identity;
 use crate::http::login::{invalid, read};
 use crate::http::{ServerState, refuse, stopping};
@@ -84,12 +85,14 @@ pub async fn remove(
     match server.auth.sign_out_device(id.clone(), identity).await {
         Some(Ok(true)) => StatusCode::NO_CONTENT.into_response(),
         Some(Ok(false)) => unknown(&id),
-        Some(Err(error)) => {
-            tracing::warn!(%error, "the token of a device was not revoked");
+        Some(Err(Unrevoked { name, error })) => {
+            tracing::warn!(device = %name, %error, "the token of a device was not revoked");
             // The error names files of the host.
-            let message =
-                "the device is signed out, but its token could not be revoked; the daemon's log says why";
-            refuse(StatusCode::CONFLICT, "conflict", message)
+            let message = format!(
+                "the device is signed out, but its token {name} may still be valid, with other sessions that it has; the daemon's log says why: \
+                 run \"acpd token revoke {name}\" on the daemon's host"
+            );
+            refuse(StatusCode::CONFLICT, "conflict", &message)
         }
         None => stopping(),
     }
