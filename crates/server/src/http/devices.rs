@@ -89,8 +89,8 @@ pub async fn remove(
             tracing::warn!(device = %name, %error, "the token of a device was not revoked");
             // The error names files of the host.
             let message = format!(
-                "the device is signed out, but its token {name} may still be valid, with other sessions that it has; the daemon's log says why: \
-                 run \"acpd token revoke {name}\" on the daemon's host"
+                "the device is signed out, but its token {name} may still be valid, with other sessions that it has; the daemon's log says \
+                 why: run \"acpd token revoke {name}\" on the daemon's host"
             );
             refuse(StatusCode::CONFLICT, "conflict", &message)
         }
