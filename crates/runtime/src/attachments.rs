@@ -35,6 +35,8 @@ use crate::host::{Host, blocking};
 const WRITABLE: u32 = 0o200;
 /// Hexadecimal digits of the hash that a path contains: no two files have the same.
 const HASH_DIGITS: usize = 32;
+/// Directories above a file: those of its hash, its thread and all threads, and the data directory.
+const DIRECTORIES: usize = 4;
 const DAY_MILLIS: Millis = 24 * 3600 * 1000;
 
 /// The files of all threads; cheap to clone.
@@ -361,6 +363,7 @@ impl Upload {
         if !path.metadata().is_ok_and(|found| is_sent(&found)) {
             std::fs::rename(&self.part.0, &path).map_err(failed)?;
         }
+        sync_names(&path).map_err(failed)?;
         Ok(Attached {
             uri: uri(&path),
             name: self.name,
@@ -397,12 +400,22 @@ fn keep_file(own: Option<&Path>, path: &Path) -> Result<(), Failure> {
             ),
         ));
     }
-    std::fs::set_permissions(path, Permissions::from_mode(0o400)).map_err(|error| {
+    // The prompt is stored next. After a power failure, the next sweep must not remove the file.
+    let kept = std::fs::set_permissions(path, Permissions::from_mode(0o400))
+        .and_then(|()| File::open(path)?.sync_all());
+    kept.map_err(|error| {
         Failure::new(
             ErrorCode::Storage,
             format!("the attached file {name} cannot be kept: {error}"),
         )
     })
+}
+
+/// Makes the name of a stored file survive a power failure, and those of the directories up to the data directory: an upload or the
+/// start of an agent may just have created them.
+fn sync_names(path: &Path) -> std::io::Result<()> {
+    let mut directories = path.ancestors().skip(1).take(DIRECTORIES);
+    directories.try_for_each(|directory| File::open(directory)?.sync_all())
 }
 
 /// Creates a private directory and those above it, unless they exist.
