@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use acpd_model::limits::{
     ATTACHMENT_BYTES, ATTACHMENT_PART_BYTES, ATTACHMENT_SECS, ATTACHMENT_SILENCE_SECS, ATTACHMENT_TYPE_BYTES,
+    HEAD_SECS,
 };
 use acpd_model::{Failure, ThreadId};
 use acpd_runtime::attachments::{Attached, Upload};
@@ -20,7 +21,8 @@ use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use serde_json::json;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use crate::auth::identity::Identity;
 use crate::http::export::failed;
@@ -35,54 +37,66 @@ pub async fn attach(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let Ok(Path((thread, name))) = place else {
-        return failed(&Failure::invalid_params(
-            "the path names no thread and file: PUT /api/threads/{thread}/attachments/{name}",
-        ));
+    let mut arriving = Arriving {
+        body: body.into_data_stream(),
+        until: Instant::now() + Duration::from_secs(ATTACHMENT_SECS),
     };
-    let Some(size) = size(&headers) else {
+    match receive(&server, &identity, place, &headers, &mut arriving).await {
+        Ok(block) => Json(json!({ "block": block })).into_response(),
+        Err(refused) => {
+            arriving.drain(&server.stop, &identity.ends).await;
+            *refused
+        }
+    }
+}
+
+/// Stores the body of a request. Returns the content block, or the response that says why there is none.
+async fn receive(
+    server: &ServerState,
+    identity: &Identity,
+    place: Result<Path<(ThreadId, String)>, PathRejection>,
+    headers: &HeaderMap,
+    arriving: &mut Arriving,
+) -> Result<serde_json::Value, Box<Response>> {
+    let Ok(Path((thread, name))) = place else {
+        return Err(Box::new(failed(&Failure::invalid_params(
+            "the path names no thread and file: PUT /api/threads/{thread}/attachments/{name}",
+        ))));
+    };
+    let refused = |status, code, message: &str| Err(Box::new(refuse(status, code, message)));
+    let Some(size) = size(headers) else {
         let message = "send the size of the file as Content-Length";
-        return refuse(StatusCode::LENGTH_REQUIRED, "invalid_request", message);
+        return refused(StatusCode::LENGTH_REQUIRED, "invalid_request", message);
     };
     if size > ATTACHMENT_BYTES {
         let message = format!(
             "the file has {size} bytes, and at most {} MiB can be attached: name a file that the agent can read in the prompt",
             ATTACHMENT_BYTES >> 20
         );
-        return refuse(StatusCode::PAYLOAD_TOO_LARGE, "invalid_params", &message);
+        return refused(StatusCode::PAYLOAD_TOO_LARGE, "invalid_params", &message);
     }
-    let mut arriving = Arriving {
-        body: body.into_data_stream(),
-        until: Instant::now() + Duration::from_secs(ATTACHMENT_SECS),
-    };
-    let upload = match begin(&server, &identity, thread, &name, size).await {
+    let upload = match begin(server, identity, thread, &name, size).await {
         Ok(upload) => upload,
-        Err(failure) => {
-            // A client that still sends would not see the answer.
-            while let Ok(Some(_)) = arriving.next().await {}
-            return failed(&failure);
-        }
+        Err(failure) => return Err(Box::new(failed(&failure))),
     };
     let received = tokio::select! {
         biased;
-        () = server.stop.cancelled() => return stopping(),
+        () = server.stop.cancelled() => return Err(Box::new(stopping())),
         () = identity.ends.cancelled() => {
-            return refuse(StatusCode::FORBIDDEN, "forbidden", "access has ended");
+            return refused(StatusCode::FORBIDDEN, "forbidden", "access has ended");
         }
         received = arriving.receive(upload) => received,
     };
     match received {
         Ok(attached) => {
             tracing::info!(%thread, principal = %identity.principal, bytes = attached.size, "a file was attached");
-            let block = block(&attached, &headers);
-            Json(json!({ "block": block })).into_response()
+            Ok(block(&attached, headers))
         }
-        Err(Broken::Slow) => refuse(
-            StatusCode::REQUEST_TIMEOUT,
-            "invalid_request",
-            "the file arrived too slowly: send it again",
-        ),
-        Err(Broken::Failed(failure)) => failed(&failure),
+        Err(Broken::Slow) => {
+            let message = "the file arrived too slowly: send it again";
+            refused(StatusCode::REQUEST_TIMEOUT, "invalid_request", message)
+        }
+        Err(Broken::Failed(failure)) => Err(Box::new(failed(&failure))),
     }
 }
 
@@ -163,6 +177,18 @@ impl Arriving {
         Ok(upload.finish().await?)
     }
 
+    /// Discards what a client sends after its file was refused, for a short time: while it sends, it does not see the answer.
+    async fn drain(&mut self, stop: &CancellationToken, ends: &CancellationToken) {
+        let rest = async { while let Some(Ok(_)) = self.body.next().await {} };
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            () = ends.cancelled() => {}
+            // The answer is sent in any case, and then the connection is closed.
+            _ = timeout(Duration::from_secs(HEAD_SECS), rest) => {}
+        }
+    }
+
     /// Returns the next bytes; `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
         let silent = Instant::now() + Duration::from_secs(ATTACHMENT_SILENCE_SECS);
@@ -180,6 +206,7 @@ impl Arriving {
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
+    use futures_util::stream;
 
     use super::*;
 
@@ -207,6 +234,30 @@ mod tests {
                 (&json!("resource_link"), &json!(7))
             );
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_file_is_received_for_a_short_time() {
+        let drained = async |stop: &CancellationToken, ends: &CancellationToken| {
+            // Each part comes in time, and they do not end.
+            let parts = stream::unfold((), |()| async {
+                tokio::time::sleep(Duration::from_secs(ATTACHMENT_SILENCE_SECS / 10)).await;
+                Some((Ok::<_, std::io::Error>(Bytes::from_static(b"x")), ()))
+            });
+            let begun = Instant::now();
+            let mut arriving = Arriving {
+                body: Body::from_stream(parts).into_data_stream(),
+                until: begun + Duration::from_secs(ATTACHMENT_SECS),
+            };
+            arriving.drain(stop, ends).await;
+            begun.elapsed().as_secs()
+        };
+        let live = CancellationToken::new();
+        let over = CancellationToken::new();
+        over.cancel();
+        assert_eq!(drained(&live, &live).await, HEAD_SECS);
+        assert_eq!(drained(&over, &live).await, 0);
+        assert_eq!(drained(&live, &over).await, 0);
     }
 
     #[test]
