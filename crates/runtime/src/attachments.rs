@@ -46,7 +46,11 @@ pub struct Attachments {
     host: Arc<dyn Host>,
     clock: Clock,
     arriving: Arc<Mutex<Arriving>>,
+    modes: Modes,
 }
+
+/// Held from looking at the mode of a stored file until what depends on it is done: a prompt may keep the file at any time.
+type Modes = Arc<Mutex<()>>;
 
 /// The files that are being sent.
 #[derive(Debug, Default)]
@@ -98,6 +102,7 @@ impl Drop for Part {
 #[derive(Debug)]
 pub struct Upload {
     host: Arc<dyn Host>,
+    modes: Modes,
     directory: PathBuf,
     name: String,
     file: File,
@@ -141,6 +146,7 @@ impl Attachments {
             host,
             clock,
             arriving: Arc::default(),
+            modes: Modes::default(),
         }
     }
 
@@ -181,6 +187,7 @@ impl Attachments {
         }
         let (slot, number) = self.take_slot(principal, size)?;
         let (host, directory) = (Arc::clone(&self.host), self.of(thread));
+        let modes = Arc::clone(&self.modes);
         let name = file_name(given);
         let begin = move || {
             let failed = |error: std::io::Error| unstored(&name, &error);
@@ -200,6 +207,7 @@ impl Attachments {
                 .map_err(failed)?;
             Ok(Upload {
                 host,
+                modes,
                 directory,
                 name,
                 file,
@@ -258,7 +266,12 @@ impl Attachments {
             return Ok(());
         }
         let own = thread.map(|thread| self.of(thread));
-        let keep = move || links.iter().try_for_each(|path| keep_file(own.as_deref(), path));
+        let modes = Arc::clone(&self.modes);
+        let keep = move || {
+            links
+                .iter()
+                .try_for_each(|path| keep_file(&modes, own.as_deref(), path))
+        };
         blocking(&*self.host, keep).await
     }
 
@@ -312,8 +325,9 @@ impl Attachments {
                 // It is not known whether the thread exists.
                 Err(_) => continue,
             };
+            let modes = Arc::clone(&self.modes);
             let swept = blocking(&*self.host, move || {
-                clear(&directory, before);
+                clear(&modes, &directory, before);
                 Ok(is_gone && is_older(&directory, before))
             });
             if swept.await.is_ok_and(|is_left_over| is_left_over) {
@@ -357,11 +371,14 @@ impl Upload {
         self.file.sync_all().map_err(failed)?;
         let hash = BlobId(self.hash.clone().finalize().into()).to_string();
         let directory = self.directory.join(hash.get(..HASH_DIGITS).unwrap_or(&hash));
-        make(&directory).map_err(failed)?;
         let path = directory.join(&self.name);
-        // The same content: a prompt may link to the file that is there.
-        if !path.metadata().is_ok_and(|found| is_sent(&found)) {
-            std::fs::rename(&self.part.0, &path).map_err(failed)?;
+        {
+            let _modes = lock(&self.modes);
+            make(&directory).map_err(failed)?;
+            // The same content: a prompt may link to the file that is there.
+            if !path.metadata().is_ok_and(|found| is_sent(&found)) {
+                std::fs::rename(&self.part.0, &path).map_err(failed)?;
+            }
         }
         sync_names(&path).map_err(failed)?;
         Ok(Attached {
@@ -380,29 +397,32 @@ impl Upload {
 }
 
 /// Keeps one file that a prompt links to. `own` is the directory of the prompt's thread.
-fn keep_file(own: Option<&Path>, path: &Path) -> Result<(), Failure> {
+fn keep_file(modes: &Mutex<()>, own: Option<&Path>, path: &Path) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some(below) = own.and_then(|own| path.strip_prefix(own).ok()) else {
         return Err(Failure::invalid_params(format!(
             "{name} is attached to another thread: attach it to this one"
         )));
     };
-    let is_file = below.components().count() == 2
+    let is_below = below.components().count() == 2
         && below
             .components()
-            .all(|part| matches!(part, Component::Normal(_)))
-        && path.symlink_metadata().is_ok_and(|found| found.is_file());
-    if !is_file {
+            .all(|part| matches!(part, Component::Normal(_)));
+    let mode = {
+        let _modes = lock(modes);
+        let is_file = is_below && path.symlink_metadata().is_ok_and(|found| found.is_file());
+        is_file.then(|| std::fs::set_permissions(path, Permissions::from_mode(0o400)))
+    };
+    let Some(mode) = mode else {
         return Err(Failure::new(
             ErrorCode::NotFound,
             format!(
                 "the attached file {name} is gone, as files that are not sent are after a day: attach it again"
             ),
         ));
-    }
+    };
     // The prompt is stored next. After a power failure, the next sweep must not remove the file.
-    let kept = std::fs::set_permissions(path, Permissions::from_mode(0o400))
-        .and_then(|()| File::open(path)?.sync_all());
+    let kept = mode.and_then(|()| File::open(path)?.sync_all());
     kept.map_err(|error| {
         Failure::new(
             ErrorCode::Storage,
@@ -460,8 +480,9 @@ fn check_room(directory: &Path, size: u64) -> Result<(), Failure> {
 }
 
 /// Removes the files of a thread that were last written before a time and never sent.
-fn clear(directory: &Path, before: Millis) {
+fn clear(modes: &Mutex<()>, directory: &Path, before: Millis) {
     for entry in entries(directory) {
+        let _modes = lock(modes);
         let path = entry.path();
         if !path.is_dir() {
             remove_unsent(&path, before);
@@ -512,8 +533,8 @@ fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-fn lock(arriving: &Mutex<Arriving>) -> MutexGuard<'_, Arriving> {
-    arriving.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
