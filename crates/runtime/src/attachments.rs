@@ -75,6 +75,10 @@ struct Sender {
 struct Slot {
     arriving: Arc<Mutex<Arriving>>,
     principal: Arc<str>,
+    /// The size that counts towards the limit of `day`. It is given back unless the file was stored.
+    size: u64,
+    day: Millis,
+    stored: bool,
 }
 
 impl Drop for Slot {
@@ -83,6 +87,9 @@ impl Drop for Slot {
         arriving.count = arriving.count.saturating_sub(1);
         if let Some(sender) = arriving.principals.get_mut(&self.principal) {
             sender.count = sender.count.saturating_sub(1);
+            if !self.stored && sender.day == self.day {
+                sender.bytes = sender.bytes.saturating_sub(self.size);
+            }
         }
     }
 }
@@ -111,7 +118,7 @@ pub struct Upload {
     /// The size that the client has announced.
     size: u64,
     received: u64,
-    _slot: Slot,
+    slot: Slot,
 }
 
 /// A file that a prompt can link to.
@@ -215,7 +222,7 @@ impl Attachments {
                 hash: Sha256::new(),
                 size,
                 received: 0,
-                _slot: slot,
+                slot,
             })
         };
         blocking(&*self.host, begin).await
@@ -254,6 +261,9 @@ impl Attachments {
         let slot = Slot {
             arriving: Arc::clone(&self.arriving),
             principal: Arc::clone(principal),
+            size,
+            day,
+            stored: false,
         };
         Ok((slot, number))
     }
@@ -364,7 +374,7 @@ impl Upload {
         blocking(&*host, move || self.store()).await
     }
 
-    fn store(self) -> Result<Attached, Failure> {
+    fn store(mut self) -> Result<Attached, Failure> {
         let failed = |error: std::io::Error| unstored(&self.name, &error);
         // Others that arrived meanwhile count as well. The part itself is among the files.
         check_room(&self.directory, 0)?;
@@ -372,6 +382,8 @@ impl Upload {
         let hash = BlobId(self.hash.clone().finalize().into()).to_string();
         let directory = self.directory.join(hash.get(..HASH_DIGITS).unwrap_or(&hash));
         let path = directory.join(&self.name);
+        // From here on, the file may be there whatever fails.
+        self.slot.stored = true;
         {
             let _modes = lock(&self.modes);
             make(&directory).map_err(failed)?;

@@ -182,7 +182,7 @@ async fn nobody_fills_the_disk() {
     drop(scene.begin("bob", "x", 1).await.unwrap());
     drop(arriving);
     let failure = scene
-        .begin("ann", "x", ATTACHMENTS_BYTES_OF_DAY)
+        .begin("ann", "x", ATTACHMENTS_BYTES_OF_DAY + 1)
         .await
         .unwrap_err();
     assert!(failure.message.contains("today"), "{failure}");
@@ -196,6 +196,31 @@ async fn nobody_fills_the_disk() {
     }
     let failure = scene.attach("more", b"x").await.unwrap_err();
     assert_eq!(failure.code, ErrorCode::Conflict, "{failure}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_stored_does_not_count_towards_the_limit_of_the_day() {
+    let scene = Scene::new();
+    let half = ATTACHMENTS_BYTES_OF_DAY / 2 + 1;
+    let counted = || {
+        let arriving = lock(&scene.files().arriving);
+        arriving.principals.get("ann").map(|sender| sender.bytes)
+    };
+    for _ in 0..3 {
+        // It is more than a thread may have.
+        let failure = scene.begin("ann", "x", half).await.unwrap_err();
+        assert!(failure.message.contains("no room"), "{failure}");
+        // It breaks off.
+        drop(scene.begin("ann", "x", 7).await.unwrap());
+        // It has another size.
+        assert!(scene.begin("ann", "x", 7).await.unwrap().finish().await.is_err());
+        assert_eq!(counted(), Some(0));
+    }
+    let arriving = scene.begin("ann", "x", 7).await.unwrap();
+    assert_eq!(counted(), Some(7));
+    drop(arriving);
+    scene.attach("x", b"content").await.unwrap();
+    assert_eq!(counted(), Some(7));
 }
 
 #[tokio::test]
