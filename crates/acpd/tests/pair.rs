@@ -171,7 +171,14 @@ fn a_device_is_listed_named_and_removed() {
             "{name:?}"
         );
     }
-    assert_eq!(as_phone("PUT", &json!({ "id": id, "name": " My phone " })).0, 204);
+    // The longest name that the web UI accepts, in letters of three bytes.
+    for name in ["机".repeat(32), " My phone ".to_owned()] {
+        assert_eq!(
+            as_phone("PUT", &json!({ "id": id, "name": name })).0,
+            204,
+            "{name:?}"
+        );
+    }
 
     // The owner sees it as well, and removes it with its token.
     let owner = std::fs::read_to_string(daemon.place.data().join("token")).unwrap();

@@ -673,9 +673,10 @@ pub const SESSIONS: usize = 512;
 pub const SESSIONS_OF_ONE: usize = 64;
 /// Browser sessions of all links that share a thread.
 pub const SHARE_SESSIONS: usize = 512;
-/// Longest name that a user gives to a signed-in device, in bytes.
-pub const DEVICE_NAME_BYTES: usize = 64;
-/// Largest file of browser sessions, in bytes.
+/// Longest name that a user gives to a signed-in device, in bytes: the web UI accepts 32 UTF-16 units, of up to three bytes each.
+pub const DEVICE_NAME_BYTES: usize = 96;
+/// Largest file of browser sessions, in bytes. All sessions have up to 700 bytes each, with their names, and the browsers that receive
+/// notifications 3 KiB more.
 pub const SESSIONS_FILE_BYTES: u64 = 1 << 21;
 /// Links with which threads are shared, all together.
 pub const SHARES: usize = 512;
