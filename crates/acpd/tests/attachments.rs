@@ -5,9 +5,10 @@ mod support;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
-use support::{Client, Daemon, PATIENCE, Place, acpd, body, send, wait_until};
+use support::{Client, Daemon, Editor, PATIENCE, Place, acpd, body, send, wait_until};
 
 /// Attaches a file with a token; returns the status and the response.
 fn put(daemon: &Daemon, token: &str, path: &str, more: &[(&str, &str)], content: &str) -> (u16, String) {
@@ -103,6 +104,39 @@ fn the_agent_of_a_thread_reads_what_is_attached_to_it_and_no_other() {
     // The files go with their thread.
     client.call("thread/delete", &json!({ "threadId": thread }));
     wait_until("the files are removed", || !path.exists());
+}
+
+/// The process that starts when an editor connects is confined to one folder, and does not fit a session of two.
+#[test]
+fn the_agent_of_an_editor_reads_what_is_attached_if_it_starts_for_its_session() {
+    let daemon = Daemon::at(Place::away_without_blanks(""));
+    let more = daemon.place.home().join("more");
+    std::fs::create_dir(&more).unwrap();
+    let mut pipe = daemon
+        .place
+        .command(&["acp", "--agent", "fake"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (stdin, stdout) = (pipe.stdin.take().unwrap(), pipe.stdout.take().unwrap());
+    let mut editor = Editor::lines(stdout, stdin);
+    editor.greet();
+    let params = json!({ "cwd": ".", "additionalDirectories": [more], "mcpServers": [] });
+    let opened = editor.call("session/new", &params);
+    let session = opened["sessionId"].as_str().unwrap();
+    let path = path_of(&attach(&daemon, session, "a.txt", "hello"));
+    std::fs::write(
+        daemon.place.work().join(".script"),
+        format!("cat {}", path.display()),
+    )
+    .unwrap();
+    let (said, _) = editor.turn(session, "terminal sh .script");
+    assert!(said.contains("exit 0") && said.contains("hello"), "{said}");
+    let (said, _) = editor.turn(session, &format!("read path={}", path.display()));
+    assert!(said.contains("read 5 bytes: hello"), "{said}");
+    drop(editor);
+    assert!(pipe.wait().unwrap().success());
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::agent::sandbox::SandboxState;
 use crate::attachments::Attachments;
 use crate::host::callbacks::{self, Callbacks};
 use crate::host::{Host, blocking, paths};
+use crate::standby::process::Standby;
 use crate::standby::start::start_agent;
 use crate::thread::actor::ThreadActor;
 use crate::thread::actor::folder::if_gone;
@@ -102,8 +103,8 @@ impl ThreadActor {
         let agent = self.machine.live().spec.agent.clone();
         let Prepared {
             config,
-            sandbox,
-            workspace,
+            mut sandbox,
+            mut workspace,
         } = self.prepare().await?;
         start.quirks = config.quirks;
         start.mode.clone_from(&config.mode);
@@ -113,7 +114,25 @@ impl ThreadActor {
         start.mcp_servers = mcp::servers(start.mcp_servers, &config.mcp_servers);
         let single = config.chunks == Some(Chunks::Single);
         self.machine.set_single_chunks(single);
-        let mut handle = self.open_agent(&agent, &config, sandbox.clone(), start).await?;
+        let opened = match self.standby.take() {
+            Some(standby) => match self.open_standby(standby, &config, sandbox.as_ref(), start).await {
+                Err(start) => {
+                    // The sandbox was that of the standby process. A process of the thread's own can read what is attached later.
+                    Prepared {
+                        sandbox,
+                        workspace,
+                        ..
+                    } = self.prepare().await?;
+                    Err(start)
+                }
+                opened => opened,
+            },
+            None => Err(start),
+        };
+        let mut handle = match opened {
+            Ok(handle) => handle,
+            Err(start) => start_agent(&self.context, &agent, &config, sandbox.clone(), start).await?,
+        };
         handle.thread = Some(self.id);
         self.host = Some(Callbacks::new(
             Arc::clone(&self.context.host),
@@ -146,29 +165,20 @@ impl ThreadActor {
         .await
     }
 
-    /// Opens the session in the offered standby process, or else in a new one. Handles events that the standby process
-    /// has already sent.
-    async fn open_agent(
+    /// Opens the session in the offered standby process, unless it does not fit. Handles events that it has already sent.
+    async fn open_standby(
         &mut self,
-        name: &str,
+        standby: Box<Standby>,
         config: &AgentConfig,
-        sandbox: Option<Sandbox>,
+        sandbox: Option<&Sandbox>,
         start: Start,
-    ) -> Result<AgentHandle, Failure> {
-        let start = match self.standby.take() {
-            Some(standby) => match standby.open(config, sandbox.as_ref(), start).await {
-                Ok((handle, early)) => {
-                    let now = self.context.clock.now();
-                    for event in early {
-                        self.machine.handle(Input::Agent(event), now);
-                    }
-                    return Ok(handle);
-                }
-                Err(start) => start,
-            },
-            None => start,
-        };
-        start_agent(&self.context, name, config, sandbox, start).await
+    ) -> Result<AgentHandle, Start> {
+        let (handle, early) = standby.open(config, sandbox, start).await?;
+        let now = self.context.clock.now();
+        for event in early {
+            self.machine.handle(Input::Agent(event), now);
+        }
+        Ok(handle)
     }
 }
 
