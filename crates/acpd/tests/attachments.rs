@@ -206,7 +206,8 @@ fn what_is_no_file_of_a_thread_is_refused() {
     let stored = || files(&daemon.place.data().join("attachments"));
     let unknown = "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4";
     let at = |thread: &str, name: &str| format!("/api/threads/{thread}/attachments/{name}");
-    let size = [("Content-Length", "52428801")];
+    // The client waits for the answer before it sends the file.
+    let size = [("Content-Length", "52428801"), ("Expect", "100-continue")];
     let cases: [(String, &[(&str, &str)], &str, u16); 6] = [
         (at(unknown, "a"), &[], "x", 404),
         (at("x", "a"), &[], "x", 400),

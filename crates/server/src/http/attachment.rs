@@ -40,6 +40,7 @@ pub async fn attach(
     let mut arriving = Arriving {
         body: body.into_data_stream(),
         until: Instant::now() + Duration::from_secs(ATTACHMENT_SECS),
+        is_held_back: headers.contains_key(header::EXPECT),
     };
     match receive(&server, &identity, place, &headers, &mut arriving).await {
         Ok(block) => Json(json!({ "block": block })).into_response(),
@@ -147,6 +148,8 @@ struct Arriving {
     body: BodyDataStream,
     /// When it must have arrived.
     until: Instant,
+    /// Whether the client sends it only once the daemon reads it (`Expect: 100-continue`).
+    is_held_back: bool,
 }
 
 /// Why a body did not become a file.
@@ -179,6 +182,9 @@ impl Arriving {
 
     /// Discards what a client sends after its file was refused, for a short time: while it sends, it does not see the answer.
     async fn drain(&mut self, stop: &CancellationToken, ends: &CancellationToken) {
+        if self.is_held_back {
+            return;
+        }
         let rest = async { while let Some(Ok(_)) = self.body.next().await {} };
         tokio::select! {
             biased;
@@ -191,6 +197,7 @@ impl Arriving {
 
     /// Returns the next bytes; `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+        self.is_held_back = false;
         let silent = Instant::now() + Duration::from_secs(ATTACHMENT_SILENCE_SECS);
         let next = timeout_at(silent.min(self.until), self.body.next()).await;
         match next.map_err(|_| Broken::Slow)? {
@@ -238,7 +245,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_refused_file_is_received_for_a_short_time() {
-        let drained = async |stop: &CancellationToken, ends: &CancellationToken| {
+        let drained = async |stop: &CancellationToken, ends: &CancellationToken, is_held_back: bool| {
             // Each part comes in time, and they do not end.
             let parts = stream::unfold((), |()| async {
                 tokio::time::sleep(Duration::from_secs(ATTACHMENT_SILENCE_SECS / 10)).await;
@@ -248,6 +255,7 @@ mod tests {
             let mut arriving = Arriving {
                 body: Body::from_stream(parts).into_data_stream(),
                 until: begun + Duration::from_secs(ATTACHMENT_SECS),
+                is_held_back,
             };
             arriving.drain(stop, ends).await;
             begun.elapsed().as_secs()
@@ -255,9 +263,10 @@ mod tests {
         let live = CancellationToken::new();
         let over = CancellationToken::new();
         over.cancel();
-        assert_eq!(drained(&live, &live).await, HEAD_SECS);
-        assert_eq!(drained(&over, &live).await, 0);
-        assert_eq!(drained(&live, &over).await, 0);
+        assert_eq!(drained(&live, &live, false).await, HEAD_SECS);
+        assert_eq!(drained(&over, &live, false).await, 0);
+        assert_eq!(drained(&live, &over, false).await, 0);
+        assert_eq!(drained(&live, &live, true).await, 0);
     }
 
     #[test]
