@@ -24,7 +24,7 @@ INSTALLED = {
 
 
 # What the script needs, without a program that downloads or makes checksums.
-TOOLS = "chmod cp cut dirname grep gzip ldd mkdir mktemp mv rm sh tar uname".split()
+TOOLS = ["chmod", "cp", "cut", "dirname", "grep", "gzip", "ldd", "mkdir", "mktemp", "mv", "rm", "sh", "tar", "uname"]
 # The last two words are the file and the URL. The wget of BusyBox fails on options that it does not know.
 DOWNLOADERS = {
     "curl": '[ "${*%%--output *}" = "--fail --silent --show-error --location --proto =https " ] || exit 1',
