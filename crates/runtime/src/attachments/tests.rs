@@ -223,6 +223,41 @@ async fn a_file_that_is_not_stored_does_not_count_towards_the_limit_of_the_day()
     assert_eq!(counted(), Some(7));
 }
 
+/// Each happens at the same time as a prompt keeps the file, on another thread.
+#[tokio::test]
+async fn a_file_that_a_prompt_keeps_stays_whatever_else_happens() {
+    let scene = Scene::new();
+    let log = &scene.context.log;
+    let event = crate::test_context::event(1);
+    log.append(scene.thread, &[event], Some(&Summary::default()))
+        .await
+        .unwrap();
+    for round in 0..32 {
+        // The same file arrives again.
+        let name = format!("again-{round}");
+        let attached = scene.attach(&name, b"content").await.unwrap();
+        let path = PathBuf::from(normalise(&attached.uri, "/", None).unwrap());
+        let upload = scene.begin("ann", &name, 7).await.unwrap();
+        let upload = upload.write(Bytes::from_static(b"content")).await.unwrap();
+        let prompt = Scene::prompt(&attached.uri);
+        let keep = scene.files().keep(Some(scene.thread), &prompt);
+        let (kept, again) = tokio::join!(keep, upload.finish());
+        kept.unwrap();
+        assert_eq!(again.unwrap(), attached);
+        assert_eq!(mode(&path), 0o400, "{name}");
+
+        // Old files are removed.
+        let attached = scene.attach(&format!("old-{round}"), b"other").await.unwrap();
+        let path = PathBuf::from(normalise(&attached.uri, "/", None).unwrap());
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        File::open(&path).unwrap().set_modified(old).unwrap();
+        let prompt = Scene::prompt(&attached.uri);
+        let keep = scene.files().keep(Some(scene.thread), &prompt);
+        let (kept, ()) = tokio::join!(keep, scene.files().sweep(log));
+        assert_eq!(kept.is_ok(), path.exists(), "{kept:?}");
+    }
+}
+
 #[tokio::test]
 async fn files_that_were_not_sent_are_removed_after_a_day() {
     let scene = Scene::new();
