@@ -409,6 +409,10 @@ pub const UNSENT_BYTES_OF_ONE: u32 = 8 << 20;
 pub const UNSENT_BYTES_OF_CONNECTION: u32 = 2 << 20;
 /// The same for all principals, and again for the readers of all shared threads. The last [`UNSENT_BYTES_OF_ONE`] are for owners.
 pub const UNSENT_BYTES: u32 = 32 << 20;
+/// Bytes that the downloads of one principal hold until its clients have received them. Another download is refused.
+pub const DOWNLOAD_BYTES_OF_ONE: u32 = UNSENT_BYTES_OF_ONE / 2;
+/// The same for all principals, and again for the readers of all shared threads. The last [`DOWNLOAD_BYTES_OF_ONE`] are for owners.
+pub const DOWNLOAD_BYTES: u32 = UNSENT_BYTES / 2;
 /// Bytes of an answer that needs none of this room.
 pub const SMALL_ANSWER_BYTES: u64 = 64 << 10;
 /// Bytes that are reserved for an answer before anything is read for it. Then it takes what it has.
@@ -583,7 +587,7 @@ pub const TURNS_PAGE: usize = 20;
 pub const SIGN_IN_SECS: u64 = 600;
 /// Bytes of finished items that an export of a document holds back until their turn is over. Above it, they are written before
 /// the turn. A document is charged for them before anything is read, and other exports for [`UNSENT_ANSWER_BYTES`].
-pub const EXPORT_TURN_BYTES: usize = 4 << 20;
+pub const EXPORT_TURN_BYTES: usize = 2 << 20;
 /// Bytes of an export that are passed to the HTTP connection at once. What its client has not received yet stays charged.
 pub const EXPORT_PART_BYTES: usize = 64 << 10;
 /// Bytes of a picture that a document shows. For a larger one, it has words.

@@ -1,15 +1,17 @@
 //! Memory for large answers that clients have not received yet.
 //!
 //! In: a client, and the bytes that its answer will have. Out: charges, which are held until the answer is sent. Owns: the room of
-//! each connection, which is a part of its principal's, which is a part of the room of all. Never: lets readers of shared threads use
-//! the room of other clients, or other clients all room of owners.
+//! each connection, which is a part of its principal's, which is a part of the room of all; and the same for downloads, so that answers
+//! never wait for a client that reads a download slowly. Never: lets readers of shared threads use the room of other clients, or other
+//! clients all room of owners.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use acpd_model::limits::{UNSENT_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE};
+use acpd_model::limits::{
+    DOWNLOAD_BYTES, DOWNLOAD_BYTES_OF_ONE, UNSENT_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE,
+};
 use acpd_model::{AccessScope, Origin, Role, ThreadId};
 use acpd_proto::surface::request::Permissions;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -32,22 +34,24 @@ pub struct UnsentAnswers(Arc<Rooms>);
 
 #[derive(Debug)]
 struct Rooms {
+    answers: Mutex<Principals>,
+    /// The rooms of connections for answers that are used.
+    connections: Mutex<BTreeMap<(Principal, Arc<str>), Room>>,
+    downloads: Mutex<Principals>,
+}
+
+/// A room of all clients, and the parts of it that are used.
+#[derive(Debug)]
+struct Principals {
     /// For owners that reach everything, and for `others`.
     owners: Room,
     /// For other clients that reach everything.
     others: Room,
     /// For the readers of shared threads.
     shared: Room,
-    parts: Mutex<Parts>,
-    /// The downloads so far, each of which is a connection of its own.
-    downloads: AtomicU64,
-}
-
-/// The rooms that are used.
-#[derive(Debug, Default)]
-struct Parts {
-    principals: BTreeMap<Principal, Room>,
-    connections: BTreeMap<(Principal, Arc<str>), Room>,
+    /// The bytes of a principal.
+    most: u32,
+    parts: BTreeMap<Principal, Room>,
 }
 
 /// The name of a principal, its role, and the thread if it reaches only one.
@@ -71,14 +75,38 @@ pub struct UnsentCharge {
 
 impl Default for UnsentAnswers {
     fn default() -> Self {
-        let owners = Room::new(UNSENT_BYTES + MARK);
         Self(Arc::new(Rooms {
-            others: owners.part(UNSENT_BYTES - UNSENT_BYTES_OF_ONE + MARK),
-            owners,
-            shared: Room::new(UNSENT_BYTES + MARK),
-            parts: Mutex::default(),
-            downloads: AtomicU64::new(0),
+            answers: Mutex::new(Principals::new(UNSENT_BYTES, UNSENT_BYTES_OF_ONE)),
+            connections: Mutex::default(),
+            downloads: Mutex::new(Principals::new(DOWNLOAD_BYTES, DOWNLOAD_BYTES_OF_ONE)),
         }))
+    }
+}
+
+impl Principals {
+    /// Creates room of `all` bytes, and again for the readers of shared threads, of which a principal has `one` at most.
+    fn new(all: u32, one: u32) -> Self {
+        let owners = Room::new(all + MARK);
+        Self {
+            others: owners.part(all - one + MARK),
+            owners,
+            shared: Room::new(all + MARK),
+            most: one + MARK,
+            parts: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the room of a principal.
+    fn room(&mut self, principal: &Principal) -> &Room {
+        self.parts.retain(|_, room| room.is_used());
+        let around = match principal {
+            (_, _, Some(_)) => &self.shared,
+            (_, Role::Owner, None) => &self.owners,
+            (_, _, None) => &self.others,
+        };
+        self.parts
+            .entry(principal.clone())
+            .or_insert_with(|| around.part(self.most))
     }
 }
 
@@ -106,12 +134,20 @@ impl UnsentAnswers {
         }
     }
 
-    /// Waits for room for a download of a principal that holds up to `bytes` at a time.
-    pub async fn take_download(&self, principal: &str, permissions: Permissions, bytes: u64) -> UnsentCharge {
-        let number = self.0.downloads.fetch_add(1, Ordering::Relaxed);
-        let connection = format!("download {number}").into();
-        let room = self.room_for(principal.to_owned(), permissions, connection);
-        UnsentCharge::new(room.take(bytes.min(UNSENT_BYTES_OF_ONE.into())).await)
+    /// Takes room for a download of a principal that holds up to `bytes` at a time, if it is free. Otherwise a download whose client stops
+    /// reading ends, so that a later attempt succeeds.
+    pub fn take_download(
+        &self,
+        principal: &str,
+        permissions: Permissions,
+        bytes: u64,
+    ) -> Option<UnsentCharge> {
+        let principal = principal_of(principal.to_owned(), permissions);
+        // A room of its own: a charge is wanted if a room around it is.
+        let room = lock(&self.0.downloads)
+            .room(&principal)
+            .part(DOWNLOAD_BYTES_OF_ONE);
+        room.ask(bytes).map(UnsentCharge::new)
     }
 
     fn room_of(&self, caller: &Caller) -> Room {
@@ -124,28 +160,28 @@ impl UnsentAnswers {
 
     /// Returns the room of a connection, which is a part of the room of its principal.
     fn room_for(&self, name: String, permissions: Permissions, connection: Arc<str>) -> Room {
-        let role = permissions.role;
-        let (around, thread) = match permissions.scope {
-            AccessScope::Everything if role == Role::Owner => (&self.0.owners, None),
-            AccessScope::Everything => (&self.0.others, None),
-            AccessScope::Thread(thread) => (&self.0.shared, Some(thread)),
-        };
-        let principal = (name, role, thread);
-        let mut parts = self.0.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let Parts {
-            principals,
-            connections,
-        } = &mut *parts;
+        let principal = principal_of(name, permissions);
+        let mut connections = lock(&self.0.connections);
         connections.retain(|_, room| room.is_used());
-        principals.retain(|_, room| room.is_used());
-        let of_principal = principals
-            .entry(principal.clone())
-            .or_insert_with(|| around.part(UNSENT_BYTES_OF_ONE + MARK));
+        let mut answers = lock(&self.0.answers);
+        let of_principal = answers.room(&principal);
         connections
             .entry((principal, connection))
             .or_insert_with(|| of_principal.overflowing_part(UNSENT_BYTES_OF_CONNECTION))
             .clone()
     }
+}
+
+fn principal_of(name: String, permissions: Permissions) -> Principal {
+    let thread = match permissions.scope {
+        AccessScope::Everything => None,
+        AccessScope::Thread(thread) => Some(thread),
+    };
+    (name, permissions.role, thread)
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Recipient {
@@ -288,8 +324,11 @@ mod tests {
         drop(held);
         // Rooms that are not used are forgotten.
         unsent.room_of(&bob);
-        let parts = unsent.0.parts.lock().unwrap();
-        assert_eq!((parts.principals.len(), parts.connections.len()), (1, 1));
+        let used = (
+            lock(&unsent.0.answers).parts.len(),
+            lock(&unsent.0.connections).len(),
+        );
+        assert_eq!(used, (1, 1));
     }
 
     #[tokio::test]
@@ -322,20 +361,47 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_download_takes_room_of_its_principal() {
+    async fn downloads_take_no_room_of_answers() {
+        let unsent = UnsentAnswers::default();
+        let half = u64::from(DOWNLOAD_BYTES_OF_ONE) / 2;
+        let permissions = observer("ann", 0).permissions;
+        let download = |name: &str| unsent.take_download(name, permissions, half);
+        let mut held = vec![download("ann"), download("ann")];
+        assert!(held.iter().all(Option::is_some));
+        assert!(
+            download("ann").is_none(),
+            "it is refused rather than kept waiting"
+        );
+        let ann = observer("ann", 0);
+        let all = unsent.take(&ann, UNSENT_BYTES_OF_ONE.into());
+        assert!(all.now_or_never().is_some());
+        held.pop();
+        assert!(download("ann").is_some());
+        // Others leave room for owners.
+        for name in 0..DOWNLOAD_BYTES / DOWNLOAD_BYTES_OF_ONE {
+            held.extend([download(&name.to_string()), download(&name.to_string())]);
+        }
+        assert!(download("bob").is_none());
+        assert!(
+            unsent
+                .take_download("owner", Role::Owner.into(), 2 * half)
+                .is_some()
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_download_is_overdue_once_another_was_refused() {
+        let within = Duration::from_secs(30);
         let unsent = UnsentAnswers::default();
         let permissions = observer("ann", 0).permissions;
-        let all = UNSENT_BYTES_OF_ONE.into();
-        let first = unsent
-            .take_download("ann", permissions, u64::from(UNSENT_BYTES_OF_ONE) / 2)
-            .await;
-        let second = unsent
-            .take_download("ann", permissions, u64::from(UNSENT_BYTES_OF_ONE) / 2)
-            .await;
-        assert!(unsent.take(&observer("ann", 0), 2).now_or_never().is_none());
-        assert!(unsent.take(&observer("bob", 0), all).now_or_never().is_some());
-        drop((first, second));
-        assert!(unsent.take(&observer("ann", 0), all).now_or_never().is_some());
+        let download = |bytes: u32| unsent.take_download("ann", permissions, bytes.into());
+        let first = download(DOWNLOAD_BYTES_OF_ONE).unwrap();
+        let alone = tokio::time::timeout(10 * within, first.overdue(within)).await;
+        assert!(alone.is_err(), "no other needs the room");
+        assert!(download(2).is_none());
+        first.overdue(within).await;
+        drop(first);
+        assert!(download(2).is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,8 +1,8 @@
 //! Exports a thread over HTTP. The export reads the log page by page, at the pace at which the client reads.
 //!
 //! An export ends at the last event of the thread at the time of the request. It holds one page of the log and the buffer
-//! of the format, for which it takes room before it reads anything. A client that stops reading costs only this memory and its
-//! connection, and loses the export once other connections of its principal wait for the room.
+//! of the format, for which it takes room before it reads anything. Without room, it is refused. A client that stops reading costs only
+//! this memory and its connection, and loses the export once others of its principal were refused.
 
 use std::time::Duration;
 
@@ -47,10 +47,14 @@ pub async fn export(
         Err(failure) => return failed(&failure),
     };
     let context = &server.service.context;
-    let charge = context
-        .unsent
-        .take_download(&identity.principal, identity.permissions(), format.held_bytes())
-        .await;
+    let Some(charge) =
+        context
+            .unsent
+            .take_download(&identity.principal, identity.permissions(), format.held_bytes())
+    else {
+        let message = "other exports with this token are under way: try again when they have ended";
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message);
+    };
     // The first piece is made before the answer begins, so that an early error is an answer of its own.
     let (id, (first, rest)) = match (writing.thread, writing.next().await) {
         (id, Ok(made)) => (id, made),
@@ -171,7 +175,7 @@ enum Part {
 struct Sending {
     parts: mpsc::Sender<Part>,
     charge: UnsentCharge,
-    /// The time that the client has to receive a piece once others wait for its room.
+    /// The time that the client has to receive a piece once others need its room.
     within: Duration,
     /// Cancelled when the client loses its permissions.
     ends: CancellationToken,
@@ -184,7 +188,7 @@ enum BrokenOff {
     Gone,
     #[error("the access of its client has ended")]
     Revoked,
-    #[error("its client reads too slowly, and others wait for the memory")]
+    #[error("its client reads too slowly, and other exports need the memory")]
     Overdue,
     #[error(transparent)]
     Log(#[from] LogError),
@@ -288,7 +292,7 @@ mod tests {
     use acpd_log::conformance::sample;
     use acpd_log::{EventLog, Fault, Memory};
     use acpd_model::Role;
-    use acpd_model::limits::UNSENT_BYTES_OF_ONE;
+    use acpd_model::limits::DOWNLOAD_BYTES_OF_ONE;
     use acpd_proto::surface::request::Permissions;
     use acpd_runtime::unsent::UnsentAnswers;
 
@@ -335,12 +339,12 @@ mod tests {
         Role::Owner.into()
     }
 
-    async fn sending(unsent: &UnsentAnswers, parts: mpsc::Sender<Part>) -> Sending {
+    fn sending(unsent: &UnsentAnswers, parts: mpsc::Sender<Part>) -> Sending {
         Sending {
             parts,
             charge: unsent
                 .take_download("ann", permissions(), Format::Html.held_bytes())
-                .await,
+                .unwrap(),
             within: Duration::from_secs(30),
             ends: CancellationToken::new(),
         }
@@ -350,7 +354,7 @@ mod tests {
     async fn a_client_that_stops_reading_loses_its_export_once_others_need_the_room() {
         let unsent = UnsentAnswers::default();
         let (parts_tx, mut parts) = mpsc::channel(1);
-        let sending = sending(&unsent, parts_tx).await;
+        let sending = sending(&unsent, parts_tx);
         let (log, thread) = thread_of(9).await;
         let (_, writing) = begin(log, &thread.to_string(), AccessScope::Everything, None)
             .await
@@ -361,13 +365,11 @@ mod tests {
         // Alone, it has all the time.
         tokio::time::sleep(Duration::from_hours(1)).await;
         assert!(!task.is_finished());
-        let all = UNSENT_BYTES_OF_ONE.into();
-        let other = tokio::time::timeout(
-            Duration::from_mins(1),
-            unsent.take_download("ann", permissions(), all),
-        );
-        assert!(other.await.is_ok(), "the room is not returned");
-        task.await.unwrap();
+        let all = DOWNLOAD_BYTES_OF_ONE.into();
+        assert!(unsent.take_download("ann", permissions(), all).is_none());
+        let ended = tokio::time::timeout(Duration::from_secs(1), task);
+        ended.await.expect("it keeps the room").unwrap();
+        assert!(unsent.take_download("ann", permissions(), all).is_some());
         let mut last = None;
         while let Some(part) = parts.recv().await {
             last = Some(part);
@@ -381,7 +383,7 @@ mod tests {
         for fails in [false, true] {
             let unsent = UnsentAnswers::default();
             let (parts_tx, mut parts) = mpsc::channel(1);
-            let sending = sending(&unsent, parts_tx).await;
+            let sending = sending(&unsent, parts_tx);
             let (_, writing) = begin(log.clone(), &thread.to_string(), AccessScope::Everything, None)
                 .await
                 .unwrap();
