@@ -87,7 +87,7 @@ pub async fn run(
                 is_dirty = true;
                 let now = Instant::now();
                 match received {
-                    Some(News::Connected) => app.handle_connected(),
+                    Some(News::Connected { replaces_turns }) => app.handle_connected(replaces_turns),
                     Some(News::Lost(why)) => app.handle_lost(&why, now),
                     Some(News::Message(incoming)) => app.handle_message(&incoming, now),
                     Some(News::Reply { token, result }) => app.handle_reply(token, result, now),

@@ -42,8 +42,10 @@ pub enum Order {
 
 /// What happened.
 pub enum News {
-    /// There is a new connection.
-    Connected,
+    /// There is a new connection, and whether its daemon sends a prompt in place of an earlier one.
+    Connected {
+        replaces_turns: bool,
+    },
     /// There is no connection, and why. Requests without a reply have none.
     Lost(String),
     Message(Incoming),
@@ -87,7 +89,8 @@ pub async fn keep(settings: Settings, first: Client, mut orders: Receiver<Order>
         };
         // Orders for the connection before would be carried out on the wrong one.
         while orders.try_recv().is_ok() {}
-        if news.send(News::Connected).await.is_err() {
+        let replaces_turns = client.replaces_turns();
+        if news.send(News::Connected { replaces_turns }).await.is_err() {
             return;
         }
     }

@@ -55,6 +55,7 @@ pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Ex
     let resumed = client.request("thread/resume", resume).await?;
     let size = crossterm::terminal::size().context("the size of the terminal cannot be read")?;
     let mut app = App::new(&resumed, seed(), size);
+    app.replaces_turns = client.replaces_turns();
     if picks {
         app.pick_thread(Instant::now());
     }

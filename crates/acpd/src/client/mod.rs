@@ -29,12 +29,18 @@ use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 
+/// Why no prompt is sent in place of an earlier one to a daemon that would only add it.
+pub const REPLACES_NO_TURNS: &str =
+    "the daemon is older than this program and cannot replace a prompt: run \"acpd restart\" where it runs";
+
 /// An initialized connection to the daemon.
 pub struct Client {
     socket: WebSocketStream<Box<dyn Wire>>,
     next_id: u64,
     /// The name and version of the daemon.
     server: Value,
+    /// Whether the daemon sends a prompt in place of an earlier one. An older daemon would add it to the conversation.
+    replaces_turns: bool,
     /// Maximum size of a message to the daemon, in bytes; unlimited until the daemon has announced it.
     message_bytes: usize,
     /// Messages that arrived while a response was awaited.
@@ -91,6 +97,7 @@ impl Client {
             socket,
             next_id: 0,
             server: Value::Null,
+            replaces_turns: false,
             message_bytes: usize::MAX,
             early: VecDeque::new(),
             heard_at: Instant::now(),
@@ -103,6 +110,7 @@ impl Client {
         let initializing = client.request("initialize", hello);
         let mut initialized = patience.wait(&name, "did not answer", initializing).await??;
         client.server = initialized["serverInfo"].take();
+        client.replaces_turns = initialized["capabilities"]["replacesTurns"] == true;
         let limits = &initialized["limits"];
         let (ping, pong) = (limits["pingSecs"].as_u64(), limits["pongSecs"].as_u64());
         let silence = ping.zip(pong).map(|(ping, pong)| ping.saturating_add(pong));
@@ -124,6 +132,12 @@ impl Client {
     /// Returns the daemon's `serverInfo`.
     pub fn server(&self) -> &Value {
         &self.server
+    }
+
+    /// Returns whether the daemon sends a prompt in place of an earlier one. If not, such a prompt must not be sent: see
+    /// [`REPLACES_NO_TURNS`].
+    pub fn replaces_turns(&self) -> bool {
+        self.replaces_turns
     }
 
     /// Returns the maximum size of a message to the daemon, in bytes.

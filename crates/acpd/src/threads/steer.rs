@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cli::{InterruptArgs, SendArgs};
-use crate::client::Client;
+use crate::client::{Client, REPLACES_NO_TURNS};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::items::short_id;
@@ -19,6 +19,9 @@ pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> 
     options::check(&args.session)?;
     let text = read_prompt(&args.prompt).await?;
     let mut client = Client::connect(settings, false).await?;
+    if args.replace.is_some() && !client.replaces_turns() {
+        return Err(Exit::Failure.error(REPLACES_NO_TURNS));
+    }
     let id = find(&mut client, &args.thread.thread).await?;
     let files = Attachments::read(&args.attach, &text, client.message_bytes()).await?;
     let mut progress = Progress::begin("sending");

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::attach::conversation::entry::Body;
+use crate::client::REPLACES_NO_TURNS;
 use crate::terminal::items::Item;
 
 /// An earlier prompt in the input.
@@ -23,6 +24,10 @@ impl App {
     pub(super) fn edit_earlier(&mut self, now: Instant) {
         if self.conversation.newer().is_some() {
             self.show_message("go to the newest turn first: Ctrl+End", now);
+            return;
+        }
+        if !self.replaces_turns {
+            self.show_error(REPLACES_NO_TURNS, now);
             return;
         }
         let prompts = self.prompts();

@@ -122,6 +122,8 @@ pub struct App {
     pub message: Option<StatusMessage>,
     /// Why there is no connection.
     pub lost: Option<String>,
+    /// Whether the daemon sends a prompt in place of an earlier one.
+    pub replaces_turns: bool,
     /// Number of the last event.
     seq: u64,
     size: (u16, u16),
@@ -173,6 +175,7 @@ impl App {
             command_at: 0,
             message: None,
             lost: None,
+            replaces_turns: false,
             seq: resumed["latestSeq"].as_u64().unwrap_or_default(),
             size,
             escape_until: None,

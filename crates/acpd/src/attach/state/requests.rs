@@ -10,6 +10,7 @@ use super::search::Towards;
 use super::{App, Effect, End, Failure, RETRY};
 use crate::attach::conversation::scroll::Scroll;
 use crate::attach::conversation::{Conversation, Source};
+use crate::client::REPLACES_NO_TURNS;
 
 /// Number of turns on a page, whose size the daemon limits as well.
 pub const PAGE_TURNS: usize = 20;
@@ -119,13 +120,19 @@ impl App {
         }
         let id = format!("{}-{}", self.seed, self.next_token);
         self.show_message("sending…", now);
-        self.start(Prompt { text, id, replaces });
+        self.start(Prompt { text, id, replaces }, now);
         true
     }
 
-    fn start(&mut self, prompt: Prompt) {
+    fn start(&mut self, prompt: Prompt, now: Instant) {
         let mut params = json!({ "text": prompt.text, "clientTurnId": prompt.id });
         if let Some(turn) = &prompt.replaces {
+            // The daemon may have been replaced by an older one since the user began to edit.
+            if !self.replaces_turns {
+                self.edit_again(turn.clone(), &prompt.text);
+                self.show_error(REPLACES_NO_TURNS, now);
+                return;
+            }
             params["replacesTurnId"] = json!(turn);
         }
         self.request("turn/start", params, Pending::Start(prompt));
@@ -246,10 +253,10 @@ impl App {
                 self.head.error = result["thread"]["error"].as_str().map(str::to_owned);
                 self.keep_open(&result["thread"]["pendingRequestIds"]);
                 for prompt in std::mem::take(&mut self.unsent) {
-                    self.start(prompt);
+                    self.start(prompt, now);
                 }
             }
-            Pending::Snapshot => self.read_again(&result),
+            Pending::Snapshot => self.read_again(&result, now),
             Pending::Older(cursor) => {
                 self.older.receive(&cursor, result["thread"].take());
                 self.merge_older(now);
@@ -338,7 +345,7 @@ impl App {
     }
 
     /// Replaces everything that is held by the newest page.
-    fn read_again(&mut self, resumed: &Value) {
+    fn read_again(&mut self, resumed: &Value, now: Instant) {
         let thread = &resumed["thread"];
         self.is_reading = false;
         self.older.forget();
@@ -359,7 +366,7 @@ impl App {
             });
         }
         for prompt in std::mem::take(&mut self.unsent) {
-            self.start(prompt);
+            self.start(prompt, now);
         }
     }
 
@@ -424,9 +431,10 @@ impl App {
         self.lost = Some(why.to_owned());
     }
 
-    /// Continues on a new connection.
-    pub fn handle_connected(&mut self) {
+    /// Continues on a new connection. `replaces_turns`: whether its daemon sends a prompt in place of an earlier one.
+    pub fn handle_connected(&mut self, replaces_turns: bool) {
         self.lost = None;
+        self.replaces_turns = replaces_turns;
         for question in &mut self.questions {
             question.is_answered = false;
         }

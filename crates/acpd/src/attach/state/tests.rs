@@ -49,6 +49,7 @@ impl Scene {
             now: Instant::now(),
             seq: 10,
         };
+        scene.app.replaces_turns = true;
         scene.draw();
         scene
     }

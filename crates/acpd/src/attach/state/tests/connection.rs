@@ -21,7 +21,7 @@ fn after_a_lost_connection_it_continues_where_it_was() {
     assert!(scene.effects().is_empty());
     assert_eq!(scene.app.prompt.text(), "later");
 
-    scene.app.handle_connected();
+    scene.app.handle_connected(true);
     let (token, method, params) = scene.request();
     assert_eq!(
         (method, params),
@@ -60,7 +60,7 @@ fn a_prompt_that_was_on_its_way_is_sent_again_as_the_same_turn() {
     let (_, _, first) = scene.request();
     scene.app.handle_lost("lost", scene.now);
     scene.app.handle_lost("still lost", scene.now);
-    scene.app.handle_connected();
+    scene.app.handle_connected(true);
     let (token, ..) = scene.request();
     scene.reply(
         token,
@@ -81,7 +81,7 @@ fn a_message_into_the_turn_is_never_sent_twice() {
     scene.request();
     scene.app.handle_lost("lost", scene.now);
     assert_eq!(scene.app.prompt.text(), "careful");
-    scene.app.handle_connected();
+    scene.app.handle_connected(true);
     let (token, ..) = scene.request();
     scene.reply(
         token,
@@ -106,7 +106,7 @@ fn a_question_that_was_resolved_meanwhile_is_gone_and_another_can_be_answered() 
     scene.key("Enter");
     assert!(scene.effects().is_empty());
     assert!(!scene.app.questions[0].is_answered);
-    scene.app.handle_connected();
+    scene.app.handle_connected(true);
     let (token, ..) = scene.request();
     scene.reply(
         token,

@@ -337,3 +337,26 @@ fn a_thread_without_prompts_has_none_to_edit() {
     scene.key("M-e");
     assert_eq!((scene.app.prompt.text(), &scene.app.edit), ("x", &None));
 }
+
+#[test]
+fn an_older_daemon_receives_no_prompt_in_place_of_an_earlier_one() {
+    let mut scene = with_prompts();
+    scene.key("M-e");
+    scene.typed("!");
+    scene.key("Enter");
+    scene.request();
+    // The prompt was on its way when an older daemon took over.
+    scene.app.handle_lost("lost", scene.now);
+    scene.app.handle_connected(false);
+    let (token, ..) = scene.request();
+    scene.reply(
+        token,
+        json!({ "thread": { "pendingRequestIds": [] }, "latestSeq": 10 }),
+    );
+    assert!(scene.effects().is_empty());
+    assert_eq!(scene.app.prompt.text(), "two!");
+    assert!(scene.status().starts_with("the daemon is older"));
+    scene.keys(&["Esc", "M-e"]);
+    assert_eq!((scene.app.prompt.text(), &scene.app.edit), ("", &None));
+    assert!(scene.status().starts_with("the daemon is older"));
+}

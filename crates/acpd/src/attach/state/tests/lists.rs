@@ -120,7 +120,7 @@ fn a_prompt_that_was_cut_off_goes_to_its_own_thread() {
     scene.key("Enter");
     let (_, _, first) = scene.request();
     scene.app.handle_lost("gone", scene.now);
-    scene.app.handle_connected();
+    scene.app.handle_connected(true);
     let (resume, ..) = scene.request();
     scene.refuse(resume, "too many requests", false);
     for pick in ["/new", "another"] {

@@ -39,7 +39,12 @@ macro_rules! wire {
         pub struct $name $(<$life>)? {
             $(pub $member: $type,)*
         }
-        #[allow(dead_code, clippy::too_many_arguments, reason = "some objects are made with named members")]
+        #[allow(
+            dead_code,
+            clippy::too_many_arguments,
+            clippy::fn_params_excessive_bools,
+            reason = "some objects are made with named members"
+        )]
         impl $(<$life>)? $name $(<$life>)? {
             pub fn new($($member: $type),*) -> Self {
                 Self { $($member),* }

@@ -20,7 +20,12 @@ impl<'a> Initialized<'a> {
         Self {
             protocol_version: crate::surface::app::PROTOCOL_VERSION,
             server_info: ServerInfo::new(Plain("acpd"), Plain(env!("CARGO_PKG_VERSION"))),
-            capabilities: ServerCapabilities::new(true, true, true),
+            capabilities: ServerCapabilities {
+                streaming: true,
+                tools: true,
+                approvals: true,
+                replaces_turns: true,
+            },
             limits: LimitsInForce::of(limits),
             identity: Identity::new(principal, role),
         }
@@ -32,7 +37,13 @@ wire! {
     struct ServerInfo { name: Plain<'static>, version: Plain<'static> }
 
     /// Capabilities of the daemon.
-    struct ServerCapabilities { streaming: bool, tools: bool, approvals: bool }
+    struct ServerCapabilities {
+        streaming: bool,
+        tools: bool,
+        approvals: bool,
+        /// Whether `turn/start` takes `replacesTurnId`. Without this, an older daemon ignores it and adds the prompt to the conversation.
+        replaces_turns: bool,
+    }
 
     /// Effective limits of the daemon.
     struct LimitsInForce {
