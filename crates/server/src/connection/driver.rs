@@ -217,14 +217,18 @@ impl<S: Surface> Connection<S> {
 
     /// Sends the final events of the threads when the daemon stops.
     async fn flush_on_shutdown(&mut self) -> Result<(), End> {
-        while let Some(fed) = self.followed.next().await {
-            self.fed(fed);
+        loop {
             self.pump();
-            if !self.link.has_room() {
+            // A large event waits for room that earlier ones hold until they are sent.
+            while !self.link.has_room() || self.meter.oldest().is_some() {
                 self.link.flush().await?;
+                self.pump();
             }
+            let Some(fed) = self.followed.next().await else {
+                return self.link.flush().await;
+            };
+            self.fed(fed);
         }
-        self.link.flush().await
     }
 
     fn received(&mut self, text: &str) {

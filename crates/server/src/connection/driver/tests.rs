@@ -1,15 +1,19 @@
 use std::collections::BTreeMap;
 use std::pin::pin;
 
-use acpd_model::Role;
+use acpd_log::{EventLog, Memory};
 use acpd_model::event::ClientOrigin;
-use acpd_model::limits::{UNSENT_ANSWER_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE};
-use acpd_model::{Limits, Seq};
+use acpd_model::limits::{
+    FREE_EVENT_BYTES, UNSENT_ANSWER_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE,
+};
+use acpd_model::{Event, Limits, RawJson, Role, Seq, Summary};
+use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
 use acpd_proto::surface::contract::{Gate, Lane, Source};
 use acpd_proto::surface::request::ListThreads;
 use acpd_proto::time::Now;
-use acpd_runtime::test_context::context;
+use acpd_runtime::feed::snapshot::ThreadSnapshot;
+use acpd_runtime::test_context::{context, context_with_log, event};
 use acpd_runtime::thread::directory::Directory;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::Instant;
@@ -206,4 +210,45 @@ async fn clients_that_take_a_byte_at_a_time_keep_others_of_their_principal_waiti
         let took = time_to_list(&service, slow).await;
         assert!(took < Duration::from_secs(1), "{took:?}");
     }
+}
+
+/// Each of them takes all room of its connection until it is sent.
+#[tokio::test(start_paused = true)]
+async fn large_events_are_sent_to_the_last_one_when_the_daemon_stops() {
+    let thread = ThreadId(uuid::Uuid::from_u128(7));
+    let large = "x".repeat(usize::try_from(FREE_EVENT_BYTES).unwrap());
+    let events = [1, 2, 3].map(|seq| Event {
+        raw: Some(RawJson::of(&large).unwrap()),
+        ..event(seq)
+    });
+    let log = Arc::new(Memory::new());
+    log.append(thread, &events, Some(&Summary::default()))
+        .await
+        .unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let context = context_with_log(log, place.path(), BTreeMap::new(), Limits::default());
+    let directory = Directory::open(context.clone()).await.unwrap();
+    let service = Service::new(directory.clone(), context);
+    let (mut theirs, ours) = tokio::io::duplex(LISTED);
+    let peer = |gate| Peer::new("owner".into(), Role::Owner, gate);
+    let mut connection = connection(service, "c", ours, peer);
+    let mut live = Live::new(thread);
+    live.last_seq = 3;
+    connection.follow(FollowRequest {
+        thread,
+        cursor: 0,
+        snapshot: ThreadSnapshot {
+            batches: tokio::sync::broadcast::channel(1).1,
+            live: Arc::new(live),
+            pending: Arc::default(),
+            log_error: None,
+        },
+        attachment: None,
+    });
+    directory.close_within(Duration::from_secs(5)).await;
+    connection.access.stop.cancel();
+    tokio::spawn(connection.run(None));
+    let mut received = Vec::new();
+    theirs.read_to_end(&mut received).await.unwrap();
+    assert!(received.len() > 3 * large.len(), "{} bytes", received.len());
 }
