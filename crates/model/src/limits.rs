@@ -413,6 +413,11 @@ pub const UNSENT_BYTES: u32 = 32 << 20;
 pub const DOWNLOAD_BYTES_OF_ONE: u32 = UNSENT_BYTES_OF_ONE / 2;
 /// The same for all principals, and again for the readers of all shared threads. The last [`DOWNLOAD_BYTES_OF_ONE`] are for owners.
 pub const DOWNLOAD_BYTES: u32 = UNSENT_BYTES / 2;
+/// Bytes of the log's pages above [`FREE_EVENT_BYTES`] that the downloads of one principal hold besides. The next one is read when there is
+/// room. A larger page takes all of it.
+pub const DOWNLOAD_PAGE_BYTES_OF_ONE: u32 = 32 << 20;
+/// The same for all principals, and again for the readers of all shared threads. The last [`DOWNLOAD_PAGE_BYTES_OF_ONE`] are for owners.
+pub const DOWNLOAD_PAGE_BYTES: u32 = 64 << 20;
 /// Bytes of an answer that needs none of this room.
 pub const SMALL_ANSWER_BYTES: u64 = 64 << 10;
 /// Bytes that are reserved for an answer before anything is read for it. Then it takes what it has.

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use acpd_model::limits::{
-    DOWNLOAD_BYTES, DOWNLOAD_BYTES_OF_ONE, UNSENT_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE,
+    DOWNLOAD_BYTES, DOWNLOAD_BYTES_OF_ONE, DOWNLOAD_PAGE_BYTES, DOWNLOAD_PAGE_BYTES_OF_ONE, FREE_EVENT_BYTES,
+    UNSENT_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE,
 };
 use acpd_model::{AccessScope, Origin, Role, ThreadId};
 use acpd_proto::surface::request::Permissions;
@@ -38,6 +39,8 @@ struct Rooms {
     /// The rooms of connections for answers that are used.
     connections: Mutex<BTreeMap<(Principal, Arc<str>), Room>>,
     downloads: Mutex<Principals>,
+    /// For large pages of downloads. It is apart from `downloads`, so that one that waits for it never waits for others of its kind.
+    pages: Mutex<Principals>,
 }
 
 /// A room of all clients, and the parts of it that are used.
@@ -66,6 +69,10 @@ pub struct Recipient {
     connection: Arc<str>,
 }
 
+/// The room for the large pages of a principal's downloads.
+#[derive(Debug)]
+pub struct DownloadPages(Room);
+
 /// The room of an answer that has been read for a client.
 #[derive(Debug)]
 pub struct UnsentCharge {
@@ -79,6 +86,7 @@ impl Default for UnsentAnswers {
             answers: Mutex::new(Principals::new(UNSENT_BYTES, UNSENT_BYTES_OF_ONE)),
             connections: Mutex::default(),
             downloads: Mutex::new(Principals::new(DOWNLOAD_BYTES, DOWNLOAD_BYTES_OF_ONE)),
+            pages: Mutex::new(Principals::new(DOWNLOAD_PAGE_BYTES, DOWNLOAD_PAGE_BYTES_OF_ONE)),
         }))
     }
 }
@@ -150,6 +158,12 @@ impl UnsentAnswers {
         room.ask(bytes).map(UnsentCharge::new)
     }
 
+    /// Returns the room for the large pages of a principal's downloads.
+    pub fn download_pages(&self, principal: &str, permissions: Permissions) -> DownloadPages {
+        let principal = principal_of(principal.to_owned(), permissions);
+        DownloadPages(lock(&self.0.pages).room(&principal).clone())
+    }
+
     fn room_of(&self, caller: &Caller) -> Room {
         let name = match &caller.by {
             Origin::Client(client) => client.principal.clone(),
@@ -200,6 +214,17 @@ impl Recipient {
             drop(room);
             sleep(ASK).await;
         }
+    }
+}
+
+impl DownloadPages {
+    /// Waits for room for a page of `bytes`; a small one needs none. Others that hold room for longer than their time end meanwhile.
+    pub async fn room(&self, bytes: u64) -> Option<UnsentCharge> {
+        if bytes <= FREE_EVENT_BYTES {
+            return None;
+        }
+        let page = self.0.part(DOWNLOAD_PAGE_BYTES_OF_ONE);
+        Some(UnsentCharge::new(page.take(bytes).await))
     }
 }
 
@@ -402,6 +427,31 @@ mod tests {
         first.overdue(within).await;
         drop(first);
         assert!(download(2).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_page_of_a_download_waits_for_others_until_they_are_overdue() {
+        let within = Duration::from_secs(30);
+        let unsent = UnsentAnswers::default();
+        let permissions = observer("ann", 0).permissions;
+        let pages = |name: &str| unsent.download_pages(name, permissions);
+        assert!(pages("ann").room(FREE_EVENT_BYTES).await.is_none());
+        let first = pages("ann").room(u64::MAX).await.unwrap();
+        let alone = tokio::time::timeout(10 * within, first.overdue(within)).await;
+        assert!(alone.is_err(), "no other waits");
+        let ann = pages("ann");
+        let mut waiting = Box::pin(ann.room(FREE_EVENT_BYTES + 1));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        first.overdue(within).await;
+        drop(first);
+        let second = waiting.now_or_never().unwrap();
+        // Others leave room for owners, and answers need none of it.
+        assert!(pages("bob").room(u64::MAX).now_or_never().is_none());
+        let owner = unsent.download_pages("owner", Role::Owner.into());
+        assert!(owner.room(u64::MAX).now_or_never().is_some());
+        let ann = observer("ann", 0);
+        assert!(unsent.take(&ann, u64::MAX).now_or_never().is_some());
+        drop(second);
     }
 
     #[tokio::test(start_paused = true)]

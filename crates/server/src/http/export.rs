@@ -1,14 +1,14 @@
 //! Exports a thread over HTTP. The export reads the log page by page, at the pace at which the client reads.
 //!
 //! An export ends at the last event of the thread at the time of the request. It holds one page of the log and the buffer
-//! of the format, for which it takes room before it reads anything. Without room, it is refused. A client that stops reading costs only
-//! this memory and its connection, and loses the export once others of its principal were refused.
+//! of the format, for which it takes room before it reads anything, and is refused without it. For a page with a large event, it waits for
+//! more room. A client that stops reading costs only this memory and its connection, and loses the export once others need the memory.
 
 use std::time::Duration;
 
-use acpd_log::{LogError, SharedLog};
-use acpd_model::limits::EXPORT_PART_BYTES;
-use acpd_model::{AccessScope, ErrorCode, Failure, Seq, Summary, ThreadId};
+use acpd_log::{LogError, Page, SharedLog};
+use acpd_model::limits::{EXPORT_PART_BYTES, FREE_EVENT_BYTES};
+use acpd_model::{AccessScope, ErrorCode, Event, Failure, Seq, Summary, ThreadId};
 use acpd_proto::surface::contract::LostEvents;
 use acpd_proto::surface::export::{Export, Format};
 use acpd_proto::surface::request::no_thread;
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::identity::{Identity, Place};
 use crate::http::{ServerState, refuse};
 use acpd_runtime::thread::directory::log_failure;
-use acpd_runtime::unsent::UnsentCharge;
+use acpd_runtime::unsent::{DownloadPages, UnsentCharge};
 
 /// `GET /api/threads/{thread}/export?format=jsonl|md|html&salvage=true|false`.
 pub async fn export(
@@ -56,7 +56,10 @@ pub async fn export(
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message);
     };
     // The first piece is made before the answer begins, so that an early error is an answer of its own.
-    let (id, (first, rest)) = match (writing.thread, writing.next().await) {
+    let pages = context
+        .unsent
+        .download_pages(&identity.principal, identity.permissions());
+    let (id, (first, rest)) = match (writing.thread, writing.next(&pages).await) {
         (id, Ok(made)) => (id, made),
         (_, Err(error)) => return failed(&failure_of(&error)),
     };
@@ -64,6 +67,7 @@ pub async fn export(
     let sending = Sending {
         parts: parts_tx,
         charge,
+        pages,
         within: Duration::from_secs(context.limits.now().write_secs),
         ends: identity.ends,
     };
@@ -163,6 +167,25 @@ fn answer(format: Format, thread: ThreadId, parts: mpsc::Receiver<Part>, place: 
     response
 }
 
+/// Bytes of an export.
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    /// The room of the large events in it.
+    charge: Option<UnsentCharge>,
+}
+
+impl Piece {
+    /// Starts the time that the client has to receive the piece.
+    fn new(bytes: Vec<u8>, mut charge: Option<UnsentCharge>) -> Self {
+        if let Some(charge) = &mut charge {
+            charge.restart();
+        }
+        let bytes = bytes.into();
+        Self { bytes, charge }
+    }
+}
+
 /// What the task of an export passes to its response.
 #[derive(Debug, PartialEq, Eq)]
 enum Part {
@@ -175,6 +198,7 @@ enum Part {
 struct Sending {
     parts: mpsc::Sender<Part>,
     charge: UnsentCharge,
+    pages: DownloadPages,
     /// The time that the client has to receive a piece once others need its room.
     within: Duration,
     /// Cancelled when the client loses its permissions.
@@ -196,7 +220,7 @@ enum BrokenOff {
 
 impl Sending {
     /// Sends pieces until the export is complete. Without its end, the response breaks off.
-    async fn run(mut self, thread: ThreadId, first: Bytes, rest: Option<Writing>) {
+    async fn run(mut self, thread: ThreadId, first: Piece, rest: Option<Writing>) {
         match self.send_all(first, rest).await {
             Ok(()) | Err(BrokenOff::Gone) => {}
             Err(BrokenOff::Log(error)) => tracing::error!(%thread, %error, "an export breaks off"),
@@ -204,39 +228,68 @@ impl Sending {
         }
     }
 
-    async fn send_all(&mut self, mut piece: Bytes, mut rest: Option<Writing>) -> Result<(), BrokenOff> {
+    async fn send_all(&mut self, mut piece: Piece, mut rest: Option<Writing>) -> Result<(), BrokenOff> {
         loop {
             self.charge.restart();
-            for part in piece.chunks(EXPORT_PART_BYTES) {
+            for part in piece.bytes.chunks(EXPORT_PART_BYTES) {
                 // A copy: a part of the piece would keep all of it until the client has received the part.
-                self.send(Part::Bytes(Bytes::copy_from_slice(part))).await?;
+                let part = Part::Bytes(Bytes::copy_from_slice(part));
+                self.send(part, piece.charge.as_ref()).await?;
             }
             drop(piece);
             let Some(writing) = rest else {
-                return self.send(Part::End).await;
+                return self.send(Part::End, None).await;
             };
-            (piece, rest) = writing.next().await?;
+            (piece, rest) = tokio::select! {
+                biased;
+                () = self.ends.cancelled() => return Err(BrokenOff::Revoked),
+                () = self.parts.closed() => return Err(BrokenOff::Gone),
+                // It may wait for room.
+                made = writing.next(&self.pages) => made?,
+            };
         }
     }
 
-    async fn send(&self, part: Part) -> Result<(), BrokenOff> {
+    /// Sends a part of a piece that holds `page`.
+    async fn send(&self, part: Part, page: Option<&UnsentCharge>) -> Result<(), BrokenOff> {
         let permit = tokio::select! {
             biased;
             () = self.ends.cancelled() => return Err(BrokenOff::Revoked),
             permit = self.parts.reserve() => permit.map_err(|_| BrokenOff::Gone)?,
             () = self.charge.overdue(self.within) => return Err(BrokenOff::Overdue),
+            () = overdue(page, self.within) => return Err(BrokenOff::Overdue),
         };
         permit.send(part);
         Ok(())
     }
 }
 
+/// Waits until others need the room of a large page for which the client has had this time.
+async fn overdue(page: Option<&UnsentCharge>, within: Duration) {
+    match page {
+        Some(charge) => charge.overdue(within).await,
+        None => std::future::pending().await,
+    }
+}
+
 impl Writing {
-    /// Returns the next bytes, and the remaining export.
-    async fn next(mut self) -> Result<(Bytes, Option<Self>), LogError> {
+    /// Returns the next piece, and the remaining export. Waits for room if a large event is in it.
+    async fn next(mut self, pages: &DownloadPages) -> Result<(Piece, Option<Self>), LogError> {
         let mut out = std::mem::take(&mut self.head);
+        let mut charge = None;
         while self.at < self.end {
-            let page = match self.log.read(self.thread, self.at).await {
+            let page = loop {
+                let page = self.log.read(self.thread, self.at).await;
+                let weigh = |page: &Page| page.events.iter().map(Event::weight).sum::<usize>() as u64;
+                let bytes = page.as_ref().map_or(0, weigh);
+                if bytes <= FREE_EVENT_BYTES || charge.is_some() {
+                    break page;
+                }
+                // It is read again, so that it is not in memory while it waits.
+                drop(page);
+                charge = pages.room(bytes).await;
+            };
+            let page = match page {
                 Ok(page) if page.events.is_empty() => {
                     return Err(LogError::Damaged(format!("it ends before event {}", self.end)));
                 }
@@ -254,12 +307,12 @@ impl Writing {
                 self.at = event.seq;
             }
             // The format of a document can hold a turn back until it ends.
-            if !out.is_empty() && self.at < self.end {
-                return Ok((out.into(), Some(self)));
+            if self.at < self.end && (!out.is_empty() || charge.is_some()) {
+                return Ok((Piece::new(out, charge), Some(self)));
             }
         }
         self.export.finish(&mut out);
-        Ok((out.into(), None))
+        Ok((Piece::new(out, charge), None))
     }
 }
 
@@ -292,7 +345,7 @@ mod tests {
     use acpd_log::conformance::sample;
     use acpd_log::{EventLog, Fault, Memory};
     use acpd_model::Role;
-    use acpd_model::limits::DOWNLOAD_BYTES_OF_ONE;
+    use acpd_model::limits::{DOWNLOAD_BYTES_OF_ONE, DOWNLOAD_PAGE_BYTES_OF_ONE};
     use acpd_proto::surface::request::Permissions;
     use acpd_runtime::unsent::UnsentAnswers;
 
@@ -323,12 +376,13 @@ mod tests {
 
     /// Returns the pieces of an export.
     async fn pieces(writing: Writing) -> Vec<Result<Bytes, LogError>> {
+        let pages = UnsentAnswers::default().download_pages("ann", permissions());
         let mut pieces = Vec::new();
         let mut rest = Some(writing);
         while let Some(writing) = rest.take() {
-            pieces.push(writing.next().await.map(|(piece, after)| {
+            pieces.push(writing.next(&pages).await.map(|(piece, after)| {
                 rest = after;
-                piece
+                piece.bytes
             }));
         }
         pieces
@@ -345,6 +399,7 @@ mod tests {
             charge: unsent
                 .take_download("ann", permissions(), Format::Html.held_bytes())
                 .unwrap(),
+            pages: unsent.download_pages("ann", permissions()),
             within: Duration::from_secs(30),
             ends: CancellationToken::new(),
         }
@@ -359,7 +414,7 @@ mod tests {
         let (_, writing) = begin(log, &thread.to_string(), AccessScope::Everything, None)
             .await
             .unwrap();
-        let (first, rest) = writing.next().await.unwrap();
+        let (first, rest) = writing.next(&sending.pages).await.unwrap();
         let task = tokio::spawn(sending.run(thread, first, rest));
         assert!(matches!(parts.recv().await, Some(Part::Bytes(part)) if part.len() <= EXPORT_PART_BYTES));
         // Alone, it has all the time.
@@ -387,7 +442,7 @@ mod tests {
             let (_, writing) = begin(log.clone(), &thread.to_string(), AccessScope::Everything, None)
                 .await
                 .unwrap();
-            let (first, rest) = writing.next().await.unwrap();
+            let (first, rest) = writing.next(&sending.pages).await.unwrap();
             if fails {
                 log.inject(Fault::FailRead { after: 1 });
             }
@@ -421,6 +476,33 @@ mod tests {
         assert_eq!(seqs, (1..=9).collect::<Vec<_>>());
     }
 
+    /// A client that reads a large event slowly holds its memory only until another export needs it.
+    #[tokio::test(start_paused = true)]
+    async fn large_events_of_exports_wait_for_memory() {
+        let (log, thread) = (Arc::new(Memory::default()), sample::thread(1));
+        let events = sample::run(1..=3, DOWNLOAD_PAGE_BYTES_OF_ONE as usize / 2 + 1);
+        log.append(thread, &events, Some(&sample::summary("n", 1)))
+            .await
+            .unwrap();
+        let unsent = UnsentAnswers::default();
+        let pages = unsent.download_pages("ann", permissions());
+        let writing = async || {
+            let begun = begin(log.clone(), &thread.to_string(), AccessScope::Everything, None).await;
+            begun.unwrap().1
+        };
+        let (parts_tx, mut parts) = mpsc::channel(1);
+        let sending = sending(&unsent, parts_tx);
+        let (first, rest) = writing().await.next(&pages).await.unwrap();
+        assert!(first.charge.is_some());
+        let task = tokio::spawn(sending.run(thread, first, rest));
+        parts.recv().await.unwrap();
+        let other = tokio::time::timeout(Duration::from_mins(1), writing().await.next(&pages));
+        let (second, _) = other.await.expect("it keeps the memory").unwrap();
+        assert!(second.charge.is_some());
+        drop((second, parts));
+        task.await.unwrap();
+    }
+
     #[tokio::test]
     async fn a_log_that_fails_breaks_the_answer_off() {
         for query in ["format=jsonl", "format=html"] {
@@ -447,7 +529,8 @@ mod tests {
         let (_, writing) = begin(log.clone(), &thread.to_string(), AccessScope::Everything, None)
             .await
             .unwrap();
-        let refused = failure_of(&writing.next().await.err().unwrap());
+        let room = UnsentAnswers::default().download_pages("ann", permissions());
+        let refused = failure_of(&writing.next(&room).await.err().unwrap());
         assert!(
             refused.message.contains(&format!("events {first} to {last} of")),
             "{refused}"
