@@ -96,8 +96,10 @@ pub(super) struct LateState {
     state: SessionState,
     mode: Option<String>,
     model: Option<String>,
-    /// Whether the editor must receive the list of options.
-    is_changed: bool,
+    /// Whether the editor has no list of options yet.
+    is_first: bool,
+    /// Whether a setting has changed since the last list.
+    is_touched: bool,
 }
 
 impl LateState {
@@ -107,25 +109,27 @@ impl LateState {
         Self {
             mode: state.mode(),
             model: state.model(),
-            is_changed: true,
+            is_first: true,
+            is_touched: false,
             state,
         }
     }
 
-    /// Changes a setting. If the agent itself declares all options, the editor needs no more than the agent's own update.
+    /// Changes a setting.
     pub fn change(&mut self, setting: &Setting) {
         match setting {
             Setting::Mode(mode) => self.mode = Some((**mode).to_owned()),
             Setting::Model(model) => self.model = Some((**model).to_owned()),
             Setting::Options(options) => self.state.config_options = Some(options.clone()),
         }
-        // The list is read once for many changes.
-        self.is_changed = self.is_changed || self.options().has_substitutes();
+        self.is_touched = true;
     }
 
-    /// Returns whether the editor must receive the list of options now.
+    /// Returns whether the editor must receive the list of options now. It is read once for all changes of a delivery. If the agent itself
+    /// declares all options, the editor needs no more than the agent's own updates after the first list.
     pub fn take_changed(&mut self) -> bool {
-        std::mem::take(&mut self.is_changed)
+        let is_touched = std::mem::take(&mut self.is_touched);
+        std::mem::take(&mut self.is_first) || is_touched && self.options().has_substitutes()
     }
 
     /// Returns the options of the session.
