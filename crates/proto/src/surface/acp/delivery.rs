@@ -181,12 +181,16 @@ impl Peer {
             }
             FrameKind::PromptAccepted(None) => {}
             FrameKind::Ended(turn_result) => self.turn_ended(thread, frame.turn, turn_result),
-            FrameKind::Bound(bound) => {
+            FrameKind::Bound(how, bound) => {
                 session.wants_sign_in = false;
                 if session.is_new() {
-                    self.open(thread, Some(bound));
-                } else if std::mem::take(&mut session.opened_early) {
-                    session.late = Some(Box::new(LateState::of(bound)));
+                    return self.open(thread, Some(bound));
+                }
+                if std::mem::take(&mut session.opened_early) {
+                    session.late = Some(Box::<LateState>::default());
+                }
+                if let Some(late) = &mut session.late {
+                    late.bind(*how, bound);
                 }
             }
             FrameKind::Terminal(terminal) => {

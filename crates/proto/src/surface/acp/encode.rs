@@ -113,7 +113,9 @@ impl Writer<'_> {
                 expected: false,
                 ..
             } => self.own_notice(Level::Error, reason, None),
-            EventKind::AgentBound { session, .. } => self.note(FrameKind::Bound(Box::new(session.clone()))),
+            EventKind::AgentBound { session, how, .. } => {
+                self.note(FrameKind::Bound(*how, Box::new(session.clone())));
+            }
             EventKind::PermissionRequested { decided: false, .. } | EventKind::InputRequested { .. } => {
                 self.question(event);
             }

@@ -1,6 +1,6 @@
 //! Frames: the messages for editors that an event produces.
 
-use acpd_model::event::TurnStatus;
+use acpd_model::event::{Binding, TurnStatus};
 use acpd_model::{Event, EventKind, Origin, RawJson, RequestId, Seq, TurnId};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -43,8 +43,8 @@ pub enum FrameKind {
     PromptAccepted(Option<Box<str>>),
     /// The end of a turn.
     Ended(Box<TurnResult>),
-    /// The agent's session is open; contains the agent's result.
-    Bound(Box<RawJson>),
+    /// The agent's session is open; contains how the agent opened it, and its result.
+    Bound(Binding, Box<RawJson>),
     /// The agent needs a user to sign in before it continues.
     SignIn,
     /// A terminal was created, or its command has ended.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::LeaseHolder;
+use acpd_model::event::{Binding, LeaseHolder};
 use acpd_model::{RawJson, RequestId, Seq, ThreadId};
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -91,27 +91,35 @@ pub(super) struct Session {
 
 /// The modes, models and options of a session that came after its response. ACP has no update for the first two, so that
 /// options represent them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LateState {
     state: SessionState,
     mode: Option<String>,
     model: Option<String>,
-    /// Whether the editor has no list of options yet.
+    /// Whether the editor has no list of the options with which the agent has opened the session.
     is_first: bool,
     /// Whether a setting has changed since the last list.
     is_touched: bool,
 }
 
 impl LateState {
-    /// Takes the state of the session from the agent's result.
-    pub fn of(bound: &RawJson) -> Self {
-        let state: SessionState = bound.read().unwrap_or_default();
-        Self {
-            mode: state.mode(),
-            model: state.model(),
-            is_first: true,
-            is_touched: false,
-            state,
+    /// Takes the state of the session from the agent's result. A session that the agent continues, such as after it started again, keeps
+    /// what the result does not name.
+    pub fn bind(&mut self, how: Binding, bound: &RawJson) {
+        if how == Binding::New {
+            *self = Self::default();
+        }
+        self.is_first = true;
+        let opened: SessionState = bound.read().unwrap_or_default();
+        let (mode, model) = (opened.mode(), opened.model());
+        if opened.modes.is_some() {
+            (self.mode, self.state.modes) = (mode, opened.modes);
+        }
+        if opened.models.is_some() {
+            (self.model, self.state.models) = (model, opened.models);
+        }
+        if opened.config_options.is_some() {
+            self.state.config_options = opened.config_options;
         }
     }
 

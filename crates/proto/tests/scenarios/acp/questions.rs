@@ -480,6 +480,19 @@ fn modes_that_come_after_the_response_are_options() {
             s.editors[later].got.last().unwrap()["params"]["update"]["sessionUpdate"],
             "current_mode_update"
         );
+
+        // An agent that starts again may have other modes.
+        s.then(|scene| {
+            scene.exits("it broke");
+            scene.prompt("go on");
+            scene.answer("initialize", FULL);
+            scene.answer(
+                "session/resume",
+                r#"{"modes":{"currentModeId":"plan","availableModes":[{"id":"plan","name":"Plan"}]}}"#,
+            );
+        });
+        with_own[1].1 = json!("plan");
+        assert_eq!(options_of(s, who), with_own);
     });
 }
 
