@@ -44,7 +44,13 @@ impl App {
             return;
         };
         let draft = match self.edit.take() {
-            Some(edit) => edit.draft,
+            Some(edit) => {
+                if !self.prompt.is_empty() {
+                    // It may be changed, and can be recalled.
+                    self.prompt.take();
+                }
+                edit.draft
+            }
             None => self.prompt.text().to_owned(),
         };
         self.prompt.set(&text);

@@ -316,6 +316,17 @@ fn an_earlier_prompt_is_edited_and_sent_in_its_place() {
 }
 
 #[test]
+fn an_edited_prompt_can_be_recalled_after_an_earlier_one_was_chosen() {
+    let mut scene = with_prompts();
+    scene.key("M-e");
+    scene.typed(", rewritten");
+    scene.key("M-e");
+    assert_eq!(scene.app.prompt.text(), "one");
+    scene.key("M-Up");
+    assert_eq!(scene.app.prompt.text(), "two, rewritten");
+}
+
+#[test]
 fn an_earlier_prompt_waits_for_the_running_turn() {
     let mut scene = with_prompts();
     scene.key("M-e");
