@@ -153,6 +153,7 @@ fn carry_out(
                 let failure = Failure {
                     message,
                     is_final: false,
+                    is_not_found: false,
                 };
                 app.handle_reply(token, Err(failure), Instant::now());
             }

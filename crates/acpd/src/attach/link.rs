@@ -174,6 +174,7 @@ fn failure(error: &anyhow::Error) -> Failure {
     Failure {
         message: error.to_string(),
         is_final: matches!(Exit::of(error), Exit::NotFound | Exit::Forbidden),
+        is_not_found: Exit::of(error) == Exit::NotFound,
     }
 }
 

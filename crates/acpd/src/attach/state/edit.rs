@@ -31,11 +31,11 @@ impl App {
             return;
         }
         let prompts = self.prompts();
-        let at = match &self.edit {
-            Some(edit) => prompts.iter().position(|(turn, _)| *turn == edit.turn),
-            None => Some(prompts.len()),
-        };
-        let earlier = at.and_then(|at| prompts.get(at.checked_sub(1)?));
+        let edited = self.edit.as_ref().map(|edit| edit.turn.as_str());
+        // The edited one may have left the conversation.
+        let at = prompts.iter().position(|(turn, _)| Some(*turn) == edited);
+        let before = at.unwrap_or(prompts.len()).checked_sub(1);
+        let earlier = before.and_then(|before| prompts.get(before));
         let Some((turn, text)) = earlier.map(|(turn, text)| ((*turn).to_owned(), (*text).to_owned())) else {
             self.show_message(
                 "no earlier prompt here; those with attachments can be edited in the web UI",

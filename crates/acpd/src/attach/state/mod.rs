@@ -76,6 +76,8 @@ pub struct Failure {
     pub message: String,
     /// Whether the thread, or the access to it, is gone.
     pub is_final: bool,
+    /// Whether something does not exist: the thread, or what the request names in it.
+    pub is_not_found: bool,
 }
 
 /// Which text the keys change.

@@ -288,6 +288,17 @@ impl App {
         match pending {
             Pending::Start(Prompt {
                 text,
+                replaces: Some(_),
+                ..
+            }) if failure.is_not_found => {
+                self.give_back(&text);
+                self.show_error(
+                    "not sent: that prompt has left the conversation; Enter sends this as a new one",
+                    now,
+                );
+            }
+            Pending::Start(Prompt {
+                text,
                 replaces: Some(turn),
                 ..
             }) => {

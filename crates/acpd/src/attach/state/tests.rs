@@ -230,9 +230,21 @@ impl Scene {
     }
 
     fn refuse(&mut self, token: u64, message: &str, is_final: bool) {
-        let message = message.to_owned();
-        self.app
-            .handle_reply(token, Err(Failure { message, is_final }), self.now);
+        let failure = Failure {
+            message: message.to_owned(),
+            is_final,
+            is_not_found: false,
+        };
+        self.app.handle_reply(token, Err(failure), self.now);
+    }
+
+    fn refuse_unknown(&mut self, token: u64, message: &str) {
+        let failure = Failure {
+            message: message.to_owned(),
+            is_final: true,
+            is_not_found: true,
+        };
+        self.app.handle_reply(token, Err(failure), self.now);
     }
 
     /// Returns the last line of the picture.

@@ -306,9 +306,9 @@ fn an_earlier_prompt_is_edited_and_sent_in_its_place() {
     );
     assert_eq!(scene.app.prompt.text(), "half a thought");
     // What is refused is edited further, and the draft waits.
-    scene.refuse(token, "turn_2 does not exist", false);
+    scene.refuse(token, "a turn is running", false);
     assert_eq!(scene.app.prompt.text(), "two!");
-    assert_eq!(scene.status(), "not sent: turn_2 does not exist");
+    assert_eq!(scene.status(), "not sent: a turn is running");
     scene.key("Esc");
     assert_eq!(scene.app.prompt.text(), "half a thought");
     scene.key("M-Up");
@@ -324,6 +324,24 @@ fn an_edited_prompt_can_be_recalled_after_an_earlier_one_was_chosen() {
     assert_eq!(scene.app.prompt.text(), "one");
     scene.key("M-Up");
     assert_eq!(scene.app.prompt.text(), "two, rewritten");
+}
+
+#[test]
+fn a_prompt_whose_place_is_gone_is_sent_as_a_new_one() {
+    let mut scene = with_prompts();
+    scene.key("M-e");
+    scene.typed("!");
+    scene.key("Enter");
+    let (token, ..) = scene.request();
+    scene.refuse_unknown(token, "turn_2 does not exist");
+    assert_eq!((scene.app.prompt.text(), &scene.app.edit), ("two!", &None));
+    assert!(scene.status().starts_with("not sent: that prompt has left"));
+    scene.key("Enter");
+    let (_, method, params) = scene.request();
+    assert_eq!(
+        (method, &params["text"], &params["replacesTurnId"]),
+        ("turn/start", &json!("two!"), &json!(null))
+    );
 }
 
 #[test]
