@@ -660,6 +660,20 @@ fn a_new_thread_has_the_mode_the_model_and_the_options_that_the_user_names() {
     );
     assert_eq!((run.code, &run.stdout[..]), (Some(0), "last\n"), "{}", run.stderr);
     assert_eq!(option(&mut client, &id, "model"), "fake-small");
+
+    // A prompt that cannot take the place of another one while a turn runs changes nothing else.
+    client.start(&id, "say deep; hang");
+    let refused = acpd(
+        &daemon.place,
+        &["send", &id, "--replace", "1", "--mode", "code", "say instead"],
+    );
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("a turn runs or is queued"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(option(&mut client, &id, "acpd.mode"), "ask");
 }
 
 #[test]

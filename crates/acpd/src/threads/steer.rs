@@ -25,9 +25,17 @@ pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> 
     let id = find(&mut client, &args.thread.thread).await?;
     let files = Attachments::read(&args.attach, &text, client.message_bytes()).await?;
     let mut progress = Progress::begin("sending");
-    if args.session.is_any() {
+    if args.session.is_any() || args.replace.is_some() {
         let read = client.request("thread/read", json!({ "threadId": id })).await?;
-        options::apply(&mut client, &read["thread"], &args.session).await?;
+        let thread = &read["thread"];
+        // The daemon refuses it as well, but options and files would be there already.
+        if args.replace.is_some() && is_busy(thread) {
+            let id = short_id(&id);
+            return Err(Exit::Failure.error(format!(
+                "a turn runs or is queued: interrupt it first, with \"acpd interrupt {id}\", or wait for it"
+            )));
+        }
+        options::apply(&mut client, thread, &args.session).await?;
     }
     let mut attached = files.send(settings, &id).await?;
     let (method, params) = if args.steer {
@@ -57,6 +65,12 @@ pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> 
     };
     print::out(&format!("{turn} {done}; follow it: acpd attach {id}\n"));
     Ok(Exit::Success)
+}
+
+/// Returns whether a turn of the thread runs or is queued.
+fn is_busy(thread: &Value) -> bool {
+    let queued = thread["queuedTurnIds"].as_array();
+    !thread["turnId"].is_null() || queued.is_some_and(|queued| !queued.is_empty())
 }
 
 fn turn_of(sent: &Value) -> &str {
