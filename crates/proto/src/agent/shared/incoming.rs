@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::{CANCELLED, Handshake, Seat, SeatState, Sent, SharedAgent};
 use crate::agent::bounds::is_name;
+use crate::agent::not_found;
 use crate::time::Now;
 use crate::wire::{Flaw, Found, Line, Mended, Message, RpcError, Text, Unreadable, number, read_unclean};
 
@@ -85,7 +86,11 @@ impl SharedAgent {
             Ok(Message::Response { id, result }) => self.answer(id.get(), result, line, now),
             // Their connection refuses such names, and no more is kept of them here.
             Ok(Message::Request { id, method, .. }) if !is_name(&method) || !is_name(id.get()) => {
-                self.record(line, now);
+                if is_name(id.get()) && self.recorder().is_none() {
+                    self.refuse(id.get(), &not_found(&method));
+                } else {
+                    self.record(line, now);
+                }
             }
             Ok(Message::Notification { method, .. }) if !is_name(&method) => self.record(line, now),
             Ok(Message::Request { id, method, params }) => self.called(id, &method, params, line, now),
@@ -245,9 +250,7 @@ impl SharedAgent {
                 "elicitation/create: it names neither a session nor a request that is open",
             )),
             // An arbitrary thread's editor must not get the request either.
-            Owner::Nobody if method.starts_with('_') && self.seats.len() > 1 => {
-                Err(super::super::not_found(method))
-            }
+            Owner::Nobody if method.starts_with('_') && self.seats.len() > 1 => Err(not_found(method)),
             Owner::Nobody => self.recorder().ok_or_else(|| unknown(&about)),
             Owner::Departed => Err(RpcError::new(CANCELLED, "the session's thread released it")),
             Owner::Of(seat) => Ok(seat),

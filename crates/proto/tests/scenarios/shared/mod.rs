@@ -4,6 +4,7 @@ mod stage;
 
 use acpd_model::TurnId;
 use acpd_model::event::Binding;
+use acpd_model::limits::AGENT_TEXT_BYTES;
 use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Call};
 use acpd_proto::wire::{Line, RpcError};
 use serde_json::{Value, json};
@@ -552,4 +553,16 @@ fn a_session_that_was_given_up_is_nobodys() {
     assert_eq!(s.said(late), "news");
     assert!(s.take(a).is_empty());
     s.silent();
+}
+
+#[test]
+fn a_request_with_an_absurd_method_is_refused_without_threads_too() {
+    let mut s = Stage::new();
+    s.calls(&json!(7), &format!("_{}", "x".repeat(1 << 20)), &json!({}));
+    let error = &s.next_answer(&json!(7))["error"];
+    assert_eq!(error["code"], -32601);
+    assert!(error["message"].as_str().unwrap().len() <= AGENT_TEXT_BYTES);
+    // An id that long is not repeated.
+    s.calls(&json!("x".repeat(1 << 20)), "_x", &json!({}));
+    s.nothing_was_sent();
 }
