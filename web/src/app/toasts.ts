@@ -2,6 +2,8 @@
 
 import { signal } from "@preact/signals";
 
+import { onLeave } from "../connection/connection.ts";
+
 export interface Toast {
   readonly id: number;
   readonly text: string;
@@ -14,6 +16,11 @@ const STANDS_MS = 6_000;
 
 export const toasts = signal<readonly Toast[]>([]);
 let last = 0;
+
+// They name threads, and can bring back messages.
+onLeave(async () => {
+  toasts.value = [];
+});
 
 export function toast(
   text: string,

@@ -316,8 +316,13 @@ test("signing out leaves no attachments, and those of an edited message come bac
   const view = shown();
   await after(() => editMessage("t", turns[1]!));
   expect(view.all(".th-attached-file")).toHaveLength(1);
+  keepDraft("t", "half a thought");
+  giveBack("t", turns[2]!);
+  expect(toasts.value).toHaveLength(1);
+  vi.stubGlobal("fetch", () => Promise.reject(new Error("offline")));
   await after(() => leave());
-  expect(view.all(".th-attached-file")).toEqual([]);
+  vi.unstubAllGlobals();
+  expect([view.all(".th-attached-file"), toasts.value]).toEqual([[], []]);
   await after(() => attachOnce("t", turns[1]!));
   expect(view.all(".th-attached-file")).toHaveLength(1);
 });
