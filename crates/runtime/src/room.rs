@@ -182,6 +182,11 @@ impl Charge {
         self.bytes = bytes;
     }
 
+    /// Returns how many bytes were requested.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Returns whether a room around the charge's own is full, or was asked for more than is free.
     pub fn is_wanted(&self) -> bool {
         let mut around = self.of.and_around().skip(1);

@@ -246,9 +246,12 @@ impl UnsentCharge {
         self.charge.settle(bytes.min(UNSENT_BYTES_OF_ONE.into()));
     }
 
-    /// Waits until the client has had the answer for this time and other connections wait for its room. Cancel safe.
+    /// Waits until the client has had the answer for this time and other connections wait for its room. The time is for as much as one
+    /// connection has room for: a client that is fast enough for small answers also receives large ones. Cancel safe.
     pub async fn overdue(&self, within: Duration) {
-        let mut due = self.since + within;
+        let bytes = self.charge.bytes().min(UNSENT_BYTES_OF_ONE.into());
+        let times = bytes.div_ceil(UNSENT_BYTES_OF_CONNECTION.into()).max(1);
+        let mut due = self.since + within * u32::try_from(times).unwrap_or(1);
         loop {
             sleep_until(due).await;
             if self.charge.is_wanted() {
@@ -412,6 +415,22 @@ mod tests {
                 .take_download("owner", Role::Owner.into(), 2 * half)
                 .is_some()
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_has_more_time_for_a_large_answer() {
+        let within = Duration::from_secs(30);
+        let unsent = UnsentAnswers::default();
+        let [slow, other] = [0, 1].map(|connection| observer("ann", connection));
+        let large = UnsentCharge::new(unsent.take(&slow, u64::MAX).await);
+        let mut waiting = Box::pin(unsent.take(&other, 2));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        let times = UNSENT_BYTES_OF_ONE / UNSENT_BYTES_OF_CONNECTION;
+        let early = tokio::time::timeout(within * times - CHECK, large.overdue(within)).await;
+        assert!(early.is_err(), "as much time for each part");
+        large.overdue(within).await;
+        drop(large);
+        assert!(waiting.now_or_never().is_some());
     }
 
     #[tokio::test(start_paused = true)]

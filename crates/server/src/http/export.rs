@@ -496,7 +496,7 @@ mod tests {
         assert!(first.charge.is_some());
         let task = tokio::spawn(sending.run(thread, first, rest));
         parts.recv().await.unwrap();
-        let other = tokio::time::timeout(Duration::from_mins(1), writing().await.next(&pages));
+        let other = tokio::time::timeout(Duration::from_mins(3), writing().await.next(&pages));
         let (second, _) = other.await.expect("it keeps the memory").unwrap();
         assert!(second.charge.is_some());
         drop((second, parts));
