@@ -197,6 +197,8 @@ fn who_may_prompt_may_attach() {
     assert_eq!(send(daemon.address(), "GET", &path, &headers, "").0, 405);
 }
 
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
 #[test]
 fn what_is_no_file_of_a_thread_is_refused() {
     let daemon = Daemon::start();
@@ -208,7 +210,7 @@ fn what_is_no_file_of_a_thread_is_refused() {
     let at = |thread: &str, name: &str| format!("/api/threads/{thread}/attachments/{name}");
     // The client waits for the answer before it sends the file.
     let size = [("Content-Length", "52428801"), ("Expect", "100-continue")];
-    let cases: [(String, &[(&str, &str)], &str, u16); 6] = [
+    let cases: [(String, Headers<'_>, &str, u16); 6] = [
         (at(unknown, "a"), &[], "x", 404),
         (at("x", "a"), &[], "x", 400),
         (at(&thread, "%ff"), &[], "x", 400),

@@ -3,6 +3,9 @@
 //! In: requests below `/docs`. Out: pages, their scripts and images. Owns: the policy for these pages. Never: gives a
 //! page access to what the UI stores in the browser.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -42,7 +45,7 @@ pub async fn serve(request: Request) -> Option<Response> {
         HeaderName::from_static("cross-origin-resource-policy"),
         HeaderValue::from_static("cross-origin"),
     );
-    if file.ends_with(".woff2") {
+    if Path::new(&file).extension() == Some(OsStr::new("woff2")) {
         // For the same reason. A browser requests fonts by CORS, and they are public.
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     }

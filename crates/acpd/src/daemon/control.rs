@@ -40,7 +40,9 @@ pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> 
             running.stop().await?;
             if !args.json {
                 print::out(&format!("{stopped} (process {pid})\n"));
-                back.iter().for_each(|back| print::hint(back));
+                if let Some(back) = back {
+                    print::hint(&back);
+                }
             }
             pid
         }

@@ -42,15 +42,15 @@ impl AgentConnection {
     }
 
     pub(super) fn initialized(&mut self, result: &RawValue, now: Now) {
-        if let Some(message) = too_large(result) {
-            return self.fail(Failure::agent(format!(
-                "the agent's answer to initialize {message}"
-            )));
-        }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Hello {
             protocol_version: u64,
+        }
+        if let Some(message) = too_large(result) {
+            return self.fail(Failure::agent(format!(
+                "the agent's answer to initialize {message}"
+            )));
         }
         let Ok(Hello { protocol_version }) = json::read(result.get()) else {
             return self.fail(Failure::agent(

@@ -67,7 +67,7 @@ async fn a_file_is_private_and_kept_once_it_was_sent() {
     let attached = scene.attach("../../a report.pdf", b"content").await.unwrap();
     assert_eq!((&*attached.name, attached.size), ("a report.pdf", 7));
     let path = PathBuf::from(normalise(&attached.uri, "/", None).unwrap());
-    assert_eq!(scene.stored(), [path.clone()]);
+    assert_eq!(scene.stored(), std::slice::from_ref(&path));
     assert_eq!(std::fs::read(&path).unwrap(), b"content");
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     let prompt = Scene::prompt(&attached.uri);

@@ -237,26 +237,26 @@ impl Sessions {
 
     /// Records that the browser of a session was notified of this end.
     pub fn set_announced_end(&mut self, hash: Hash, end: i64) {
-        if let Some(session) = self.to_change(hash) {
+        if let Some(session) = self.changing(hash) {
             session.announced_end = Some(end);
         }
     }
 
     /// Sets the name of a session's device, or removes it.
     pub fn set_name(&mut self, hash: Hash, name: Option<String>) {
-        if let Some(session) = self.to_change(hash) {
+        if let Some(session) = self.changing(hash) {
             session.name = name;
         }
     }
 
     /// Sets what the browser of a session is.
     pub fn set_browser(&mut self, hash: Hash, browser: String) {
-        if let Some(session) = self.to_change(hash) {
+        if let Some(session) = self.changing(hash) {
             session.browser = Some(browser);
         }
     }
 
-    fn to_change(&mut self, hash: Hash) -> Option<&mut Session> {
+    fn changing(&mut self, hash: Hash) -> Option<&mut Session> {
         let place = self.all.iter().position(|session| session.hash == hash)?;
         self.all.change(place)
     }
