@@ -490,6 +490,8 @@ fn modes_that_come_after_the_response_are_options() {
                 "session/resume",
                 r#"{"modes":{"currentModeId":"plan","availableModes":[{"id":"plan","name":"Plan"}]}}"#,
             );
+            // The history of the session may come first.
+            scene.later(300);
         });
         with_own[1].1 = json!("plan");
         assert_eq!(options_of(s, who), with_own);
