@@ -426,7 +426,7 @@ mod tests {
         let mut waiting = Box::pin(unsent.take(&other, 2));
         assert!(waiting.as_mut().now_or_never().is_none());
         let times = UNSENT_BYTES_OF_ONE / UNSENT_BYTES_OF_CONNECTION;
-        let early = tokio::time::timeout(within * times - CHECK, large.overdue(within)).await;
+        let early = tokio::time::timeout((within * times).saturating_sub(CHECK), large.overdue(within)).await;
         assert!(early.is_err(), "as much time for each part");
         large.overdue(within).await;
         drop(large);
