@@ -1435,6 +1435,8 @@ export interface SeenThread {
 /** Capabilities of the daemon. */
 export interface ServerCapabilities {
   approvals: boolean;
+  /** Whether `turn/start` takes `replacesTurnId`. Without this, an older daemon ignores it and adds the prompt to the conversation. */
+  replacesTurns: boolean;
   streaming: boolean;
   tools: boolean;
 }

@@ -1926,6 +1926,8 @@ class ServerCapabilities(TypedDict):
     """Capabilities of the daemon."""
 
     approvals: bool
+    replacesTurns: bool
+    """Whether `turn/start` takes `replacesTurnId`. Without this, an older daemon ignores it and adds the prompt to the conversation."""
     streaming: bool
     tools: bool
 
