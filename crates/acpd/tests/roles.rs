@@ -113,6 +113,7 @@ const TABLE: &str = "
     http   GET /metrics                    observer
     http   GET /api/threads/{thread}/export observer shared
     http   GET /api/blobs/{id}             observer shared
+    http   PUT /api/threads/{thread}/attachments/{name} operator
     http   POST /api/tickets               observer
     http   POST /api/tickets/used          observer
     http   POST /api/pairings              approver
@@ -288,7 +289,7 @@ fn a_link_permits_what_the_table_says_and_nothing_that_needs_more_than_an_observ
     let bearer = format!("Bearer {secret}");
     for (route, _) in rows("http") {
         let (method, path) = route.split_once(' ').unwrap();
-        let path = path.replace("{thread}", "x").replace("{id}", "x");
+        let path = path.replace("{thread}", "x").replace("{id}", "x").replace("{name}", "x");
         let headers = [("Host", &host[..]), ("Authorization", &bearer)];
         let (status, answer) = send(daemon.address(), method, &path, &headers, "");
         let mut socket = UnixStream::connect(daemon.place.data().join("acpd.sock")).unwrap();
@@ -432,7 +433,7 @@ fn each_role_may_use_the_routes_that_the_table_says() {
     for (role, bearer) in nobody.chain(shown) {
         for (route, least) in rows("http") {
             let (method, path) = route.split_once(' ').unwrap();
-            let path = path.replace("{thread}", "x").replace("{id}", "x");
+            let path = path.replace("{thread}", "x").replace("{id}", "x").replace("{name}", "x");
             let mut headers = vec![("Host", &host[..])];
             if role.is_some() {
                 headers.push(("Authorization", &bearer));

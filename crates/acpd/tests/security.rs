@@ -294,8 +294,12 @@ fn what_the_daemon_keeps_is_its_owners_alone() {
     let mut files = 0;
     for entry in std::fs::read_dir(&data).unwrap() {
         let path = entry.unwrap().path();
-        // Agents start in a directory that stays empty.
-        let expected = if path.ends_with("start") { 0o500 } else { 0o600 };
+        let expected = match path.file_name().and_then(|name| name.to_str()) {
+            // Agents start in a directory that stays empty.
+            Some("start") => 0o500,
+            Some("attachments") => 0o700,
+            _ => 0o600,
+        };
         assert_eq!(mode(&path), expected, "{}", path.display());
         files += 1;
     }

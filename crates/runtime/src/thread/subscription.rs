@@ -342,11 +342,12 @@ impl Subscription {
                 self.source = EventSource::Live(batches);
                 (Some(batch).filter(|_| is_next)?, 0)
             }
+            // Its frames are read from the log, from this position on.
+            Ok(batch) if batch.is_left_out && batch.last > self.at.cursor() => {
+                self.lagged(1);
+                return None;
+            }
             Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
-                Step::Send { .. } if batch.is_left_out => {
-                    self.lagged(1);
-                    return None;
-                }
                 Step::Send { from } => {
                     self.source = EventSource::Live(batches);
                     (batch, from)
