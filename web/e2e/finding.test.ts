@@ -42,6 +42,7 @@ async function fillList(page: Page): Promise<void> {
       }));
       const fitting = all.filter(
         (one) =>
+          params.pinned !== true &&
           (params.agentType == null || one.agentType === params.agentType) &&
           (params.cwd == null || one.cwd === params.cwd) &&
           (params.status == null || (params.status === "failed" ? one.lastTurnStatus === "failed" : params.status === "idle")),

@@ -156,7 +156,7 @@ test("nothing of a thread is stored, and the documents are not the worker's", as
   await page.reload();
   await page.locator(".th-agent", { hasText: "another pelican" }).first().waitFor();
   await page.goto(`${stage.url}/threads/${id}/policy`);
-  await page.locator(".policy-layer").first().waitFor();
+  await page.locator(".explain").waitFor();
   const tab = await page.context().newPage();
   const book = await tab.goto(`${stage.url}/docs/`);
   expect(book!.fromServiceWorker()).toBe(false);

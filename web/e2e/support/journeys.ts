@@ -288,7 +288,7 @@ export const JOURNEYS: readonly Journey[] = [
     go: async (page, journeys) => {
       await journeys.view(page, "usage");
       // Days are others in each run.
-      await page.getByLabel("By", { exact: true }).selectOption("agent");
+      await page.locator(".usage-picks select").first().selectOption("agent");
       await page.locator(".page :is(.usage, .empty)").first().waitFor();
     },
     wanted: ".view-title h1",
