@@ -135,7 +135,7 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
 
 test("the row of a new thread comes into sight in a list that was scrolled away", async () => {
   const low = await stage.page({ size: { width: 1280, height: 420 } });
-  await row(low, "Running one").waitFor();
+  await low.locator(".side-list .row").first().waitFor();
   const list = low.locator(".side-list");
   await list.evaluate((at) => (at.scrollTop = at.scrollHeight));
   await low.fill("#folder", stage.daemon.work);
