@@ -47,9 +47,10 @@ UI := web/dist/index.html
 UI_SOURCES := $(shell find web/src web/public web/client/src web/index.html web/build-worker.ts web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 BOOK := docs/dist/index.html
 BOOK_SOURCES := $(shell find docs -path docs/dist -prune -o -type f -print)
-# What mdbook copies or writes and no page of ours uses.
-# The book has the fonts of the web UI.
+# The book has the fonts of the web UI, in its styles: its pages are in a sandbox, and the daemon answers no requests by CORS.
 FONTS := $(wildcard web/src/styles/fonts/*.woff2)
+in_styles = printf 's!url("$(notdir $(1))")!url("data:font/woff2;base64,%s")!\n' "$$(base64 <$(1) | tr -d '\n')"
+# What mdbook copies or writes and no page of ours uses.
 BOOK_UNUSED := book.toml .nojekyll 404.html css fonts theme/*.hbs theme/book.css theme/book.js theme/favicon.svg \
 	highlight-*.css highlight-*.js clipboard-*.js mark-*.js searcher-*.js tomorrow-night-*.css ayu-highlight-*.css
 # Links out of the book lead to files of the sources: their text stays.
@@ -246,7 +247,7 @@ $(BOOK): $(MDBOOK) $(BOOK_SOURCES) $(FONTS)
 	cd docs/dist && rm -rf $(BOOK_UNUSED)
 	find docs/dist -maxdepth 1 -name '*.html' -exec sed -i -E '$(call unlink,\.\./)' {} +
 	find docs/dist/adr -name '*.html' -exec sed -i -E '$(call unlink,\.\./\.\./)' {} +
-	cp $(FONTS) docs/dist/theme/
+	@{ $(foreach font,$(FONTS),$(call in_styles,$(font));) } | sed -i -f - docs/dist/theme/book-*.css
 	@touch $@
 
 # Built without optimisation: it runs for seconds and would take minutes to build.

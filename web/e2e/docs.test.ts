@@ -38,7 +38,7 @@ test("a link of the settings leads to the documents, and each of their pages is 
   for (const address of addresses) {
     expect((await page.request.get(address)).status(), address).toBe(200);
   }
-  // The pages have an origin of their own, which must not keep them from the fonts.
+  // The pages have an origin of their own, so the fonts are in their styles.
   for (const font of ["16px Inter", "16px 'JetBrains Mono'"]) {
     await expect.poll(() => page.evaluate(async (name) => (await document.fonts.load(name)).length, font)).toBeGreaterThan(0);
   }

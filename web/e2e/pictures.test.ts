@@ -40,12 +40,16 @@ beforeAll(async () => {
   await mkdir(OUT, { recursive: true });
   stage = await Stage.set({ agentName: "demo", agentTitle: "Demo agent", folder: "web-shop" });
   const other = await stage.daemon.client();
-  const startThread = (text: string, name: string) => start(stage, other, text, { agentType: "demo", name });
-  await startThread("say done", "Release notes for 0.4");
-  await startThread("error message='the model is overloaded'", "Port the tests to Vitest");
-  slow = await startThread(SLOW, "Find the slow query");
-  id = await startThread("The greeting in notes.md is rather short. Make it warmer, and more polite.", "A warmer greeting");
-  await until(other, id, "waiting");
+  // The page lists the latest thread first, so each is at rest before the next one begins.
+  const startThread = async (text: string, name: string, status: string) => {
+    const id = await start(stage, other, text, { agentType: "demo", name });
+    await until(other, id, status);
+    return id;
+  };
+  await startThread("say done", "Release notes for 0.4", "idle");
+  await startThread("error message='the model is overloaded'", "Port the tests to Vitest", "idle");
+  slow = await startThread(SLOW, "Find the slow query", "running");
+  id = await startThread("The greeting in notes.md is rather short. Make it warmer, and more polite.", "A warmer greeting", "waiting");
   // Questions name the other clients that show them.
   other.close();
 });

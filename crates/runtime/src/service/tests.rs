@@ -372,6 +372,7 @@ async fn turns_beyond_a_page_are_charged_before_they_are_read() {
     let service = service(dir.path()).await;
     let turns = u32::try_from(ANSWER_PAGES).unwrap() + 1;
     let text = "x".repeat(usize::try_from(CALL).unwrap());
+    let mut events: Vec<Event> = Vec::new();
     for turn in 1..=turns {
         let (item, status) = (ItemId(turn), ToolStatus::Completed);
         let kinds = [
@@ -400,13 +401,10 @@ async fn turns_beyond_a_page_are_charged_before_they_are_read() {
             settled(),
         ];
         let first = (Seq::from(turn) - 1) * kinds.len() as Seq + 1;
-        let events: Vec<Event> = kinds
-            .into_iter()
-            .zip(first..)
-            .map(|(kind, seq)| event(seq, turn, kind))
-            .collect();
-        store(&service, &events).await;
+        let of_turn = kinds.into_iter().zip(first..);
+        events.extend(of_turn.map(|(kind, seq)| event(seq, turn, kind)));
     }
+    store(&service, &events).await;
     let all = u64::from(UNSENT_BYTES_OF_ONE);
     let caller = Caller::new(Origin::Daemon, Role::Observer, Lane::Codex, Defaults::none());
     let other = Caller {
