@@ -248,6 +248,9 @@ $(BOOK): $(MDBOOK) $(BOOK_SOURCES) $(FONTS)
 	find docs/dist -maxdepth 1 -name '*.html' -exec sed -i -E '$(call unlink,\.\./)' {} +
 	find docs/dist/adr -name '*.html' -exec sed -i -E '$(call unlink,\.\./\.\./)' {} +
 	@{ $(foreach font,$(FONTS),$(call in_styles,$(font));) } | sed -i -f - docs/dist/theme/book-*.css
+	@# Browsers keep these styles for as long as their name lasts.
+	@cd docs/dist && old=$$(basename theme/book-*.css) && new=book-$$(cksum <theme/$$old | awk '{ printf "%08x", $$1 }').css && \
+		mv theme/$$old theme/$$new && find . -name '*.html' -exec sed -i "s!theme/$$old!theme/$$new!g" {} +
 	@touch $@
 
 # Built without optimisation: it runs for seconds and would take minutes to build.

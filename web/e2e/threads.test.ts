@@ -148,6 +148,8 @@ test("the row of a new thread comes into sight in a list that was scrolled away"
       const [inner, outer] = [at.getBoundingClientRect(), at.closest(".side-list")!.getBoundingClientRect()];
       return inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1;
     });
+  // It moves to another group once its turn runs.
+  await low.locator(".row.is-current .live-running").first().waitFor({ state: "attached" });
   await expect.poll(inSight).toBe(true);
   const id = low.url().split("/").at(-1)!;
   await other.call("turn/interrupt", { threadId: id });

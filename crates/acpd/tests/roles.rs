@@ -289,7 +289,10 @@ fn a_link_permits_what_the_table_says_and_nothing_that_needs_more_than_an_observ
     let bearer = format!("Bearer {secret}");
     for (route, _) in rows("http") {
         let (method, path) = route.split_once(' ').unwrap();
-        let path = path.replace("{thread}", "x").replace("{id}", "x").replace("{name}", "x");
+        let path = path
+            .replace("{thread}", "x")
+            .replace("{id}", "x")
+            .replace("{name}", "x");
         let headers = [("Host", &host[..]), ("Authorization", &bearer)];
         let (status, answer) = send(daemon.address(), method, &path, &headers, "");
         let mut socket = UnixStream::connect(daemon.place.data().join("acpd.sock")).unwrap();
@@ -433,7 +436,10 @@ fn each_role_may_use_the_routes_that_the_table_says() {
     for (role, bearer) in nobody.chain(shown) {
         for (route, least) in rows("http") {
             let (method, path) = route.split_once(' ').unwrap();
-            let path = path.replace("{thread}", "x").replace("{id}", "x").replace("{name}", "x");
+            let path = path
+                .replace("{thread}", "x")
+                .replace("{id}", "x")
+                .replace("{name}", "x");
             let mut headers = vec![("Host", &host[..])];
             if role.is_some() {
                 headers.push(("Authorization", &bearer));

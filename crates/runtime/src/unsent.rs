@@ -246,12 +246,17 @@ impl UnsentCharge {
         self.charge.settle(bytes.min(UNSENT_BYTES_OF_ONE.into()));
     }
 
+    /// Returns how many times as long as for a small answer the client has for this one.
+    pub fn times(&self) -> u32 {
+        let bytes = self.charge.bytes().min(UNSENT_BYTES_OF_ONE.into());
+        let times = bytes.div_ceil(UNSENT_BYTES_OF_CONNECTION.into()).max(1);
+        u32::try_from(times).unwrap_or(1)
+    }
+
     /// Waits until the client has had the answer for this time and other connections wait for its room. The time is for as much as one
     /// connection has room for: a client that is fast enough for small answers also receives large ones. Cancel safe.
     pub async fn overdue(&self, within: Duration) {
-        let bytes = self.charge.bytes().min(UNSENT_BYTES_OF_ONE.into());
-        let times = bytes.div_ceil(UNSENT_BYTES_OF_CONNECTION.into()).max(1);
-        let mut due = self.since + within * u32::try_from(times).unwrap_or(1);
+        let mut due = self.since + within * self.times();
         loop {
             sleep_until(due).await;
             if self.charge.is_wanted() {

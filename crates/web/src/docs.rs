@@ -96,7 +96,9 @@ mod tests {
             let styles = get(&styles).await.unwrap().into_body();
             let styles = to_bytes(styles, 1 << 20).await.unwrap();
             // The browser requests no files of fonts: a page in a sandbox would do that by CORS.
-            let fonts = String::from_utf8_lossy(&styles).matches("url(\"data:font/woff2;base64,").count();
+            let fonts = String::from_utf8_lossy(&styles)
+                .matches("url(\"data:font/woff2;base64,")
+                .count();
             assert_eq!(fonts, 2);
         } else {
             assert!(text.contains("make docs"), "{text}");

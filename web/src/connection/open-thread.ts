@@ -428,13 +428,17 @@ export class OpenThread implements ThreadActions {
    * whose events have not all arrived.
    */
   async #loadUntil(isEnough: (state: ThreadState) => boolean, load: () => Promise<void>): Promise<void> {
-    for (let rounds = 0; rounds < LOADS; rounds++) {
+    for (let loads = 0; loads < LOADS; ) {
       const state = this.#state;
       if (this.#closed || this.failed.peek() || (state && (isEnough(state) || state.older === undefined))) {
         return;
       }
-      await load();
-      await new Promise((next) => setTimeout(next, this.#state && !this.loading.peek() ? 0 : 50));
+      const waits = !state || this.loading.peek();
+      if (!waits) {
+        loads++;
+        await load();
+      }
+      await new Promise((next) => setTimeout(next, waits || this.loading.peek() ? 50 : 0));
     }
   }
 

@@ -156,12 +156,17 @@ impl Running {
         } = self;
         // Service managers answer when they are done.
         let ended = tokio::task::spawn_blocking(move || {
-            act(service.as_ref(), &process).map_err(|error| match &service {
-                Some(service) => {
-                    error.context(format!("{service} could not be stopped by its service manager"))
-                }
-                None => error,
-            })?;
+            if let Err(error) = act(service.as_ref(), &process) {
+                return Err(match &service {
+                    Some(service) if process.wait(Duration::ZERO).unwrap_or(false) => error.context(format!(
+                        "{service} is stopped and does not start; the log of its service manager may show why"
+                    )),
+                    Some(service) => {
+                        error.context(format!("{service} goes on: its service manager has to stop it"))
+                    }
+                    None => error,
+                });
+            }
             anyhow::Ok(process.wait(PATIENCE)?)
         })
         .await?;

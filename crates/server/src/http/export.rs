@@ -52,7 +52,8 @@ pub async fn export(
             .unsent
             .take_download(&identity.principal, identity.permissions(), format.held_bytes())
     else {
-        let message = "other exports with this token are under way: try again when they have ended";
+        let message =
+            "other exports are under way, and no memory is free for this one: try again in a minute";
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message);
     };
     // The first piece is made before the answer begins, so that an early error is an answer of its own.
@@ -252,11 +253,13 @@ impl Sending {
 
     /// Sends a part of a piece that holds `page`.
     async fn send(&self, part: Part, page: Option<&UnsentCharge>) -> Result<(), BrokenOff> {
+        // The room of the export is renewed with each piece, so it has the time of a large one.
+        let within = self.within * page.map_or(1, UnsentCharge::times);
         let permit = tokio::select! {
             biased;
             () = self.ends.cancelled() => return Err(BrokenOff::Revoked),
             permit = self.parts.reserve() => permit.map_err(|_| BrokenOff::Gone)?,
-            () = self.charge.overdue(self.within) => return Err(BrokenOff::Overdue),
+            () = self.charge.overdue(within) => return Err(BrokenOff::Overdue),
             () = overdue(page, self.within) => return Err(BrokenOff::Overdue),
         };
         permit.send(part);

@@ -64,7 +64,10 @@ impl Service {
                 let (when, option) = (scope.when(), scope.option());
                 format!("it starts again {when}, or with \"systemctl {option}start {unit}\"")
             }
-            Self::Job => "it starts again at the next login, or with \"acpd restart\"".to_owned(),
+            Self::Job => format!(
+                "it starts again at the next login, or with \"launchctl kickstart {}\"",
+                launchd::target()
+            ),
         }
     }
 }

@@ -61,7 +61,8 @@ export function moveAttachments(from: string, to: string, threadId: string): voi
   const { attached, refused, arriving } = keptOf(from);
   for (const { cancel } of [...arriving, ...keptOf(to).arriving]) cancel();
   const left = attached.flatMap(({ block }) => refusal(block, threadId) ?? []);
-  keep(to, { attached: attached.filter(({ block }) => refusal(block, threadId) === undefined), arriving: [], refused: [...refused, ...left] });
+  const cut = arriving.map(({ name }) => `Couldn’t take ${name} along: it was still being sent. Attach it again.`);
+  keep(to, { attached: attached.filter(({ block }) => refusal(block, threadId) === undefined), arriving: [], refused: [...refused, ...left, ...cut] });
   keep(from, NOTHING);
 }
 
