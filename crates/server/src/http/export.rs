@@ -1,7 +1,7 @@
 //! Exports a thread over HTTP. The export reads the log page by page, at the pace at which the client reads.
 //!
 //! An export ends at the last event of the thread at the time of the request. It holds one page of the log and the buffer
-//! of the format, for which it takes room before it reads anything, and is refused without it. For a page with a large event, it waits for
+//! of the format, for which it takes room before it reads anything, and is refused without it after a moment. For a page with a large event, it waits for
 //! more room. A client that stops reading costs only this memory and its connection, and loses the export once others need the memory.
 
 use std::time::Duration;
@@ -20,12 +20,19 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::identity::{Identity, Place};
 use crate::http::{ServerState, refuse};
 use acpd_runtime::thread::directory::log_failure;
 use acpd_runtime::unsent::{DownloadPages, UnsentCharge};
+
+/// Time for room to become free, as when a client has just received the end of another export.
+const ROOM_WITHIN: Duration = Duration::from_secs(2);
+
+/// Time between two looks at the room.
+const ROOM_CHECK: Duration = Duration::from_millis(20);
 
 /// `GET /api/threads/{thread}/export?format=jsonl|md|html&salvage=true|false`.
 pub async fn export(
@@ -47,11 +54,13 @@ pub async fn export(
         Err(failure) => return failed(&failure),
     };
     let context = &server.service.context;
-    let Some(charge) =
+    let take = || {
+        let bytes = format.held_bytes();
         context
             .unsent
-            .take_download(&identity.principal, identity.permissions(), format.held_bytes())
-    else {
+            .take_download(&identity.principal, identity.permissions(), bytes)
+    };
+    let Some(charge) = soon(take).await else {
         let message =
             "other exports are under way, and no memory is free for this one: try again in a minute";
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message);
@@ -267,6 +276,18 @@ impl Sending {
     }
 }
 
+/// Takes room, if there is some within a short time.
+async fn soon(take: impl Fn() -> Option<UnsentCharge>) -> Option<UnsentCharge> {
+    let until = Instant::now() + ROOM_WITHIN;
+    loop {
+        let charge = take();
+        if charge.is_some() || Instant::now() >= until {
+            return charge;
+        }
+        tokio::time::sleep(ROOM_CHECK).await;
+    }
+}
+
 /// Waits until others need the room of a large page for which the client has had this time.
 async fn overdue(page: Option<&UnsentCharge>, within: Duration) {
     match page {
@@ -433,6 +454,23 @@ mod tests {
             last = Some(part);
         }
         assert!(matches!(last, Some(Part::Bytes(_))), "{last:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_export_waits_for_the_room_of_one_that_is_ending() {
+        let unsent = UnsentAnswers::default();
+        let all = DOWNLOAD_BYTES_OF_ONE.into();
+        let take = || unsent.take_download("ann", permissions(), all);
+        let before = take().expect("nothing is taken yet");
+        let ends = async {
+            tokio::time::sleep(ROOM_WITHIN / 2).await;
+            drop(before);
+        };
+        let (charge, ()) = tokio::join!(soon(take), ends);
+        assert!(charge.is_some());
+        let began = Instant::now();
+        assert!(soon(take).await.is_none());
+        assert!(began.elapsed() >= ROOM_WITHIN);
     }
 
     #[tokio::test]
