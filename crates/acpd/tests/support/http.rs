@@ -79,6 +79,11 @@ fn complete(answer: &[u8]) -> bool {
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
         return false;
     };
+    let has = |line: &str| head.lines().any(|one| one.starts_with(line));
+    // A stream of events has no end.
+    if has("transfer-encoding: chunked") && !has("content-type: text/event-stream") {
+        return body.ends_with("0\r\n\r\n");
+    }
     let length = head
         .lines()
         .find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
