@@ -147,12 +147,11 @@ docs-pictures: web $(CLIENT_DEPS) ## Take the pictures of the README and the doc
 test-interop: deps agent-codex-tui ## Run a client that is built with the official Rust SDK, and compare messages with the schema of Codex
 	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml
 	$(CARGO) build --quiet -p acpd-fake-agent
-	CI=true $(NEXTEST) run -p acpd --test interop --run-ignored only -E 'test(/(^|::)rust_/)'
-	CI=true $(NEXTEST) run -p acpd --test codex_tui --run-ignored only -E 'test(/^schema::/)'
+	CI=true $(NEXTEST) run -p acpd --test real --run-ignored only -E 'test(/^interop::(.*::)?rust_/) | test(/^codex_tui::schema::/)'
 
 test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
-	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/) | test(/many_seeds/))'
-	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run --workspace --run-ignored only -E 'binary(real_agents) & test(/^table::/)'
+	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(real) & test(/^(interop|real_agents::table)::/) | test(/many_seeds/))'
+	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run --workspace --run-ignored only -E 'binary(real) & test(/^real_agents::table::/)'
 
 test-shells: SEEDS ?= 3
 test-shells: ## Compare the policy with seven shells (JUDGES="a b"): 20,000 random lines for each of SEEDS=3 fresh seeds

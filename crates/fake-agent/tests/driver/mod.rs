@@ -1,6 +1,5 @@
 //! A small client that starts the binary, writes lines and reads lines. Every wait is a blocking read.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
 #![expect(
     clippy::needless_pass_by_value,
     reason = "calls with json! read better without a reference"

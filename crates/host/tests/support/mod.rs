@@ -2,7 +2,6 @@
 //! crate.
 
 #![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
-#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 mod not_tested;
 
@@ -11,7 +10,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use acpd_host::Program;
-#[allow(unused_imports, reason = "each test binary uses a part of it")]
 pub use not_tested::not_tested;
 
 /// Timeout of all waits. Only failures reach it.
