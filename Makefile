@@ -112,10 +112,11 @@ web: $(UI) ## Build the web UI, which the next build of the daemon takes in
 
 docs: $(BOOK) ## Build the documents as a book in docs/dist, which the next build of the daemon takes in
 
-# Those of the clients and the UI come first, so that nextest's summary is the last thing to be read.
+# Those of the clients and the UI come first, so that nextest's results are the last thing to be read.
 test: needs-test deps web docs test-web test-python test-ui ## Run all tests
 	@mkdir -p $(dir $(NOT_TESTED)) && rm -f $(NOT_TESTED)
-	CI=true ACPD_NOT_TESTED="$(CURDIR)/$(NOT_TESTED)" $(NEXTEST) run --workspace
+	CI=true ACPD_NOT_TESTED="$(CURDIR)/$(NOT_TESTED)" $(NEXTEST) run --workspace --profile ci
+	@xtask/slowest.sh target/nextest/ci/junit.xml
 	@$(TELL_NOT_TESTED)
 
 test-web: web $(CLIENT_DEPS) ## Check the types of the TypeScript client and run its tests

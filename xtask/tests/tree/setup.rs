@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// Programs that the scripts themselves use; these are real.
-const OWN: [&str; 6] = ["bash", "head", "seq", "sleep", "sort", "tr"];
+const OWN: [&str; 7] = ["bash", "head", "sed", "seq", "sleep", "sort", "tr"];
 
 /// Programs that `make test` needs, besides Node. Here they do nothing.
 const NEEDED: [&str; 8] = [
@@ -279,4 +279,47 @@ fn a_demo_that_cannot_start_fails_without_an_address() {
         (done.out.as_str(), done.err.as_str()),
         ("", "the port is in use\n")
     );
+}
+
+/// As nextest writes it.
+const REPORT: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="nextest-run" tests="3" failures="0" errors="0" uuid="45c50042" timestamp="2026-01-09T07:50:12.664+00:00" time="12.023">
+    <testsuite name="acpd::cli" tests="2" disabled="0" errors="0" failures="0">
+        <testcase name="run::a_turn" classname="acpd::cli" timestamp="2026-01-09T07:50:12.665+00:00" time="0.004">
+        </testcase>
+        <testcase name="run::a_slow_turn" classname="acpd::cli" timestamp="2026-01-09T07:50:12.665+00:00" time="10.500">
+        </testcase>
+    </testsuite>
+    <testsuite name="acpd-log::log" tests="1" disabled="0" errors="0" failures="0">
+        <testcase name="kill::by_kill" classname="acpd-log::log" timestamp="2026-01-09T07:50:12.665+00:00" time="9.250"/>
+    </testsuite>
+</testsuites>
+"#;
+
+#[test]
+fn the_slowest_tests_are_printed_with_their_times() {
+    let host = Host::new();
+    let report = host.path("junit.xml");
+    let slowest = |count| {
+        let args = [report.to_str().unwrap(), count];
+        Done::from(host.script("slowest.sh", &args).output().unwrap())
+    };
+    fs::write(&report, REPORT).unwrap();
+    let done = slowest("2");
+    let lines = "10.500 acpd::cli run::a_slow_turn\n9.250 acpd-log::log kill::by_kill\n";
+    let head = "the slowest 2 tests (seconds, program, test):\n";
+    assert_eq!((done.code, done.out), (Some(0), format!("{head}{lines}")));
+    // More than there are.
+    let done = slowest("20");
+    assert_eq!(
+        (done.code, done.out.lines().count()),
+        (Some(0), 4),
+        "{}",
+        done.err
+    );
+    // A report without tests, or in another format.
+    fs::write(&report, "<testsuites/>\n").unwrap();
+    let done = slowest("20");
+    assert_eq!((done.code, done.out.as_str()), (Some(1), ""));
+    assert!(done.err.contains("has no times of tests"), "{}", done.err);
 }
