@@ -69,8 +69,11 @@ BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 BUILT_HERE = $(if $(filter /%,$(BUILT)),$(BUILT),$(CURDIR)/$(BUILT))
 # Programs under test, for the recipes that run the tests of clients.
 UNDER_TEST = ACPD_BIN="$(BUILT_HERE)/acpd" ACPD_FAKE_AGENT="$(BUILT_HERE)/acpd-fake-agent"
-# What this host cannot test: a line each, which "make test" and "make test-shells" print at the end.
+# Runs tests that store no new snapshots and record what this host cannot test: a line each, which the recipes print at their
+# end. Where CI=true, a test fails instead, but for what crates/host/tests/support/not_tested.rs lists.
 NOT_TESTED := target/not-tested
+RUN_TESTS = INSTA_UPDATE=no ACPD_NOT_TESTED="$(CURDIR)/$(NOT_TESTED)" $(NEXTEST) run
+FORGET_NOT_TESTED = mkdir -p $(dir $(NOT_TESTED)) && rm -f $(NOT_TESTED)
 TELL_NOT_TESTED = if [ -s $(NOT_TESTED) ]; then sort -u -o $(NOT_TESTED) $(NOT_TESTED); \
 	echo "not tested on this host: $$(wc -l <$(NOT_TESTED)) (the tests and the reasons):"; cat $(NOT_TESTED); fi
 
@@ -114,8 +117,8 @@ docs: $(BOOK) ## Build the documents as a book in docs/dist, which the next buil
 
 # Those of the clients and the UI come first, so that nextest's results are the last thing to be read.
 test: needs-test deps web docs test-web test-python test-ui ## Run all tests
-	@mkdir -p $(dir $(NOT_TESTED)) && rm -f $(NOT_TESTED)
-	CI=true ACPD_NOT_TESTED="$(CURDIR)/$(NOT_TESTED)" $(NEXTEST) run --workspace --profile ci
+	@$(FORGET_NOT_TESTED)
+	$(RUN_TESTS) --workspace --profile ci
 	@xtask/slowest.sh target/nextest/ci/junit.xml
 	@$(TELL_NOT_TESTED)
 
@@ -148,18 +151,22 @@ docs-pictures: web $(CLIENT_DEPS) ## Take the pictures of the README and the doc
 test-interop: deps agent-codex-tui ## Run a client that is built with the official Rust SDK, and compare messages with the schema of Codex
 	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml
 	$(CARGO) build --quiet -p acpd-fake-agent
-	CI=true $(NEXTEST) run -p acpd --test real --run-ignored only -E 'test(/^interop::(.*::)?rust_/) | test(/^codex_tui::schema::/)'
+	@$(FORGET_NOT_TESTED)
+	$(RUN_TESTS) -p acpd --test real --run-ignored only -E 'test(/^interop::(.*::)?rust_/) | test(/^codex_tui::schema::/)'
+	@$(TELL_NOT_TESTED)
 
 test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
-	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(real) & test(/^(interop|real_agents::table)::/) | test(/many_seeds/))'
-	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run --workspace --run-ignored only -E 'binary(real) & test(/^real_agents::table::/)'
+	@$(FORGET_NOT_TESTED)
+	$(RUN_TESTS) --workspace --run-ignored only -E 'not (binary(real) & test(/^(interop|real_agents::table)::/) | test(/many_seeds/))'
+	ACPD_AGENTS_TABLE=$(TABLE) $(RUN_TESTS) -p acpd --test real --run-ignored only -E 'test(/^real_agents::table::/)'
+	@$(TELL_NOT_TESTED)
 
 test-shells: SEEDS ?= 3
 test-shells: ## Compare the policy with seven shells (JUDGES="a b"): 20,000 random lines for each of SEEDS=3 fresh seeds
-	@mkdir -p $(dir $(NOT_TESTED)) && rm -f $(NOT_TESTED)
+	@$(FORGET_NOT_TESTED)
 	@first=$$(date +%s); for seed in $$(seq $$first $$((first + $(SEEDS) - 1))); do echo "seed $$seed"; \
-		ACPD_NOT_TESTED="$(CURDIR)/$(NOT_TESTED)" ACPD_SHELLS="$(JUDGES)" ACPD_SHELL_LINES=20000 ACPD_SHELL_SEED=$$seed \
-			$(NEXTEST) run -p acpd-policy --test policy -E 'test(/shells_run_nothing/)' || exit 1; done
+		ACPD_SHELLS="$(JUDGES)" ACPD_SHELL_LINES=20000 ACPD_SHELL_SEED=$$seed \
+			$(RUN_TESTS) -p acpd-policy --test policy -E 'test(/shells_run_nothing/)' || exit 1; done
 	@$(TELL_NOT_TESTED)
 
 # BINARY is what is packaged: give one to try the packaging without a build for release.

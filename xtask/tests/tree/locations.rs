@@ -7,9 +7,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "../../../crates/host/tests/support/not_tested.rs"]
-mod not_tested;
-
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -18,8 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::SystemTime;
 
-use not_tested::{NOT_TESTED, not_tested, record_not_tested};
 use tempfile::TempDir;
+
+use crate::not_tested::{CI, NOT_TESTED, not_tested, record_not_tested};
 
 /// Programs that a clone has in `target/debug`.
 const PROGRAMS: [&str; 2] = ["acpd", "acpd-fake-agent"];
@@ -305,6 +303,7 @@ impl Place {
             .env("NEXTEST_TEST_NAME", test)
             // It is recorded here, with the place.
             .env_remove(NOT_TESTED)
+            .env_remove(CI)
             .output()
             .unwrap()
     }

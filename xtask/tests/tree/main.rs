@@ -1,5 +1,8 @@
 //! The documents, the scripts and the built tests of the whole tree.
 
+#[path = "../../../crates/host/tests/support/not_tested.rs"]
+mod not_tested;
+
 mod links;
 mod locations;
 mod names;

@@ -1,10 +1,12 @@
-//! Tests are linked once, are compiled, and those that docs/testing.md names exist.
+//! Tests are linked once, are compiled, run in CI, and those that docs/testing.md names exist.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+use crate::not_tested::{EXCEPTIONS, may_be_untested};
 
 /// Each program of tests is linked with all that it uses. So `acpd` has one for each subject, and other packages have one.
 const BINARIES_OF_ACPD: usize = 8;
@@ -129,6 +131,18 @@ fn tests_are_linked_once_and_all_are_compiled() {
         }
     }
     assert!(forgotten.is_empty(), "no module declares these: {forgotten:#?}");
+}
+
+#[test]
+fn ci_tests_all_but_what_is_listed() {
+    let ci = Some(OsStr::new("true"));
+    let unlisted = "the kernel has no Landlock";
+    assert!(may_be_untested(unlisted, None));
+    assert!(!may_be_untested(unlisted, ci));
+    for (reason, why) in EXCEPTIONS {
+        assert!(may_be_untested(reason, ci) && !why.is_empty(), "{reason}");
+        assert!(!may_be_untested(&format!("{reason}, or else"), ci), "{reason}");
+    }
 }
 
 #[test]

@@ -8,23 +8,24 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::support::{self, Client, Daemon, Place, acpd, on_small_disk, outcome, tiny_disk};
+use crate::support::{self, Client, Daemon, Place, acpd, needs_mounts, on_small_disk, outcome, tiny_disk};
 
-/// Starts a daemon whose data is on a small file system. Returns `None` where a user cannot mount one.
-fn full_disk_daemon() -> Option<(Daemon, PathBuf)> {
+/// Starts a daemon whose data is on a small file system. Returns it with the path to its data.
+fn full_disk_daemon() -> (Daemon, PathBuf) {
+    needs_mounts();
     let place = Place::without_sandbox("");
     place.make_data();
     // Tests read it from outside.
     let token = place.data().join("token");
     std::fs::write(&token, "a-token-that-is-long-enough-for-a-test").expect("it can be written");
     std::fs::set_permissions(&token, Permissions::from_mode(0o600)).expect("it is the user's own");
-    let wrapper = on_small_disk(&place, "24m")?;
+    let wrapper = on_small_disk(&place, "24m");
     let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
     let daemon = Daemon::behind(place, &wrapper);
     let inside = PathBuf::from(format!("/proc/{}/root", daemon.pid()));
     let data = daemon.place.data();
     let data = inside.join(data.strip_prefix("/").expect("it is absolute"));
-    Some((daemon, data))
+    (daemon, data)
 }
 
 /// Fills the file system.
@@ -37,9 +38,7 @@ fn fill(data: &Path) {
 
 #[test]
 fn a_full_disk_fails_the_turn_and_loses_nothing() {
-    let Some((mut daemon, data)) = full_disk_daemon() else {
-        return;
-    };
+    let (mut daemon, data) = full_disk_daemon();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
     assert_eq!(client.turn(&thread, "say before").said(), "before");
@@ -82,6 +81,7 @@ fn a_full_disk_fails_the_turn_and_loses_nothing() {
 
 #[test]
 fn a_backup_to_a_full_disk_leaves_nothing_behind_and_damages_nothing() {
+    needs_mounts();
     let daemon = Daemon::at(Place::without_sandbox(""));
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
@@ -90,9 +90,7 @@ fn a_backup_to_a_full_disk_leaves_nothing_behind_and_damages_nothing() {
     let target = place.home().join("backups");
     std::fs::create_dir(&target).expect("it can be made");
     let file = target.join("acpd.tar").display().to_string();
-    let Some(mut wrapper) = tiny_disk(&target) else {
-        return;
-    };
+    let mut wrapper = tiny_disk(&target);
     // Lists what is left on the file system that only the command sees.
     let script = r#""$@"; code=$?; ls -A "$0" >&2; exit $code"#;
     wrapper.extend(["sh", "-c", script, &target.display().to_string()].map(str::to_owned));

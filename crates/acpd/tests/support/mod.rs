@@ -53,7 +53,7 @@ pub use processes::{
 pub use receiver::{Posted, Receiver, free_port};
 pub use recording::Recording;
 pub use screen::Screen;
-pub use small_disk::{on_small_disk, read_only, tiny_disk, without_network};
+pub use small_disk::{needs_mounts, on_small_disk, read_only, tiny_disk, without_network};
 
 /// Timeout of every wait. Long, since hosts can be slow; only failures reach it.
 pub const PATIENCE: Duration = Duration::from_secs(30);

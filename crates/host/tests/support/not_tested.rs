@@ -1,14 +1,28 @@
-//! What this host cannot test. `make test` counts and names it at the end.
+//! What this host cannot test. `make test` counts and names it at the end; CI fails, except for what is listed here.
 //!
 //! In: the reason, from a test. Out: a line in the file that the environment names. Other crates' tests include this file.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// Names the file that collects what this host cannot test.
 pub const NOT_TESTED: &str = "ACPD_NOT_TESTED";
 
+/// Is `true` in CI.
+pub const CI: &str = "CI";
+
+/// What CI does not test: the reason as a test gives it, and why CI does without.
+pub const EXCEPTIONS: [(&str, &str); 3] = [
+    (
+        "the shell zsh is not installed",
+        "its hosts have none; bash and dash judge there, and `make test-shells` names what is missing",
+    ),
+    ("uvx is not installed", "its hosts have no uv"),
+    ("go is not installed", "its hosts have no Go"),
+];
+
 /// Ends this test because the host cannot run it, and records that. It has a process of its own under nextest; other
-/// runners share one between tests, so there the test fails.
+/// runners share one between tests, so there the test fails. A test calls it before it starts anything, which would stay.
 pub fn not_tested(reason: &str) -> ! {
     assert!(
         std::env::var_os("NEXTEST").is_some(),
@@ -18,11 +32,17 @@ pub fn not_tested(reason: &str) -> ! {
     std::process::exit(0)
 }
 
-/// Records a part of this test that the host cannot run. The rest of the test goes on.
+/// Records a part of this test that the host cannot run. The rest of the test goes on, but for CI, where the test fails
+/// unless the reason is among [`EXCEPTIONS`].
 pub fn record_not_tested(reason: &str) {
     let test = std::env::var("NEXTEST_TEST_NAME").unwrap_or_default();
     let line = format!("{test}: {reason}\n");
     eprint!("not tested: {line}");
+    assert!(
+        may_be_untested(reason, std::env::var_os(CI).as_deref()),
+        "CI cannot run this test: {reason}. Install what is missing, or add the reason to EXCEPTIONS in {}",
+        file!()
+    );
     if let Some(file) = std::env::var_os(NOT_TESTED) {
         use std::io::Write as _;
         let mut options = std::fs::OpenOptions::new();
@@ -30,4 +50,9 @@ pub fn record_not_tested(reason: &str) {
         let written = written.and_then(|mut file| file.write_all(line.as_bytes()));
         written.unwrap_or_else(|error| panic!("{}: {error}", Path::new(&file).display()));
     }
+}
+
+/// Returns whether a run passes without what this reason prevents. `ci` is the value of the variable [`CI`].
+pub fn may_be_untested(reason: &str, ci: Option<&OsStr>) -> bool {
+    ci != Some(OsStr::new("true")) || EXCEPTIONS.iter().any(|(listed, _)| *listed == reason)
 }

@@ -1,7 +1,7 @@
 //! The stock Codex TUI, and the schema that its version generates. `make agent-codex-tui` installs that version.
 //!
 //! The tests are ignored by default, because Codex is large to install: `make test-agents` and `make test-interop` run
-//! them. Where Codex or tmux cannot be had, they say so and pass.
+//! them. Where Codex or tmux cannot be had, they end as not tested.
 
 mod schema;
 mod terminal;
@@ -10,16 +10,15 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::support::{Client, Daemon};
+use crate::support::{Client, Daemon, not_tested};
 use terminal::Tui;
 
-/// Returns the installed Codex. `None` if it cannot be installed here, which was printed.
-fn codex() -> Option<PathBuf> {
+/// Returns the installed Codex. Ends the test as not tested if it cannot be installed here.
+fn codex() -> PathBuf {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.tools/agents/codex-tui");
     let folder = PathBuf::from(folder);
     if let Ok(reason) = std::fs::read_to_string(folder.join("skipped")) {
-        eprintln!("skipped: Codex cannot be installed: {}", reason.trim());
-        return None;
+        not_tested(&format!("Codex cannot be installed: {}", reason.trim()));
     }
     let program = folder.join("node_modules/.bin/codex");
     assert!(
@@ -27,25 +26,23 @@ fn codex() -> Option<PathBuf> {
         "{} is missing: run make agent-codex-tui",
         program.display()
     );
-    Some(program)
+    program
 }
 
-/// Starts a daemon with the demo agent and a TUI on it. `None` if that cannot be had here.
-fn demo(args: &[&str]) -> Option<(Daemon, Tui)> {
-    let program = codex()?;
-    terminal::tmux()?;
+/// Starts a daemon with the demo agent and a TUI on it. Ends the test as not tested if that cannot be had here.
+fn demo(args: &[&str]) -> (Daemon, Tui) {
+    let program = codex();
+    terminal::needs_tmux();
     let daemon = Daemon::demo();
     let tui = Tui::start(&program, &daemon, args);
     tui.wait_for("Ask Codex to do anything");
-    Some((daemon, tui))
+    (daemon, tui)
 }
 
 #[test]
 #[ignore = "needs Codex: make test-agents"]
 fn a_change_is_allowed_and_the_turn_goes_on() {
-    let Some((daemon, tui)) = demo(&[]) else {
-        return;
-    };
+    let (daemon, tui) = demo(&[]);
     tui.types("Greet everybody");
     tui.wait_for("Would you like to make the following edits?");
     tui.wait_for("+Hello, world.");
@@ -60,9 +57,7 @@ fn a_change_is_allowed_and_the_turn_goes_on() {
 #[test]
 #[ignore = "needs Codex: make test-agents"]
 fn escape_at_a_question_refuses_and_interrupts() {
-    let Some((daemon, tui)) = demo(&[]) else {
-        return;
-    };
+    let (daemon, tui) = demo(&[]);
     tui.types("Greet everybody");
     tui.wait_for("Would you like to make the following edits?");
     tui.answers("Escape");
@@ -75,9 +70,7 @@ fn escape_at_a_question_refuses_and_interrupts() {
 #[test]
 #[ignore = "needs Codex: make test-agents"]
 fn modes_models_and_names_are_set() {
-    let Some((_daemon, tui)) = demo(&[]) else {
-        return;
-    };
+    let (_daemon, tui) = demo(&[]);
     tui.types("/rename Greetings");
     tui.wait_for("· Greetings");
     tui.types("/permissions");
@@ -96,9 +89,7 @@ fn modes_models_and_names_are_set() {
 #[test]
 #[ignore = "needs Codex: make test-agents"]
 fn what_an_agent_cannot_do_is_said_and_ends_nothing() {
-    let Some((_daemon, tui)) = demo(&[]) else {
-        return;
-    };
+    let (_daemon, tui) = demo(&[]);
     tui.types("/compact");
     tui.wait_for("has no command that compacts its context");
     tui.types("Greet everybody");
@@ -108,9 +99,7 @@ fn what_an_agent_cannot_do_is_said_and_ends_nothing() {
 #[test]
 #[ignore = "needs Codex: make test-agents"]
 fn a_killed_daemon_loses_nothing_and_the_next_prompt_works() {
-    let Some((mut daemon, tui)) = demo(&[]) else {
-        return;
-    };
+    let (mut daemon, tui) = demo(&[]);
     tui.types("first words");
     tui.wait_for("Would you like to make the following edits?");
     daemon.kill();
@@ -128,16 +117,14 @@ fn a_killed_daemon_loses_nothing_and_the_next_prompt_works() {
 #[test]
 #[ignore = "needs Codex: make test-agents"]
 fn two_tuis_share_a_thread_and_its_question() {
-    let Some((daemon, first)) = demo(&[]) else {
-        return;
-    };
+    let (daemon, first) = demo(&[]);
     first.types("/rename Shared");
     first.wait_for("· Shared");
     first.types("Greet everybody");
     first.wait_for("Would you like to make the following edits?");
     let listed = Client::new(&daemon).call("thread/list", &json!({}));
     let thread = listed["data"][0]["id"].as_str().expect("a thread");
-    let program = codex().expect("it was there before");
+    let program = codex();
     let second = Tui::start(&program, &daemon, &["resume", thread]);
     second.wait_for("Would you like to make the following edits?");
     second.answers("y");
@@ -151,9 +138,7 @@ fn two_tuis_share_a_thread_and_its_question() {
 #[test]
 #[ignore = "needs Codex: make test-agents"]
 fn a_command_of_the_user_runs() {
-    let Some((_daemon, tui)) = demo(&[]) else {
-        return;
-    };
+    let (_daemon, tui) = demo(&[]);
     tui.types("!echo one two");
     tui.wait_for("You ran echo one two");
     tui.types("Greet everybody");
@@ -163,9 +148,8 @@ fn a_command_of_the_user_runs() {
 #[test]
 #[ignore = "needs Codex: make test-agents"]
 fn a_thread_of_another_client_is_resumed_with_its_history() {
-    let Some(program) = codex().filter(|_| terminal::tmux().is_some()) else {
-        return;
-    };
+    let program = codex();
+    terminal::needs_tmux();
     let daemon = Daemon::demo();
     let mut client = Client::new(&daemon);
     let thread = client.thread_of(&daemon, "demo");

@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Daemon, wait_until};
+use crate::support::{Daemon, not_tested, wait_until};
 
-/// Returns whether there is tmux; prints so if not.
-pub fn tmux() -> Option<()> {
-    let found = Command::new("tmux").arg("-V").output();
-    if found.is_err() {
-        eprintln!("skipped: tmux is not installed");
+/// Ends the test as not tested if there is no tmux.
+pub fn needs_tmux() {
+    if Command::new("tmux").arg("-V").output().is_err() {
+        not_tested("tmux is not installed");
     }
-    found.ok().map(|_| ())
 }
 
 /// A running TUI; dropping it ends tmux's server.

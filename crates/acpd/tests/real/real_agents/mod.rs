@@ -19,6 +19,8 @@ use bench::Bench;
 use cases::Case;
 use findings::{Cell, Findings};
 
+use crate::support::not_tested;
+
 /// Returns the project's directory.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -117,8 +119,8 @@ fn qwen() {
 /// Runs all cases with one agent, stores the results, and fails if they differ from the known ones.
 fn drive(agent: &'static Agent) {
     if let Some(reason) = agent.absent() {
-        eprintln!("skipped: {} could not be installed: {reason}", agent.package);
-        return Findings::skipped(agent, reason).keep();
+        Findings::skipped(agent, reason.clone()).keep();
+        not_tested(&format!("{} cannot be installed: {reason}", agent.package));
     }
     let mut bench = Bench::new(agent);
     let mut findings = Findings::new(agent);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::agents::{installed, skipped};
 use super::root;
-use crate::support::{Daemon, Outcome, Place, acpd};
+use crate::support::{Daemon, Outcome, Place, acpd, not_tested};
 
 /// Starts a daemon with one agent.
 fn daemon(agent: &str) -> Daemon {
@@ -118,7 +118,7 @@ fn the_sdk_example_hears_a_refusal() {
 #[ignore = "make test-agents"]
 fn fast_agent_says_what_it_is_told() {
     if let Some(reason) = skipped("fast") {
-        return eprintln!("skipped: fast-agent-mcp could not be installed: {reason}");
+        not_tested(&format!("fast-agent-mcp cannot be installed: {reason}"));
     }
     let program = installed().join("fast/venv/bin/fast-agent");
     assert!(
