@@ -35,8 +35,8 @@ deepagents_PACKAGES := deepagents-code==0.1.57
 fast_PACKAGES := fast-agent-mcp==0.10.46
 hermes_PACKAGES := hermes-agent[acp]==0.19.0
 vibe_PACKAGES := mistral-vibe==3.0.2
-# "write" brings the table in docs/agents.md up to date, "check" fails if it is not.
-TABLE ?= write
+# "check" fails if the table in docs/agents.md is not up to date, "write" brings it up to date.
+TABLE ?= check
 INTEROP := $(TOOLS)/interop
 PYTHON_SDK := $(INTEROP)/python/pins
 PYTHON_CLIENT := $(TOOLS)/python-client/pins

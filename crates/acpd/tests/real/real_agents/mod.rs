@@ -1,8 +1,8 @@
 //! Whole turns with third-party agents, through the real daemon.
 //!
 //! `simple` tests agents that require no model. The other modules run each agent of [`agents::AGENTS`] with the fake
-//! model through the same cases; `make test-agents` installs the agents, runs the tests, and writes the results to
-//! `docs/agents.md`.
+//! model through the same cases; `make test-agents` installs the agents, runs the tests, and compares the results
+//! with `docs/agents.md`.
 
 mod agents;
 mod bench;
