@@ -15,7 +15,7 @@ pub const CI: &str = "CI";
 pub const EXCEPTIONS: [(&str, &str); 3] = [
     (
         "the shell zsh is not installed",
-        "its hosts have none; bash and dash judge there, and `make test-shells` names what is missing",
+        "`make test` installs it where it can; without it, bash and dash judge, and `make test-shells` names what is missing",
     ),
     ("uvx is not installed", "its hosts have no uv"),
     ("go is not installed", "its hosts have no Go"),
