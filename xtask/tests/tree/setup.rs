@@ -16,8 +16,8 @@ use tempfile::TempDir;
 const OWN: [&str; 7] = ["bash", "head", "sed", "seq", "sleep", "sort", "tr"];
 
 /// Programs that `make test` needs, besides Node. Here they do nothing.
-const NEEDED: [&str; 8] = [
-    "cargo", "cc", "chromium", "curl", "git", "npm", "pgrep", "python3",
+const NEEDED: [&str; 9] = [
+    "cargo", "cc", "chromium", "curl", "git", "npm", "pgrep", "python3", "zsh",
 ];
 
 const FONTS: [&str; 2] = ["dejavu/DejaVuSans.ttf", "droid/DroidSansFallbackFull.ttf"];
@@ -145,10 +145,10 @@ fn root_on_debian_gets_exactly_what_is_missing() {
     assert_eq!(host.installed(), format!("{install} chromium\n"));
 
     let host = Host::of_root();
-    host.remove(&["cc", "chromium", "curl", "git", "npm", "pgrep"]);
+    host.remove(&["cc", "chromium", "curl", "git", "npm", "pgrep", "zsh"]);
     host.remove_fonts();
     assert_eq!(host.needs("test").code, Some(0));
-    let all = "build-essential npm git procps curl chromium fonts-dejavu-core fonts-droid-fallback";
+    let all = "build-essential npm git procps curl zsh chromium fonts-dejavu-core fonts-droid-fallback";
     assert_eq!(host.installed(), format!("{install} {all}\n"));
 
     let host = Host::of_root();
@@ -187,14 +187,14 @@ fn without_apt_the_packages_are_named() {
 }
 
 #[test]
-fn other_fonts_or_another_browser_do_not_stop_a_run() {
+fn other_fonts_another_browser_or_one_shell_less_do_not_stop_a_run() {
     let host = Host::new();
-    host.remove(&["chromium"]);
+    host.remove(&["chromium", "zsh"]);
     host.program("google-chrome", "exit 0");
     host.remove_fonts();
     let done = host.needs("test");
     assert_eq!(done.code, Some(0));
-    let command = "sudo apt-get install --no-install-recommends fonts-dejavu-core fonts-droid-fallback";
+    let command = "sudo apt-get install --no-install-recommends zsh fonts-dejavu-core fonts-droid-fallback";
     assert_eq!(done.err, format!("missing; install it: {command}\n"));
 }
 
