@@ -1,8 +1,52 @@
 //! Which threads a list includes.
 
-use acpd_model::{Summary, ThreadId};
+use acpd_model::event::TurnStatus;
+use acpd_model::{IdPart, Millis, Summary, ThreadId, ThreadStatus};
 
-use crate::{Filter, ListedThread};
+/// A thread in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedThread {
+    /// Id of the thread.
+    pub thread: ThreadId,
+    /// The summary, as last appended.
+    pub summary: Summary,
+}
+
+/// End of a page of a list. Pass it to get the next page. It stays valid while threads are added and change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListCursor {
+    /// `updated_at` of the last thread on the page.
+    pub updated_at: Millis,
+    /// The last thread on the page.
+    pub thread: ThreadId,
+}
+
+/// Conditions for a list of threads, all of which must hold if they are set, and the size of its page.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// Whether the thread is archived; `None` matches both.
+    pub archived: Option<bool>,
+    /// Whether the thread is pinned; `None` matches both.
+    pub pinned: Option<bool>,
+    /// Name of the agent in the daemon's configuration.
+    pub agent: Option<String>,
+    /// Working directory, compared exactly.
+    pub cwd: Option<String>,
+    /// Only active threads (`true`: a turn runs, or the thread is about to be deleted) or only idle ones (`false`).
+    pub active: Option<bool>,
+    /// Exact status. Checked among the threads that match [`active`](Self::active).
+    pub status: Option<ThreadStatus>,
+    /// Status of the last turn.
+    pub last_turn: Option<TurnStatus>,
+    /// Id of the agent's session that the thread uses.
+    pub session_id: Option<String>,
+    /// Part of the name, compared case-insensitively.
+    pub search: Option<String>,
+    /// Beginning or end of the thread's id.
+    pub id: Option<IdPart>,
+    /// The page ends with the thread by which its summaries have more bytes than this, by [`Summary::weight`]. No condition.
+    pub page_bytes: Option<usize>,
+}
 
 impl Filter {
     /// Returns whether a page whose summaries have these bytes is full.
