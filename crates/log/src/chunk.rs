@@ -23,9 +23,7 @@ use acpd_model::{Event, Seq, ThreadId, without_content};
 
 use crate::{LogError, Page};
 
-mod large;
-
-pub use large::{RecordsOfRow, unpacked_bytes};
+pub mod large;
 
 /// Precedes each event (RFC 7464, ASCII RS).
 const RECORD: u8 = 0x1e;

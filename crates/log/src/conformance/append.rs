@@ -6,7 +6,8 @@ use std::sync::Arc;
 use acpd_model::RawJson;
 use acpd_model::limits::LOG_QUEUE;
 
-use super::{read_all, sample};
+use super::read_all::read_all;
+use super::sample;
 use crate::{Filter, LogError, SharedLog};
 
 pub(super) async fn only_one_run_is_stored(log: &SharedLog) {

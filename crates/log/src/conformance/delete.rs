@@ -1,6 +1,7 @@
 //! Deletion: nothing of a deleted thread remains.
 
-use super::{read_all, sample};
+use super::read_all::read_all;
+use super::sample;
 use crate::{Filter, Lacking, LogError, Search, SharedLog};
 
 pub(super) async fn a_deleted_thread_is_gone(log: &SharedLog) {

@@ -3,8 +3,9 @@
 use acpd_model::event::Outcome;
 use acpd_model::{Event, EventKind, Inherited, Origin, RequestId, Seq, ThreadId, TurnId};
 
+use super::read_all::read_all;
+use super::sample;
 use super::turns::{TURN_EVENTS, append, page, turn, wanted};
-use super::{read_all, sample};
 use crate::{Append, LogError, SharedLog, Snapshot, TurnsWanted};
 
 /// Forks a thread after `until`, with one event of the fork's own.

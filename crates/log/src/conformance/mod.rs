@@ -11,13 +11,14 @@ mod delete;
 mod inherit;
 mod list;
 mod read;
+mod read_all;
 mod reopen;
 mod retention;
 pub mod sample;
 mod search;
 mod turns;
 
-use acpd_model::{Event, Seq, ThreadId};
+pub use read_all::read_all;
 
 use crate::SharedLog;
 
@@ -97,24 +98,4 @@ pub async fn check_close(open: impl AsyncFn() -> SharedLog) {
 /// before the next call.
 pub async fn check_reopen(open: impl AsyncFn() -> SharedLog) {
     reopen::everything_is_there(&open).await;
-}
-
-/// Returns all events of a thread after `after`, page by page. Checks each page.
-pub async fn read_all(log: &SharedLog, thread: ThreadId, after: Seq) -> Vec<Event> {
-    let mut events: Vec<Event> = Vec::new();
-    loop {
-        let cursor = events.last().map_or(after, |event| event.seq);
-        let page = log.read(thread, cursor).await.expect("a thread can be read");
-        for (event, seq) in page.events.iter().zip(cursor + 1..) {
-            assert_eq!(event.seq, seq, "numbers have no gaps");
-        }
-        assert!(
-            page.at_end || !page.events.is_empty(),
-            "a page before the end has an event"
-        );
-        events.extend(page.events);
-        if page.at_end {
-            return events;
-        }
-    }
 }

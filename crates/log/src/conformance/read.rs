@@ -3,7 +3,8 @@
 use acpd_model::limits::{LOG_LOOKUP_BYTES, LOG_PAGE_BYTES, LOG_ROW_BYTES};
 use acpd_model::{Event, RawJson, Seq};
 
-use super::{read_all, sample};
+use super::read_all::read_all;
+use super::sample;
 use crate::{LogError, Page, SharedLog};
 
 pub(super) async fn every_cursor_reads_the_rest(log: &SharedLog) {

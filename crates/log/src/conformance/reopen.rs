@@ -1,6 +1,7 @@
 //! What a durable log still has after it was reopened.
 
-use super::{read_all, sample};
+use super::read_all::read_all;
+use super::sample;
 use crate::{Filter, SharedLog};
 
 pub(super) async fn everything_is_there(open: &impl AsyncFn() -> SharedLog) {

@@ -3,7 +3,8 @@
 use acpd_model::{Millis, Summary, ThreadId, ThreadStatus};
 use uuid::Uuid;
 
-use super::{read_all, sample};
+use super::read_all::read_all;
+use super::sample;
 use crate::{ListCursor, LogError, Measure, SharedLog, Unused, UnusedThread};
 
 /// The time of these threads, which no other thread of the suite has.

@@ -11,9 +11,10 @@ use acpd_model::limits::LOG_ROW_BYTES;
 use acpd_model::{Seq, ThreadId};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::query::seq;
+use super::columns::seq;
 use crate::LogError;
-use crate::chunk::{Chunk, RecordsOfRow, unpacked_bytes};
+use crate::chunk::Chunk;
+use crate::chunk::large::{RecordsOfRow, unpacked_bytes};
 
 /// A large row, unpacked.
 #[derive(Debug)]

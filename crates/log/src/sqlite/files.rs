@@ -10,8 +10,8 @@ use std::time::Duration;
 use acpd_model::limits::LOG_REWRITE_BYTES;
 use rusqlite::{Connection, OpenFlags};
 
+use super::schema;
 use super::upgrade::{self, FileSystem, Native};
-use super::{Durability, schema};
 use crate::LogError;
 
 /// Page cache of the writer, in KiB. It covers the pages at the ends of the tables that a group of appends changes.
@@ -31,6 +31,16 @@ const WAL_KEPT_BYTES: i64 = 32 << 20;
 
 /// How long a connection waits for another one. This only happens for a checkpoint, or for recovery after a crash.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
+
+/// The failures that an append survives once it has returned `Ok`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The end of this process, however sudden (`synchronous = NORMAL`).
+    #[default]
+    Process,
+    /// A power failure (`synchronous = FULL`): each commit waits for the disk.
+    Power,
+}
 
 /// Locks the database for this process until the returned file is dropped.
 ///

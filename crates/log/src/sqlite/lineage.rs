@@ -7,8 +7,8 @@
 use acpd_model::{Seq, ThreadId};
 use rusqlite::{Connection, OptionalExtension};
 
+use super::columns::seq;
 use super::index;
-use super::query::seq;
 use crate::LogError;
 
 /// A run of a thread's events.

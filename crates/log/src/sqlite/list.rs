@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
 
 use super::blocks;
-use super::query::read_summary;
+use super::columns::read_summary;
 use crate::{Filter, ListCursor, ListedThread, LogError};
 
 /// Threads of an index that a list may pass over. Beyond them, it reads the packed rows of all threads instead.

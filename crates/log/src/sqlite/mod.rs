@@ -20,14 +20,17 @@
 //! | `divide` | dividing large rows of older versions |
 //! | `cleanup` | erasing deleted data, step by step |
 //! | `reader` | the reading threads |
+//! | `os_thread` | how the threads start |
 //! | `backup` | copies for backups, while a daemon writes |
 //! | `query` | the queries of reads |
+//! | `columns` | columns that several queries return |
 //! | `unused` | threads that were not used for long, and the bytes that they take |
 
 mod backup;
 mod blocks;
 mod change;
 mod cleanup;
+mod columns;
 mod divide;
 mod error;
 mod fair;
@@ -36,6 +39,7 @@ mod index;
 mod lineage;
 mod list;
 mod marks;
+mod os_thread;
 mod query;
 mod reader;
 mod schema;
@@ -45,6 +49,7 @@ mod upgrade;
 mod writer;
 
 pub use backup::{BackupSource, LogContents, check_copy, lock, log_version};
+pub use files::Durability;
 pub use upgrade::free_bytes;
 
 use std::path::Path;
@@ -71,19 +76,6 @@ use writer::{Job, Work};
 
 /// Threads that read single threads. Lists and searches have one each, so that they delay no other reads.
 const READERS: usize = 2;
-
-/// Stack of each thread, in bytes. `SQLite` and JSON need little, and touched pages stay resident.
-const STACK_BYTES: usize = 256 << 10;
-
-/// The failures that an append survives once it has returned `Ok`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// The end of this process, however sudden (`synchronous = NORMAL`).
-    #[default]
-    Process,
-    /// A power failure (`synchronous = FULL`): each commit waits for the disk.
-    Power,
-}
 
 /// The log in one `SQLite` database, for one process at a time.
 ///
@@ -126,7 +118,7 @@ impl Sqlite {
         let (jobs, queue) = mpsc::channel(LOG_QUEUE);
         let counters = Arc::new(Counters::default());
         let counting = Arc::clone(&counters);
-        let writer = start("log-writer".into(), move || {
+        let writer = os_thread::start("log-writer".into(), move || {
             writer::run(
                 Store::with_copies(connection, copies),
                 queue,
@@ -348,15 +340,6 @@ impl EventLog for Sqlite {
     fn close(&self) -> Answer<'_, ()> {
         self.submit(Work::Close)
     }
-}
-
-/// Starts an OS thread of the log.
-fn start(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, LogError> {
-    std::thread::Builder::new()
-        .name(name)
-        .stack_size(STACK_BYTES)
-        .spawn(work)
-        .map_err(|error| LogError::Storage(format!("no thread could be started: {error}")))
 }
 
 /// An OS thread that is joined when its owner is dropped.

@@ -2,12 +2,11 @@
 //! thread may be deleted and its row reused for another one.
 
 use acpd_model::limits::LOG_LOOKUP_BYTES;
-use acpd_model::{
-    BlobId, Event, ItemId, RawJson, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId, without_content,
-};
+use acpd_model::{BlobId, Event, ItemId, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId};
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row};
 use uuid::Uuid;
 
+use super::columns::{read_summary, seq};
 use super::lineage::{self, Lineage, Segment};
 use super::list::BEYOND;
 use super::marks;
@@ -362,26 +361,6 @@ fn thread_row(connection: &Connection, thread: ThreadId) -> Result<i64, LogError
         .query_row([thread.0.as_bytes()], |row| row.get(0))
         .optional()?
         .ok_or(LogError::NoSuchThread(thread))
-}
-
-pub(super) fn seq(row: &Row<'_>, column: usize) -> Result<Seq, LogError> {
-    let seq: i64 = row.get(column)?;
-    Seq::try_from(seq).map_err(|_| LogError::Damaged(format!("a row has the number {seq}")))
-}
-
-/// Reads a summary from a column, and its metadata from the next one.
-pub(super) fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Result<Summary, LogError> {
-    let damaged = |error: serde_json::Error| {
-        let what = without_content(&error);
-        LogError::Damaged(format!("thread {thread}, its summary: {what}"))
-    };
-    let json = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
-    let mut summary: Summary = serde_json::from_str(json).map_err(damaged)?;
-    let metadata = row.get_ref(column + 1)?.as_str_or_null();
-    if let Some(metadata) = metadata.map_err(rusqlite::Error::from)? {
-        summary.metadata = Some(RawJson::parse(metadata).map_err(damaged)?);
-    }
-    Ok(summary)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use acpd_model::limits::LOG_READS;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::start;
+use super::os_thread;
 use crate::{Answer, LogError};
 
 /// A job for a reader.
@@ -89,7 +89,7 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn start(name: String, connection: Connection) -> Result<Self, LogError> {
         let (queries_tx, queue) = mpsc::channel(LOG_READS);
-        let thread = start(name, move || run(&connection, queue))?;
+        let thread = os_thread::start(name, move || run(&connection, queue))?;
         let queries = Queries {
             queries_tx,
             unanswered: Arc::default(),

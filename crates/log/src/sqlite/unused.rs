@@ -6,8 +6,8 @@ use acpd_model::{BlobId, Millis, ThreadId};
 use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
 
+use super::columns::read_summary;
 use super::lineage;
-use super::query::read_summary;
 use crate::{ListCursor, LogError, Measure, Unused, UnusedPage, UnusedThread, Usage};
 
 /// Bytes that a thread takes beside its contents: rows of tables and their indices.
