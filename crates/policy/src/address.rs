@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use url::{Host, Url};
 
 use super::pattern::Glob;
-use super::rule::Problem;
+use super::problem::Problem;
 
 /// A pattern for URLs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,9 @@ use acpd_model::text::shorten;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::request::{Access, Request, Subject};
-use super::tool_call::{diffs_of, locations_of};
+use super::call_parts::{diffs_of, locations_of};
+use super::request::Request;
+use super::subject::{Access, Subject};
 
 /// Longest directory name in a description, in characters.
 const NAMED_CHARS: usize = 200;

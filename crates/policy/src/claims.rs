@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::member_names::{CODE, DESTINATIONS, FLAGS, INSTRUCTIONS, NAMES, OPERATIONS, TEXTS};
-use super::request::Kind;
+use super::subject::Kind;
 use super::tool_names::kind_of_name;
 
 type Object = Map<String, Value>;

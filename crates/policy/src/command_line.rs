@@ -11,64 +11,10 @@ use acpd_model::limits::{COMMAND_DEPTH, COMMAND_LINE_BYTES, COMMAND_PARTS, PATH_
 use super::builtins;
 use super::command_words::CommandWords;
 use super::path::{absolute, behind_file_scheme, climbs, normalise};
-use super::request::Subject;
 use super::shell::{self, Assignment, Found, Simple, TOO_LONG, TOO_MANY_PARTS, Word};
+use super::subject::{Command, Program, Subject};
 use super::variables::{is_harmless, is_harmless_in_line};
 use super::wrapper::{Script, Wrapper, is_shell, launched, launches, plain_name, script, unwrapped};
-
-/// A simple command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    /// The program and its arguments. The program is not an expansion.
-    pub(super) words: CommandWords,
-    /// The command with its wrappers, and the commands that it may run. Only deny and ask rules see them.
-    pub(super) also: Vec<CommandWords>,
-    /// Location of the program, if its name is a path.
-    pub(super) program: Option<Program>,
-    /// Files that the command reads by redirection; `None` for an unknown file.
-    pub(super) reads: Vec<Option<String>>,
-    /// Working directory of the command line; `None` if it is unknown.
-    pub(super) cwd: Option<String>,
-    /// Hash of the command line, if it contains more than this command.
-    pub(super) line: Option<BlobId>,
-}
-
-/// A program that is named by a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
-    /// Absolute path, which may contain `..` and links. `None` if the base directory of the path is unknown.
-    pub(super) named: Option<String>,
-    /// The file that is run. Before links are resolved, this is derived from the name. `None` if it is unknown.
-    pub(super) path: Option<String>,
-}
-
-impl Program {
-    /// Returns the program's path, assuming that it contains no links.
-    pub(super) fn by_name(&self) -> Option<String> {
-        normalise(self.named.as_deref()?, "/", None)
-    }
-}
-
-impl Command {
-    /// Returns the command as a command line, for display.
-    pub fn text(&self) -> String {
-        let words = self.words.iter().map(|word| {
-            if word.dynamic {
-                word.text.as_str().into()
-            } else {
-                shell::quoted(&word.text)
-            }
-        });
-        words.collect::<Vec<_>>().join(" ")
-    }
-
-    /// Returns all forms of the command that deny and ask rules see.
-    pub(super) fn forms(&self) -> impl Iterator<Item = &[Word]> {
-        std::iter::once(&self.words)
-            .chain(&self.also)
-            .map(|words| &**words)
-    }
-}
 
 /// Returns the subjects of a command line that a shell runs in `cwd`, with `env` set for it.
 pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {

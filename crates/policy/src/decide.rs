@@ -7,42 +7,15 @@ use std::collections::BTreeSet;
 
 use acpd_model::limits::RULE_PROGRAMS;
 use acpd_model::text::shorten;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::matching::{Match, matches};
 use super::preset::{Effect, List, Policy, Preset};
 use super::remembered::{Remembered, RememberedRule};
-use super::request::{Access, Kind, Request, Subject};
+use super::request::Request;
 use super::rule::{About, Rule, Specificity};
-
-/// Scope of a policy or a remembered answer, from the innermost to the outermost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Scope {
-    /// One session of an agent. Only remembered answers have this scope.
-    Session,
-    /// One thread.
-    Thread,
-    /// Every thread of one agent.
-    Agent,
-    /// Every agent.
-    Daemon,
-}
-
-impl Scope {
-    const ALL: [Self; 4] = [Self::Session, Self::Thread, Self::Agent, Self::Daemon];
-
-    /// Returns the name of the scope.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Thread => "thread",
-            Self::Agent => "agent",
-            Self::Daemon => "daemon",
-        }
-    }
-}
+use super::scope::Scope;
+use super::subject::{Access, Kind, Subject};
 
 /// All policies and remembered answers that apply to a thread.
 #[derive(Debug, Clone, Default)]

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::command_line::Program;
 use super::path::PathPattern;
 use super::preset::List;
-use super::request::{Access, Kind, Request, Subject};
+use super::request::Request;
 use super::rule::{About, Rule};
+use super::subject::{Access, Kind, Program, Subject};
 use super::wrapper::base_name;
 
 /// Whether a rule matches.

@@ -11,7 +11,7 @@ use super::member_names::{
     ARGUMENTS, CODE, COMMANDS, DESTINATIONS, DIRECTORIES, GLOBS, INSTRUCTIONS, MCP_SERVERS, MCP_TOOLS, MOVES,
     NAMES, OPERATIONS, PATHS, PATTERNS, REPLACED, SEARCHED, TEXTS, THOUGHTS, URLS,
 };
-use super::request::Kind;
+use super::subject::Kind;
 use super::tool_names::kind_of_name;
 
 /// Members with text for users and ids of a call. They do not change the effect of a call of any kind.

@@ -1,7 +1,7 @@
 //! Patterns for commands and names. Path patterns are in `path`, URL patterns in `address`.
 
 use super::path::{PathPattern, escaped};
-use super::rule::Problem;
+use super::problem::Problem;
 use super::shell::{Word, is_name};
 use super::wrapper::base_name;
 

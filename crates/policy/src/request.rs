@@ -9,76 +9,11 @@ use acpd_model::limits::REQUEST_PATHS;
 use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::{BlobId, Failure};
 
-use super::command_line::{self, Command};
+use super::command_line;
 use super::path::{absolute, below, climbs, normalise};
 use super::shell::Assignment;
+use super::subject::{Access, Subject};
 use super::texts::{FileText, InputTexts};
-
-/// ACP's tool kinds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the words are ACP's")]
-pub enum Kind {
-    Read,
-    Edit,
-    Delete,
-    Move,
-    Search,
-    Execute,
-    Think,
-    Fetch,
-    SwitchMode,
-    Other,
-}
-
-impl Kind {
-    /// Parses ACP's name of the kind. Returns `None` for a name that ACP does not define.
-    pub fn from_acp(word: &str) -> Option<Self> {
-        Some(match word {
-            "read" => Self::Read,
-            "edit" => Self::Edit,
-            "delete" => Self::Delete,
-            "move" => Self::Move,
-            "search" => Self::Search,
-            "execute" => Self::Execute,
-            "think" => Self::Think,
-            "fetch" => Self::Fetch,
-            "switch_mode" => Self::SwitchMode,
-            "other" => Self::Other,
-            _ => return None,
-        })
-    }
-
-    /// Returns ACP's name of the kind.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Edit => "edit",
-            Self::Delete => "delete",
-            Self::Move => "move",
-            Self::Search => "search",
-            Self::Execute => "execute",
-            Self::Think => "think",
-            Self::Fetch => "fetch",
-            Self::SwitchMode => "switch_mode",
-            Self::Other => "other",
-        }
-    }
-}
-
-/// A type of access to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Reads the content.
-    Read,
-    /// Finds files, or searches their content.
-    Search,
-    /// Creates or changes the file.
-    Edit,
-    /// Deletes the file.
-    Delete,
-    /// Moves or renames the file, or moves another file onto it.
-    Move,
-}
 
 /// How a `terminal/create` without arguments runs its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,63 +24,6 @@ pub enum Form {
     Line,
     /// In a way that the editor chooses.
     Unknown,
-}
-
-/// One part of a request, which is decided separately.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    /// A simple command, without wrappers such as `env` and `sh -c`.
-    Command(Command),
-    /// A command line, or a part of one, that cannot be analyzed.
-    Unreadable {
-        /// The original text; `None` if the agent did not send the command.
-        text: Option<String>,
-        /// The reason. It continues the sentence "the command …".
-        why: String,
-    },
-    /// A command line writes a file by redirection.
-    Redirect {
-        /// Absolute path, which may contain `..` and links; `None` if it has been resolved, or is unknown.
-        named: Option<String>,
-        /// Absolute and normalized path; `None` if it is unknown.
-        path: Option<String>,
-    },
-    /// An access to a file. Its path is `None` if it is unknown.
-    File {
-        /// The type of access.
-        access: Access,
-        /// Absolute and normalized path; `None` if it is unknown.
-        path: Option<String>,
-    },
-    /// A fetch of a URL; `None` if it is unknown.
-    Fetch(Option<String>),
-    /// A call of an MCP server's tool.
-    Mcp {
-        /// Name for rules, `mcp__server__tool`; if the tool is unknown, `mcp__server__`.
-        name: String,
-        /// Whether the tool is known.
-        tool_known: bool,
-    },
-    /// A tool of the kinds think, switch mode or other.
-    Tool(Kind),
-    /// A file of the daemon itself, by the name that the agent sent.
-    Reserved(String),
-    /// A part whose effect is unknown.
-    Unknown,
-}
-
-impl Subject {
-    /// Returns whether the part is fully known, so that two equal subjects have the same effect.
-    pub fn is_certain(&self) -> bool {
-        !matches!(
-            self,
-            Self::Unknown
-                | Self::Unreadable { .. }
-                | Self::Redirect { path: None, .. }
-                | Self::File { path: None, .. }
-                | Self::Fetch(None)
-        )
-    }
 }
 
 /// The targets of paths after resolving symbolic links. The caller, which can access files, computes them.

@@ -8,7 +8,8 @@ use acpd_model::subject::{CallSubject, FileAccess, Variable};
 use super::address::host;
 use super::members;
 use super::path::normalise;
-use super::request::{Access, Request, Subject};
+use super::request::Request;
+use super::subject::{Access, Subject};
 
 impl From<Access> for FileAccess {
     fn from(access: Access) -> Self {

@@ -7,12 +7,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use acpd_model::BlobId;
-use acpd_model::limits::REQUEST_PATHS;
-use acpd_model::subject::CallSubject;
 use serde_json::{Map, Value};
 
 use super::member_names::{INSTRUCTIONS, REPLACED, TEXTS};
-use super::request::Request;
 
 /// Some agents omit the end of the last line.
 const LINE_ENDS: [char; 2] = ['\r', '\n'];
@@ -84,7 +81,7 @@ pub struct ShownChange<'a> {
 
 /// How the texts of an input compare with a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Agreement {
+pub(super) enum Agreement {
     /// The change shows all of them.
     Same,
     /// They may be parts of it.
@@ -94,7 +91,37 @@ enum Agreement {
 }
 
 impl InputTexts {
-    fn compare(&self, change: &ShownChange<'_>) -> Agreement {
+    /// Returns the texts that the input writes to the files `paths`.
+    pub(super) fn new(input: &Map<String, Value>, paths: BTreeSet<String>) -> Self {
+        let given = |key: &&str| input.get(*key).filter(|value| !value.is_null());
+        let text = |key: &&str| given(key).and_then(Value::as_str).map(InputText::new);
+        let is_odd = |key: &&str| given(key).is_some_and(|value| !value.is_string());
+        Self {
+            paths,
+            has_instructions: INSTRUCTIONS.iter().any(|key| given(key).is_some()) || TEXTS.iter().any(is_odd),
+            texts: TEXTS.iter().filter_map(text).collect(),
+            replaced: REPLACED.iter().filter_map(text).collect(),
+        }
+    }
+
+    /// Returns each text for each file.
+    pub(super) fn of_files(&self) -> impl Iterator<Item = FileText> {
+        self.texts.iter().flat_map(|text| {
+            self.paths.iter().map(|path| FileText {
+                path: path.clone(),
+                content: text.content,
+                replaces: None,
+            })
+        })
+    }
+
+    /// Returns whether a file may be one that the input names.
+    pub(super) fn may_name(&self, path: &str) -> bool {
+        self.paths.is_empty() || self.paths.contains(path)
+    }
+
+    /// Returns how the texts compare with a change.
+    pub(super) fn compare(&self, change: &ShownChange<'_>) -> Agreement {
         if (self.texts.iter()).any(|text| !change.new.contains(text.trimmed())) {
             return Agreement::Different;
         }
@@ -106,82 +133,5 @@ impl InputTexts {
         } else {
             Agreement::Part
         }
-    }
-}
-
-impl Request {
-    /// Records the texts that the input writes to the files `paths`. The question shows the input.
-    pub(super) fn note_input<'a>(
-        &mut self,
-        input: &Map<String, Value>,
-        paths: impl Iterator<Item = &'a str>,
-    ) {
-        let given = |key: &&str| input.get(*key).filter(|value| !value.is_null());
-        let text = |key: &&str| given(key).and_then(Value::as_str).map(InputText::new);
-        let is_odd = |key: &&str| given(key).is_some_and(|value| !value.is_string());
-        self.input_texts = InputTexts {
-            paths: paths.filter_map(|path| self.tidy(path)).collect(),
-            has_instructions: INSTRUCTIONS.iter().any(|key| given(key).is_some()) || TEXTS.iter().any(is_odd),
-            texts: TEXTS.iter().filter_map(text).collect(),
-            replaced: REPLACED.iter().filter_map(text).collect(),
-        };
-        let InputTexts { paths, texts, .. } = &self.input_texts;
-        let noted = texts.iter().flat_map(|text| {
-            paths.iter().map(|path| FileText {
-                path: path.clone(),
-                content: text.content,
-                replaces: None,
-            })
-        });
-        self.texts = noted.take(REQUEST_PATHS).collect();
-    }
-
-    /// Adds the changes that the call shows. The input is shown too, unless the changes show all of it. If the input
-    /// has another text for the same file, a note is added, and no text is recorded.
-    pub fn show_changes(&mut self, changes: &[ShownChange<'_>]) {
-        let input = std::mem::take(&mut self.input_texts);
-        let paths: Vec<_> = changes.iter().map(|change| self.tidy(change.path)).collect();
-        let is_named = |path: &String| input.paths.is_empty() || input.paths.contains(path);
-        let agreement = changes
-            .iter()
-            .zip(&paths)
-            .filter(|(_, path)| path.as_ref().is_some_and(is_named))
-            .map(|(change, _)| input.compare(change))
-            .max();
-        let changed: BTreeSet<&String> = paths.iter().flatten().collect();
-        self.texts.retain(|text| !changed.contains(&text.path));
-        let all_differ = changes.iter().all(|change| !change.diff.is_empty());
-        if agreement == Some(Agreement::Same) && all_differ && !self.has_unknown_members() {
-            self.hide_arguments();
-        }
-        for (change, path) in changes.iter().zip(paths) {
-            if let Some(path) = path.filter(|_| !change.diff.is_empty())
-                && self.show_diff(&path, &change.diff)
-                && change.is_complete
-                && self.texts.len() < REQUEST_PATHS
-            {
-                self.texts.push(FileText {
-                    path,
-                    content: BlobId::of(change.new.as_bytes()),
-                    replaces: change.old.map(|old| BlobId::of(old.as_bytes())),
-                });
-            }
-        }
-        if agreement == Some(Agreement::Different) {
-            self.texts.clear();
-            self.show(CallSubject::Unknown {
-                what: "the input of the call and the change that it shows have different texts".to_owned(),
-            });
-        }
-    }
-
-    /// Records that the question does not show all of the texts.
-    pub fn forget_texts(&mut self) {
-        self.texts.clear();
-    }
-
-    /// Returns the texts that the question shows for files.
-    pub fn texts(&self) -> &[FileText] {
-        &self.texts
     }
 }

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::bounds::call_id;
+use super::call_parts::{diffs_of, locations_of};
 use super::claims;
 use super::globs;
 use super::member_names::{
@@ -20,8 +21,9 @@ use super::member_names::{
 };
 use super::members;
 use super::path::normalise;
-use super::request::{Access, Form, Kind, Request, Subject};
+use super::request::{Form, Request};
 use super::shell::Assignment;
+use super::subject::{Access, Kind, Subject};
 use super::tool_names::{finds_files, kind_by_words, kind_of_name};
 use super::variables::is_harmless;
 
@@ -78,20 +80,6 @@ impl Written {
         let inputs = self.raw_input.as_ref().zip(self.input.as_ref());
         inputs.is_some_and(|(raw, other)| raw.get() != other.get())
     }
-}
-
-fn items<'a>(call: &'a Object, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    call.get(key).and_then(Value::as_array).into_iter().flatten()
-}
-
-/// Returns the paths of a call's locations; `null` for a location without one.
-pub(super) fn locations_of(call: &Object) -> impl Iterator<Item = &Value> {
-    items(call, "locations").map(|location| &location["path"])
-}
-
-/// Returns the diffs that a call shows.
-pub(super) fn diffs_of(call: &Object) -> impl Iterator<Item = &Value> {
-    items(call, "content").filter(|content| content["type"] == "diff")
 }
 
 /// Returns whether a call of `kind` changes nothing, so that presets allow it.

@@ -3,7 +3,7 @@
 //! In: the name, as the agent sends it. Out: a kind. If an agent declares that a tool reads but the tool's name means
 //! writing, the call is judged by the name. A name can only make a decision stricter.
 
-use super::request::Kind;
+use super::subject::Kind;
 
 /// Words for an agent's own notes, which a thinking tool may write.
 const NOTES: [&str; 6] = ["todo", "todos", "plan", "task", "tasks", "topic"];

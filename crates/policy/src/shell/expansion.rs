@@ -3,8 +3,8 @@
 //! Understood are `$NAME`, `$1`, `${NAME}`, the forms of `${…}` that [`is_understood`] names, arithmetic of numbers, and
 //! `$'…'`. Behind a variable may only be what no shell takes for a part of the expansion, such as a subscript.
 
-use super::word::Place;
-use super::{DIFFERS, Reader, Why, Word, is_control, is_name};
+use super::parts::{DIFFERS, Place, Why, Word, is_control, is_name};
+use super::reader::Reader;
 
 impl Reader<'_> {
     pub(super) fn dollar(&mut self, place: Place, word: &mut Word) -> Result<(), Why> {

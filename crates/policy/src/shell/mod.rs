@@ -9,94 +9,26 @@
 //! rules see as many commands as possible. It finds too many rather than too few. It never panics, and its depth and the
 //! length of its input are bounded.
 //!
-//! This file parses commands, `structure` knows their order, `redirect` parses redirections, `word` words and
+//! This file parses commands with the `reader`, `structure` knows their order, `redirect` parses redirections, `word` words and
 //! `expansion` what a dollar sign begins. `quote` converts words to a line.
 
 mod expansion;
+mod parts;
 mod quote;
+mod reader;
 mod redirect;
 mod structure;
 mod word;
 
-use acpd_model::limits::{COMMAND_DEPTH, COMMAND_LINE_BYTES, COMMAND_PARTS};
+use acpd_model::limits::COMMAND_LINE_BYTES;
 
-use redirect::HereDoc;
+use parts::{DIFFERS, Inside, is_control};
+use reader::Reader;
 use structure::Structure;
 
+pub use parts::{Assignment, Found, Simple, TOO_LONG, TOO_MANY_PARTS, Why, Word, is_name};
 pub use quote::{quoted, shell_line};
 
-/// One word after quotes are removed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Word {
-    /// The text of the word; an expansion is kept as written.
-    pub text: String,
-    /// Whether the shell would replace the word: a variable, a substitution, file names.
-    pub dynamic: bool,
-    /// Whether any part was quoted, so that the word is not a reserved word.
-    pub quoted: bool,
-    /// Whether an expansion may yield several words or none.
-    pub splits: bool,
-    /// Start of the value, if the word has the form of an assignment.
-    assigns: Option<usize>,
-}
-
-impl Word {
-    /// Returns whether the word has only letters, digits and signs that every shell and program treats as text.
-    pub fn is_plain(&self) -> bool {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.,:=+@%/-".contains(&byte);
-        !self.dynamic && self.text.bytes().all(plain)
-    }
-
-    /// Returns a word that is just `text`.
-    pub fn plain(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
-        }
-    }
-}
-
-/// A variable set for one command, or for the commands after it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assignment {
-    /// Name of the variable.
-    pub name: String,
-    /// Value of the variable.
-    pub value: Word,
-}
-
-/// A command that contains no other command.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Simple {
-    /// Variables set before the command.
-    pub assignments: Vec<Assignment>,
-    /// The program and its arguments; empty if there are only assignments.
-    pub words: Vec<Word>,
-    /// Files that the command reads by redirection.
-    pub reads: Vec<Word>,
-    /// Whether the command reads text of the command line as input.
-    pub fed: bool,
-}
-
-/// One effect of a command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    /// Runs a command.
-    Command(Simple),
-    /// Writes a file by redirection.
-    Write(Word),
-}
-
-/// Why a command line cannot be analyzed. It continues the sentence "the command …".
-pub type Why = &'static str;
-
-/// For a line, or a program with its arguments, that is longer than [`COMMAND_LINE_BYTES`].
-pub const TOO_LONG: Why = "is too long to be looked into";
-/// For a line with more than [`COMMAND_PARTS`] commands and redirections.
-pub const TOO_MANY_PARTS: Why = "has too many parts to be looked into";
-
-/// For what has another meaning in some shell, or no meaning that is known.
-const DIFFERS: Why = "has a character, or a word, that shells read differently";
 const STRUCTURE: Why = "has commands and reserved words in an order that shells read differently";
 
 /// Parses `line`. If it is not readable, returns what was found, with the reason: what ended the reading, or else the first doubt.
@@ -118,25 +50,6 @@ pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
         reader.list(false)
     };
     (reader.found, result.and(reader.doubt.map_or(Ok(()), Err)))
-}
-
-/// What the commands are inside of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Inside {
-    Line,
-    Substitution,
-    Backticks,
-}
-
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-    depth: usize,
-    found: Vec<Found>,
-    here_docs: Vec<HereDoc>,
-    inside: Inside,
-    /// Why the line is not readable, although it can be parsed.
-    doubt: Option<Why>,
 }
 
 /// Reserved words before or after commands, which run nothing themselves.
@@ -169,80 +82,6 @@ const UNREAD: [&str; 21] = [
 ];
 
 impl Reader<'_> {
-    fn peek(&self) -> Option<char> {
-        self.text.get(self.at..)?.chars().next()
-    }
-
-    fn looking_at(&self, what: &str) -> bool {
-        self.text
-            .get(self.at..)
-            .is_some_and(|rest| rest.starts_with(what))
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let next = self.peek()?;
-        self.at += next.len_utf8();
-        Some(next)
-    }
-
-    fn take(&mut self, what: &str) -> bool {
-        let here = self.looking_at(what);
-        if here {
-            self.at += what.len();
-        }
-        here
-    }
-
-    fn blanks(&mut self) {
-        loop {
-            if self.take(" ") || self.take("\t") {
-                continue;
-            }
-            if !(self.looking_at("\\\n") && self.is_continued()) {
-                break;
-            }
-            self.at += 2;
-            self.accept(self.here_docs.is_empty(), DIFFERS);
-        }
-    }
-
-    /// At a backslash before a newline: returns whether a blank is on either side. Otherwise the line break may be in
-    /// the middle of an operator, whose halves shells join.
-    fn is_continued(&self) -> bool {
-        let before = self.text[..self.at].chars().next_back();
-        let behind = self.text.get(self.at + 2..).and_then(|rest| rest.chars().next());
-        [before, behind]
-            .iter()
-            .any(|next| matches!(next, None | Some(' ' | '\t')))
-    }
-
-    fn enter(&mut self) -> Result<(), Why> {
-        self.depth += 1;
-        if self.depth > COMMAND_DEPTH {
-            return Err("is nested too deeply to be looked into");
-        }
-        // Only a real shell knows where the body of a here-document begins.
-        if !self.here_docs.is_empty() {
-            return Err("opens a here-document in front of a nested command");
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, found: Found) -> Result<(), Why> {
-        if self.found.len() >= COMMAND_PARTS {
-            return Err(TOO_MANY_PARTS);
-        }
-        self.found.push(found);
-        Ok(())
-    }
-
-    /// Makes the line unreadable unless the part that was just parsed is `understood`.
-    fn accept(&mut self, understood: bool, why: Why) {
-        if !understood {
-            self.doubt.get_or_insert(why);
-        }
-    }
-
     /// Parses commands up to the end of the text, or up to the closing parenthesis.
     fn list(&mut self, in_parentheses: bool) -> Result<(), Why> {
         let mut structure = Structure::new();
@@ -456,30 +295,6 @@ impl Reader<'_> {
             }
         }
     }
-
-    /// Parses another text as part of this command line.
-    fn nested(
-        &mut self,
-        text: &str,
-        inside: Inside,
-        read: impl FnOnce(&mut Reader<'_>) -> Result<(), Why>,
-    ) -> Result<(), Why> {
-        self.enter()?;
-        let mut reader = Reader {
-            text,
-            at: 0,
-            depth: self.depth,
-            found: std::mem::take(&mut self.found),
-            here_docs: Vec::new(),
-            inside,
-            doubt: self.doubt,
-        };
-        let result = read(&mut reader);
-        self.found = reader.found;
-        self.doubt = reader.doubt;
-        self.depth -= 1;
-        result
-    }
 }
 
 /// Returns whether a word can only be the name of a program: no expansion, no word of a shell's grammar.
@@ -489,16 +304,4 @@ fn is_program(word: &Word) -> bool {
     let is_name = word.text.starts_with(begins) && word.text.chars().all(has);
     let is_reserved = RESERVED.contains(&&*word.text) || UNREAD.contains(&&*word.text) || word.text == "for";
     !word.dynamic && !is_reserved && (is_name || matches!(word.text.as_str(), "[" | ":"))
-}
-
-/// Returns whether a character has no place in a command line.
-fn is_control(c: char) -> bool {
-    c.is_control() && !matches!(c, '\n' | '\t')
-}
-
-/// Returns whether `text` can be the name of a variable.
-pub fn is_name(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        && text.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }

@@ -3,15 +3,8 @@
 //! Understood are `<`, `>` and `>>` with an optional digit, `>&` and `<&` with a digit or a hyphen, `<<<`, and one
 //! here-document in a line, whose end is a plain word.
 
-use super::word::Place;
-use super::{DIFFERS, Found, Inside, Reader, Simple, Why, Word};
-
-/// A here-document whose body has not begun.
-pub(super) struct HereDoc {
-    end: String,
-    expands: bool,
-    strips_tabs: bool,
-}
+use super::parts::{DIFFERS, Found, HereDoc, Inside, Place, Simple, Why, Word};
+use super::reader::Reader;
 
 const OPERATORS: [&str; 10] = ["<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">"];
 const DIFFERENT: Why = "has a redirection that shells read differently";

@@ -3,18 +3,8 @@
 //! The parser starts at a word. It returns the word, and records the commands that its substitutions run. What a
 //! character means is understood only if it is named here for its place; every other one makes the line unreadable.
 
-use super::{DIFFERS, Inside, Reader, Why, Word, is_control, is_name};
-
-/// Where an expansion is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Outside of quotes.
-    Bare,
-    /// In double quotes.
-    Quoted,
-    /// In the body of a here-document.
-    Body,
-}
+use super::parts::{DIFFERS, Inside, Place, Why, Word, is_control, is_name};
+use super::reader::Reader;
 
 /// Signs that are text outside of quotes, wherever they are in a word.
 const TEXT: &str = "_-./,:@%+";
