@@ -15,6 +15,7 @@ mod editors;
 mod exit;
 mod file_system;
 mod first_run;
+mod options;
 mod own_program;
 mod pair;
 mod replace_file;
@@ -29,9 +30,10 @@ use std::future::Future;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::cli::{Cli, Command, Common, Parsed, PolicyCommand};
+use crate::cli::{Cli, Command, Parsed, PolicyCommand};
 use crate::daemon::{answers, control, logs, notifications, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
+use crate::options::Common;
 use crate::terminal::{plain, print};
 use crate::threads::{
     answer, export, lifecycle, list, prune, run, search, share, show, steer, type_in, usage,

@@ -6,8 +6,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command as Clap, CommandFactory, FromArgMatches};
 
 use super::examples::EXAMPLES;
-use super::{Cli, Command, Common};
+use super::{Cli, Command};
 use crate::exit::Exit;
+use crate::options::Common;
 use crate::terminal::print;
 
 /// The groups of commands in the help of `acpd`.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
+use crate::options::Permissions;
+
 /// The thread of a command.
 #[derive(Debug, Args)]
 pub struct ThreadArg {
@@ -67,17 +69,6 @@ pub struct RunArgs {
     /// Print every notification of the app protocol as JSON, one per line; with --detach, the ids
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Permissions {
-    /// Ask on the terminal; decline if there is none
-    #[default]
-    Ask,
-    /// Allow each request once
-    Allow,
-    /// Decline each request once
-    Deny,
 }
 
 #[derive(Debug, Default, Args)]

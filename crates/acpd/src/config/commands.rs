@@ -10,8 +10,9 @@ use toml::{Table, Value};
 
 use super::file::File;
 use super::mistakes::mistakes;
-use crate::cli::{Common, ConfigCommand};
+use crate::cli::ConfigCommand;
 use crate::exit::Exit;
+use crate::options::Common;
 use crate::settings::Settings;
 use crate::terminal::plain::{plain, visible_line};
 use crate::terminal::print;

@@ -15,7 +15,7 @@ use acpd_server::auth::owner_token::Token;
 use acpd_server::{Config, Daemon, StartError};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::{Common, ServeArgs};
+use crate::cli::ServeArgs;
 use crate::daemon::background::{self, Notice, Running, reachable};
 use crate::daemon::elsewhere;
 use crate::daemon::hindrance::explained;
@@ -24,6 +24,7 @@ use crate::daemon::port;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
 use crate::exit::Exit;
 use crate::file_system::FileSystem;
+use crate::options::Common;
 use crate::own_program::own_program;
 use crate::settings::{PORT, Settings};
 use crate::traces::Sender;

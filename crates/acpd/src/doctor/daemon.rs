@@ -294,7 +294,7 @@ mod tests {
     fn only_agents_that_the_daemon_lists_as_missing_are_named() {
         let listed =
             json!({ "data": [{ "id": "demo", "installed": true }, { "id": "x", "installed": false }] });
-        let common = crate::cli::Common::default();
+        let common = crate::options::Common::default();
         let mut settings = Settings::load(&common).unwrap();
         settings.daemon.agents.clear();
         assert_eq!(missing_agents(&settings, &listed), [""; 0]);

@@ -180,7 +180,7 @@ fn could_not(group: Group, reason: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Common;
+    use crate::options::Common;
 
     #[tokio::test]
     async fn a_check_that_hangs_or_fails_is_a_finding() {

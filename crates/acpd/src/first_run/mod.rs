@@ -17,10 +17,11 @@ use serde_json::{Value, json};
 
 use self::menu::{Entry, Menu, QUESTION};
 use self::place::Place;
-use crate::cli::{AttachArgs, Common, OpenArgs, RunArgs};
+use crate::cli::{AttachArgs, OpenArgs, RunArgs};
 use crate::client::Client;
 use crate::daemon::{background, open};
 use crate::exit::Exit;
+use crate::options::Common;
 use crate::own_program::own_program;
 use crate::settings::Settings;
 use crate::setup::{self, Chosen};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::plain;
-use crate::cli::{Color, Common};
+use crate::options::{Color, Common};
 
 /// The user's choices about output.
 #[derive(Debug, Clone, Copy)]

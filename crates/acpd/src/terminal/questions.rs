@@ -18,9 +18,9 @@ use tokio::sync::mpsc;
 pub use self::choice::Choice;
 pub use self::form::{Form, Taken, dismissed};
 use self::wording::wording;
-use crate::cli::Permissions;
 use crate::client::Incoming;
 use crate::exit::Exit;
+use crate::options::Permissions;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 

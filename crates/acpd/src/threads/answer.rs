@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::{AnswerArgs, Permissions};
+use crate::cli::AnswerArgs;
 use crate::client::{Client, Incoming, Received};
 use crate::exit::Exit;
+use crate::options::Permissions;
 use crate::settings::Settings;
 use crate::terminal::input::input;
 use crate::terminal::items::short_id;
