@@ -19,6 +19,7 @@ mod options;
 mod own_program;
 mod pair;
 mod replace_file;
+mod runtime;
 mod service;
 mod settings;
 mod setup;
@@ -34,6 +35,7 @@ use crate::cli::{Cli, Command, Parsed, PolicyCommand};
 use crate::daemon::{answers, control, logs, notifications, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
 use crate::options::Common;
+use crate::runtime::light;
 use crate::terminal::{plain, print};
 use crate::threads::{
     answer, export, lifecycle, list, prune, run, search, share, show, steer, type_in, usage,
@@ -156,7 +158,7 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
     };
     let command = match cli.command {
         Command::Serve(args) => return serve::serve(settings, &cli.common, &args),
-        Command::Config(command) => return config::config(&settings, &cli.common, &command),
+        Command::Config(command) => return daemon::config::config(&settings, &cli.common, &command),
         Command::Policy(PolicyCommand::Test(args)) => return policy::test(&settings, &args),
         command => command,
     };
@@ -250,13 +252,6 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         | Command::Man(_)
         | Command::Keep(_) => Ok(Exit::Success),
     }
-}
-
-/// Builds a runtime for commands that only talk to the daemon.
-fn light() -> anyhow::Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?)
 }
 
 #[cfg(test)]

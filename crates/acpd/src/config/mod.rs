@@ -1,14 +1,13 @@
-//! The configuration file: how it is read, and the commands about it.
+//! The configuration file, and how it is read.
 //!
 //! In: TOML, as a user wrote it. Out: typed settings with absolute paths, or an error that names the key, the line and
 //! what to write instead. Never: overrides a setting; flags and variables do that in `settings`.
 
-mod commands;
 mod error;
 mod file;
 mod mistakes;
 mod paths;
 
-pub use commands::config;
 pub use error::ConfigError;
 pub use file::{File, data_dir_of};
+pub use mistakes::mistakes;

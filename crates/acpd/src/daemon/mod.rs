@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod background;
 mod busy;
+pub mod config;
 pub mod control;
 pub mod elsewhere;
 mod hindrance;

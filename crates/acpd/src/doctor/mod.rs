@@ -31,6 +31,7 @@ use crate::cli::DoctorArgs;
 use crate::daemon::background::Notice;
 use crate::daemon::process::is_daemon;
 use crate::exit::Exit;
+use crate::runtime::light;
 use crate::settings::Settings;
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
@@ -134,7 +135,7 @@ fn run<F: Future<Output = Vec<Finding>>>(
     let (done, found) = oneshot::channel();
     let subject = Arc::clone(subject);
     std::thread::spawn(move || {
-        let findings = match crate::light() {
+        let findings = match light() {
             Ok(runtime) => runtime.block_on(check(subject)),
             Err(error) => vec![could_not(group, &format!("{error:#}"))],
         };

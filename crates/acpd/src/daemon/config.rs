@@ -8,9 +8,8 @@ use anyhow::Context;
 use serde_json::json;
 use toml::{Table, Value};
 
-use super::file::File;
-use super::mistakes::mistakes;
 use crate::cli::ConfigCommand;
+use crate::config::{File, mistakes};
 use crate::exit::Exit;
 use crate::options::Common;
 use crate::settings::Settings;
