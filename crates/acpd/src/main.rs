@@ -18,6 +18,7 @@ mod first_run;
 mod options;
 mod own_program;
 mod pair;
+mod remote;
 mod replace_file;
 mod runtime;
 mod service;

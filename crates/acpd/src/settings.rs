@@ -9,11 +9,11 @@ use acpd_runtime::agent::config::AgentConfig;
 use acpd_server::Config;
 use anyhow::Context;
 
-use crate::client::reach::Remote;
 use crate::config::{ConfigError, File, data_dir_of};
 use crate::exit::Exit;
 use crate::options::Common;
 use crate::own_program::own_program;
+use crate::remote::Remote;
 
 /// The port of a daemon whose address nothing names.
 pub const PORT: u16 = 4127;

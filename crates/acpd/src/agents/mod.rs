@@ -23,7 +23,7 @@ use crate::cli::{
     AgentsUpdateArgs,
 };
 use crate::client::Client;
-use crate::daemon::background;
+use crate::client::local;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
@@ -258,7 +258,7 @@ fn install_with_progress(
 /// Removes an installed agent. A running process may load a part of its files late, so it must end first.
 async fn uninstall(settings: &Settings, args: &AgentsUninstallArgs) -> anyhow::Result<Exit> {
     let name = plain(&args.name);
-    if background::try_connect(settings).await?.is_some() {
+    if local::try_connect(settings).await?.is_some() {
         let mut client = Client::connect(settings, false).await?;
         let running = client.request("agent/running", json!({})).await?["data"].take();
         let processes = running.as_array().map_or(&[][..], Vec::as_slice);

@@ -1,10 +1,9 @@
 //! A client of the app protocol.
 
 pub mod link;
-pub mod origin;
+pub mod local;
 pub mod pairing;
 pub mod patience;
-pub mod pin;
 pub mod reach;
 pub mod response;
 pub mod stdio;

@@ -24,12 +24,11 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use crate::client::origin::Origin;
 use crate::client::patience::Patience;
-use crate::client::pin::{Fingerprint, Pinned};
-use crate::client::{response, tunnel};
-use crate::daemon::background;
+use crate::client::{local, response, tunnel};
 use crate::exit::Exit;
+use crate::remote::Remote;
+use crate::remote::pin::{Fingerprint, Pinned};
 use crate::settings::Settings;
 
 /// A byte stream to a daemon.
@@ -51,65 +50,11 @@ pub struct Reached {
     pub patience: Patience,
 }
 
-/// The address of a remote daemon.
-#[derive(Debug, Clone)]
-pub struct Remote {
-    /// Name or address; an IPv6 address is in brackets.
-    host: String,
-    port: u16,
-    secure: bool,
-    /// The fingerprint of the only accepted certificate, regardless of its issuer.
-    pin: Option<Fingerprint>,
-}
-
-impl Remote {
-    /// Parses `https://host[:port]`.
-    pub fn parse(url: &str, pin: Option<&str>) -> anyhow::Result<Self> {
-        let origin = Origin::named(url)?;
-        if !origin.is_secure && !origin.is_loopback() {
-            return Err(Exit::Usage.error(format!(
-                "{url:?} sends the access token in clear text: use https://, or an SSH tunnel to 127.0.0.1"
-            )));
-        }
-        if !origin.is_secure && pin.is_some() {
-            return Err(Exit::Usage.error(format!(
-                "--tls-fingerprint requires an https:// address, and {url:?} is none"
-            )));
-        }
-        Ok(Self {
-            host: origin.host().to_owned(),
-            port: origin.port(),
-            secure: origin.is_secure,
-            pin: pin.map(fingerprint).transpose()?,
-        })
-    }
-
-    /// Returns the daemon's URL, without a path.
-    pub fn url(&self) -> String {
-        let scheme = if self.secure { "https" } else { "http" };
-        format!("{scheme}://{}", self.address())
-    }
-
-    /// Returns whether only one certificate is accepted, whoever issued it.
-    pub fn is_pinned(&self) -> bool {
-        self.pin.is_some()
-    }
-
-    fn address(&self) -> String {
-        format!("{}:{}", self.host, self.port)
-    }
-}
-
-fn fingerprint(text: &str) -> anyhow::Result<Fingerprint> {
-    text.parse()
-        .map_err(|error| Exit::Usage.error(format!("{text:?} is no fingerprint: {error}")))
-}
-
 /// Connects; starts this user's daemon if it does not run.
 pub async fn reach(settings: &Settings) -> anyhow::Result<Reached> {
     if settings.remote.is_none() {
-        let stream = background::connect(settings).await?;
-        return local(settings, stream, Patience::begin());
+        let stream = local::connect(settings).await?;
+        return at_socket(settings, stream, Patience::begin());
     }
     match reach_running(settings).await? {
         Some(reached) => Ok(reached),
@@ -125,8 +70,10 @@ pub async fn reach_running(settings: &Settings) -> anyhow::Result<Option<Reached
 /// Connects within a time that the caller has begun; returns `None` if this user's daemon does not run.
 pub async fn reach_within(settings: &Settings, mut patience: Patience) -> anyhow::Result<Option<Reached>> {
     let Some(remote) = &settings.remote else {
-        let stream = background::try_connect(settings).await?;
-        return stream.map(|stream| local(settings, stream, patience)).transpose();
+        let stream = local::try_connect(settings).await?;
+        return stream
+            .map(|stream| at_socket(settings, stream, patience))
+            .transpose();
     };
     let authorization = settings.token.as_deref().map(bearer).transpose()?;
     let address = remote.address();
@@ -158,7 +105,7 @@ pub async fn reach_within(settings: &Settings, mut patience: Patience) -> anyhow
     }))
 }
 
-fn local(settings: &Settings, stream: UnixStream, patience: Patience) -> anyhow::Result<Reached> {
+fn at_socket(settings: &Settings, stream: UnixStream, patience: Patience) -> anyhow::Result<Reached> {
     Ok(Reached {
         wire: Box::new(stream),
         host: "localhost".to_owned(),
@@ -399,30 +346,4 @@ where
     tokio::spawn(connection);
     let answer = async move { daemon.send_request(request).await.map_err(|_| lost()) };
     Ok((answer, patience))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_https_unless_it_is_this_machine() {
-        for (url, address) in [
-            ("https://box.example", Some("box.example:443")),
-            ("https://box.example:4127/", Some("box.example:4127")),
-            ("https://[2001:db8::1]:4127", Some("[2001:db8::1]:4127")),
-            ("http://localhost:4127", Some("localhost:4127")),
-            ("http://127.0.0.1", Some("127.0.0.1:80")),
-            ("http://box.example:4127", None),
-            ("box.example:4127", None),
-            ("https://me@box.example", None),
-            ("https://box.example/path", None),
-            ("https://", None),
-            ("ftp://box.example", None),
-        ] {
-            let read = Remote::parse(url, None).ok().map(|remote| remote.address());
-            assert_eq!(read.as_deref(), address, "{url}");
-        }
-        assert!(Remote::parse("http://localhost:1", Some(&"0".repeat(64))).is_err());
-    }
 }

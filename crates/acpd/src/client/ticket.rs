@@ -5,10 +5,10 @@ use anyhow::Context;
 use hyper::Request;
 use serde_json::json;
 
+use crate::client::local;
 use crate::client::patience::Patience;
 use crate::client::reach::{self, reach, reach_within};
 use crate::client::response::{granted, short};
-use crate::daemon::background;
 use crate::settings::Settings;
 
 /// A ticket, with the daemon's address.
@@ -34,7 +34,7 @@ pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket
     Ok(Ticket {
         url: match &settings.remote {
             Some(remote) => remote.url(),
-            None => background::url(&settings.daemon.data_dir)?,
+            None => local::url(&settings.daemon.data_dir)?,
         },
         secret: ticket
             .with_context(|| format!("{name} gave no ticket"))?

@@ -6,7 +6,7 @@ use acpd_server::auth::owner_token::Token;
 use acpd_server::net::unix_socket;
 use anyhow::Context;
 
-use crate::daemon::background::Notice;
+use crate::client::local::notice::Notice;
 use crate::exit::Exit;
 use crate::settings::Settings;
 

@@ -8,10 +8,12 @@ use rustix::process::Pid;
 use serde_json::json;
 
 use crate::cli::StopArgs;
-use crate::daemon::background::{self, Notice};
+use crate::client::local;
+use crate::client::local::elsewhere;
+use crate::client::local::notice::Notice;
+use crate::client::local::process::Process;
+use crate::daemon::busy;
 use crate::daemon::manager::Service;
-use crate::daemon::process::Process;
-use crate::daemon::{busy, elsewhere};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
@@ -61,7 +63,7 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
         Agreed::Refused => return Ok(Exit::Failure),
         Agreed::Ended(pid) => {
             // The user wants a daemon: one that has taken its place is as good as new, but may have other options.
-            if background::try_connect(settings).await?.is_some() {
+            if local::try_connect(settings).await?.is_some() {
                 return Err(ended(pid));
             }
             print::hint(&format!("the daemon (process {pid}) had ended already"));
@@ -69,7 +71,7 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
         Agreed::None => print::hint("no daemon was running"),
         Agreed::Running(running) if running.service.is_some() => {
             running.restart().await?;
-            background::appeared(settings).await?;
+            local::appeared(settings).await?;
             is_back = true;
         }
         Agreed::Running(running) => {
@@ -83,7 +85,7 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
     }
     if !is_back {
         let options = before.map(|notice| notice.options).unwrap_or_default();
-        background::launch(settings, &options).await?;
+        local::launch(settings, &options).await?;
     }
     let notice = Notice::read(&settings.daemon.data_dir)?;
     let (address, pid) = (notice.address(), notice.pid);
@@ -189,7 +191,7 @@ fn ended(pid: i32) -> anyhow::Error {
 
 /// Finds the daemon, and asks whether its work may be interrupted.
 async fn agreed(settings: &Settings, args: &StopArgs) -> anyhow::Result<Agreed> {
-    let Some(stream) = background::try_connect(settings).await? else {
+    let Some(stream) = local::try_connect(settings).await? else {
         return match elsewhere::find(&settings.daemon.data_dir) {
             // A process id of another host means nothing here.
             Some(elsewhere) => Err(elsewhere.error()),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::cli::LogsArgs;
-use crate::daemon::background::{Notice, log_path};
+use crate::client::local::log_path;
+use crate::client::local::notice::Notice;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain;

@@ -16,9 +16,10 @@ use acpd_server::{Config, Daemon, StartError};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::ServeArgs;
-use crate::daemon::background::{self, Notice, Running, reachable};
-use crate::daemon::elsewhere;
-use crate::daemon::hindrance::explained;
+use crate::client::local;
+use crate::client::local::elsewhere;
+use crate::client::local::hindrance::explained;
+use crate::client::local::notice::{Notice, Running, reachable};
 use crate::daemon::logging::start_logging;
 use crate::daemon::port;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
@@ -31,7 +32,7 @@ use crate::traces::Sender;
 
 /// Runs the daemon until SIGINT or SIGTERM.
 pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyhow::Result<Exit> {
-    background::leave_session();
+    local::leave_session();
     acpd_host::give_back_large_buffers();
     // Before there is a second thread, since it changes the environment.
     let (manager, mut listener) = ServiceManager::take()?;

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use crate::cli::StatusArgs;
 use crate::client::Client;
-use crate::daemon::background::{self, Notice};
-use crate::daemon::elsewhere;
+use crate::client::local;
+use crate::client::local::elsewhere;
+use crate::client::local::notice::Notice;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::{plain_line, visible_line};
@@ -17,7 +18,7 @@ use crate::threads::list::count;
 /// Shows whether the daemon runs, where, and what it runs. Never starts one.
 pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Exit> {
     let is_far = settings.remote.is_some();
-    if !is_far && background::try_connect(settings).await?.is_none() {
+    if !is_far && local::try_connect(settings).await?.is_none() {
         if let Some(elsewhere) = elsewhere::find(&settings.daemon.data_dir) {
             return Err(elsewhere.error());
         }
@@ -68,12 +69,12 @@ pub async fn state(settings: &Settings) -> anyhow::Result<String> {
     if let Some(remote) = &settings.remote {
         return Ok(format!("Commands use the daemon at {}.", remote.url()));
     }
-    if background::try_connect(settings).await?.is_none() {
+    if local::try_connect(settings).await?.is_none() {
         return Ok(
             "No daemon is running. The first command that needs one starts it in the background.".to_owned(),
         );
     }
-    let address = background::url(&settings.daemon.data_dir)?;
+    let address = local::url(&settings.daemon.data_dir)?;
     Ok(format!(
         "The daemon runs at {}. \"acpd open\" opens the web UI.",
         plain_line(&address)

@@ -12,10 +12,10 @@ use hyper::Request;
 use serde_json::json;
 
 use crate::cli::{TokenCommand, TokenCreateArgs, TokenRevokeArgs, TokenTicketArgs};
+use crate::client::local::make_data_dir;
 use crate::client::patience::Patience;
 use crate::client::reach::{Reached, ask};
 use crate::client::ticket;
-use crate::daemon::background::make_data_dir;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;

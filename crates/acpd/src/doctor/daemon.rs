@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::Subject;
 use super::report::{Finding, Group};
+use crate::client::local;
+use crate::client::local::notice::Notice;
 use crate::client::reach::{self, reach_running};
 use crate::client::{Client, response};
-use crate::daemon::background::{self, Notice};
 use crate::settings::Settings;
 
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -55,7 +56,7 @@ pub async fn check(subject: &Subject) -> Vec<Finding> {
 async fn facts(settings: &Settings) -> anyhow::Result<Facts> {
     let data_dir = &settings.daemon.data_dir;
     let notice = Notice::read(data_dir).ok();
-    if background::try_connect(settings).await?.is_none() {
+    if local::try_connect(settings).await?.is_none() {
         return Ok(Facts::NotRunning {
             notice: notice.is_some(),
         });

@@ -28,8 +28,8 @@ use tokio::time::{Instant, timeout_at};
 
 use self::report::{Finding, Group, Level, Report};
 use crate::cli::DoctorArgs;
-use crate::daemon::background::Notice;
-use crate::daemon::process::is_daemon;
+use crate::client::local::notice::Notice;
+use crate::client::local::process::is_daemon;
 use crate::exit::Exit;
 use crate::runtime::light;
 use crate::settings::Settings;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Subject;
 use super::report::{Finding, Group};
 use crate::cli::Manager;
-use crate::daemon::lifetime;
+use crate::client::local::lifetime;
 use crate::daemon::manager::Scope;
 use crate::service::launchd::{self, JobState};
 use crate::service::unit;

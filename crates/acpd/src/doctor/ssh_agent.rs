@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::Subject;
 use super::report::{Finding, Group};
-use crate::daemon::ssh_agent::{VARIABLE, is_live, link};
+use crate::client::local::ssh_agent::{VARIABLE, is_live, link};
 
 /// What is known about the link.
 #[derive(Debug, Clone)]

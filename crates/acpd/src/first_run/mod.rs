@@ -19,7 +19,8 @@ use self::menu::{Entry, Menu, QUESTION};
 use self::place::Place;
 use crate::cli::{AttachArgs, OpenArgs, RunArgs};
 use crate::client::Client;
-use crate::daemon::{background, open};
+use crate::client::local;
+use crate::daemon::open;
 use crate::exit::Exit;
 use crate::options::Common;
 use crate::own_program::own_program;
@@ -242,7 +243,7 @@ async fn menu(settings: &Settings, client: &mut Client, agent: &str, place: &Pla
         .request("thread/list", json!({ "status": "waiting", "limit": 100 }))
         .await?;
     Ok(Menu {
-        address: background::url(&settings.daemon.data_dir)?,
+        address: local::url(&settings.daemon.data_dir)?,
         agent: agent.to_owned(),
         cwd: std::env::current_dir().context("this directory is gone")?,
         waiting: waiting["data"].as_array().map_or(0, Vec::len),
@@ -292,7 +293,7 @@ async fn wait_for_agent(client: &mut Client, agent: &str) -> anyhow::Result<()> 
 
 /// Prints how a browser of another computer reaches the daemon.
 async fn print_link(settings: &Settings, place: &Place) -> anyhow::Result<()> {
-    let address = background::url(&settings.daemon.data_dir)?;
+    let address = local::url(&settings.daemon.data_dir)?;
     print::out(&place.advice(&address));
     // Through a tunnel, the browser arrives as a process of this user.
     let args = OpenArgs {

@@ -3,8 +3,8 @@
 //! In: variables of the environment. Out: whether to open a browser, and how else to reach the daemon. Never: starts
 //! anything.
 
-use crate::client::origin::Origin;
 use crate::daemon::open;
+use crate::remote::origin::Origin;
 
 /// What is known about the terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use super::tailscale::Tailnet;
 use crate::cli::PairArgs;
-use crate::client::origin::Origin;
-use crate::daemon::background::Notice;
+use crate::client::local::notice::Notice;
 use crate::exit::Exit;
+use crate::remote::origin::Origin;
 use crate::settings::Settings;
 
 /// The address of a link.

@@ -15,8 +15,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use self::address::Address;
 use crate::cli::PairArgs;
+use crate::client::local;
 use crate::client::pairing::{Created, Outcome, Pairing, Wanted};
-use crate::daemon::background;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::visible_line;
@@ -29,7 +29,7 @@ pub async fn pair(settings: &Settings, args: &PairArgs) -> anyhow::Result<Exit> 
     let secs = lifetime(&args.ttl)?;
     if settings.remote.is_none() {
         // Its address is known once it runs.
-        background::connect(settings).await?;
+        local::connect(settings).await?;
     }
     let address = Address::of(settings, args).await?;
     // Install the handlers before there is a link that must not stay.

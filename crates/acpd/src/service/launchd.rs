@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{may_change, plist, read, write};
 use crate::cli::{ServiceChangeArgs, ServiceInstallArgs, ServiceStatusArgs};
-use crate::daemon::background;
+use crate::client::local;
 use crate::daemon::manager::launchd::{domain, launchctl, run, target};
 use crate::exit::Exit;
 use crate::own_program::own_program;
@@ -71,7 +71,7 @@ pub async fn install(settings: &Settings, args: &ServiceInstallArgs) -> anyhow::
     if let Some(existing) = &existing {
         may_change(&path, plist::is_unchanged(existing), args.force)?;
     }
-    if before == JobState::NotLoaded && background::try_connect(settings).await?.is_some() {
+    if before == JobState::NotLoaded && local::try_connect(settings).await?.is_some() {
         bail!(
             "a daemon is running outside of the service: stop it first, with \"{}\"",
             settings.own_command("stop")

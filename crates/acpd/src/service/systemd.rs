@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{may_change, read, unit, write};
 use crate::cli::{ServiceChangeArgs, ServiceInstallArgs, ServiceStatusArgs};
-use crate::daemon::background;
+use crate::client::local;
 use crate::daemon::manager::{Scope, UNIT};
 use crate::exit::Exit;
 use crate::own_program::own_program;
@@ -99,7 +99,7 @@ pub async fn install(settings: &Settings, args: &ServiceInstallArgs) -> anyhow::
         may_change(&path, unit::is_unchanged(existing), args.force)?;
     }
     let is_active = scope.state("is-active")? == "active";
-    if scope == Scope::User && !is_active && background::try_connect(settings).await?.is_some() {
+    if scope == Scope::User && !is_active && local::try_connect(settings).await?.is_some() {
         bail!(
             "a daemon is running outside of the service: stop it first, with \"{}\"",
             settings.own_command("stop")

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::cli::{ShareCommand, ShareCreateArgs, ShareListArgs, ShareRevokeArgs};
 use crate::client::Client;
-use crate::client::origin::Origin;
-use crate::daemon::background;
+use crate::client::local;
 use crate::exit::Exit;
+use crate::remote::origin::Origin;
 use crate::settings::Settings;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
@@ -80,7 +80,7 @@ fn address_of_readers(settings: &Settings, named: Option<&str>) -> anyhow::Resul
     }
     match &settings.daemon.notifications.url {
         Some(url) => Ok(url.trim_end_matches('/').to_owned()),
-        None => background::url(&settings.daemon.data_dir),
+        None => local::url(&settings.daemon.data_dir),
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 
 pub use self::systemd::{Scope, UNIT};
-use super::process::Process;
+use crate::client::local::process::Process;
 
 /// What a service manager runs a daemon as.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,10 +7,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Serialize};
-
-use crate::daemon::background::Notice;
-use crate::daemon::process::is_daemon;
+use super::notice::{HostMark, Notice};
+use super::process::is_daemon;
 use crate::exit::Exit;
 use crate::terminal::plain::plain_line;
 
@@ -19,28 +17,6 @@ pub const TOUCH: Duration = Duration::from_secs(30);
 
 /// Age at which the file of another host's daemon is that of one which was killed.
 const STALE: Duration = Duration::from_secs(5 * TOUCH.as_secs());
-
-/// A host, as `daemon.json` names it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct HostMark {
-    /// The name of the host.
-    pub name: String,
-    /// The id of the host's start, which every container of the host has too; `None` where the system has no such id.
-    #[serde(default)]
-    pub boot_id: Option<String>,
-}
-
-impl HostMark {
-    /// Returns the mark of this host.
-    pub fn own() -> Self {
-        let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
-        Self {
-            name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            boot_id: boot_id.map(|id| id.trim().to_owned()),
-        }
-    }
-}
 
 /// A daemon of another host that uses the data directory.
 #[derive(Debug)]

@@ -1,8 +1,23 @@
-//! Discovery of the running daemon, and its start in the background.
+//! This user's daemon: its discovery, and its start in the background.
+//!
+//! | File | Subject |
+//! |---|---|
+//! | `notice` | where the daemon listens, as it publishes it |
+//! | `elsewhere` | daemons of other hosts that use the same directory |
+//! | `hindrance` | why the directory cannot be written |
+//! | `lifetime` | what ends a daemon in the background |
+//! | `process` | the daemon's process |
+//! | `ssh_agent` | the SSH agent of the login, for the daemon |
+
+pub mod elsewhere;
+pub mod hindrance;
+pub mod lifetime;
+pub mod notice;
+pub mod process;
+pub mod ssh_agent;
 
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
-use std::net::SocketAddr;
+use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -11,133 +26,15 @@ use std::time::{Duration, Instant};
 use acpd_runtime::private_file;
 use acpd_server::net::{listener, unix_socket};
 use anyhow::Context;
-use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 
-use crate::daemon::elsewhere::{self, HostMark};
-use crate::daemon::hindrance::{explained, hindrance};
-use crate::daemon::lifetime;
-use crate::daemon::ssh_agent;
+use self::hindrance::{explained, hindrance};
+use self::notice::{LOG_FILE, Notice};
 use crate::exit::Exit;
 use crate::own_program::own_program;
 use crate::settings::{Settings, home};
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
-
-/// Variable by which a command tells the daemon that it starts where the log goes.
-const LOG_FILE: &str = "ACPD_LOG_FILE";
-
-/// The content of `daemon.json`, by which a running daemon publishes its address.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Notice {
-    address: SocketAddr,
-    /// URL for a browser.
-    url: String,
-    /// The daemon's process id.
-    pub pid: u32,
-    version: String,
-    /// When the daemon started, in milliseconds since the epoch.
-    #[serde(default)]
-    pub started_at: i64,
-    /// The file with the daemon's log; absent if the daemon logs to a terminal or a service manager.
-    #[serde(default)]
-    pub log_file: Option<PathBuf>,
-    /// The options of `acpd serve` that a restart repeats.
-    #[serde(default)]
-    pub options: Vec<String>,
-    /// The daemon's host.
-    #[serde(default)]
-    pub host: Option<HostMark>,
-}
-
-impl Notice {
-    /// Reads the notice of the daemon that runs on a data directory.
-    pub fn read(data_dir: &Path) -> anyhow::Result<Self> {
-        let path = Self::path(data_dir);
-        let text = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-        acpd_model::json::from_bytes(&text)
-            .with_context(|| format!("{} does not say where the daemon listens", path.display()))
-    }
-
-    /// Returns the path of the notice in a data directory.
-    pub fn path(data_dir: &Path) -> PathBuf {
-        data_dir.join("daemon.json")
-    }
-
-    /// Returns the address on which the daemon listens.
-    pub fn listens(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Returns the daemon's URL, with a wildcard address replaced by one that a browser can open.
-    pub fn address(&self) -> String {
-        reachable(&self.url)
-    }
-}
-
-/// Replaces a wildcard address in a URL by one that a browser can open.
-pub fn reachable(url: &str) -> String {
-    url.replacen("//0.0.0.0:", "//127.0.0.1:", 1)
-        .replacen("//[::]:", "//[::1]:", 1)
-}
-
-/// A daemon's published notice; dropping it removes the file.
-#[derive(Debug)]
-pub struct Running {
-    path: PathBuf,
-}
-
-impl Running {
-    /// Publishes the daemon's address.
-    pub fn announce(
-        data_dir: &Path,
-        address: SocketAddr,
-        url: String,
-        options: Vec<String>,
-    ) -> std::io::Result<Self> {
-        let path = Notice::path(data_dir);
-        let new = path.with_extension("new");
-        let notice = Notice {
-            address,
-            url,
-            pid: std::process::id(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: jiff::Timestamp::now().as_millisecond(),
-            log_file: std::env::var_os(LOG_FILE).map(PathBuf::from),
-            options,
-            host: Some(HostMark::own()),
-        };
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)?;
-        file.write_all(&serde_json::to_vec(&notice)?)?;
-        std::fs::rename(&new, &path)?;
-        Ok(Self { path })
-    }
-
-    /// Shows other hosts that the daemon still runs.
-    pub fn touch(&self) {
-        let touched = OpenOptions::new()
-            .write(true)
-            .open(&self.path)
-            .and_then(|file| file.set_modified(std::time::SystemTime::now()));
-        if let Err(error) = touched {
-            tracing::debug!(path = %self.path.display(), %error, "the daemon's notice cannot be touched");
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // A file that remains names a daemon that is gone. The next daemon replaces it, and acpd's commands use the
-        // socket.
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
 
 /// Returns the browser URL of the daemon that runs on the data directory.
 pub fn url(data_dir: &Path) -> anyhow::Result<String> {
@@ -327,31 +224,4 @@ fn stderr_tail(settings: &Settings, said_before: u64) -> String {
     }
     let lines: Vec<_> = lines.into_iter().rev().collect();
     format!("{} ends with:\n{}", path.display(), lines.join("\n"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_address_of_a_machine_is_also_its_own() {
-        let notice = |url: &str| Notice {
-            address: ([127, 0, 0, 1], 4127).into(),
-            url: url.to_owned(),
-            pid: 1,
-            version: String::new(),
-            started_at: 0,
-            log_file: None,
-            options: Vec::new(),
-            host: None,
-        };
-        for (url, seen) in [
-            ("http://127.0.0.1:4127", "http://127.0.0.1:4127"),
-            ("https://0.0.0.0:4127", "https://127.0.0.1:4127"),
-            ("https://[::]:4127", "https://[::1]:4127"),
-            ("http://10.0.0.0:1", "http://10.0.0.0:1"),
-        ] {
-            assert_eq!(notice(url).address(), seen);
-        }
-    }
 }

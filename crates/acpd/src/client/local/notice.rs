@@ -1,0 +1,174 @@
+//! `daemon.json`, by which a running daemon publishes where it listens.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+/// Variable by which a command tells the daemon that it starts where the log goes.
+pub(super) const LOG_FILE: &str = "ACPD_LOG_FILE";
+
+/// The content of `daemon.json`, by which a running daemon publishes its address.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Notice {
+    address: SocketAddr,
+    /// URL for a browser.
+    url: String,
+    /// The daemon's process id.
+    pub pid: u32,
+    version: String,
+    /// When the daemon started, in milliseconds since the epoch.
+    #[serde(default)]
+    pub started_at: i64,
+    /// The file with the daemon's log; absent if the daemon logs to a terminal or a service manager.
+    #[serde(default)]
+    pub log_file: Option<PathBuf>,
+    /// The options of `acpd serve` that a restart repeats.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// The daemon's host.
+    #[serde(default)]
+    pub host: Option<HostMark>,
+}
+
+impl Notice {
+    /// Reads the notice of the daemon that runs on a data directory.
+    pub fn read(data_dir: &Path) -> anyhow::Result<Self> {
+        let path = Self::path(data_dir);
+        let text = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        acpd_model::json::from_bytes(&text)
+            .with_context(|| format!("{} does not say where the daemon listens", path.display()))
+    }
+
+    /// Returns the path of the notice in a data directory.
+    pub fn path(data_dir: &Path) -> PathBuf {
+        data_dir.join("daemon.json")
+    }
+
+    /// Returns the address on which the daemon listens.
+    pub fn listens(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the daemon's URL, with a wildcard address replaced by one that a browser can open.
+    pub fn address(&self) -> String {
+        reachable(&self.url)
+    }
+}
+
+/// A host, as `daemon.json` names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HostMark {
+    /// The name of the host.
+    pub name: String,
+    /// The id of the host's start, which every container of the host has too; `None` where the system has no such id.
+    #[serde(default)]
+    pub boot_id: Option<String>,
+}
+
+impl HostMark {
+    /// Returns the mark of this host.
+    pub fn own() -> Self {
+        let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+        Self {
+            name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            boot_id: boot_id.map(|id| id.trim().to_owned()),
+        }
+    }
+}
+
+/// Replaces a wildcard address in a URL by one that a browser can open.
+pub fn reachable(url: &str) -> String {
+    url.replacen("//0.0.0.0:", "//127.0.0.1:", 1)
+        .replacen("//[::]:", "//[::1]:", 1)
+}
+
+/// A daemon's published notice; dropping it removes the file.
+#[derive(Debug)]
+pub struct Running {
+    path: PathBuf,
+}
+
+impl Running {
+    /// Publishes the daemon's address.
+    pub fn announce(
+        data_dir: &Path,
+        address: SocketAddr,
+        url: String,
+        options: Vec<String>,
+    ) -> std::io::Result<Self> {
+        let path = Notice::path(data_dir);
+        let new = path.with_extension("new");
+        let notice = Notice {
+            address,
+            url,
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: jiff::Timestamp::now().as_millisecond(),
+            log_file: std::env::var_os(LOG_FILE).map(PathBuf::from),
+            options,
+            host: Some(HostMark::own()),
+        };
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&new)?;
+        file.write_all(&serde_json::to_vec(&notice)?)?;
+        std::fs::rename(&new, &path)?;
+        Ok(Self { path })
+    }
+
+    /// Shows other hosts that the daemon still runs.
+    pub fn touch(&self) {
+        let touched = OpenOptions::new()
+            .write(true)
+            .open(&self.path)
+            .and_then(|file| file.set_modified(std::time::SystemTime::now()));
+        if let Err(error) = touched {
+            tracing::debug!(path = %self.path.display(), %error, "the daemon's notice cannot be touched");
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A file that remains names a daemon that is gone. The next daemon replaces it, and acpd's commands use the
+        // socket.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_address_of_a_machine_is_also_its_own() {
+        let notice = |url: &str| Notice {
+            address: ([127, 0, 0, 1], 4127).into(),
+            url: url.to_owned(),
+            pid: 1,
+            version: String::new(),
+            started_at: 0,
+            log_file: None,
+            options: Vec::new(),
+            host: None,
+        };
+        for (url, seen) in [
+            ("http://127.0.0.1:4127", "http://127.0.0.1:4127"),
+            ("https://0.0.0.0:4127", "https://127.0.0.1:4127"),
+            ("https://[::]:4127", "https://[::1]:4127"),
+            ("http://10.0.0.0:1", "http://10.0.0.0:1"),
+        ] {
+            assert_eq!(notice(url).address(), seen);
+        }
+    }
+}
