@@ -15,6 +15,7 @@ mod editors;
 mod exit;
 mod file_system;
 mod first_run;
+mod incoming;
 mod options;
 mod own_program;
 mod pair;

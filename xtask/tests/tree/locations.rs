@@ -73,8 +73,8 @@ const OF_PATHS: [Tests; 11] = [
         "acpd",
         &[
             "backup::",
+            "client::local::ssh_agent::",
             "config::paths::",
-            "daemon::ssh_agent::",
             "doctor::data::",
             "editors::known::",
             "first_run::place::",

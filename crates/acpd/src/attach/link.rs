@@ -10,8 +10,9 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::time::Instant;
 
 use super::state::Failure;
-use crate::client::{Client, Incoming, Received};
+use crate::client::{Client, Received};
 use crate::exit::Exit;
+use crate::incoming::Incoming;
 use crate::settings::Settings;
 
 /// Pauses between attempts to connect; the last one repeats.

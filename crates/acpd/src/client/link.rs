@@ -6,7 +6,8 @@ use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::client::reach::{Reached, Wire, open_socket};
+use crate::client::reach::{Reached, open_socket};
+use crate::client::wire::Wire;
 
 /// Silence after which the daemon counts as lost. A live daemon sends at least a WebSocket ping.
 const SILENCE: Duration = Duration::from_mins(3);

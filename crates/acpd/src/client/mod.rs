@@ -5,15 +5,17 @@ pub mod local;
 pub mod pairing;
 pub mod patience;
 pub mod reach;
+pub mod refusal;
 pub mod response;
 pub mod stdio;
 pub mod ticket;
 mod tunnel;
+mod wire;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use acpd_model::{ErrorCode, json};
+use acpd_model::json;
 use anyhow::{Context as _, bail};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -22,8 +24,11 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use self::patience::Patience;
-use self::reach::{Reached, Wire, open_socket, reach, reach_within};
+use self::reach::{Reached, open_socket, reach, reach_within};
+use self::refusal::refusal;
+use self::wire::Wire;
 use crate::exit::Exit;
+use crate::incoming::Incoming;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
@@ -48,18 +53,6 @@ pub struct Client {
     heard_at: Instant,
     /// Silence after which the connection is dead; unlimited until the daemon has announced its pings.
     silence: Option<Duration>,
-}
-
-/// A notification or request from the daemon.
-pub struct Incoming {
-    /// The method of the notification or request.
-    pub method: String,
-    /// The unparsed params.
-    pub params: Value,
-    /// The whole message, as received.
-    pub text: String,
-    /// The id of a request; `None` for a notification.
-    pub id: Option<Value>,
 }
 
 /// A message from the daemon.
@@ -246,25 +239,4 @@ impl Client {
 
 fn lost() -> anyhow::Error {
     Exit::Unreachable.error("the connection to the daemon is lost; \"acpd status\" shows whether it runs")
-}
-
-/// Returns a JSON-RPC error of the daemon as an error of the command.
-pub fn refusal(error: &Value) -> anyhow::Error {
-    let code = serde_json::from_value(error["data"]["code"].clone()).ok();
-    Exit::of_code(code).error(describe(error, code))
-}
-
-/// Formats a JSON-RPC error for the user.
-fn describe(error: &Value, code: Option<ErrorCode>) -> String {
-    let mut message = error["message"]
-        .as_str()
-        .unwrap_or("the daemon refused without a reason")
-        .to_owned();
-    if code == Some(ErrorCode::AgentFailed) && !message.contains("agents doctor") {
-        message.push_str("; \"acpd agents doctor NAME\" shows what the agent does");
-    }
-    match error["data"]["detail"].as_str() {
-        Some(detail) => format!("{message}\n{detail}"),
-        None => message,
-    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::patience::Patience;
 use crate::client::reach::{self, Reached, reach_running, reach_within};
-use crate::client::refusal;
+use crate::client::refusal::refusal;
 use crate::client::response::{granted, short};
 use crate::exit::Exit;
 use crate::settings::Settings;

@@ -17,7 +17,6 @@ use hyper_util::rt::TokioIo;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use tokio_tungstenite::WebSocketStream;
@@ -25,16 +24,12 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::client::patience::Patience;
+use crate::client::wire::Wire;
 use crate::client::{local, response, tunnel};
 use crate::exit::Exit;
 use crate::remote::Remote;
 use crate::remote::pin::{Fingerprint, Pinned};
 use crate::settings::Settings;
-
-/// A byte stream to a daemon.
-pub trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
 /// An open connection to a daemon, before any request.
 pub struct Reached {

@@ -9,7 +9,7 @@ use hyper::body::{Body, Bytes, Incoming};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite;
 
-use crate::client::refusal;
+use crate::client::refusal::refusal;
 use crate::exit::Exit;
 
 /// Maximum size of a short response, such as an error, in bytes.

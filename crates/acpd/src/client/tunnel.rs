@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::client::reach::Wire;
+use crate::client::wire::Wire;
 use crate::terminal::plain::plain_line;
 
 /// Maximum size of a proxy's answer, in bytes.

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::cli::AnswerArgs;
-use crate::client::{Client, Incoming, Received};
+use crate::client::{Client, Received};
 use crate::exit::Exit;
+use crate::incoming::Incoming;
 use crate::options::Permissions;
 use crate::settings::Settings;
 use crate::terminal::input::input;

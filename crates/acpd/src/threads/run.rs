@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::{RunArgs, SessionArgs};
-use crate::client::{Client, Incoming, Received};
+use crate::client::{Client, Received};
 use crate::exit::Exit;
+use crate::incoming::Incoming;
 use crate::settings::Settings;
 use crate::terminal::input::input;
 use crate::terminal::items::short_id;

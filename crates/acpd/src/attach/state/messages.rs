@@ -6,7 +6,7 @@ use super::question::Question;
 use super::{App, Focus};
 use crate::attach::conversation::entry::originator;
 use crate::attach::conversation::{Folded, HELD_BYTES};
-use crate::client::Incoming;
+use crate::incoming::Incoming;
 use crate::terminal::plain::plain_line;
 
 impl App {

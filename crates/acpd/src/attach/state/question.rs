@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::attach::conversation::line::wrap;
-use crate::client::Incoming;
+use crate::incoming::Incoming;
 use crate::terminal::questions::{Choice, Form, Taken, dismissed, is_permission, shown};
 
 /// Time that a question must be in sight before a key answers it: the key may have been meant for something else.

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{App, Effect, Failure};
 use crate::attach::view::draw;
 use crate::attach::view::theme::Theme;
-use crate::client::Incoming;
+use crate::incoming::Incoming;
 
 const THREAD: &str = "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4";
 
