@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{print_report, source};
+use super::report::{print_report, source};
 use crate::cli::{AgentsDoctorArgs, AgentsInstallArgs, AgentsListArgs};
 use crate::client::Client;
 use crate::exit::Exit;

@@ -18,6 +18,7 @@ mod far;
 mod report;
 mod running;
 
+use self::report::{print_report, source};
 use crate::cli::{
     AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs, AgentsUninstallArgs,
     AgentsUpdateArgs,
@@ -26,6 +27,7 @@ use crate::client::Client;
 use crate::client::local;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::amounts::mebibytes;
 use crate::terminal::confirm::confirm;
 use crate::terminal::plain::{plain, plain_line, visible_line};
 use crate::terminal::print;
@@ -96,16 +98,6 @@ fn row(agent: &ListedAgent) -> [String; 4] {
         plain(agent.version.as_deref().unwrap_or("-")),
         plain(&runs),
     ]
-}
-
-/// Returns the source of an agent as the list shows it.
-fn source(source: &str, is_default: bool) -> String {
-    format!("{source}{}", if is_default { " (default)" } else { "" })
-}
-
-/// Formats a size.
-fn mebibytes(bytes: u64) -> String {
-    format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
 /// Returns a command line with the program's name instead of its path.
@@ -415,19 +407,4 @@ async fn doctor(
     report["ok"] = json!(is_ok);
     report["runs"] = json!(found.how);
     Ok(print_report(&args.name, report, args.json))
-}
-
-/// Prints the findings about an agent. Returns whether it works.
-fn print_report(name: &str, mut report: Value, as_json: bool) -> Exit {
-    if as_json {
-        report["id"] = json!(name);
-        print::json(&report.to_string());
-    } else {
-        print::out(&report::text(name, &report));
-    }
-    if report["ok"] == true {
-        Exit::Success
-    } else {
-        Exit::Failure
-    }
 }

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use acpd_policy::shell_line;
 use acpd_runtime::agent::sandbox::closed;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::exit::Exit;
 use crate::terminal::plain::{plain, plain_line, visible};
+use crate::terminal::print;
 
 /// Returns the findings about an agent as text. `report` has the members of the result of `agent/doctor`.
 pub fn text(name: &str, report: &Value) -> String {
@@ -122,5 +124,25 @@ fn capabilities(at: &str, value: &Value, can: &mut Vec<String>, cannot: &mut Vec
         _ if at.is_empty() => {}
         Value::Bool(false) | Value::Null => cannot.push(at.to_owned()),
         _ => can.push(at.to_owned()),
+    }
+}
+
+/// Returns the source of an agent as the list shows it.
+pub fn source(source: &str, is_default: bool) -> String {
+    format!("{source}{}", if is_default { " (default)" } else { "" })
+}
+
+/// Prints the findings about an agent. Returns whether it works.
+pub fn print_report(name: &str, mut report: Value, as_json: bool) -> Exit {
+    if as_json {
+        report["id"] = json!(name);
+        print::json(&report.to_string());
+    } else {
+        print::out(&text(name, &report));
+    }
+    if report["ok"] == true {
+        Exit::Success
+    } else {
+        Exit::Failure
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::mebibytes;
 use crate::cli::AgentsRunningArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::amounts::mebibytes;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;

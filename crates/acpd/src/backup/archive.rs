@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tar::{Archive, Builder, EntryType, Header};
 
-use super::LOG;
 use crate::data_files::{Backup, backup_of};
+
+/// The name of the log in a data directory.
+pub(super) const LOG: &str = "log.db";
 
 /// The format that this acpd writes.
 const FORMAT: u32 = 1;

@@ -11,13 +11,13 @@ use acpd_runtime::private_file;
 use anyhow::{Context, bail, ensure};
 use serde_json::json;
 
-use super::archive::{self, Content, Description};
+use super::archive::{self, Content, Description, LOG};
 use super::staging::{Staging, parent, sync_names};
-use super::{LOG, size, threads};
 use crate::cli::BackupArgs;
 use crate::data_files::{Backup, DATA_FILES, DataFile};
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::amounts::{size, threads};
 use crate::terminal::plain::visible_line;
 use crate::terminal::print;
 use crate::terminal::progress::Progress;

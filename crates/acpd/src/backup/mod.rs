@@ -17,22 +17,3 @@ mod staging;
 
 pub use create::backup;
 pub use restore::restore;
-
-/// The name of the log in a data directory.
-const LOG: &str = "log.db";
-
-/// Returns a number of threads in words.
-fn threads(count: u64) -> String {
-    match count {
-        1 => "1 thread".to_owned(),
-        count => format!("{count} threads"),
-    }
-}
-
-/// Returns a size as users read it.
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_048_576 => format!("{} KiB", bytes.div_ceil(1 << 10)),
-        bytes => format!("{} MiB", bytes.div_ceil(1 << 20)),
-    }
-}

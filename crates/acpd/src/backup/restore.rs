@@ -12,13 +12,13 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use serde_json::json;
 
-use super::archive::{self, Description};
+use super::archive::{self, Description, LOG};
 use super::create::{create, on_thread};
 use super::staging::{Staging, parent, sync_names};
-use super::{LOG, size, threads};
 use crate::cli::RestoreArgs;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::amounts::{size, threads};
 use crate::terminal::plain::visible_line;
 use crate::terminal::print;
 use crate::terminal::progress::Progress;

@@ -27,9 +27,6 @@ use args::{Given, Task};
 use endpoint::{Endpoint, TOKEN_VARIABLE};
 use program::Program;
 
-/// The path of the protocol of Codex's app server.
-const PATH: &str = "/";
-
 /// Runs Codex, or serves as its app server.
 pub async fn codex(settings: &Settings, args: CodexArgs) -> anyhow::Result<Exit> {
     let CodexArgs { agent, codex, args } = args;
@@ -62,7 +59,10 @@ async fn check(settings: &Settings, agent: Option<&str>) -> anyhow::Result<()> {
     match agent {
         Some(agent) => check_agent(&mut Client::connect(settings, false).await?, agent).await,
         None => {
-            Link::open(reach(settings).await?, PATH).await?.close().await;
+            Link::open(reach(settings).await?, pipe::PATH)
+                .await?
+                .close()
+                .await;
             Ok(())
         }
     }

@@ -9,11 +9,14 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
 
+/// The path of the protocol of Codex's app server.
+pub(super) const PATH: &str = "/";
+
 /// Passes messages until the client or the daemon ends.
 pub async fn pipe(settings: &Settings) -> anyhow::Result<Exit> {
     let reached = reach(settings).await?;
     let name = reached.name.clone();
-    let mut daemon = Link::open(reached, super::PATH).await?;
+    let mut daemon = Link::open(reached, PATH).await?;
     let mut lines = stdio::lines(settings.daemon.limits.editor_message_bytes());
     let stdout = Stdout::start();
     loop {

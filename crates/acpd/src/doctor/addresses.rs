@@ -5,8 +5,8 @@
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 
 /// What is known about one address.
 #[derive(Debug, Clone)]

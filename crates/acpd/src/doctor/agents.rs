@@ -16,8 +16,8 @@ use acpd_runtime::agent::registry::{Agents, ListedAgent, Source, search_path};
 use futures_util::future::join_all;
 use serde_json::json;
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 use crate::client::Client;
 
 /// The first major version of Node that most agents run on.

@@ -6,8 +6,8 @@ use acpd_formats::certificate::not_after;
 use acpd_server::net::tls::TlsConfig;
 use jiff::Timestamp;
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 
 /// Days before the end of a certificate from which a warning is due.
 const SOON_DAYS: i64 = 14;

@@ -10,8 +10,8 @@ use acpd_runtime::retention;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 
 /// Time by which clocks of one host may differ without meaning, in seconds.
 const SLACK_SECS: i64 = 120;

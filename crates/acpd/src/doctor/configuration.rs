@@ -4,8 +4,8 @@
 
 use acpd_runtime::agent::registry::Agents;
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 use crate::config::File;
 
 /// What is known about the file.

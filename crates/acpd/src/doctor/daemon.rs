@@ -6,8 +6,8 @@ use acpd_runtime::agent::registry::Agents;
 use hyper::Request;
 use serde_json::{Value, json};
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 use crate::client::local;
 use crate::client::local::notice::Notice;
 use crate::client::reach::{self, reach_running};

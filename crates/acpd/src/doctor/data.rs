@@ -11,8 +11,8 @@ use acpd_model::limits::READY_FREE_BYTES;
 use acpd_runtime::private_file;
 use rustix::fs::{Access, access};
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 use crate::file_system::FileSystem;
 
 /// Space beyond the size of the log that is no reason for a warning.

@@ -7,8 +7,8 @@ use std::path::Path;
 use acpd_catalog::find_program;
 use acpd_runtime::agent::registry::{Agents, search_path};
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 use crate::editors::{EntryState, Found, found, line};
 
 /// What is known about an editor.

@@ -17,6 +17,7 @@ mod sandbox;
 mod secrets;
 mod service;
 mod ssh_agent;
+mod subject;
 mod system;
 
 use std::future::Future;
@@ -27,9 +28,8 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use self::report::{Finding, Group, Level, Report};
+use self::subject::Subject;
 use crate::cli::DoctorArgs;
-use crate::client::local::notice::Notice;
-use crate::client::local::process::is_daemon;
 use crate::exit::Exit;
 use crate::runtime::light;
 use crate::settings::Settings;
@@ -38,26 +38,6 @@ use crate::terminal::progress::Progress;
 
 /// Time for a check.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What the checks are about.
-pub struct Subject {
-    settings: Settings,
-    /// Why the configuration cannot be read.
-    unreadable: Option<String>,
-}
-
-impl Subject {
-    /// Returns the notice of the daemon that runs on the data directory.
-    fn notice(&self) -> Option<Notice> {
-        let notice = Notice::read(&self.settings.daemon.data_dir).ok()?;
-        is_daemon(notice.pid).then_some(notice)
-    }
-
-    /// Returns the process of the daemon that runs on the data directory.
-    fn daemon_pid(&self) -> Option<u32> {
-        self.notice().map(|notice| notice.pid)
-    }
-}
 
 /// Runs all checks side by side and prints their findings. `unreadable` is why the configuration cannot be read.
 pub async fn doctor(

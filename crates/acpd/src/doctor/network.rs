@@ -5,8 +5,8 @@
 
 use acpd_catalog::Catalog;
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 
 /// Variables that name a proxy.
 const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];

@@ -5,8 +5,8 @@
 use acpd_host::{Grants, Kernel, Network, Sandbox};
 use acpd_runtime::agent::sandbox::Mode;
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 
 /// What is known about sandboxes here.
 #[derive(Debug, Clone)]

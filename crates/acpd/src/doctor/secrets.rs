@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use acpd_policy::shell_line;
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 use crate::data_files::DATA_FILES;
 
 /// A file with a secret.

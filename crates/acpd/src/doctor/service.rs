@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 use crate::cli::Manager;
 use crate::client::local::lifetime;
 use crate::daemon::manager::Scope;

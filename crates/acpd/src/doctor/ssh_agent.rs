@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 use crate::client::local::ssh_agent::{VARIABLE, is_live, link};
 
 /// What is known about the link.

@@ -4,8 +4,8 @@
 
 use rustix::process::{Resource, getrlimit};
 
-use super::Subject;
 use super::report::{Finding, Group};
+use super::subject::Subject;
 
 /// The first version of Linux with all system calls that acpd uses (`close_range`; `pidfd_open` came before it).
 const LINUX: (u32, u32) = (5, 9);

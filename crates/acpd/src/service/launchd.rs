@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use super::{may_change, plist, read, write};
+use super::files::{describe, may_change, read, report_removed, write};
+use super::plist;
 use crate::cli::{ServiceChangeArgs, ServiceInstallArgs, ServiceStatusArgs};
 use crate::client::local;
 use crate::daemon::manager::launchd::{domain, launchctl, run, target};
@@ -131,7 +132,7 @@ pub fn uninstall(args: &ServiceChangeArgs) -> anyhow::Result<Exit> {
         run(&["bootout", &target()])?;
     }
     std::fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
-    super::report_removed(&path, args.json);
+    report_removed(&path, args.json);
     Ok(Exit::Success)
 }
 
@@ -150,7 +151,7 @@ pub fn status(args: &ServiceStatusArgs) -> anyhow::Result<Exit> {
         });
         print::json(&found.to_string());
     } else {
-        let unit = super::describe(&path, text.is_some(), is_changed);
+        let unit = describe(&path, text.is_some(), is_changed);
         let state = match state {
             JobState::NotLoaded => "not loaded".to_owned(),
             JobState::Loaded(state) => plain_line(&state),

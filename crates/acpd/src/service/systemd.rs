@@ -11,7 +11,8 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 use serde_json::json;
 
-use super::{may_change, read, unit, write};
+use super::files::{describe, may_change, read, report_removed, write};
+use super::unit;
 use crate::cli::{ServiceChangeArgs, ServiceInstallArgs, ServiceStatusArgs};
 use crate::client::local;
 use crate::daemon::manager::{Scope, UNIT};
@@ -207,7 +208,7 @@ pub fn uninstall(args: &ServiceChangeArgs) -> anyhow::Result<Exit> {
     scope.run(&["disable", "--now", UNIT])?;
     std::fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
     scope.run(&["daemon-reload"])?;
-    super::report_removed(&path, args.json);
+    report_removed(&path, args.json);
     Ok(Exit::Success)
 }
 
@@ -226,7 +227,7 @@ pub fn status(args: &ServiceStatusArgs) -> anyhow::Result<Exit> {
         });
         print::json(&found.to_string());
     } else {
-        let unit = super::describe(&path, unit.is_some(), is_changed);
+        let unit = describe(&path, unit.is_some(), is_changed);
         let (enabled, active) = (plain_line(&enabled), plain_line(&active));
         let when = scope.when();
         print::out(&format!("unit: {unit}\n{when}: {enabled}\nstate: {active}\n"));

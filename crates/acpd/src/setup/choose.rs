@@ -7,7 +7,7 @@ use crate::terminal::ask::{ask, repeat_until};
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 
-use super::Chosen;
+use super::chosen::Chosen;
 
 /// Asks which of the agents to use.
 pub async fn agents(found: Vec<Chosen>) -> anyhow::Result<Vec<Chosen>> {

@@ -4,6 +4,7 @@
 //! Never: replaces a file without being asked to, or asks where there is no terminal.
 
 mod choose;
+mod chosen;
 mod text;
 
 use std::io::{ErrorKind, IsTerminal};
@@ -16,6 +17,7 @@ use anyhow::Context;
 use serde_json::json;
 
 pub use self::choose::{list, one};
+pub use self::chosen::Chosen;
 use crate::agents::{Wanted, install_agent};
 use crate::cli::SetupArgs;
 use crate::config::File;
@@ -28,38 +30,6 @@ use crate::terminal::print;
 
 /// Mode of a new configuration file: it may get keys of agents.
 const MODE: u32 = 0o600;
-
-/// An agent that the file will have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
-    /// The name in the configuration.
-    pub id: String,
-    /// The name that clients display.
-    pub title: String,
-    /// What it takes to start the agent.
-    pub presence: Presence,
-    /// Whether the agent can be started without a further step.
-    pub is_ready: bool,
-}
-
-impl From<OnHost> for Chosen {
-    fn from(found: OnHost) -> Self {
-        Self {
-            is_ready: !matches!(found.presence, Presence::Adapter { .. }),
-            id: found.id,
-            title: found.title,
-            presence: found.presence,
-        }
-    }
-}
-
-impl Chosen {
-    /// Records that what it needs was installed.
-    pub fn set_installed(&mut self) {
-        self.presence = Presence::Runs(LaunchMethod::Installed);
-        self.is_ready = true;
-    }
-}
 
 /// A file that was written.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use acpd_catalog::{OFFICIAL, Presence};
 use acpd_model::Limits;
 use acpd_model::text::plain_line;
 
-use super::Chosen;
+use super::chosen::Chosen;
 
 /// A comment line that begins with this, without a space, is a setting.
 const SETTING: char = '#';

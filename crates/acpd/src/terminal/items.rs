@@ -4,7 +4,7 @@
 //! an item's texts, at most [`ITEM_BYTES`] each. Never: lets an agent's text reach a terminal as it is.
 
 mod changes;
-mod rejected;
+pub mod rejected;
 
 use acpd_model::line_ends::shown_diff;
 use acpd_model::text::shorten;
@@ -12,7 +12,6 @@ use acpd_policy::{call_title, shell_line};
 use serde_json::Value;
 
 use self::changes::changed_lines;
-pub use self::rejected::RejectedCalls;
 use crate::terminal::plain::{plain, plain_line, visible, visible_line};
 
 /// Number of characters of a short id. They are the last ones: ids begin with their time of creation, so that ids of one
@@ -113,18 +112,6 @@ pub struct Block {
 }
 
 impl Item {
-    /// Reads the items of a turn of a page.
-    pub fn of_turn(turn: &Value) -> Vec<Self> {
-        let rejected = RejectedCalls::of_turn(turn);
-        let items = turn["items"].as_array().into_iter().flatten();
-        let items = items.map(|item| {
-            let mut item = Self::read(item);
-            item.set_rejected(rejected.covers(&item));
-            item
-        });
-        items.collect()
-    }
-
     /// Reads an item of a page, or the params of the notification that starts it.
     pub fn read(item: &Value) -> Self {
         let mut read = Self {

@@ -1,5 +1,6 @@
 //! The user's terminal: output, questions, and the rendering of a turn.
 
+pub mod amounts;
 pub mod ask;
 pub mod confirm;
 pub mod folders;

@@ -3,11 +3,11 @@
 use acpd_model::text::shorten;
 use serde_json::{Value, json};
 
-use crate::backup::size;
 use crate::cli::PruneArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::amounts::size;
 use crate::terminal::confirm::confirm;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;

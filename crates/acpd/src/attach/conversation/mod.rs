@@ -20,7 +20,7 @@ use serde_json::Value;
 use self::entry::Entry;
 pub use self::fold::Folded;
 use self::scroll::Memo;
-use crate::terminal::items::RejectedCalls;
+use crate::terminal::items::rejected::RejectedCalls;
 
 /// Maximum size of the entries, in bytes.
 pub const HELD_BYTES: usize = 16 << 20;

@@ -6,8 +6,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::lines::{line_of, put};
 use super::theme::Theme;
-use super::{line_of, put};
 use crate::attach::conversation::line::{Line, Row, find_all};
 use crate::attach::state::App;
 use crate::attach::state::search::Search;

@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
+use super::lines::{line_of, put};
 use super::theme::Theme;
-use super::{line_of, put};
 use crate::attach::state::picker::Picker;
 use crate::attach::state::{App, Focus};
 use crate::terminal::table::cut;

@@ -2,6 +2,7 @@
 
 mod body;
 mod help;
+mod lines;
 mod lists;
 pub mod theme;
 
@@ -9,9 +10,9 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
+use self::lines::{line_of, put};
 use self::theme::Theme;
 use super::conversation::line::wrap;
 use super::state::layout::{Areas, LEAST};
@@ -60,26 +61,6 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, theme: Theme) {
 
 fn frame_area(columns: u16, rows: u16) -> Rect {
     Rect::new(0, 0, columns, rows)
-}
-
-/// Returns a line of an area; an empty area if the area has fewer lines.
-fn line_of(area: Rect, line: u16) -> Rect {
-    let y = area.y.saturating_add(line);
-    let height = u16::from(line < area.height);
-    Rect { y, height, ..area }
-}
-
-/// Writes texts one after the other into the line of an area.
-fn put(buffer: &mut Buffer, area: Rect, texts: &[(&str, Style)]) {
-    let area = area.intersection(buffer.area);
-    if area.is_empty() {
-        return;
-    }
-    let spans: Vec<Span<'_>> = texts
-        .iter()
-        .map(|(text, style)| Span::styled(*text, *style))
-        .collect();
-    buffer.set_line(area.x, area.y, &Line::from(spans), area.width);
 }
 
 struct View<'a> {

@@ -10,6 +10,20 @@ use super::Item;
 #[derive(Debug, Default)]
 pub struct RejectedCalls(HashSet<String>);
 
+impl Item {
+    /// Reads the items of a turn of a page.
+    pub fn of_turn(turn: &Value) -> Vec<Self> {
+        let rejected = RejectedCalls::of_turn(turn);
+        let items = turn["items"].as_array().into_iter().flatten();
+        let items = items.map(|item| {
+            let mut item = Self::read(item);
+            item.set_rejected(rejected.covers(&item));
+            item
+        });
+        items.collect()
+    }
+}
+
 impl RejectedCalls {
     /// Reads the answers of a turn of a page.
     pub fn of_turn(turn: &Value) -> Self {
