@@ -33,7 +33,8 @@ use std::future::Future;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::cli::{Cli, Command, Parsed, PolicyCommand};
+use crate::cli::help::{self, Parsed};
+use crate::cli::{Cli, Command, PolicyCommand};
 use crate::daemon::{answers, control, logs, notifications, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
 use crate::options::Common;
@@ -47,7 +48,7 @@ use crate::threads::{
 const ENDING: Duration = Duration::from_millis(250);
 
 fn main() -> ExitCode {
-    let ended = match cli::parse() {
+    let ended = match help::parse() {
         Parsed::Command(cli) => execute(*cli),
         Parsed::Bare(Some(common)) if first_run::is_wanted(&common) => alone(&common),
         Parsed::Bare(common) => Ok(welcome(common.as_ref())),
@@ -91,7 +92,7 @@ fn without_numbers(text: &str) -> String {
 
 /// Prints the help of `acpd`, and whether the daemon runs.
 fn welcome(common: Option<&Common>) -> Exit {
-    print::out(&cli::help());
+    print::out(&help::help());
     let state = common.and_then(|common| {
         let settings = settings::Settings::load(common).ok()?;
         light().ok()?.block_on(status::state(&settings)).ok()

@@ -3,9 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory};
-
-use super::Cli;
+use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct CodexArgs {
@@ -20,12 +18,11 @@ pub struct CodexArgs {
     pub args: Vec<OsString>,
 }
 
-/// Separates acpd's options from Codex's arguments by `--`. Some options of both have the same name: after `codex`,
+/// Separates acpd's options, which `whole` has, from Codex's arguments by `--`. Some options of both have the same name: after `codex`,
 /// `--config` is Codex's.
-pub fn separated(line: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+pub fn separated(whole: &clap::Command, line: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut line: Vec<OsString> = line.into_iter().collect();
-    let whole = Cli::command();
-    let Some(at) = own_options(&whole, &line, 1, |_| false) else {
+    let Some(at) = own_options(whole, &line, 1, |_| false) else {
         return line;
     };
     if line[at] != "codex" {
@@ -77,10 +74,13 @@ fn own_options(
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::cli::Cli;
 
     fn separate(line: &str) -> String {
-        let line = separated(line.split(' ').map(OsString::from));
+        let line = separated(&Cli::command(), line.split(' ').map(OsString::from));
         let words: Vec<_> = line.iter().map(|word| word.to_string_lossy()).collect();
         words.join(" ")
     }

@@ -98,7 +98,7 @@ pub enum Parsed {
 /// Parses the arguments of this process.
 pub fn parse() -> Parsed {
     let parsed = command()
-        .try_get_matches_from(super::codex::separated(std::env::args_os()))
+        .try_get_matches_from(super::codex::separated(&Cli::command(), std::env::args_os()))
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, path(&matches))));
     match parsed {
         Ok((cli, path)) if cli.common.connect.is_some() && is_on_host(&path) => {

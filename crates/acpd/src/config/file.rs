@@ -16,8 +16,6 @@ use acpd_server::{CodexConfig, NotificationsConfig, ServerConfig, TracesConfig};
 use serde::Deserialize;
 use toml::de::DeTable;
 
-use super::error::ConfigError;
-use super::mistakes::mistakes;
 use super::paths::Folder;
 use crate::traces;
 
@@ -68,23 +66,6 @@ enum Survives {
 }
 
 impl File {
-    /// Parses the text of the file at `path`, and makes its paths absolute.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
-        let deserializer =
-            toml::Deserializer::parse(text).map_err(|error| ConfigError::syntax(path, text, &error))?;
-        let read = serde_path_to_error::deserialize(deserializer);
-        let mut file: Self = read.map_err(|error| {
-            // The deserializer reads tables by their names, and the user reads the file from its beginning.
-            let first = mistakes(path, text).into_iter().next();
-            first.unwrap_or_else(|| ConfigError::value(path, text, &error))
-        })?;
-        if let Some(problem) = file.problems().into_iter().next() {
-            return Err(ConfigError::meaning(path, problem));
-        }
-        file.resolve_paths(&Folder::of(path));
-        Ok(file)
-    }
-
     /// Creates a configuration that only has a data directory.
     pub fn in_directory(data_dir: Option<PathBuf>) -> Self {
         Self {
@@ -136,7 +117,7 @@ impl File {
         Ok(())
     }
 
-    fn resolve_paths(&mut self, folder: &Folder) {
+    pub(super) fn resolve_paths(&mut self, folder: &Folder) {
         if let Some(tls) = &mut self.server.tls {
             for path in [&mut tls.cert, &mut tls.key].into_iter().flatten() {
                 *path = folder.resolve(path);

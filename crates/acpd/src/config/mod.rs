@@ -6,6 +6,7 @@
 mod error;
 mod file;
 mod mistakes;
+mod parse;
 mod paths;
 
 pub use error::ConfigError;

@@ -2,7 +2,8 @@
 
 use anyhow::Context;
 
-use crate::cli::{CompletionsArgs, DemoAgentArgs, ManArgs, command};
+use crate::cli::help::command;
+use crate::cli::{CompletionsArgs, DemoAgentArgs, ManArgs};
 use crate::exit::Exit;
 use crate::terminal::print;
 

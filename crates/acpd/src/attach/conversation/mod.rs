@@ -7,9 +7,10 @@
 //! grows with the thread, is read again when the user returns to it.
 
 pub mod entry;
-mod fold;
+pub mod fold;
 pub mod line;
 mod markup;
+pub mod memo;
 pub mod scroll;
 
 use std::cell::RefCell;
@@ -18,8 +19,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use self::entry::Entry;
-pub use self::fold::Folded;
-use self::scroll::Memo;
+use self::memo::Memo;
 use crate::terminal::items::rejected::RejectedCalls;
 
 /// Maximum size of the entries, in bytes.

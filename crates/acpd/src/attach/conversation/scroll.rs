@@ -3,12 +3,11 @@
 //! A place is a row of an entry, not a number of rows from the beginning: so a thread of any length has no layout as a
 //! whole, and nothing moves when older pages come or go.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Conversation;
 use super::entry::Entry;
-use super::line::{Line, Row, wrap_all};
+use super::memo::Text;
 
 /// What the window follows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,57 +40,6 @@ pub struct Laid {
     /// Whether an empty row comes first.
     pub gap: bool,
     pub text: Rc<Text>,
-}
-
-/// The text of an entry, laid out.
-#[derive(Debug, Default)]
-pub struct Text {
-    pub lines: Vec<Line>,
-    pub rows: Vec<Row>,
-}
-
-/// Maximum number of rows whose layout is kept. One entry may have more.
-const MEMO_ROWS: usize = 100_000;
-
-/// The layout of entries: most pictures show the same ones as the picture before.
-#[derive(Debug, Default)]
-pub struct Memo {
-    columns: usize,
-    open: bool,
-    texts: HashMap<String, Rc<Text>>,
-    rows: usize,
-}
-
-impl Memo {
-    /// Forgets an entry that has changed.
-    pub fn forget(&mut self, entry: &str) {
-        if let Some(text) = self.texts.remove(entry) {
-            self.rows -= text.rows.len();
-        }
-    }
-
-    fn text(&mut self, entry: &Entry, columns: usize, open: bool) -> Rc<Text> {
-        if (self.columns, self.open) != (columns, open) {
-            *self = Self {
-                columns,
-                open,
-                ..Self::default()
-            };
-        }
-        if let Some(known) = self.texts.get(&entry.id) {
-            return Rc::clone(known);
-        }
-        let lines = entry.lines(open, columns);
-        let rows = wrap_all(&lines, columns);
-        let text = Rc::new(Text { lines, rows });
-        if self.rows + text.rows.len() > MEMO_ROWS {
-            self.texts.clear();
-            self.rows = 0;
-        }
-        self.rows += text.rows.len();
-        self.texts.insert(entry.id.clone(), Rc::clone(&text));
-        text
-    }
 }
 
 impl Laid {

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use super::question::Question;
 use super::{App, Focus};
+use crate::attach::conversation::HELD_BYTES;
 use crate::attach::conversation::entry::originator;
-use crate::attach::conversation::{Folded, HELD_BYTES};
+use crate::attach::conversation::fold::Folded;
 use crate::incoming::Incoming;
 use crate::terminal::plain::plain_line;
 
