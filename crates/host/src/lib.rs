@@ -13,6 +13,7 @@ mod children;
 mod command;
 mod descriptors;
 mod exit;
+mod file_id;
 mod files;
 mod leader;
 mod mark;

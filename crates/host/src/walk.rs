@@ -21,7 +21,7 @@ use cap_std::fs::Dir;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::files::FileId;
+use crate::file_id::FileId;
 use crate::small::read_small;
 
 /// For looking up names in a directory, which needs no permission to list it.

@@ -5,9 +5,13 @@
 //! of the workspace's directories. Never: opens a path of more than one name, lets the system follow a link, waits for
 //! a FIFO or a device, or leaves a partial file behind.
 
+mod elsewhere;
 mod failure;
+mod fit;
+mod place;
 mod read;
 mod reserved;
+mod root;
 mod walk;
 mod write;
 
@@ -16,13 +20,14 @@ use std::sync::Arc;
 
 use acpd_model::{Failure, PreviousContent};
 
-use crate::sandbox::Sandbox;
+use crate::file_id::FileId;
 use crate::walk::Walk;
 
 pub use failure::{outside as outside_workspace, path_outside};
-pub(crate) use reserved::FileId;
+pub use fit::Fit;
+use place::Parents;
 pub use reserved::Reserved;
-use walk::{Parents, Root};
+use root::Root;
 
 /// A file to read or write.
 #[derive(Debug, Clone, Copy)]
@@ -43,25 +48,6 @@ impl<'a> From<&'a str> for Target<'a> {
 impl<'a> From<&'a String> for Target<'a> {
     fn from(path: &'a String) -> Self {
         path.as_str().into()
-    }
-}
-
-/// The result of work with a memory limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fit<T> {
-    /// The work is done.
-    Done(T),
-    /// The limit was too small, and nothing was done. A text needs this many bytes.
-    Needs(u64),
-}
-
-impl<T> Fit<T> {
-    /// Applies `change` to the result.
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fit<U> {
-        match self {
-            Self::Done(done) => Fit::Done(change(done)),
-            Self::Needs(bytes) => Fit::Needs(bytes),
-        }
     }
 }
 
@@ -94,11 +80,11 @@ impl Workspace {
         self.roots.iter().filter_map(Root::real)
     }
 
-    /// Returns the first directory that is not the one that `sandbox` grants under the same path.
-    pub fn outside_of(&self, sandbox: &Sandbox) -> Option<&Path> {
-        let mut roots = self.roots.iter();
-        let changed = roots.find(|root| sandbox.workspace_directory(&root.given) != root.identity())?;
-        Some(&changed.given)
+    /// Returns the directories as they were named, each with the identity of what was opened.
+    pub(crate) fn identities(&self) -> impl Iterator<Item = (&Path, Option<FileId>)> {
+        self.roots
+            .iter()
+            .map(|root| (root.given.as_path(), root.identity()))
     }
 
     /// Returns the same directories without the `reserved` files, whether those are below them, above them or linked

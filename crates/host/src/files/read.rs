@@ -13,9 +13,9 @@ use cap_std::fs::{FileType, FileTypeExt};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Fit;
 use super::failure::{changed, invalid, of_errno, of_io, reserved};
-use super::walk::Place;
+use super::fit::Fit;
+use super::place::Place;
 
 /// Reads the whole file, if it needs at most `room` bytes.
 pub(super) fn whole(place: &Place, path: &str, room: u64) -> Result<Fit<String>, Failure> {

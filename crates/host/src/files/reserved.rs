@@ -6,12 +6,12 @@
 //! replaced is still recognized.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::{Dir, MetadataExt as _};
+use cap_std::fs::{Dir, MetadataExt};
 
-use super::walk::real_name;
+use super::elsewhere::real_name;
+use crate::file_id::FileId;
 use crate::walk::directory;
 
 /// Directories with everything below them, and files, which agents must not access.
@@ -19,37 +19,6 @@ use crate::walk::directory;
 pub struct Reserved {
     directories: Vec<PathBuf>,
     files: Vec<PathBuf>,
-}
-
-/// The identity of a file or directory, independent of its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileId {
-    device: u64,
-    inode: u64,
-}
-
-impl FileId {
-    fn of_path(path: &Path) -> Option<Self> {
-        path.metadata().ok().map(|found| Self::of(&found))
-    }
-
-    pub(crate) fn of(found: &std::fs::Metadata) -> Self {
-        Self {
-            device: found.dev(),
-            inode: found.ino(),
-        }
-    }
-
-    pub(super) fn of_directory(dir: &Dir) -> Option<Self> {
-        dir.dir_metadata().ok().map(|found| Self::found(&found))
-    }
-
-    fn found(found: &cap_std::fs::Metadata) -> Self {
-        Self {
-            device: found.dev(),
-            inode: found.ino(),
-        }
-    }
 }
 
 /// Returns whether `inner`, which need not exist yet, is `outer` or below it: by its name, or by its real path.

@@ -5,8 +5,7 @@
 //! is walked again by its resolved name, and then no link is followed at all. cap-std's own lookup is as safe, but
 //! refuses every absolute link, including those that stay inside.
 
-use std::ffi::{OsStr, OsString};
-use std::io;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,88 +15,12 @@ use cap_std::fs::{Dir, MetadataExt};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
+use super::Workspace;
+use super::elsewhere::{elsewhere, only_names};
 use super::failure::{invalid, moved, of_errno, of_io, only_read, outside, reserved};
-use super::reserved::FileId;
-use super::{Reserved, Workspace};
+use super::place::{Parents, Place};
+use super::root::{OpenedRoot, Root};
 use crate::walk;
-
-/// A directory of the workspace.
-#[derive(Debug)]
-pub(super) struct Root {
-    /// Path of the directory, as given.
-    pub(super) given: PathBuf,
-    /// The error if the directory could not be opened. It then stays closed, since an agent may have put a link there
-    /// since.
-    opened: io::Result<OpenedRoot>,
-    /// Whether the directory may only be read, although a reserved directory contains it.
-    is_spared: bool,
-}
-
-/// An opened root. Only the handle determines what is reached. It was opened by this path, without following a link.
-#[derive(Debug)]
-struct OpenedRoot {
-    /// Real path of the directory, without links. Agents use this path too, since `getcwd` returns it.
-    real: PathBuf,
-    dir: Dir,
-}
-
-impl Root {
-    pub(super) fn open(given: PathBuf) -> Self {
-        let opened = open_directory(&given).map(|(real, dir)| OpenedRoot { real, dir });
-        Self {
-            given,
-            opened,
-            is_spared: false,
-        }
-    }
-
-    /// Returns the directory as one that may only be read, although a reserved directory contains it.
-    pub(super) fn spared(self) -> Self {
-        Self {
-            is_spared: true,
-            ..self
-        }
-    }
-
-    fn get(&self) -> Option<&OpenedRoot> {
-        self.opened.as_ref().ok()
-    }
-
-    /// Returns the real path of the directory, if it is open.
-    pub(super) fn real(&self) -> Option<&Path> {
-        self.get().map(|opened| opened.real.as_path())
-    }
-
-    /// Returns the identity of the directory, if it is open.
-    pub(super) fn identity(&self) -> Option<FileId> {
-        FileId::of_directory(&self.get()?.dir)
-    }
-}
-
-/// Opens a directory. Returns its real path of the same walk.
-#[cfg(target_os = "linux")]
-fn open_directory(given: &Path) -> io::Result<(PathBuf, Dir)> {
-    walk::Walk::along(given)?.into_directory()
-}
-
-/// Opens a directory. Other systems cannot open a parent directory without the right to list it.
-#[cfg(not(target_os = "linux"))]
-fn open_directory(given: &Path) -> io::Result<(PathBuf, Dir)> {
-    let real = given.canonicalize()?;
-    let dir = Dir::open_ambient_dir(&real, cap_std::ambient_authority())?;
-    Ok((real, dir))
-}
-
-/// How to handle missing directories on the way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parents {
-    /// A missing directory means that the path does not exist.
-    Needed,
-    /// Missing directories are created.
-    Made,
-    /// Nothing is created or changed: only the resulting path is computed.
-    NameOnly,
-}
 
 /// How to handle symbolic links on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,15 +38,6 @@ struct WalkResult {
     real: PathBuf,
     /// The place; absent for a root of the workspace itself, and if only the path was computed.
     place: Option<Place>,
-}
-
-/// One name in an open directory of the workspace. When it was found, it was either missing or not a symbolic link.
-#[derive(Debug)]
-pub(super) struct Place {
-    pub(super) dir: Dir,
-    pub(super) name: OsString,
-    /// Files that must not be read there, even if the name now refers to one of them.
-    pub(super) reserved: Arc<Reserved>,
 }
 
 impl Workspace {
@@ -194,7 +108,10 @@ impl Workspace {
         'again: loop {
             let (root, is_spared, below) = match self.root_of(&text, path) {
                 Ok(found) => found,
-                Err(_) if parents == Parents::NameOnly => return elsewhere(&text, path),
+                Err(_) if parents == Parents::NameOnly => {
+                    let real = elsewhere(&text, path)?;
+                    return Ok(WalkResult { real, place: None });
+                }
                 Err(failure) => return Err(failure),
             };
             if is_spared && parents == Parents::Made {
@@ -336,37 +253,6 @@ fn check(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the path without links, as the system resolves it.
-pub(super) fn real_name(path: &str) -> Option<PathBuf> {
-    elsewhere(Path::new(path), path).ok().map(|walked| walked.real)
-}
-
-/// Resolves a path outside the workspace, where nothing is opened and nothing may be changed. Returns the path that the
-/// system reports. A missing file is named by its nearest existing directory.
-fn elsewhere(text: &Path, path: &str) -> Result<WalkResult, Failure> {
-    for known in text.ancestors() {
-        let real = match known.canonicalize() {
-            Ok(real) => real,
-            // Without this check, a dangling link would count as a plain name.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && known.symlink_metadata().is_err() => {
-                continue;
-            }
-            Err(error) => return Err(of_io(path, &error)),
-        };
-        let rest = text.strip_prefix(known).unwrap_or(Path::new(""));
-        if !only_names(rest) {
-            break;
-        }
-        let real = if rest.as_os_str().is_empty() {
-            real
-        } else {
-            real.join(rest)
-        };
-        return Ok(WalkResult { real, place: None });
-    }
-    Err(of_errno(path, Errno::NOENT))
-}
-
 enum Step {
     /// The last name of the path, which is not a link.
     Leaf,
@@ -408,10 +294,4 @@ fn link(dir: &Dir, name: &OsStr) -> Result<Step, Errno> {
 
 fn directory(dir: &Dir, name: &OsStr) -> Result<Dir, Errno> {
     walk::directory(dir, name).map(|opened| Dir::from_std_file(opened.into()))
-}
-
-/// Returns whether `path` has only plain names. The `..` of a missing directory is undefined, so nothing is created
-/// then.
-fn only_names(path: &Path) -> bool {
-    path.components().all(|part| matches!(part, Component::Normal(_)))
 }

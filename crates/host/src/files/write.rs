@@ -9,10 +9,10 @@ use cap_std::fs::{Dir, File, Metadata, MetadataExt, Permissions, PermissionsExt}
 use cap_tempfile::TempFile;
 use rustix::fs::{Access, AtFlags};
 
-use super::Fit;
 use super::failure::{invalid, of_errno, of_io};
+use super::fit::Fit;
+use super::place::Place;
 use super::read;
-use super::walk::Place;
 
 /// Writes `content` to the place. Returns the previous content, if that needs at most `room` bytes.
 pub(super) fn replace(

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use acpd_model::limits::SANDBOX_ENTRIES;
 
+use super::error::SandboxError;
 use super::writable::Writable;
-use super::{SandboxError, overlap};
 use crate::walk::{Walk, Walks};
 
 /// Grants what a walk has found. Called with one part after the other, so that few descriptors are open.
@@ -106,6 +106,11 @@ fn passed(walks: &Walks, path: &Path) -> Vec<PathBuf> {
     passed
 }
 
+/// Returns whether the paths are equal or one contains the other.
+fn overlap(one: &Path, other: &Path) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -114,7 +119,7 @@ mod tests {
     use rustix::fs::{CWD, RenameFlags};
 
     use super::*;
-    use crate::files::FileId;
+    use crate::file_id::FileId;
 
     /// Returns what is granted for a path: the real paths, and the files.
     fn granted(reach: &Reach<'_>, path: &Path) -> (Vec<PathBuf>, Vec<FileId>) {

@@ -2,7 +2,9 @@
 
 use std::io;
 
-use super::{FileId, Grants, SandboxError};
+use super::error::SandboxError;
+use super::grants::Grants;
+use crate::file_id::FileId;
 
 /// A ruleset, which does not exist on this system.
 #[derive(Debug)]

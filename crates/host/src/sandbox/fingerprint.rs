@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
-use super::{Grants, Network};
+use super::grants::{Grants, Network};
 
 /// The SHA-256 of grants. Different grants have different fingerprints, even if an agent chose some of the paths.
 #[derive(Debug, PartialEq, Eq)]

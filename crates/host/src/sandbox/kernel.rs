@@ -1,6 +1,6 @@
 //! The restrictions that the host's kernel can enforce.
 
-use super::Network;
+use super::grants::Network;
 
 /// A version of Landlock; 0 means none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,9 @@ use landlock::{
 };
 
 use super::carve::Reach;
-use super::{FileId, Grants, Network, SandboxError};
+use super::error::SandboxError;
+use super::grants::{Grants, Network};
+use crate::file_id::FileId;
 use crate::walk::Walk;
 
 /// The newest version whose rights were reviewed. An older kernel enforces less.

@@ -1,0 +1,78 @@
+//! The directories of a workspace.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::Dir;
+
+use crate::file_id::FileId;
+#[cfg(target_os = "linux")]
+use crate::walk;
+
+/// A directory of the workspace.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// Path of the directory, as given.
+    pub(super) given: PathBuf,
+    /// The error if the directory could not be opened. It then stays closed, since an agent may have put a link there
+    /// since.
+    pub(super) opened: io::Result<OpenedRoot>,
+    /// Whether the directory may only be read, although a reserved directory contains it.
+    pub(super) is_spared: bool,
+}
+
+/// An opened root. Only the handle determines what is reached. It was opened by this path, without following a link.
+#[derive(Debug)]
+pub(super) struct OpenedRoot {
+    /// Real path of the directory, without links. Agents use this path too, since `getcwd` returns it.
+    pub(super) real: PathBuf,
+    pub(super) dir: Dir,
+}
+
+impl Root {
+    pub(super) fn open(given: PathBuf) -> Self {
+        let opened = open_directory(&given).map(|(real, dir)| OpenedRoot { real, dir });
+        Self {
+            given,
+            opened,
+            is_spared: false,
+        }
+    }
+
+    /// Returns the directory as one that may only be read, although a reserved directory contains it.
+    pub(super) fn spared(self) -> Self {
+        Self {
+            is_spared: true,
+            ..self
+        }
+    }
+
+    /// Returns the directory, if it is open.
+    pub(super) fn get(&self) -> Option<&OpenedRoot> {
+        self.opened.as_ref().ok()
+    }
+
+    /// Returns the real path of the directory, if it is open.
+    pub(super) fn real(&self) -> Option<&Path> {
+        self.get().map(|opened| opened.real.as_path())
+    }
+
+    /// Returns the identity of the directory, if it is open.
+    pub(super) fn identity(&self) -> Option<FileId> {
+        FileId::of_directory(&self.get()?.dir)
+    }
+}
+
+/// Opens a directory. Returns its real path of the same walk.
+#[cfg(target_os = "linux")]
+fn open_directory(given: &Path) -> io::Result<(PathBuf, Dir)> {
+    walk::Walk::along(given)?.into_directory()
+}
+
+/// Opens a directory. Other systems cannot open a parent directory without the right to list it.
+#[cfg(not(target_os = "linux"))]
+fn open_directory(given: &Path) -> io::Result<(PathBuf, Dir)> {
+    let real = given.canonicalize()?;
+    let dir = Dir::open_ambient_dir(&real, cap_std::ambient_authority())?;
+    Ok((real, dir))
+}
