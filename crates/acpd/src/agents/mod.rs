@@ -12,7 +12,7 @@ use acpd_runtime::agent::probe::{Login, probe, terminal_logins};
 use acpd_runtime::agent::registry::{Agents, ListedAgent, Runnable, search_path};
 use acpd_runtime::agent::sandbox::for_installer;
 use anyhow::{Context, bail};
-use serde_json::{Value, json};
+use serde_json::json;
 
 mod far;
 mod report;

@@ -9,9 +9,9 @@ use acpd_model::line_ends::shown_diff;
 use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
+use crate::terminal::items::rejected::RejectedCalls;
 use crate::terminal::items::{
-    RejectedCalls, command_line, end_of_command, is_about_protocol, notice_detail, plan_line, unmade,
-    waits_for_input,
+    command_line, end_of_command, is_about_protocol, notice_detail, plan_line, unmade, waits_for_input,
 };
 use crate::terminal::plain::{plain, visible_line};
 use crate::terminal::print;
