@@ -12,6 +12,7 @@ import "./app/link-note.ts";
 
 import { render } from "preact";
 
+import { setPaper } from "./app/print.ts";
 import { listenForShortcuts } from "./app/shortcuts.ts";
 import { begin, standing } from "./connection/connection.ts";
 import { Banner } from "./views/parts/Banner.tsx";
@@ -46,6 +47,7 @@ function Page() {
 }
 
 listenForShortcuts();
+setPaper(() => import("./views/pane/ThreadPane.tsx"));
 void begin();
 const root = document.getElementById("app");
 if (root) {
