@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{ClientOrigin, Origin};
 use crate::ids::BlobId;
 use crate::json::RawJson;
+use crate::origin::{ClientOrigin, Origin};
 
 /// Type of a message-like item, which also names its author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

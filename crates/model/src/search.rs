@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Millis, Seq};
 use crate::ids::{BlobId, ItemId, ThreadId, TurnId};
+use crate::numbers::{Millis, Seq};
 use crate::turn_index::TurnMarks;
 
 /// The source of a searchable text.

@@ -2,36 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Millis, PermissionOption, TurnStatus};
 use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::limits::LISTED_QUESTION_BYTES;
+use crate::numbers::Millis;
+use crate::permission::PermissionOption;
+pub use crate::status::ThreadStatus;
+use crate::status::TurnStatus;
 use crate::subject::CallSubject;
 use crate::usage::DailyUsage;
-
-/// What a thread is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ThreadStatus {
-    /// No turn is running. The next turn starts at once.
-    #[default]
-    Idle,
-    /// A turn is running.
-    Running,
-    /// A turn is running and waits for an answer of the user.
-    Waiting,
-    /// The thread is about to be deleted and accepts no more requests.
-    Deleting,
-    /// The thread's log cannot be written, or part of it cannot be read. Only shown, never stored.
-    Failed,
-}
-
-impl ThreadStatus {
-    /// Returns whether work remains: a turn is running, or the thread is about to be deleted.
-    pub fn is_active(self) -> bool {
-        self != Self::Idle
-    }
-}
 
 /// The summary of a thread, as lists show it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Seq;
 use crate::ids::{ItemId, TurnId};
+use crate::numbers::Seq;
 
 /// An event of a turn itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Millis;
 use crate::limits::{USAGE_CURRENCIES, USAGE_DAYS};
+use crate::numbers::Millis;
 
 /// Billionths of a unit of a currency.
 pub const NANOS: f64 = 1e9;

@@ -389,7 +389,7 @@ impl Crate {
             name => self.named(module, name, steps),
         }?;
         let mut at = start;
-        for (index, name) in rest.iter().enumerate() {
+        for name in rest {
             let Target::Module(module) = at else {
                 return Some(at);
             };
@@ -406,7 +406,7 @@ impl Crate {
                         // It hands on what another crate has.
                         None if outside => return None,
                         // A macro has made it, if it is not another module's.
-                        None => return Some(Target::Item(self.modules[module].file)).filter(|_| index <= rest.len()),
+                        None => return Some(Target::Item(self.modules[module].file)),
                     }
                 }
             };
@@ -529,10 +529,14 @@ fn parts<'a, 'b>(code: &'b [&'a str]) -> Vec<&'b [&'a str]> {
 
 /// Returns the length of the item at the start.
 fn item(code: &[&str]) -> usize {
-    let first = code.iter().find(|word| !matches!(**word, "pub" | "(" | ")" | "crate" | "super" | "in" | "self"));
+    let visible = ["pub", "(", ")", "crate", "super", "in", "self"];
+    let start = code.iter().position(|word| !visible.contains(word)).unwrap_or(0);
     // The braces of these are not their end.
-    let is_statement = matches!(first, Some(&("use" | "static" | "type" | "let")))
-        || code.windows(2).take(6).any(|pair| pair[0] == "const" && (pair[1] == "_" || pair[1].starts_with(char::is_uppercase)));
+    let is_statement = match code.get(start) {
+        Some(&("use" | "static" | "type")) => true,
+        Some(&"const") => !matches!(code.get(start + 1), Some(&("fn" | "unsafe" | "async" | "extern"))),
+        _ => false,
+    };
     let mut at = 0;
     while at < code.len() {
         match code[at] {

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Seq;
 use crate::ids::{ThreadId, TurnId};
 use crate::json::RawJson;
+use crate::numbers::Seq;
 
 /// How a thread was created. Boxed in [`super::EventKind`], so that the frequent events stay small.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

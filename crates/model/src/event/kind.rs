@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Always, ClientOrigin, Directories, Fidelity, Millis, Outcome, PermissionOption, QuestionTopic, Seq,
-    SessionParams, ThreadCreated, ThreadForked,
-};
+use super::created::{Directories, Fidelity, SessionParams, ThreadCreated, ThreadForked};
 use crate::ids::{BlobId, ItemId, RequestId, TurnId};
 use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced, ToolStatus};
 use crate::json::RawJson;
+use crate::numbers::{Millis, Seq};
+use crate::origin::ClientOrigin;
+use crate::permission::{Always, Outcome, PermissionOption, QuestionTopic};
+use crate::status::{ThreadStatus, TurnStatus};
 use crate::subject::CallSubject;
-use crate::summary::ThreadStatus;
 
 /// How a thread got its agent session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,22 +47,6 @@ pub struct DiffSize {
     /// Whether there are changes that the diff does not show.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub incomplete: bool,
-}
-
-/// How a turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum TurnStatus {
-    /// The agent ended the turn normally.
-    Completed,
-    /// A client cancelled the turn.
-    Interrupted,
-    /// The turn ended with an error, a crash or a timeout.
-    Failed,
-    /// The agent refused to continue.
-    Refused,
-    /// The turn reached a limit of the model or of the agent.
-    Limited,
 }
 
 /// Severity of a notice.

@@ -12,8 +12,6 @@
 
 mod created;
 mod kind;
-mod origin;
-mod permission;
 
 use std::collections::BTreeMap;
 
@@ -23,10 +21,13 @@ use serde_json::value::RawValue;
 pub use created::{Directories, Fidelity, Inherited, SessionParams, ThreadCreated, ThreadForked};
 pub use kind::{
     Binding, ChosenOption, Content, DiffSize, EventKind, LeaseHolder, LeaseMove, Level, PlanEntry,
-    SessionDeleted, TurnStatus,
+    SessionDeleted,
 };
-pub use origin::{ClientOrigin, Origin, Ruling};
-pub use permission::{Always, OptionKind, Outcome, PermissionOption, QuestionTopic};
+
+pub use crate::numbers::{Millis, Seq};
+pub use crate::origin::{ClientOrigin, Origin, Ruling};
+pub use crate::permission::{Always, OptionKind, Outcome, PermissionOption, QuestionTopic};
+pub use crate::status::TurnStatus;
 
 use crate::ids::{ThreadId, TurnId};
 use crate::item::ItemEnd;
@@ -34,12 +35,6 @@ use crate::json::{RawJson, from_bytes};
 
 /// Version of the stored format; see the module's table of changes.
 pub const FORMAT: u8 = 1;
-
-/// An event's number in its thread: 1, 2, 3 … without gaps. 0 means "before the first event".
-pub type Seq = u64;
-
-/// Milliseconds since the Unix epoch.
-pub type Millis = i64;
 
 /// One fact about a thread.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
