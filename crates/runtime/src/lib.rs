@@ -6,7 +6,7 @@
 //!
 //! Each task has a bounded mailbox. [`thread`] runs one task for each loaded thread and one for the thread directory.
 //! [`agent`] runs one for each agent process. [`policy::remembered`] runs one for the answers that apply to all threads
-//! of an agent, [`seen`] one for what users have read, [`retention`] one that removes old data, and [`notify`] one for notifications.
+//! of an agent, [`seen`] one for what users have read, [`retention`] one that removes old data, and [`notifier`] one for notifications.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -21,6 +21,7 @@ pub mod host;
 pub mod ids;
 pub mod live_limits;
 pub mod metrics;
+pub mod notifier;
 pub mod notify;
 pub mod observe;
 pub mod policy;
@@ -33,6 +34,7 @@ pub mod seen;
 pub mod service;
 pub mod share;
 pub mod standby;
+pub mod stored;
 #[cfg(any(test, feature = "testing"))]
 pub mod test_context;
 pub mod thread;

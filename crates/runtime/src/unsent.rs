@@ -13,12 +13,11 @@ use acpd_model::limits::{
     DOWNLOAD_BYTES, DOWNLOAD_BYTES_OF_ONE, DOWNLOAD_PAGE_BYTES, DOWNLOAD_PAGE_BYTES_OF_ONE, FREE_EVENT_BYTES,
     UNSENT_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE,
 };
-use acpd_model::{AccessScope, Origin, Role, ThreadId};
+use acpd_model::{AccessScope, Role, ThreadId};
 use acpd_proto::surface::request::Permissions;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::room::{Charge, Room};
-use crate::service::Caller;
 
 /// A byte more than answers take. It is free as long as none waits.
 const MARK: u32 = 1;
@@ -119,19 +118,6 @@ impl Principals {
 }
 
 impl UnsentAnswers {
-    /// Waits for room for an answer of `bytes`. One that is larger than all room of its connection, or of its principal, gets all of
-    /// it.
-    pub(crate) async fn take(&self, caller: &Caller, bytes: u64) -> Charge {
-        let room = self.room_of(caller);
-        room.take(bytes.min(UNSENT_BYTES_OF_ONE.into())).await
-    }
-
-    /// Takes room for an answer of `bytes` if it is free and no other answer waits for it.
-    pub(crate) fn try_take(&self, caller: &Caller, bytes: u64) -> Option<Charge> {
-        self.room_of(caller)
-            .try_take(bytes.min(UNSENT_BYTES_OF_ONE.into()))
-    }
-
     /// Returns a connection of a principal, for its large events.
     pub fn recipient(&self, principal: String, permissions: Permissions, connection: Arc<str>) -> Recipient {
         Recipient {
@@ -164,16 +150,8 @@ impl UnsentAnswers {
         DownloadPages(lock(&self.0.pages).room(&principal).clone())
     }
 
-    fn room_of(&self, caller: &Caller) -> Room {
-        let name = match &caller.by {
-            Origin::Client(client) => client.principal.clone(),
-            Origin::Agent | Origin::Daemon | Origin::Policy(_) => String::new(),
-        };
-        self.room_for(name, caller.permissions, Arc::clone(&caller.connection))
-    }
-
     /// Returns the room of a connection, which is a part of the room of its principal.
-    fn room_for(&self, name: String, permissions: Permissions, connection: Arc<str>) -> Room {
+    pub(crate) fn room_for(&self, name: String, permissions: Permissions, connection: Arc<str>) -> Room {
         let principal = principal_of(name, permissions);
         let mut connections = lock(&self.0.connections);
         connections.retain(|_, room| room.is_used());
@@ -269,13 +247,14 @@ impl UnsentCharge {
 
 #[cfg(test)]
 mod tests {
+    use acpd_model::Origin;
     use acpd_model::event::ClientOrigin;
     use acpd_proto::surface::contract::Lane;
     use acpd_proto::surface::request::Permissions;
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::service::Defaults;
+    use crate::service::{Caller, Defaults};
 
     /// Connections that use all room of their principal.
     const AT_ONCE: u32 = UNSENT_BYTES_OF_ONE / UNSENT_BYTES_OF_CONNECTION;

@@ -48,15 +48,16 @@ use acpd_runtime::host::Host;
 use acpd_runtime::host::local::LocalHost;
 use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
-use acpd_runtime::notify::{Notifications, Notifier};
+use acpd_runtime::notifier::{self, Notifier};
+use acpd_runtime::notify::Notifications;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::remembered::RememberedAnswers;
 use acpd_runtime::private_file;
 use acpd_runtime::room::Room;
 use acpd_runtime::seen::Seen;
 use acpd_runtime::service::Service;
+use acpd_runtime::stored::indexing::index_backlog;
 use acpd_runtime::thread::directory::Directory;
-use acpd_runtime::thread::indexing::index_backlog;
 
 use self::certificate::Certificate;
 use self::live_settings::LiveSettings;
@@ -194,7 +195,7 @@ impl Daemon {
             data_dir: data_dir.clone(),
         };
         // Before the threads, so that it considers the turns that they find interrupted.
-        tokio::spawn(acpd_runtime::notify::run(context.clone(), notifier));
+        tokio::spawn(notifier::run(context.clone(), notifier));
         let directory = Directory::open(context.clone()).await?;
         announce(address).map_err(StartError::Announce)?;
         let sockets = [unix_socket::path(&data_dir), unix_socket::editors_path(&data_dir)];

@@ -11,7 +11,7 @@ use acpd_proto::projection::Chunks;
 use serde::Deserialize;
 
 use crate::agent::mcp::McpServer;
-use crate::agent::sandbox::SandboxSettings;
+use crate::agent::sandbox_settings::SandboxSettings;
 
 /// The configuration of one agent: how to run it, and what it may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

@@ -16,6 +16,7 @@ pub(crate) mod process_table;
 pub mod registry;
 pub(crate) mod running;
 pub mod sandbox;
+pub mod sandbox_settings;
 pub mod shared;
 pub(crate) mod stalled;
 mod start_directory;

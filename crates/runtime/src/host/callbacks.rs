@@ -18,8 +18,8 @@ use acpd_proto::thread::{HostCall, HostReply, TerminalEvent, Waiter};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::sandbox::Denial;
 use crate::host::budget::{Budget, Charge};
+use crate::host::denial::Denial;
 use crate::host::terminals::{Terminals, TrackedTerminal};
 use crate::host::{Host, blocking};
 use crate::metrics::Metrics;

@@ -5,6 +5,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod callbacks;
+pub mod denial;
 pub mod local;
 pub mod paths;
 pub(crate) mod terminals;

@@ -1,13 +1,7 @@
-//! Notifications: passes facts about threads to the outbox, carries out its deliveries, and stores what waits.
+//! The way to the task that sends notifications ([`notifier`](crate::notifier)).
 //!
-//! In: batches that threads have stored, and the log for those that were missed. Out: calls of [`Deliver`]. Owns: one task,
-//! and one file in the data directory. Never: sends anything itself, or keeps a thread waiting.
-
-mod file;
-mod scan;
-mod task;
-#[cfg(test)]
-mod tests;
+//! In: batches that threads have stored, and requests of clients. Out: messages for the task. Owns: the task's channel. Never: keeps
+//! a thread waiting.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,8 +14,6 @@ use acpd_model::{ErrorCode, Event, Failure, Summary, ThreadId};
 use acpd_proto::notify::{Delivery, DeliveryError, Fact, Target, TargetState, facts};
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
-
-pub use task::{Notifier, run};
 
 /// A notification, with all that a message to a target can be made of.
 #[derive(Debug, Clone)]
@@ -78,7 +70,7 @@ pub struct Tested {
 
 /// A message to the task.
 #[derive(Debug)]
-enum ToNotifier {
+pub(crate) enum ToNotifier {
     Facts {
         thread: ThreadId,
         facts: Vec<Fact>,
@@ -107,18 +99,18 @@ struct Channel {
 
 /// What threads and the task know of each other without a message.
 #[derive(Debug)]
-struct Flags {
+pub(crate) struct Flags {
     /// Whether there is any target.
-    is_on: AtomicBool,
+    pub(crate) is_on: AtomicBool,
     /// Whether a fact found no room.
-    has_missed: AtomicBool,
+    pub(crate) has_missed: AtomicBool,
 }
 
 /// The end of the channel that the task receives from.
 #[derive(Debug)]
 pub struct Inbox {
-    rx: mpsc::Receiver<ToNotifier>,
-    flags: Arc<Flags>,
+    pub(crate) rx: mpsc::Receiver<ToNotifier>,
+    pub(crate) flags: Arc<Flags>,
 }
 
 impl Notifications {

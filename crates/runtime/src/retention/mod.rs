@@ -26,7 +26,8 @@ use tokio::time::Instant;
 use crate::agent::process::sleep_until;
 use crate::context::Context;
 use crate::host::blocking;
-use crate::thread::directory::{Directory, log_failure};
+use crate::stored::log_failure;
+use crate::thread::directory::Directory;
 
 pub use self::settings::{Age, RetentionSettings, Size};
 use self::sweep::{Progress, Sweep};

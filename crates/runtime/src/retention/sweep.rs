@@ -10,7 +10,8 @@ use acpd_proto::thread::LastUse;
 
 use super::RetentionSettings;
 use crate::context::Context;
-use crate::thread::directory::{Directory, log_failure};
+use crate::stored::log_failure;
+use crate::thread::directory::Directory;
 
 /// The pause between two pages of threads while no client waits.
 const PAUSE: Duration = Duration::from_millis(100);

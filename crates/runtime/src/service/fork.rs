@@ -13,9 +13,9 @@ use acpd_proto::thread::{self, Command, ForkContents};
 
 use crate::service::caller::Caller;
 use crate::service::{Dispatched, Response, Service, await_reply};
-use crate::thread::directory::log_failure;
-use crate::thread::indexing::end_of_turns;
-use crate::thread::state::load_state;
+use crate::stored::log_failure;
+use crate::stored::state::load_state;
+use crate::stored::turns::end_of_turns;
 use crate::thread::subscription::FollowRequest;
 
 impl Service {

@@ -4,6 +4,7 @@
 //! the cache of what agents declare. Never: knows a wire protocol or writes a result.
 
 mod agents;
+mod answer_room;
 mod caller;
 mod folders;
 mod fork;

@@ -7,8 +7,8 @@ use acpd_proto::thread::TurnView;
 
 use crate::service::Service;
 use crate::service::turn_pages::end_of_turn;
-use crate::thread::directory::log_failure;
-use crate::thread::indexing::{client_turn, look_up};
+use crate::stored::log_failure;
+use crate::stored::turns::{client_turn, look_up};
 
 impl Service {
     /// Finds the turns with these names in the log of `thread`. Reports how they ended only up to `cursor`: the client

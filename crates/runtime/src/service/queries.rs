@@ -15,8 +15,8 @@ use crate::service::caller::Caller;
 use crate::service::same_directory::on_this_host;
 use crate::service::seen::user_of;
 use crate::service::{Response, Service};
-use crate::thread::directory::log_failure;
-use crate::thread::state::load_readable;
+use crate::stored::log_failure;
+use crate::stored::state::load_readable;
 
 impl Service {
     /// Lists threads. The directory is looked up before there is room: its disk may not answer.

@@ -12,7 +12,7 @@ use acpd_model::windows_path::WindowsPath;
 
 use crate::host::blocking;
 use crate::service::Service;
-use crate::thread::directory::log_failure;
+use crate::stored::log_failure;
 
 impl Service {
     /// Lists threads, with those whose directory is the filter's one under another of its `spellings`.

@@ -7,7 +7,7 @@ use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{SearchThreads, invalid_cursor};
 
 use crate::service::Service;
-use crate::thread::directory::log_failure;
+use crate::stored::log_failure;
 
 impl Service {
     pub(super) async fn search_threads(&self, wanted: SearchThreads) -> Result<Reply, Failure> {

@@ -7,7 +7,7 @@ use acpd_proto::surface::request::SeeThreads;
 
 use crate::service::Service;
 use crate::service::caller::Caller;
-use crate::thread::directory::log_failure;
+use crate::stored::log_failure;
 
 impl Service {
     pub(super) async fn see_threads(&self, caller: &Caller, wanted: SeeThreads) -> Result<Reply, Failure> {

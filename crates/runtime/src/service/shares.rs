@@ -5,7 +5,7 @@ use acpd_proto::surface::reply::Reply;
 
 use crate::service::Service;
 use crate::share::NewShare;
-use crate::thread::directory::log_failure;
+use crate::stored::log_failure;
 
 impl Service {
     pub(super) async fn create_share(

@@ -17,7 +17,8 @@ use crate::service::caller::Caller;
 use crate::service::same_directory::on_this_host;
 use crate::service::started::{StartHash, StartKey};
 use crate::service::{Dispatched, Response, Service, await_reply, misplaced};
-use crate::thread::directory::{Answer, log_failure};
+use crate::stored::log_failure;
+use crate::thread::directory::Answer;
 use crate::thread::subscription::FollowRequest;
 
 /// A thread that is being created. Every command whose order matters has been sent to it already.

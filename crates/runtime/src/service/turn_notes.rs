@@ -10,7 +10,7 @@ use acpd_model::event::Level;
 use acpd_model::limits::TURNS_PAGE_BYTES;
 use acpd_model::{Event, EventKind, ItemId, Origin, Seq, ThreadId, TurnPosition};
 
-use crate::thread::indexing::look_up;
+use crate::stored::turns::look_up;
 
 /// Events that are read at once. If they are too large for that, they are read one by one.
 const BLOCK: usize = 64;

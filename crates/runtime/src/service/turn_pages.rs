@@ -13,8 +13,8 @@ use acpd_proto::surface::request::Turns;
 use crate::room::Charge;
 use crate::service::turn_notes::{look_up_within, omission, read_notes, read_plans};
 use crate::service::{Caller, Service};
-use crate::thread::directory::log_failure;
-use crate::thread::indexing::{find_turns, look_up};
+use crate::stored::log_failure;
+use crate::stored::turns::{find_turns, look_up};
 
 /// The events of the pages of one answer.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use acpd_proto::surface::reply::{Reply, UsageKey, UsageReport, UsageRow};
 use acpd_proto::surface::request::{ReadUsage, UsageBy};
 
 use crate::service::Service;
-use crate::thread::directory::log_failure;
+use crate::stored::log_failure;
 
 impl Service {
     pub(super) async fn read_usage(&self, wanted: ReadUsage) -> Result<Reply, Failure> {

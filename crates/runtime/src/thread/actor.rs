@@ -30,12 +30,12 @@ use crate::host::callbacks::{Callbacks, HostMessage};
 use crate::metrics::Present;
 use crate::observe::{Observer, Scene};
 use crate::standby::process::{Standby, over};
+use crate::stored::state::{SnapshotPlan, load_state};
 use crate::thread::actor::deletion::PendingDeletion;
 use crate::thread::actor::denials::Denials;
 use crate::thread::actor::user_commands::UserCommands;
 use crate::thread::delegates::{Attachment, Editors};
-use crate::thread::state::{SnapshotPlan, load_state};
-use crate::thread::task::Failed;
+use crate::thread::failed::Failed;
 
 /// A message to a thread actor.
 #[derive(Debug)]

@@ -327,17 +327,6 @@ impl Task {
     }
 }
 
-/// Converts a log error to the error that the client receives.
-pub fn log_failure(error: &LogError) -> Failure {
-    match error {
-        LogError::NoSuchThread(thread) => Failure::not_found(format!("thread {thread}")),
-        LogError::Storage(_) | LogError::Unavailable(_) => {
-            Failure::new(ErrorCode::Storage, error.to_string())
-        }
-        other => Failure::new(ErrorCode::Internal, other.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use acpd_model::Limits;

@@ -8,8 +8,8 @@ use acpd_proto::thread::Input;
 use futures_util::future::BoxFuture;
 
 use crate::context::Context;
-use crate::thread::directory::log_failure;
-use crate::thread::indexing::{find_turns, look_up};
+use crate::stored::log_failure;
+use crate::stored::turns::{find_turns, look_up};
 
 /// Collects the end of the conversation, as [`collect_history`] does, for a thread that handles other inputs meanwhile.
 pub fn history_input(

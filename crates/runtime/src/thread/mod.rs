@@ -6,9 +6,8 @@
 pub(crate) mod actor;
 pub mod delegates;
 pub mod directory;
+mod failed;
 pub(crate) mod history;
-pub mod indexing;
-pub mod state;
 pub mod subscription;
 mod suspended;
 mod task;

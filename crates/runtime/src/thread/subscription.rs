@@ -22,8 +22,9 @@ use crate::feed::batch::Batch;
 use crate::feed::presence::Presence;
 use crate::feed::snapshot::ThreadSnapshot;
 use crate::metrics::Metrics;
+use crate::stored::log_failure;
 use crate::thread::delegates::{Attachment, AttachmentGuard};
-use crate::thread::directory::{Directory, log_failure};
+use crate::thread::directory::Directory;
 use crate::unsent::{Recipient, UnsentCharge};
 
 /// A request to follow a thread.

@@ -20,9 +20,9 @@ use crate::context::Context;
 use crate::feed::log_faults::show;
 use crate::feed::publisher::Publisher;
 use crate::feed::snapshot::ThreadSnapshot;
+use crate::stored::log_failure;
+use crate::stored::state::load_readable;
 use crate::thread::actor::{NAP, ToThread};
-use crate::thread::directory::log_failure;
-use crate::thread::state::load_readable;
 
 /// A thread that is not loaded because its log fails.
 #[derive(Debug)]

@@ -5,8 +5,9 @@ use acpd_model::ThreadId;
 use tokio::sync::mpsc;
 
 use crate::context::Context;
+use crate::stored::log_failure;
 use crate::thread::actor::{ThreadActor, ToThread};
-use crate::thread::directory::log_failure;
+use crate::thread::failed::Failed;
 use crate::thread::suspended::{Suspended, Wake};
 
 /// Runs a thread until it is unloaded or deleted. If its log fails, the thread is rebuilt from the log once that works again.
@@ -27,13 +28,6 @@ pub async fn run_thread(
         Err(failed) => failed,
     };
     Box::pin(recover(thread, failed, messages_rx)).await;
-}
-
-/// A failure of a thread's log.
-#[derive(Debug)]
-pub struct Failed {
-    pub error: LogError,
-    pub context: Box<Context>,
 }
 
 async fn load(thread: ThreadId, context: Box<Context>, create: bool) -> Result<Box<ThreadActor>, Failed> {

@@ -11,7 +11,7 @@ use acpd_model::limits::{
 };
 use acpd_model::{Failure, ThreadId};
 use acpd_runtime::attachments::{Attached, Upload};
-use acpd_runtime::thread::directory::log_failure;
+use acpd_runtime::stored::log_failure;
 use axum::Json;
 use axum::body::{Body, BodyDataStream};
 use axum::extract::rejection::PathRejection;

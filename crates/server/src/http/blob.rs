@@ -7,7 +7,7 @@ use acpd_log::{BlobPart, SharedLog};
 use acpd_model::limits::{BLOB_CACHE_SECS, BLOB_PART_BYTES, BLOB_SMALL_PART_BYTES};
 use acpd_model::{AccessScope, BlobId, Failure, ThreadId};
 use acpd_runtime::room::{Charge, Room};
-use acpd_runtime::thread::directory::log_failure;
+use acpd_runtime::stored::log_failure;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::identity::{Identity, Place};
 use crate::http::{ServerState, refuse};
-use acpd_runtime::thread::directory::log_failure;
+use acpd_runtime::stored::log_failure;
 use acpd_runtime::unsent::{DownloadPages, UnsentCharge};
 
 /// Time for room to become free, as when a client has just received the end of another export.

@@ -11,8 +11,7 @@ use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox, Walks, Writable,
 
 use super::interpreter::Finder;
 use super::places::{Places, devices};
-use super::settings::SandboxSettings;
-use super::{listed, programs};
+use super::{SandboxSettings, listed, programs};
 
 /// Settings of installers, often with passwords for package registries: in their usual places, and where variables say.
 const SETTINGS: [&str; 13] = [

@@ -14,7 +14,6 @@ mod package;
 mod places;
 mod programs;
 mod report;
-mod settings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,11 +25,11 @@ use acpd_host::{
 };
 use acpd_model::{ErrorCode, Failure};
 
-pub use denial::{Denial, denied_paths};
+pub use crate::agent::sandbox_settings::{Mode, SandboxSettings};
+pub use denial::denied_paths;
 pub use folder::ClosedFolder;
 pub use installer::for_installer;
 pub use report::{Confinement, announce, closed};
-pub use settings::{Mode, SandboxSettings};
 
 use crate::agent::config::AgentConfig;
 use crate::agent::mcp::{McpServer, ServerCommand};

@@ -14,9 +14,9 @@ use crate::feed::batch::Shown;
 use crate::feed::publisher::Encoded;
 use crate::host::paths;
 use crate::observe::words;
+use crate::stored::log_failure;
 use crate::thread::actor::deletion::PendingDeletion;
 use crate::thread::actor::{ThreadActor, from_agent, scene};
-use crate::thread::directory::log_failure;
 use crate::thread::history::{exchanges_input, history_input};
 
 /// Commits during which agent messages are still accepted, before commands get their turn.

@@ -16,9 +16,10 @@ use acpd_proto::thread::AccessDenied;
 
 use crate::agent::config::AgentConfig;
 use crate::agent::mcp;
-use crate::agent::sandbox::{Denial, denied_paths};
+use crate::agent::sandbox::denied_paths;
 use crate::host::blocking;
 use crate::host::callbacks::{self, HostMessage};
+use crate::host::denial::Denial;
 use crate::thread::actor::ThreadActor;
 
 /// The paths that were looked up since the thread was loaded.

@@ -1,18 +1,22 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use acpd_host::{Program, TerminalSpec, TerminalUpdate};
 use acpd_log::{Memory, SharedLog};
 use acpd_model::event::TurnStatus;
 use acpd_model::{
-    EventKind, Limits, Millis, Origin, RequestId, Seq, ThreadStatus, TurnId, TurnMark, TurnMarks, TurnStep,
+    Event, EventKind, Limits, Millis, Origin, RequestId, Seq, ThreadStatus, TurnId, TurnMark, TurnMarks,
+    TurnStep,
 };
-use acpd_proto::notify::NoticeKind;
+use acpd_proto::notify::{NoticeKind, Target};
 use acpd_proto::projection::extract;
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use tempfile::TempDir;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::*;
 use crate::clock::Clock;

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use acpd_log::{Append, Backlog, Filter, Lacking, ListCursor, LogError, SharedLog, TurnsFound, TurnsWanted};
+use acpd_log::{Append, Backlog, Filter, Lacking, ListCursor, LogError, SharedLog};
 use acpd_model::limits::{INDEX_STEP_BYTES, LIST_PAGE, SNAPSHOT_BYTES};
-use acpd_model::{Event, Extract, Seq, ThreadId, TurnId};
+use acpd_model::{Event, Extract, Seq, ThreadId};
 use acpd_proto::projection::{Live, extract, mark};
 use tokio::sync::Notify;
 
-use crate::thread::state::{SnapshotPlan, load_state, snapshot};
+use crate::stored::state::{SnapshotPlan, load_state, snapshot};
 
 /// Indexes all that is due, newest threads first, and again whenever `due` is notified. Ends when the log is closed.
 pub async fn index_backlog(log: SharedLog, due: Arc<Notify>) {
@@ -81,49 +81,8 @@ async fn count_usage_of(log: &SharedLog, thread: ThreadId) -> Result<(), LogErro
     log.store(append).await
 }
 
-/// Finds a page of turns. Indexes the thread first if it is not indexed yet.
-pub async fn find_turns(
-    log: &SharedLog,
-    thread: ThreadId,
-    wanted: TurnsWanted,
-) -> Result<TurnsFound, LogError> {
-    loop {
-        match log.turns(thread, wanted.clone()).await? {
-            Some(found) => return Ok(found),
-            None => index_turns(log, thread).await?,
-        }
-    }
-}
-
-/// Returns the last event by which all turns up to `last` have ended, or the event before the first turn.
-pub async fn end_of_turns(log: &SharedLog, thread: ThreadId, last: Option<TurnId>) -> Result<Seq, LogError> {
-    loop {
-        match log.end_of_turns(thread, last).await? {
-            Some(end) => return Ok(end),
-            None => index_turns(log, thread).await?,
-        }
-    }
-}
-
-/// Returns the turn to which a client gave this id.
-pub async fn client_turn(log: &SharedLog, thread: ThreadId, id: &str) -> Result<Option<TurnId>, LogError> {
-    index_turns(log, thread).await?;
-    log.client_turn(thread, id.to_owned()).await
-}
-
-/// Returns all events with these numbers, which ascend.
-pub async fn look_up(log: &SharedLog, thread: ThreadId, mut seqs: Vec<Seq>) -> Result<Vec<Event>, LogError> {
-    let mut found = Vec::with_capacity(seqs.len());
-    while !seqs.is_empty() {
-        let events = log.events(thread, seqs.clone()).await?;
-        seqs.drain(..events.len());
-        found.extend(events);
-    }
-    Ok(found)
-}
-
 /// Indexes the turns of a thread, and of the thread from which it inherits.
-async fn index_turns(log: &SharedLog, thread: ThreadId) -> Result<(), LogError> {
+pub(super) async fn index_turns(log: &SharedLog, thread: ThreadId) -> Result<(), LogError> {
     let mut indexer = Indexer::new(log, Lacking::Marks);
     while let Some(backlog) = log.lacking_turns(thread).await? {
         indexer.page(backlog).await?;

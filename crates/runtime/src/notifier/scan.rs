@@ -10,7 +10,7 @@ use acpd_model::limits::LIST_PAGE;
 use acpd_model::{Millis, Seq, Summary, ThreadId, ThreadStatus, TurnPosition};
 use acpd_proto::notify::{Fact, Notice, NoticeKind, Subject, facts};
 
-use crate::thread::indexing::{find_turns, look_up};
+use crate::stored::turns::{find_turns, look_up};
 
 /// Turns that are looked up at a time.
 const TURNS: usize = 16;

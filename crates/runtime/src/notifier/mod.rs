@@ -1,7 +1,14 @@
-//! The task that owns the outbox.
+//! The task that owns the outbox of notifications: passes facts about threads to it, carries out its deliveries, and stores
+//! what waits.
 //!
-//! In: facts of threads, targets, requests of clients, results of deliveries. Out: deliveries, and writes of the file.
-//! Owns: the outbox. Never: waits for a delivery or for the disk while another message is there.
+//! In: facts of threads, the log for those that were missed, targets, requests of clients, results of deliveries. Out: calls of
+//! [`Deliver`], and writes of the file in the data directory. Owns: the outbox. Never: sends anything itself, or waits for a
+//! delivery or for the disk while another message is there.
+
+mod file;
+mod scan;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -19,9 +26,9 @@ use tokio::sync::{Mutex, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Deliver, Inbox, Message, Notifications, Targets, Tested, ThreadMessage, ToNotifier, file, scan};
 use crate::context::Context;
 use crate::host::blocking;
+use crate::notify::{Deliver, Inbox, Message, Notifications, Targets, Tested, ThreadMessage, ToNotifier};
 
 /// What the task needs beside the context.
 #[derive(Debug)]
