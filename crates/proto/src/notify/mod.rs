@@ -3,67 +3,18 @@
 //! In: stored events, the targets of the configuration, results of deliveries, the time. Out: deliveries, and a record of
 //! what still has to be delivered. Owns: the waiting deliveries. Never: sends anything, or keeps content of a thread.
 
+mod notice;
 mod outbox;
 mod record;
 mod target;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, Millis, RequestId, Seq, ThreadId, TurnId};
-use serde::{Deserialize, Serialize};
+use acpd_model::{Event, EventKind, RequestId, ThreadId};
 
+pub use notice::{Notice, NoticeKind, Subject};
 pub use outbox::{Counts, Delivery, GaveUp, Outbox, TargetState};
 pub use record::OutboxRecord;
 pub use target::{DeliveryError, Target};
-
-/// What a person is notified of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NoticeKind {
-    /// The agent completed a turn.
-    Done,
-    /// A turn failed, was refused, reached a limit, or was interrupted by an error.
-    Failed,
-    /// A question waits for an answer.
-    Waiting,
-}
-
-impl NoticeKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Done, Self::Failed, Self::Waiting];
-
-    /// Returns the name that configurations and messages use.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Waiting => "waiting",
-        }
-    }
-}
-
-/// The turn or the question that a notification is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
-    /// A turn that ended.
-    Turn(TurnId),
-    /// A question that waits.
-    Question(RequestId),
-}
-
-/// An event of which people are notified. It names the event, and holds nothing of its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Notice {
-    /// The thread.
-    pub thread: ThreadId,
-    /// What happened.
-    pub kind: NoticeKind,
-    /// The turn or the question.
-    pub subject: Subject,
-    /// The event.
-    pub seq: Seq,
-    /// When it happened, by the daemon's clock.
-    pub at: Millis,
-}
 
 /// A fact about a thread that matters for notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +74,7 @@ fn fact(thread: ThreadId, event: &Event) -> Option<Fact> {
 
 #[cfg(test)]
 mod tests {
-    use acpd_model::Origin;
+    use acpd_model::{Origin, TurnId};
     use uuid::Uuid;
 
     use super::*;

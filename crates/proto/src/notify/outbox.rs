@@ -17,9 +17,9 @@ use acpd_model::limits::{
 use acpd_model::{Millis, RequestId, Seq, Summary, ThreadId};
 
 use self::queue::Queue;
+use super::notice::{Notice, NoticeKind, Subject};
 use super::record::{Considered, OutboxRecord, VERSION, WaitingRecord};
 use super::target::{DeliveryError, Target};
-use super::{Notice, NoticeKind, Subject};
 use crate::time::{Instant, Now, earliest};
 
 /// A notification to send now. Its result is due by [`Outbox::handle_result`].

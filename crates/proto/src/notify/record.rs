@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use acpd_model::{Millis, Seq, ThreadId, TurnId};
 use serde::{Deserialize, Serialize};
 
-use super::NoticeKind;
+use super::notice::NoticeKind;
 
 /// The version of the record.
 pub const VERSION: u32 = 1;

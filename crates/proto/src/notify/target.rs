@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acpd_model::Summary;
 
-use super::NoticeKind;
+use super::notice::NoticeKind;
 
 /// A target: which notifications it receives.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::{
-    Binding, LeaseHolder, PermissionOption, PlanEntry, QuestionTopic, ThreadCreated, TurnStatus,
-};
+use acpd_model::event::{Binding, LeaseHolder, PlanEntry, QuestionTopic, ThreadCreated, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::usage::DailyUsage;
 use acpd_model::{
-    Event, EventKind, ItemId, ItemStart, Millis, Origin, RawJson, RequestId, Seq, Summary, ThreadId,
-    ThreadStatus, TurnId,
+    Event, EventKind, ItemId, ItemStart, Millis, Origin, RawJson, Seq, Summary, ThreadId, ThreadStatus,
+    TurnId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +17,7 @@ use super::item::ItemView;
 use super::known_tools::{KnownTools, ToolRef};
 use super::notes::{AGENT_DECIDES, DIRECTORY_GONE, NoteCount};
 use super::open_items::{OpenItem, OpenItems};
+use super::open_request::OpenRequest;
 use super::spec::Spec;
 use super::spending::{Spending, read_cost, write_cost};
 use super::steering::Steers;
@@ -98,17 +97,6 @@ pub struct ClientTurn {
     pub id: TurnId,
     /// The result of the turn, once it has ended.
     pub status: Option<TurnStatus>,
-}
-
-/// An unanswered question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OpenRequest {
-    /// Id of the question.
-    pub id: RequestId,
-    /// The event that opened it, for clients that subscribe later.
-    pub event: Event,
-    /// The offered answers.
-    pub options: Vec<PermissionOption>,
 }
 
 /// A plan of the agent.

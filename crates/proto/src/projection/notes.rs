@@ -9,8 +9,6 @@ use std::sync::Arc;
 use acpd_model::{Event, EventKind, ItemId, NotePlace};
 use serde::{Deserialize, Serialize};
 
-use super::Live;
-
 /// The code of the notice that the agent decides by itself what it may do.
 pub(crate) const AGENT_DECIDES: &str = "agentDecides";
 
@@ -50,7 +48,8 @@ pub struct NoteCount {
 }
 
 impl NoteCount {
-    fn at(self, place: NotePlace) -> usize {
+    /// Returns the number of notes at a place.
+    pub(super) fn at(self, place: NotePlace) -> usize {
         if self.place == place { self.notes } else { 0 }
     }
 
@@ -60,23 +59,6 @@ impl NoteCount {
             let notes = self.at(place).saturating_add(1);
             *self = Self { place, notes };
         }
-    }
-}
-
-impl Live {
-    /// Returns where the next note is shown.
-    pub(super) fn note_place(&self) -> NotePlace {
-        match self.last_turn_shown {
-            _ if self.turn.is_some() => NotePlace::Item(ItemId(self.last_item)),
-            Some(turn) => NotePlace::Turn(turn),
-            None => NotePlace::Start,
-        }
-    }
-
-    /// Returns the place of the next event if it is a note.
-    pub(super) fn place_of_note(&self, event: &Event) -> Option<NotePlace> {
-        let place = self.note_place();
-        (is_note(event) && self.notes.at(place) < NOTES).then_some(place)
     }
 }
 

@@ -9,7 +9,7 @@ use acpd_proto::notify::{NoticeKind, Target};
 use serde::Deserialize;
 
 use super::http::Address;
-use super::push::service::check_origin;
+use super::push_service::check_origin;
 use super::secret::webhook_key;
 use crate::auth::devices::DEVICE_PREFIX;
 

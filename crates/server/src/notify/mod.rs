@@ -4,12 +4,14 @@
 //! processes. Owns: the key for push services. Never: writes a secret, or the address of a target, into a log or
 //! an error; sends content of a thread to a target that is not configured for it.
 
+mod blocking;
 mod command;
 pub mod config;
 mod http;
 mod message;
 mod ntfy;
 pub(crate) mod push;
+mod push_service;
 mod secret;
 mod sign;
 mod webhook;
@@ -23,6 +25,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
+use self::blocking::blocking;
 use self::push::{Push, Pushed};
 use crate::auth::devices::{DEVICE_PREFIX, Devices};
 
@@ -150,11 +153,4 @@ fn all_targets(config: &NotificationsConfig, version: u64, devices: &Devices) ->
         targets: configured.chain(devices).collect(),
         patience: std::time::Duration::from_secs(config.waiting_secs),
     })
-}
-
-async fn blocking<E: From<DeliveryError> + Send + 'static>(
-    send: impl FnOnce() -> Result<(), E> + Send + 'static,
-) -> Result<(), E> {
-    let sent = tokio::task::spawn_blocking(send).await;
-    sent.unwrap_or_else(|error| Err(DeliveryError::retry(error.to_string()).into()))
 }

@@ -17,12 +17,11 @@ mod strict;
 mod subscribers;
 mod table;
 mod thread_params;
+mod version;
 mod wire;
 
 pub use encode::{Frame, frame, frames, live_frame};
 pub use peer::Peer;
 pub use table::{METHODS, Method};
+pub use version::PROTOCOL_VERSION;
 pub use wire::thread::question_json;
-
-/// Version of the app protocol. It increases when something is renamed or removed.
-pub const PROTOCOL_VERSION: u32 = 1;

@@ -7,8 +7,7 @@ use acpd_model::{ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, O
 use serde::Deserialize;
 
 use super::block::{Block, Part, Span, code, word};
-use super::story::command;
-use super::text::{Piece, pieces, short_path, short_paths, who};
+use super::text::{Piece, command, pieces, short_path, short_paths, who};
 use crate::projection::{Item, ToolView, unified_diff};
 
 /// Returns the block of an item, finished or not; `None` if there is nothing to show. `files` are the files that a tool

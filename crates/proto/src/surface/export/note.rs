@@ -5,8 +5,7 @@ use acpd_model::{Event, EventKind, Millis, Origin};
 use serde::Deserialize;
 
 use super::block::{Block, Span, code, word};
-use super::story::turn_title;
-use super::text::{short_path, who};
+use super::text::{short_path, turn_title, who};
 use crate::surface::contract::LostEvents;
 
 /// Returns the block in place of events that cannot be read.

@@ -13,11 +13,10 @@ use acpd_model::{
 
 use super::block::{Block, Page, Part, code, word};
 use super::item::{item_block, message_parts};
-use super::text::{moment, pieces};
+use super::text::{command, moment, pieces, turn_title};
 use super::{note, text};
 use crate::projection::{Item, ItemView, ToolView};
 use crate::surface::contract::LostEvents;
-use acpd_policy::shell_line;
 use acpd_policy::{PartInWords, part_in_words};
 
 /// A document that is being written.
@@ -407,21 +406,6 @@ impl Story {
         if std::mem::take(&mut self.in_section) {
             self.page.end_section(&mut self.text);
         }
-    }
-}
-
-/// Returns the heading of a turn.
-pub fn turn_title(turn: Option<TurnId>) -> String {
-    turn.map_or_else(|| "Turn".to_owned(), |turn| format!("Turn {}", turn.0))
-}
-
-/// Returns a command and its arguments in shell syntax.
-pub fn command(start: &ItemStart) -> String {
-    match start {
-        ItemStart::TerminalCommand { command, args, .. } => {
-            shell_line(command, args.iter().map(String::as_str))
-        }
-        _ => String::new(),
     }
 }
 

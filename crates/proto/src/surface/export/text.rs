@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use acpd_model::text::misleads;
-use acpd_model::{Millis, Origin, RawJson};
+use acpd_model::{ItemStart, Millis, Origin, RawJson, TurnId};
+use acpd_policy::shell_line;
 use serde::Deserialize;
 
 use super::block::{Span, code, word};
@@ -204,6 +205,21 @@ fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
             chars.next();
         }
         _ => {}
+    }
+}
+
+/// Returns the heading of a turn.
+pub fn turn_title(turn: Option<TurnId>) -> String {
+    turn.map_or_else(|| "Turn".to_owned(), |turn| format!("Turn {}", turn.0))
+}
+
+/// Returns a command and its arguments in shell syntax.
+pub fn command(start: &ItemStart) -> String {
+    match start {
+        ItemStart::TerminalCommand { command, args, .. } => {
+            shell_line(command, args.iter().map(String::as_str))
+        }
+        _ => String::new(),
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod encrypt;
 mod payload;
-pub(super) mod service;
 mod vapid;
 
 use std::path::{Path, PathBuf};
@@ -25,7 +24,9 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use self::vapid::VapidKey;
-use super::{NotificationsConfig, blocking, http};
+use super::blocking::blocking;
+use super::config::NotificationsConfig;
+use super::{http, push_service};
 use crate::auth::devices::{Device, PushSubscription};
 use crate::auth::handle::AuthHandle;
 use crate::auth::store::EndingSession;
@@ -114,7 +115,7 @@ impl Push {
 
     /// Checks a subscription that a browser sends; returns a sentence about what is wrong with it.
     pub(crate) fn check(&self, subscription: &PushSubscription) -> Result<(), String> {
-        service::origin_of_known(&subscription.endpoint, &self.config.borrow().push_services)?;
+        push_service::origin_of_known(&subscription.endpoint, &self.config.borrow().push_services)?;
         encrypt::encrypt(subscription, b"")
             .map(drop)
             .map_err(|_| "the browser's key is no key of the curve P-256".to_owned())
@@ -124,7 +125,7 @@ impl Push {
     pub(crate) async fn send(&self, device: &Device, message: Pushed) -> Result<(), DeliveryError> {
         let subscription = &device.subscription;
         let config = Arc::clone(&self.config.borrow());
-        let service = service::origin_of_known(&subscription.endpoint, &config.push_services)
+        let service = push_service::origin_of_known(&subscription.endpoint, &config.push_services)
             .map_err(DeliveryError::last)?;
         let key = self.key().await.map_err(DeliveryError::retry)?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
