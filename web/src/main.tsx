@@ -19,10 +19,10 @@ import { Banner } from "./views/parts/Banner.tsx";
 import { lazy } from "./views/parts/lazy.tsx";
 import { Toasts } from "./views/parts/Toasts.tsx";
 import type { LinkEndedProps } from "./views/share/LinkEnded.tsx";
-import type { SharedPageProps } from "./views/share/SharedPage.tsx";
+import type { SharedPageProps } from "./views/shell/SharedPage.tsx";
 import { Shell } from "./views/shell/Shell.tsx";
 
-const SharedPage = lazy<SharedPageProps>(() => import("./views/share/SharedPage.tsx"));
+const SharedPage = lazy<SharedPageProps>(() => import("./views/shell/SharedPage.tsx"));
 const LinkEnded = lazy<LinkEndedProps>(() => import("./views/share/LinkEnded.tsx"));
 const SignIn = lazy(() => import("./views/sign-in/SignIn.tsx"));
 

@@ -3,7 +3,7 @@
 //! In: JSON-RPC lines on stdin. Out: JSON-RPC lines on stdout, a few plain ones on stderr. Owns: its sessions. Never:
 //! imports another crate of this project, so that a shared mistake cannot hide a bug of either.
 //!
-//! The text of a prompt is a script (see [`script`]), whose words are the entries of one table ([`scenarios::TABLE`]);
+//! The text of a prompt is a script (see [`scenarios::script`]), whose words are the entries of one table ([`scenarios::TABLE`]);
 //! any other text starts the demo turn. With `--play` it replays the agent's side of a recording instead (see
 //! [`play`]).
 
@@ -15,7 +15,6 @@ mod input;
 mod out;
 mod play;
 mod scenarios;
-mod script;
 mod session;
 mod store;
 mod template;

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 
 import { SHARED } from "../text/shared-address.ts";
 import { moveTo, onArrival } from "./back.ts";
-import { VIEWS } from "./views.ts";
+import { VIEWS } from "../state/views.ts";
 
 export type Route =
   | { view: "home"; agent?: string }

@@ -3,7 +3,7 @@
  * tests need no browser.
  */
 
-import { VIEWS } from "../app/views.ts";
+import { VIEWS } from "../state/views.ts";
 
 /** The files of a build. The build inserts them into the worker's script. */
 export interface Shell {

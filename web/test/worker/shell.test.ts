@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import daemon from "../../../crates/web/src/lib.rs?raw";
 import page from "../../index.html?raw";
 import { parse } from "../../src/app/route.ts";
-import { VIEWS } from "../../src/app/views.ts";
+import { VIEWS } from "../../src/state/views.ts";
 import { cacheOf, cachesToRemove, handlingOf, integrityOf, isFromProxy, isStorable, markCached } from "../../src/worker/shell.ts";
 
 const HERE = "https://acpd.example";

@@ -20,20 +20,11 @@ impl Graph {
     /// Notes that one uses the other.
     pub fn connect(&mut self, from: &str, to: &str) {
         if from != to {
-            self.uses.entry(from.to_owned()).or_default().insert(to.to_owned());
+            self.uses
+                .entry(from.to_owned())
+                .or_default()
+                .insert(to.to_owned());
         }
-    }
-
-    /// Returns the graph of groups.
-    pub fn grouped(&self, group: impl Fn(&str) -> String) -> Self {
-        let mut found = Self::default();
-        for (name, lines) in &self.lines {
-            found.add(&group(name), *lines);
-        }
-        for (from, to) in self.edges() {
-            found.connect(&group(from), &group(to));
-        }
-        found
     }
 
     /// Returns who uses whom.
@@ -47,9 +38,14 @@ impl Graph {
         self.lines.keys().map(String::as_str)
     }
 
+    /// Returns the lines of a name.
+    pub fn lines_of(&self, name: &str) -> usize {
+        self.lines.get(name).copied().unwrap_or_default()
+    }
+
     /// Returns the lines of some names.
-    pub fn lines<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> usize {
-        names.into_iter().filter_map(|name| self.lines.get(name)).sum()
+    pub fn lines(&self, names: &[String]) -> usize {
+        names.iter().map(|name| self.lines_of(name)).sum()
     }
 
     /// Returns the lines of all.

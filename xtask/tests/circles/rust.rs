@@ -42,7 +42,11 @@ pub fn tokens(text: &str) -> Vec<&str> {
             found.push(&word[..end]);
             rest.len() - word.len() + end
         } else {
-            let length = if rest.starts_with("::") { 2 } else { first.len_utf8() };
+            let length = if rest.starts_with("::") {
+                2
+            } else {
+                first.len_utf8()
+            };
             found.push(&rest[..length]);
             length
         };
@@ -78,9 +82,10 @@ fn comment(text: &str) -> usize {
 
 /// Returns the length of a text at the start, with its prefix and quotes.
 fn quoted(text: &str) -> Option<usize> {
-    let prefix = ["br", "cr", "r", "b", "c", ""]
-        .into_iter()
-        .find(|prefix| text.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(['"', '#'])))?;
+    let prefix = ["br", "cr", "r", "b", "c", ""].into_iter().find(|prefix| {
+        text.strip_prefix(prefix)
+            .is_some_and(|rest| rest.starts_with(['"', '#']))
+    })?;
     let rest = &text[prefix.len()..];
     let hashes = rest.len() - rest.trim_start_matches('#').len();
     if !rest[hashes..].starts_with('"') || (hashes > 0 && !prefix.ends_with('r')) {
@@ -187,7 +192,10 @@ impl Crate {
             stem => beside.join(stem),
         };
         let tokens = tokens(&text);
-        let start = tokens.windows(6).take(64).position(|start| start == ["#", "!", "[", "cfg", "(", "test"]);
+        let start = tokens
+            .windows(6)
+            .take(64)
+            .position(|start| start == ["#", "!", "[", "cfg", "(", "test"]);
         if start.is_some() {
             return None;
         }
@@ -233,10 +241,16 @@ impl Crate {
             let code = &tokens[at..end];
             at = end.max(at + 1);
             let is_test = attributes.iter().any(|words| {
-                words.starts_with(&["cfg", "(", "test"]) || words.starts_with(&["cfg", "(", "all", "(", "test"])
+                words.starts_with(&["cfg", "(", "test"])
+                    || words.starts_with(&["cfg", "(", "all", "(", "test"])
             });
             if is_test {
-                tests.extend(tokens.get(start).copied().zip(tokens.get(end.saturating_sub(1)).copied()));
+                tests.extend(
+                    tokens
+                        .get(start)
+                        .copied()
+                        .zip(tokens.get(end.saturating_sub(1)).copied()),
+                );
             } else {
                 tests.extend(self.read_item(sources, place, module, &attributes, code));
             }
@@ -255,16 +269,26 @@ impl Crate {
         let file = self.modules[module].file;
         if code.starts_with(&["macro_rules", "!"]) {
             let name = code[2].to_owned();
-            if attributes.iter().any(|words| words.first() == Some(&"macro_export")) {
+            if attributes
+                .iter()
+                .any(|words| words.first() == Some(&"macro_export"))
+            {
                 self.macros.insert(name.clone(), file);
             }
             self.modules[module].definitions.insert(name);
         }
-        let head = code.iter().position(|word| matches!(*word, "{" | "(" | "=" | ";")).unwrap_or(code.len());
+        let head = code
+            .iter()
+            .position(|word| matches!(*word, "{" | "(" | "=" | ";"))
+            .unwrap_or(code.len());
         // The parentheses of a visibility are part of the head.
         let head = if code.first() == Some(&"pub") && code.get(1) == Some(&"(") {
             let close = closed(code, 1);
-            close + code[close..].iter().position(|word| matches!(*word, "{" | "(" | "=" | ";")).unwrap_or(0)
+            close
+                + code[close..]
+                    .iter()
+                    .position(|word| matches!(*word, "{" | "(" | "=" | ";"))
+                    .unwrap_or(0)
         } else {
             head
         };
@@ -306,7 +330,11 @@ impl Crate {
             Some(words) => place.beside.join(words[2].trim_matches('"')),
             None => {
                 let folder = place.folder.join(name).join("mod.rs");
-                if folder.exists() { folder } else { place.folder.join(format!("{name}.rs")) }
+                if folder.exists() {
+                    folder
+                } else {
+                    place.folder.join(format!("{name}.rs"))
+                }
             }
         };
         // A file of the tests of another crate is not one of this crate.
@@ -324,7 +352,11 @@ impl Crate {
         while at < code.len() {
             let before = at.checked_sub(1).map(|before| code[before]);
             if code[at] == "use" && code.get(at + 1).is_some_and(|next| *next != "<") {
-                let end = at + code[at..].iter().position(|word| *word == ";").unwrap_or(code.len() - at);
+                let end = at
+                    + code[at..]
+                        .iter()
+                        .position(|word| *word == ";")
+                        .unwrap_or(code.len() - at);
                 let tree = &code[at + 1..end];
                 self.read_use(module, &[], tree);
                 at = end;
@@ -428,19 +460,23 @@ impl Crate {
                 return Some(Target::Item(*file));
             }
         }
-        let named = here.imports.iter().find(|import| import.name.as_deref() == Some(name));
+        let named = here
+            .imports
+            .iter()
+            .find(|import| import.name.as_deref() == Some(name));
         if let Some(import) = named {
             // `use name::…` of another crate.
             let is_own = import.path.first().map(String::as_str) != Some(name);
             return is_own.then(|| self.follow(module, &import.path, steps)).flatten();
         }
         let steps = steps.checked_sub(1)?;
-        here.imports.iter().filter(|import| import.is_glob).find_map(|import| {
-            match self.follow(module, &import.path, steps)? {
+        here.imports
+            .iter()
+            .filter(|import| import.is_glob)
+            .find_map(|import| match self.follow(module, &import.path, steps)? {
                 Target::Module(other) if other != module => self.named(other, name, steps),
                 _ => None,
-            }
-        })
+            })
     }
 
     fn root(&self, module: usize) -> usize {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::tools;
 use crate::clock;
-use crate::script::Args;
+use crate::scenarios::args::Args;
 use crate::turn::{Choice, End, Flow, Turn};
 use crate::wire::{self, RpcError};
 

@@ -1,6 +1,6 @@
 //! Steps that end the turn, the process, or both.
 
-use crate::script::Args;
+use crate::scenarios::args::Args;
 use crate::turn::{End, Flow, Turn};
 use crate::wire::{self, RpcError};
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::script::Args;
+use crate::scenarios::args::Args;
 use crate::turn::{End, Flow, Turn};
 use crate::wire::RpcError;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::script::Args;
+use crate::scenarios::args::Args;
 use crate::template::{COUNTER, Template};
 use crate::turn::{End, Flow, Turn};
 use crate::wire::{self, RpcError};

@@ -8,6 +8,7 @@
     reason = "all scenarios have the signature that the table wants"
 )]
 
+mod args;
 mod callbacks;
 mod demo;
 mod endings;
@@ -15,6 +16,7 @@ mod files;
 mod load;
 mod processes;
 mod rubbish;
+pub mod script;
 mod state;
 mod text;
 mod tools;
@@ -22,7 +24,8 @@ mod waiting;
 
 use serde_json::Value;
 
-use crate::script::{self, Args, Script, Words};
+use crate::scenarios::args::Args;
+use crate::scenarios::script::{Script, Words};
 use crate::turn::{End, Flow, Turn};
 use crate::wire::RpcError;
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::script::Args;
+use crate::scenarios::args::Args;
 use crate::turn::{End, Flow, Turn};
 use crate::wire::{INTERNAL_ERROR, RpcError};
 

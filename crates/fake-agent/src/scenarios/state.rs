@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::script::Args;
+use crate::scenarios::args::Args;
 use crate::session::lock;
 use crate::turn::{End, Flow, Turn};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::script::Args;
+use crate::scenarios::args::Args;
 use crate::turn::{Flow, Turn};
 use crate::wire;
 

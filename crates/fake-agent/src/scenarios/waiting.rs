@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::script::Args;
+use crate::scenarios::args::Args;
 use crate::turn::{Flow, Turn};
 
 /// Steps that make their script ignore cancellations from its start, so that an early cancellation has no effect

@@ -9,9 +9,9 @@ import { shortNames } from "../../state/threads.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
-import type { FolderDialogProps } from "./FolderDialog.tsx";
+import type { FolderDialogProps } from "../parts/FolderDialog.tsx";
 
-const FolderDialog = lazy<FolderDialogProps>(() => import("./FolderDialog.tsx"));
+const FolderDialog = lazy<FolderDialogProps>(() => import("../parts/FolderDialog.tsx"));
 
 /** Why the folder cannot be used. */
 export interface FolderProblem {

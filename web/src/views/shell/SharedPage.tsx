@@ -12,8 +12,8 @@ import { Opening, type ThreadPaneProps } from "../pane/Opening.tsx";
 import { Banner } from "../parts/Banner.tsx";
 import { lazy } from "../parts/lazy.tsx";
 
-import "../shell/shell.css";
-import "./share.css";
+import "./shell.css";
+import "../share/share.css";
 
 const ThreadPane = lazy<ThreadPaneProps>(() => import("../pane/ThreadPane.tsx"), Opening);
 const ThreadDialogs = lazy(() => import("../sidebar/ThreadDialogs.tsx"));

@@ -7,8 +7,8 @@ import { createFolder, join, listFolders } from "../../app/folders.ts";
 import { announce } from "../../app/live-region.ts";
 import { sentence } from "../../connection/connection.ts";
 import { visible, visibleLine } from "../../text/bidi-guard.ts";
-import { Dialog } from "../parts/Dialog.tsx";
-import { Icon } from "../parts/Icon.tsx";
+import { Dialog } from "./Dialog.tsx";
+import { Icon } from "./Icon.tsx";
 
 export interface FolderDialogProps {
   /** Where it starts, if that exists. */
