@@ -14,53 +14,15 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
+use super::files::{make_private, write_whole};
+use super::installed::Installed;
 use super::installer::{Installer, Phase, cache};
 use super::progress::Progress;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
-use super::resolve::{Launch, LaunchMethod, confines_itself, find_program, npm_program};
+use super::resolve::{find_program, npm_program};
 use super::unpack::{self, Kind};
-use super::{download, known, make_private, write_whole};
+use super::{download, known};
 use acpd_host::read_small;
-
-/// An installed agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Installed {
-    /// Display name of the agent.
-    pub name: String,
-    /// Version of the installed package.
-    pub version: String,
-    /// Path of the agent's program.
-    pub command: PathBuf,
-    /// Packages whose install scripts were not run.
-    pub scripts_left: Vec<String>,
-    args: Vec<String>,
-    env: BTreeMap<String, String>,
-    package: String,
-    /// The agent's id in the registry.
-    id: String,
-    from_archive: bool,
-}
-
-impl Installed {
-    fn program(&self) -> String {
-        let name = self.command.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    }
-
-    pub(super) fn launch(&self) -> Launch {
-        Launch {
-            command: self.command.clone(),
-            before: Vec::new(),
-            args: self.args.clone(),
-            env: self.env.clone(),
-            pass_env: known::pass_env(&self.package),
-            homes: known::homes_of(&self.package).to_vec(),
-            names: known::names_of(&self.id, &self.package, &self.program()),
-            confines_itself: !self.from_archive && confines_itself(&self.package, &self.args, &self.env),
-            how: LaunchMethod::Installed,
-        }
-    }
-}
 
 /// The content of `installed.json`.
 #[derive(Debug, Serialize, Deserialize)]

@@ -7,7 +7,9 @@
 
 mod download;
 mod error;
+mod files;
 mod install;
+mod installed;
 mod installer;
 mod known;
 mod names;
@@ -15,22 +17,21 @@ mod on_host;
 mod progress;
 mod registry;
 mod resolve;
+mod snapshot;
 mod unpack;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use acpd_model::limits::REGISTRY_BYTES;
-use serde::Serialize;
 
 use acpd_host::read_small;
 
 pub use error::CatalogError;
-pub use install::{InstallMethod, Installed, folder_of};
+pub use install::{InstallMethod, folder_of};
+pub use installed::Installed;
 pub use installer::{Confine, INSTALLER_VARIABLES, Installer, Phase};
 pub use known::{confines_itself, homes, homes_of_others, instead_of_cwd, own_names};
 pub use names::{OwnNames, downloader, places as places_named};
@@ -38,6 +39,7 @@ pub use on_host::{OnHost, Presence, package_version, usual_places};
 pub use progress::{Progress, Watch};
 pub use registry::{Binary, Distribution, Entry, Package, Registry};
 pub use resolve::{Launch, LaunchMethod, find_program};
+pub use snapshot::{RegistryOrigin, Snapshot};
 pub use unpack::{Bounds, Kind as ArchiveKind, unpack};
 
 /// Where the registry project publishes its document.
@@ -49,68 +51,6 @@ const SHIPPED: &str = include_str!("registry.json");
 #[derive(Debug, Clone)]
 pub struct Catalog {
     data_dir: PathBuf,
-}
-
-/// The origin of the registry document in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RegistryOrigin {
-    /// The document shipped with acpd.
-    Shipped,
-    /// The document that was downloaded last.
-    Updated,
-}
-
-/// The state of the catalog at one moment.
-#[derive(Debug, Clone)]
-pub struct Snapshot {
-    /// The agents of the registry. [`Registry::skipped`] lists the entries that cannot be used.
-    pub registry: Registry,
-    /// The origin of the document.
-    pub origin: RegistryOrigin,
-    /// Installed agents, by id.
-    pub installed: BTreeMap<String, Installed>,
-}
-
-impl Snapshot {
-    /// Returns the command line for the agent `id`. Searches `path` for programs.
-    pub fn launch(&self, id: &str, path: &str) -> Result<Launch, CatalogError> {
-        match (self.registry.get(id), self.installed.get(id)) {
-            (Some(entry), installed) => resolve::resolve(entry, installed, path),
-            (None, Some(installed)) => Ok(installed.launch()),
-            (None, None) => Err(CatalogError::Unknown(id.to_owned())),
-        }
-    }
-
-    /// Returns the name of the agent `id` that clients display.
-    pub fn title(&self, id: &str) -> Option<&str> {
-        let entry = self.registry.get(id).map(|entry| &entry.name);
-        entry
-            .or_else(|| self.installed.get(id).map(|installed| &installed.name))
-            .map(String::as_str)
-    }
-
-    /// Returns how [`Catalog::install`] installs the agent `id`, or why it cannot.
-    pub fn install_method(&self, id: &str, path: &str) -> Result<InstallMethod, CatalogError> {
-        let entry = self
-            .registry
-            .get(id)
-            .ok_or_else(|| CatalogError::Unknown(id.to_owned()))?;
-        install::method(entry, path)
-    }
-
-    /// Returns the agent that has the program `command`.
-    pub fn agent_with(&self, command: &str) -> Option<&Entry> {
-        let brings = |entry: &&Entry| resolve::programs(entry).iter().any(|own| own.program == command);
-        self.registry.agents.iter().find(brings)
-    }
-
-    /// For a configured `command` that is not on `path`, returns another way to run that program, if the catalog knows
-    /// it.
-    pub fn stand_in(&self, command: &str, path: &str) -> Option<Result<Launch, CatalogError>> {
-        let entry = self.agent_with(command)?;
-        Some(resolve::resolve(entry, self.installed.get(&entry.id), path))
-    }
 }
 
 impl Catalog {
@@ -207,29 +147,4 @@ fn fetch_document(url: &str) -> Result<(String, Registry), CatalogError> {
 fn shipped() -> Registry {
     // A test ensures that the shipped document parses. An empty registry would only mean that no agent is known.
     Registry::parse(SHIPPED).unwrap_or_default()
-}
-
-/// Creates the directory with access for its owner only. An existing directory keeps its mode.
-fn make_private(path: &Path) -> Result<(), CatalogError> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(CatalogError::disk(path))
-}
-
-/// Replaces a file atomically.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CatalogError> {
-    let fresh = path.with_extension(format!("new-{}", std::process::id()));
-    let write = || {
-        let mut file = std::fs::File::create(&fresh)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, path)
-    };
-    write().map_err(|error| {
-        let _ = std::fs::remove_file(&fresh);
-        CatalogError::disk(path)(error)
-    })
 }

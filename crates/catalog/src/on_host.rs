@@ -10,8 +10,9 @@ use serde::Deserialize;
 
 use super::install::InstallMethod;
 use super::known;
+use super::registry::Entry;
 use super::resolve::{LaunchMethod, find_program, programs};
-use super::{Entry, Snapshot};
+use super::snapshot::Snapshot;
 
 /// Directories below the home directory in which installers put programs, often without adding them to `PATH`.
 const BELOW_HOME: [&str; 9] = [

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::error::CatalogError;
-use super::install::Installed;
+use super::installed::Installed;
 use super::known;
 use super::names::OwnNames;
 use super::registry::{Binary, Distribution, Entry, Package, npm_name, platform, pypi_name};
@@ -225,5 +225,26 @@ fn missing(entry: &Entry) -> CatalogError {
     CatalogError::NotForPlatform {
         agent,
         platform: platform(),
+    }
+}
+
+impl Installed {
+    fn program(&self) -> String {
+        let name = self.command.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    pub(super) fn launch(&self) -> Launch {
+        Launch {
+            command: self.command.clone(),
+            before: Vec::new(),
+            args: self.args.clone(),
+            env: self.env.clone(),
+            pass_env: known::pass_env(&self.package),
+            homes: known::homes_of(&self.package).to_vec(),
+            names: known::names_of(&self.id, &self.package, &self.program()),
+            confines_itself: !self.from_archive && confines_itself(&self.package, &self.args, &self.env),
+            how: LaunchMethod::Installed,
+        }
     }
 }

@@ -4,9 +4,9 @@
 //! In: how long a request may take, and the proxy variables of the environment. Out: a client that verifies certificates
 //! against the host's trust store, and whose requests have nothing of the user. Never: follows a redirect, unless the caller says so.
 
+mod host;
 mod proxy;
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use ureq::config::ConfigBuilder;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 
+pub use self::host::{address_of, is_loopback};
 pub use self::proxy::{Tunnel, tunnel_to};
 
 /// Returns the settings that all clients begin with. Requests take at most `within`. Hosts that are near are not reached
@@ -32,19 +33,6 @@ pub fn settings(within: Duration, is_near: bool) -> ConfigBuilder<AgentScope> {
         .timeout_global(Some(within));
     let proxy = if is_near { None } else { proxy::of_environment() };
     settings.proxy(proxy)
-}
-
-/// Returns the address that the host of a URL has by its text alone: an IP address, or `localhost`.
-pub fn address_of(host: &str) -> Option<IpAddr> {
-    match host {
-        "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-        _ => host.trim_start_matches('[').trim_end_matches(']').parse().ok(),
-    }
-}
-
-/// Returns whether the host of a URL is this computer, by its text alone.
-pub fn is_loopback(host: &str) -> bool {
-    address_of(host).is_some_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub fn tunnel_to(host: &str) -> Result<Option<Tunnel>, String> {
 }
 
 fn tunnel_by(host: &str, read: impl Fn(&'static str) -> Option<String>) -> Result<Option<Tunnel>, String> {
-    let Some((variable, proxy)) = (!crate::is_loopback(host)).then(|| named(&read)).flatten() else {
+    let Some((variable, proxy)) = (!crate::host::is_loopback(host)).then(|| named(&read)).flatten() else {
         return Ok(None);
     };
     let mend = format!("set {variable} to http://HOST:PORT, or add {host} to NO_PROXY");

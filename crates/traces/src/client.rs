@@ -8,7 +8,7 @@ use acpd_http_client::is_loopback;
 use acpd_model::limits::TRACE_SEND_SECS;
 use opentelemetry_http::{Bytes, HttpError, Request, Response};
 
-use crate::EndpointError;
+use crate::error::EndpointError;
 
 /// Maximum size of the collector's answer, in bytes.
 const ANSWER_BYTES: u64 = 64 << 10;

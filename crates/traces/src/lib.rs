@@ -5,6 +5,7 @@
 //! span that the collector did not accept.
 
 mod client;
+mod error;
 mod export;
 
 use std::sync::Arc;
@@ -22,24 +23,11 @@ use opentelemetry_sdk::trace::{
 };
 
 use crate::client::{Address, HttpClient};
+pub use crate::error::EndpointError;
 use crate::export::{Queue, Reported};
 
 /// The path of the collector for spans, by the specification of OTLP.
 const PATH: &str = "/v1/traces";
-
-/// Why spans cannot be sent to an endpoint.
-#[derive(Debug, thiserror::Error)]
-pub enum EndpointError {
-    /// The endpoint is not an address that OTLP over HTTP can use.
-    #[error("the endpoint is not an address of the form http://HOST:PORT or https://HOST:PORT")]
-    Address,
-    /// The endpoint has a user name or a password.
-    #[error("the endpoint contains a password: set the header with OTEL_EXPORTER_OTLP_HEADERS instead")]
-    Password,
-    /// The exporter cannot be made from the endpoint and the variables `OTEL_*`.
-    #[error("{0}")]
-    Exporter(String),
-}
 
 /// Checks an endpoint without using it.
 pub fn check(endpoint: &str) -> Result<(), EndpointError> {

@@ -137,6 +137,8 @@ struct Module {
     file: usize,
     children: Vec<(String, usize)>,
     definitions: BTreeSet<String>,
+    /// Names that only tests have.
+    tests: BTreeSet<String>,
     imports: Vec<Import>,
     /// Paths of its code.
     paths: Vec<Vec<String>>,
@@ -245,6 +247,9 @@ impl Crate {
                     || words.starts_with(&["cfg", "(", "all", "(", "test"])
             });
             if is_test {
+                self.modules[module]
+                    .tests
+                    .extend(definition(code).map(|(_, name)| name.to_owned()));
                 tests.extend(
                     tokens
                         .get(start)
@@ -277,30 +282,11 @@ impl Crate {
             }
             self.modules[module].definitions.insert(name);
         }
-        let head = code
-            .iter()
-            .position(|word| matches!(*word, "{" | "(" | "=" | ";"))
-            .unwrap_or(code.len());
-        // The parentheses of a visibility are part of the head.
-        let head = if code.first() == Some(&"pub") && code.get(1) == Some(&"(") {
-            let close = closed(code, 1);
-            close
-                + code[close..]
-                    .iter()
-                    .position(|word| matches!(*word, "{" | "(" | "=" | ";"))
-                    .unwrap_or(0)
-        } else {
-            head
-        };
-        let definition = code[..head].windows(2).find(|pair| {
-            DEFINITIONS.contains(&pair[0]) && !DEFINITIONS.contains(&pair[1]) && pair[1].starts_with(is_word)
-        });
-        let is_impl = matches!(code.first(), Some(&"impl")) || code.starts_with(&["unsafe", "impl"]);
-        if let Some([kind, name]) = definition.filter(|_| !is_impl) {
-            if *kind == "mod" {
-                return self.read_child(sources, place, module, attributes, name, &code[head..]);
+        if let Some((kind, name)) = definition(code) {
+            if kind == "mod" {
+                return self.read_child(sources, place, module, attributes, name, &code[head(code)..]);
             }
-            self.modules[module].definitions.insert((*name).to_owned());
+            self.modules[module].definitions.insert(name.to_owned());
         }
         self.read_code(module, code);
         Vec::new()
@@ -435,8 +421,8 @@ impl Crate {
                         .any(|import| import.name.as_deref() == Some(name));
                     match self.named(module, name, steps) {
                         Some(target) => target,
-                        // It hands on what another crate has.
-                        None if outside => return None,
+                        // It hands on what another crate has, or only tests have it.
+                        None if outside || self.modules[module].tests.contains(name) => return None,
                         // A macro has made it, if it is not another module's.
                         None => return Some(Target::Item(self.modules[module].file)),
                     }
@@ -507,6 +493,31 @@ impl Crate {
         }
         graph
     }
+}
+
+/// Returns where the head of an item ends.
+fn head(code: &[&str]) -> usize {
+    // The parentheses of a visibility are part of it.
+    let start = if code.starts_with(&["pub", "("]) {
+        closed(code, 1)
+    } else {
+        0
+    };
+    let rest = code.get(start..).unwrap_or_default();
+    let ends = |word: &&str| matches!(*word, "{" | "(" | "=" | ";");
+    start + rest.iter().position(ends).unwrap_or(rest.len())
+}
+
+/// Returns what an item defines: the word that begins it, and its name.
+fn definition<'a>(code: &[&'a str]) -> Option<(&'a str, &'a str)> {
+    if code.starts_with(&["impl"]) || code.starts_with(&["unsafe", "impl"]) {
+        return None;
+    }
+    let mut pairs = code[..head(code)].windows(2);
+    let found = pairs.find(|pair| {
+        DEFINITIONS.contains(&pair[0]) && !DEFINITIONS.contains(&pair[1]) && pair[1].starts_with(is_word)
+    })?;
+    Some((found[0], found[1]))
 }
 
 /// Returns the names of the path at the start.

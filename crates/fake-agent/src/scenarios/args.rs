@@ -28,7 +28,7 @@ impl Args {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// Returns the number under a key, or the default `or`. [`parse`] has rejected values that are not numbers.
+    /// Returns the number under a key, or the default `or`. [`parse`](super::script::parse) has rejected values that are not numbers.
     pub fn number<T: std::str::FromStr>(&self, key: &str, or: T) -> T {
         self.get(key).and_then(|text| text.parse().ok()).unwrap_or(or)
     }

@@ -12,9 +12,9 @@ use acpd_model::event::TurnStatus;
 use acpd_model::{Event, EventKind, RequestId, ThreadId};
 
 pub use notice::{Notice, NoticeKind, Subject};
-pub use outbox::{Counts, Delivery, GaveUp, Outbox, TargetState};
+pub use outbox::{Counts, Delivery, GaveUp, Outbox};
 pub use record::OutboxRecord;
-pub use target::{DeliveryError, Target};
+pub use target::{DeliveryError, Target, TargetState};
 
 /// A fact about a thread that matters for notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

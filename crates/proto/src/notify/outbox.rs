@@ -19,7 +19,7 @@ use acpd_model::{Millis, RequestId, Seq, Summary, ThreadId};
 use self::queue::Queue;
 use super::notice::{Notice, NoticeKind, Subject};
 use super::record::{Considered, OutboxRecord, VERSION, WaitingRecord};
-use super::target::{DeliveryError, Target};
+use super::target::{DeliveryError, Target, TargetState};
 use crate::time::{Instant, Now, earliest};
 
 /// A notification to send now. Its result is due by [`Outbox::handle_result`].
@@ -72,21 +72,6 @@ pub struct Counts {
     pub waiting: usize,
     /// Targets whose last delivery failed.
     pub failing: usize,
-}
-
-/// The state of a target, for users.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TargetState {
-    /// Name of the target.
-    pub name: String,
-    /// The user of a device; `None` for targets of the configuration.
-    pub owner: Option<String>,
-    /// Notifications that wait for it.
-    pub waiting: usize,
-    /// Deliveries that failed since the last one that succeeded.
-    pub failures: u32,
-    /// Why the last delivery failed; `None` if it succeeded.
-    pub error: Option<String>,
 }
 
 /// An open question.

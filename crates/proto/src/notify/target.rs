@@ -76,6 +76,21 @@ impl DeliveryError {
     }
 }
 
+/// The state of a target, for users.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetState {
+    /// Name of the target.
+    pub name: String,
+    /// The user of a device; `None` for targets of the configuration.
+    pub owner: Option<String>,
+    /// Notifications that wait for it.
+    pub waiting: usize,
+    /// Deliveries that failed since the last one that succeeded.
+    pub failures: u32,
+    /// Why the last delivery failed; `None` if it succeeded.
+    pub error: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

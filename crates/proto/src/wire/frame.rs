@@ -13,7 +13,7 @@ use acpd_model::Failure;
 use serde_json::value::RawValue;
 
 use super::controls::without_controls;
-use super::scan::{Found, backward, forward, object_end};
+use super::scan::{Found, backward, forward, next_object, object_end};
 use super::{Malformed, Message, RpcError};
 
 /// What was wrong with a line whose messages can be used.
@@ -204,20 +204,6 @@ fn messages(text: &str) -> Option<(Vec<String>, Flaw)> {
         Flaw::Surrounded
     };
     (!texts.is_empty()).then_some((texts, flaw))
-}
-
-/// Returns the position of the next `{` before a key.
-pub(super) fn next_object(text: &str, from: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = from;
-    loop {
-        at += memchr::memchr(b'{', bytes.get(at..)?)?;
-        let next = bytes[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace());
-        if next == Some(&b'"') {
-            return Some(at);
-        }
-        at += 1;
-    }
 }
 
 /// Returns whether a text between other text says that it is JSON-RPC. Lines of a log may look like messages otherwise.

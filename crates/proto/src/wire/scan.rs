@@ -2,8 +2,6 @@
 
 use serde_json::value::RawValue;
 
-use super::frame::next_object;
-
 /// Longest id that is looked for, in bytes.
 const ID_BYTES: usize = 256;
 
@@ -236,5 +234,19 @@ fn value_start(text: &str) -> Option<usize> {
             let value = &text[start + 1..];
             Some(start + 1 + (value.len() - value.trim_ascii_start().len()))
         }
+    }
+}
+
+/// Returns the position of the next `{` before a key.
+pub(super) fn next_object(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    loop {
+        at += memchr::memchr(b'{', bytes.get(at..)?)?;
+        let next = bytes[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace());
+        if next == Some(&b'"') {
+            return Some(at);
+        }
+        at += 1;
     }
 }

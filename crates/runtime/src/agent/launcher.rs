@@ -11,7 +11,8 @@ use crate::clock::Clock;
 use crate::host::{AgentIo, AgentProcess, AgentStdin, AgentStdout, Host};
 use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
-use crate::record::{RecordedReader, RecordedWriter, WireRecorder};
+use crate::record::WireRecorder;
+use crate::record::pipe::{RecordedReader, RecordedWriter};
 
 /// Starts agent processes.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use crate::metrics::Labels;
+use crate::metrics::labels::Labels;
 
 /// The group of an event.
 #[derive(Debug, Clone, Copy)]

@@ -8,6 +8,7 @@
 
 mod collect;
 mod events;
+mod labels;
 mod timings;
 
 use std::sync::Arc;
@@ -28,11 +29,9 @@ use prometheus_client::registry::{Registry, Unit};
 
 use self::collect::{Log, Shown};
 use self::events::Counted;
+use self::labels::Labels;
 pub use self::timings::AnsweredBy;
 use self::timings::Timings;
-
-/// A single label: its name and value.
-type Labels = [(&'static str, &'static str); 1];
 
 /// All counters and gauges of the daemon.
 #[derive(Debug)]

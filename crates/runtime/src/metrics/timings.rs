@@ -14,9 +14,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::{Registry, Unit};
 
-use super::Labels;
 use super::collect::Shown;
 use super::events::{STATUSES, place};
+use super::labels::Labels;
 
 const SECOND: u64 = 1_000_000;
 

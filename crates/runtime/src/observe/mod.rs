@@ -1,11 +1,12 @@
 //! Observes a thread: how long its parts take, for metrics, traces and the daemon's log.
 //!
-//! In: stored events, and the few steps that are no events. Out: durations for [`Metrics`], finished [spans](span) for
+//! In: stored events, and the few steps that are no events. Out: durations for [`Metrics`](crate::metrics::Metrics), finished [spans](span) for
 //! [`Traces`], lines of the log. Owns: what is open in the thread at the moment. Never: changes what happens in a thread, or
 //! passes on text of users, agents or files.
 //!
 //! A thread without a running turn, a starting agent and open questions has no state here.
 
+mod scene;
 pub mod span;
 mod trace;
 pub(crate) mod words;
@@ -15,13 +16,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::event::{Binding, Outcome, TurnStatus};
-use acpd_model::{Event, EventKind, ItemEnd, ItemId, ItemStart, Millis, Origin, RawJson, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, ItemEnd, ItemId, ItemStart, Millis, Origin, RawJson, TurnId};
 use acpd_proto::time::Now;
 use acpd_proto::trace_context::TraceContext;
 
+pub use self::scene::Scene;
 use self::span::{SpanName, Traces, Value};
 use self::trace::{Open, Trace};
-use crate::metrics::{AnsweredBy, Metrics};
+use crate::metrics::AnsweredBy;
 use crate::record::WireRecorder;
 
 /// Where observations leave the daemon. By default, there is no such place.
@@ -31,19 +33,6 @@ pub struct Sinks {
     pub traces: Option<Arc<dyn Traces>>,
     /// Records messages of agents and clients.
     pub wire: Option<WireRecorder>,
-}
-
-/// The thread that is observed.
-#[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
-    /// The thread.
-    pub thread: ThreadId,
-    /// The name of its agent.
-    pub agent: &'a str,
-    /// Receives durations.
-    pub metrics: &'a Metrics,
-    /// Receives spans, if traces are on.
-    pub traces: Option<&'a Arc<dyn Traces>>,
 }
 
 /// Observes one thread.

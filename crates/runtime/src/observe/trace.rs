@@ -6,7 +6,7 @@ use std::sync::Arc;
 use acpd_model::{ItemId, Millis, TurnId};
 use acpd_proto::trace_context::TraceContext;
 
-use super::Scene;
+use super::scene::Scene;
 use super::span::{Attribute, Span, SpanName, Traces, Value};
 
 /// Maximum number of unfinished items, and of callbacks, that a trace keeps. Further ones have no span.

@@ -10,7 +10,8 @@
 //! direction `mark` says what is missing.
 
 mod directory;
-mod pipe;
+mod order;
+pub(crate) mod pipe;
 mod redact;
 mod writer;
 
@@ -27,84 +28,16 @@ use acpd_model::limits::{RECORD_FILE_BYTES, RECORD_QUEUE_BYTES, RECORD_TOTAL_BYT
 use bytes::Bytes;
 
 use self::directory::Created;
+pub use self::order::Direction;
+use self::order::{Bounds, Order};
 use self::writer::Writer;
 use crate::clock::Clock;
-
-pub(crate) use self::pipe::{RecordedReader, RecordedWriter};
-
-/// A direction in a recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From the daemon to an agent.
-    ToAgent,
-    /// From an agent.
-    FromAgent,
-    /// From a client.
-    FromClient,
-    /// To a client.
-    ToClient,
-}
-
-impl Direction {
-    /// Returns the word for it in a file.
-    fn word(self) -> &'static str {
-        match self {
-            Self::ToAgent => "c2a",
-            Self::FromAgent => "a2c",
-            Self::FromClient => "c2s",
-            Self::ToClient => "s2c",
-        }
-    }
-
-    fn place(self) -> usize {
-        match self {
-            Self::ToAgent | Self::FromClient => 0,
-            Self::FromAgent | Self::ToClient => 1,
-        }
-    }
-}
-
-/// Bounds of a recording, in bytes.
-#[derive(Debug, Clone, Copy)]
-struct Bounds {
-    /// What waits for the disk.
-    queue: usize,
-    /// The size of one file.
-    file: u64,
-    /// The size of all files.
-    total: u64,
-}
 
 const BOUNDS: Bounds = Bounds {
     queue: RECORD_QUEUE_BYTES,
     file: RECORD_FILE_BYTES,
     total: RECORD_TOTAL_BYTES,
 };
-
-/// What the thread that writes does next.
-#[derive(Debug)]
-enum Order {
-    Open {
-        file: u64,
-        name: String,
-    },
-    Data {
-        file: u64,
-        at: Duration,
-        direction: Direction,
-        bytes: Bytes,
-        /// Whether the bytes are one whole message. Otherwise they are a part of a stream of lines.
-        is_whole: bool,
-        /// What was left out before.
-        missed: u64,
-    },
-    Close {
-        file: u64,
-        missed: u64,
-    },
-    /// Nothing after this is written.
-    Finish,
-}
 
 /// Records agents and clients. Cheap to clone.
 #[derive(Debug, Clone)]

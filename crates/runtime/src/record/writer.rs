@@ -12,8 +12,8 @@ use std::time::Duration;
 use acpd_model::limits::RECORD_LINE_BYTES;
 use serde_json::value::RawValue;
 
+use super::order::{Bounds, Direction, Order};
 use super::redact::redacted;
-use super::{Bounds, Direction, Order};
 
 /// Writes recordings.
 #[derive(Debug)]

@@ -6,8 +6,7 @@ use std::time::Duration;
 use acpd_model::RequestId;
 use acpd_model::limits::{NOTIFICATIONS_RETRY, NOTIFICATIONS_RETRY_MOST, NOTIFICATIONS_WAITING};
 
-use super::TargetState;
-use crate::notify::target::{DeliveryError, Target};
+use crate::notify::target::{DeliveryError, Target, TargetState};
 use crate::notify::{Notice, Subject};
 use crate::time::{Instant, Now};
 

@@ -106,6 +106,15 @@ fn parts(list: &str, stand_in: impl Fn(&RawJson) -> RawJson) -> String {
     RawJson::of(&bounded).map_or_else(|_| "[]".to_owned(), |list| list.get().to_owned())
 }
 
+/// Returns words for content of this type that Codex cannot show.
+pub(super) fn named(kind: &str, bytes: usize) -> String {
+    if bytes <= CODEX_ITEM_BYTES {
+        return format!("[{kind}]");
+    }
+    let size = size(bytes);
+    format!("[{kind} of {size}: see it in acpd’s web UI (acpd open)]")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use acpd_policy::shell_line;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::item::named;
+use super::bounded::named;
 use crate::projection::{FileDiff, unified_diff};
 use crate::wire::{member, members};
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use acpd_model::limits::CODEX_ITEM_BYTES;
 use acpd_model::{ItemId, ItemOutcome, MessageType, RawJson};
 use acpd_policy::shell_line;
 use serde::Deserialize;
@@ -148,17 +147,8 @@ pub(super) fn shown_block(block: &RawJson) -> String {
         "resource_link" if block.name.is_empty() => block.uri,
         "resource_link" => format!("[{}]({})", block.name, block.uri),
         "" => String::new(),
-        other => named(other, bytes),
+        other => bounded::named(other, bytes),
     }
-}
-
-/// Returns words for content of this type that Codex cannot show.
-pub(super) fn named(kind: &str, bytes: usize) -> String {
-    if bytes <= CODEX_ITEM_BYTES {
-        return format!("[{kind}]");
-    }
-    let size = bounded::size(bytes);
-    format!("[{kind} of {size}: see it in acpd’s web UI (acpd open)]")
 }
 
 /// Returns a text as JSON writes it, without the quotes.

@@ -3,6 +3,7 @@
 //! In: threads that need an agent. Out: a handle for each thread, as if the process were its own. Owns: the channel to
 //! each process that accepts threads, by the agent's name. Never: manages a process; the process's own task does that.
 
+mod joining;
 mod process;
 
 use std::collections::BTreeMap;
@@ -13,9 +14,10 @@ use acpd_model::limits::SHARED_INBOX;
 use acpd_proto::agent::Start;
 use tokio::sync::{mpsc, oneshot};
 
+use self::joining::JoiningThread;
 use crate::agent::config::AgentConfig;
 use crate::agent::launcher::Launcher;
-use crate::agent::process::{AgentHandle, AgentSide};
+use crate::agent::process::AgentHandle;
 use crate::agent::process_table::ProcessTable;
 use crate::agent::running::Process;
 
@@ -31,13 +33,6 @@ struct JoinRequest {
     config: AgentConfig,
     start: Box<Start>,
     reply: oneshot::Sender<Result<AgentHandle, Failure>>,
-}
-
-/// A thread that joins a process.
-#[derive(Debug)]
-struct JoiningThread {
-    start: Box<Start>,
-    ends: AgentSide,
 }
 
 impl SharedAgents {

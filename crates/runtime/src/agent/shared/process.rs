@@ -24,7 +24,7 @@ use crate::agent::leaderless::Leaderless;
 use crate::agent::lines::{AgentLines, EndOfLines};
 use crate::agent::process::{AgentMessage, AgentSide, Order, log_slowed, sleep_until};
 use crate::agent::running::ProcessSlot;
-use crate::agent::shared::JoiningThread;
+use crate::agent::shared::joining::JoiningThread;
 use crate::agent::stalled::Stalled;
 use crate::agent::stdin::Stdin;
 use crate::host::{AgentProcess, AgentStdout};
