@@ -29,6 +29,8 @@ use acpd_model::limits::REGISTRY_BYTES;
 
 use acpd_host::read_small;
 
+use files::{make_private, write_whole};
+
 pub use error::CatalogError;
 pub use install::{InstallMethod, folder_of};
 pub use installed::Installed;

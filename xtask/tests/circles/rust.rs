@@ -324,10 +324,12 @@ impl Crate {
             }
         };
         // A file of the tests of another crate is not one of this crate.
-        if file.starts_with(sources) && !file.components().any(|part| part.as_os_str() == "..") {
-            if let Some(child) = self.read_file(sources, &file, Some(module)) {
-                self.modules[module].children.push((name.to_owned(), child));
-            }
+        let is_own = file.starts_with(sources) && !file.components().any(|part| part.as_os_str() == "..");
+        if let Some(child) = is_own
+            .then(|| self.read_file(sources, &file, Some(module)))
+            .flatten()
+        {
+            self.modules[module].children.push((name.to_owned(), child));
         }
         Vec::new()
     }
@@ -441,10 +443,8 @@ impl Crate {
         if here.definitions.contains(name) {
             return Some(Target::Item(here.file));
         }
-        if here.parent.is_none() {
-            if let Some(file) = self.macros.get(name) {
-                return Some(Target::Item(*file));
-            }
+        if let Some(file) = self.macros.get(name).filter(|_| here.parent.is_none()) {
+            return Some(Target::Item(*file));
         }
         let named = here
             .imports
@@ -598,7 +598,7 @@ fn item(code: &[&str]) -> usize {
 
 /// Counts the lines of what is between tokens of a text.
 fn lines(text: &str, parts: &[(&str, &str)]) -> usize {
-    let place = |token: &str| token.as_ptr() as usize - text.as_ptr() as usize;
+    let place = |token: &str| token.as_ptr().addr() - text.as_ptr().addr();
     parts
         .iter()
         .map(|(first, last)| text[place(first)..place(last)].matches('\n').count() + 1)
