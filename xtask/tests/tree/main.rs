@@ -3,6 +3,7 @@
 #[path = "../../../crates/host/tests/support/not_tested.rs"]
 mod not_tested;
 
+mod circles;
 mod links;
 mod locations;
 mod names;

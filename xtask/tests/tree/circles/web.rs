@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::graph::Graph;
+use super::graph::Graph;
 
 /// Endings of sources.
 const SOURCES: [&str; 2] = [".ts", ".tsx"];

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::graph::Graph;
+use super::graph::Graph;
 
 /// Words that begin a definition.
 const DEFINITIONS: [&str; 9] = [

@@ -12,8 +12,8 @@ mod web;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::graph::Graph;
-use crate::rust::Crate;
+use self::graph::Graph;
+use self::rust::Crate;
 
 /// The crates of the product. The others are for tests.
 const PRODUCT: [&str; 14] = [
