@@ -25,7 +25,6 @@ pub mod notifier;
 pub mod notify;
 pub mod observe;
 pub mod policy;
-pub mod private_file;
 pub mod rate;
 pub mod record;
 pub mod retention;

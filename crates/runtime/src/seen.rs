@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use acpd_files::private_file;
 use acpd_model::limits::{
     AWAY_SECS, SEEN_BYTES, SEEN_FRONT_MILLIS, SEEN_ORDERS, SEEN_PRINCIPALS, SEEN_THREADS,
 };
@@ -20,7 +21,6 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::clock::Clock;
 use crate::host::{Host, blocking};
-use crate::private_file;
 
 /// The version of the file format.
 const VERSION: u32 = 1;

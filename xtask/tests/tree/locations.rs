@@ -30,11 +30,12 @@ type Tests = (&'static str, &'static [&'static str]);
 
 /// Tests that depend on paths, links, owners and users. Tests that read files of the clone itself are not among them:
 /// another user may be unable to.
-const OF_PATHS: [Tests; 11] = [
+const OF_PATHS: [Tests; 12] = [
     (
         "acpd_catalog",
         &["tests::install::", "tests::on_host::", "tests::unpack::"],
     ),
+    ("acpd_files", &["draft::", "private_file::"]),
     (
         "acpd_host",
         &[
@@ -54,7 +55,6 @@ const OF_PATHS: [Tests; 11] = [
             "agent::sandbox::package::",
             "agent::sandbox::places::",
             "agent::sandbox::programs::",
-            "private_file::",
             "record::directory::",
             "service::same_directory::",
             "standby::initialize_cache::",

@@ -5,9 +5,9 @@ use std::io::{BufReader, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use acpd_files::private_file;
 use acpd_log::backup::{BackupSource, check_copy};
 use acpd_model::limits::BACKUP_FILE_BYTES;
-use acpd_runtime::private_file;
 use anyhow::{Context, bail, ensure};
 use serde_json::json;
 

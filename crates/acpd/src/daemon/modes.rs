@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use acpd_runtime::private_file::{self, UserFile};
+use acpd_files::private_file::{self, UserFile};
 
 use crate::data_files::DATA_FILES;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use acpd_runtime::private_file;
+use acpd_files::private_file;
 use acpd_server::auth::Holder;
 use anyhow::Context;
 use serde_json::json;

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use acpd_runtime::private_file;
+use acpd_files::private_file;
 use acpd_server::net::listener;
 
 /// Ports after the default one that the daemon tries before it takes any free one.

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use acpd_runtime::private_file::UserFile;
+use acpd_files::private_file::UserFile;
 use acpd_server::auth::tokens;
 use acpd_server::{Config, Daemon};
 

@@ -5,10 +5,10 @@
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use acpd_files::private_file;
 use acpd_log::backup::log_version;
 use acpd_log::free_bytes;
 use acpd_model::limits::READY_FREE_BYTES;
-use acpd_runtime::private_file;
 use rustix::fs::{Access, access};
 
 use super::report::{Finding, Group};

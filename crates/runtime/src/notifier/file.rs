@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use acpd_files::private_file;
 use acpd_model::limits::NOTIFICATIONS_FILE_BYTES;
 use acpd_proto::notify::OutboxRecord;
-
-use crate::private_file;
 
 /// Returns the path of the file in a data directory.
 pub fn path(data_dir: &Path) -> PathBuf {

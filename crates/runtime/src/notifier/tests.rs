@@ -435,7 +435,7 @@ async fn a_damaged_file_is_replaced() {
     let mut scene = Scene::new(&["a"]);
     scene.end(scene.thread(), 1).await;
     assert!(file::read(&scene.file()).unwrap().is_some());
-    crate::private_file::replace(&scene.file(), b"{\"version\":").unwrap();
+    acpd_files::private_file::replace(&scene.file(), b"{\"version\":").unwrap();
     scene.restart(&["a"]).await;
     assert!(file::read(&scene.file()).unwrap().is_some());
 }

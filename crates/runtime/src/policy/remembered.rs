@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use acpd_files::private_file;
 use acpd_model::limits::{ANSWERS_BYTES, ANSWERS_WAITING};
 use acpd_model::{ErrorCode, Failure};
 use acpd_policy::{Remembered, RememberedRule, Scope};
@@ -17,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::host::{Host, blocking};
-use crate::private_file;
 
 /// The answers of each agent, by the agent's name.
 type AnswerBook = BTreeMap<String, Arc<Remembered>>;

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use crate::private_file;
+use acpd_files::private_file;
 
 /// The directories that were created for a recording, from the outermost on. Dropping it removes those that are empty: a
 /// daemon that cannot start leaves nothing behind.

@@ -12,14 +12,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use acpd_files::private_file;
 use acpd_model::Millis;
 use acpd_model::limits::{
     CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS, RETENTION_AWAY_MILLIS, RETENTION_FILE_BYTES, RETENTION_LOOKS,
     RETENTION_UNUSED_MILLIS,
 };
 use serde::{Deserialize, Serialize};
-
-use crate::private_file;
 
 /// The content of `retention.json`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -473,7 +473,7 @@ mod tests {
         let auth = open(dir.path());
         pairing(&auth, "ticket").await;
         // Another process changes the tokens, so that the device waits.
-        let lock = acpd_runtime::private_file::lock(&tokens::path(dir.path())).unwrap();
+        let lock = acpd_files::private_file::lock(&tokens::path(dir.path())).unwrap();
         let device = auth.clone();
         let paired = tokio::spawn(async move {
             device
@@ -521,7 +521,7 @@ mod tests {
         let (device, id) = paired(&auth).await;
         let owner = auth.ask(|store, _| store.owner()).await.unwrap();
         // Another process changes the tokens, so that the revocation waits.
-        let lock = acpd_runtime::private_file::lock(&tokens::path(dir.path())).unwrap();
+        let lock = acpd_files::private_file::lock(&tokens::path(dir.path())).unwrap();
         let mut request = Box::pin(auth.sign_out_device(id, owner));
         tokio::select! {
             biased;

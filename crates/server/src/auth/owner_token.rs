@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use acpd_runtime::private_file;
+use acpd_files::private_file;
 
 /// The SHA-256 of a secret, which is stored in place of the secret. Secrets are 256 random bits, so that a slow salted hash
 /// would add no protection against brute force. Hashes are compared in constant time.

@@ -10,7 +10,7 @@ use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use acpd_runtime::private_file;
+use acpd_files::private_file;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap;

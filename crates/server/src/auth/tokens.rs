@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::lifetime;
 use crate::auth::owner_token::{Hash, random};
-use acpd_runtime::private_file;
+use acpd_files::private_file;
 
 /// The record of an issued token. It does not contain the secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

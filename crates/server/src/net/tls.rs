@@ -14,7 +14,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::auth::owner_token::hex;
-use acpd_runtime::private_file;
+use acpd_files::private_file;
 
 /// The source of the certificate and the key (`[server.tls]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use acpd_runtime::private_file;
+use acpd_files::private_file;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 

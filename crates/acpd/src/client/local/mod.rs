@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use acpd_runtime::private_file;
+use acpd_files::private_file;
 use acpd_server::net::{listener, unix_socket};
 use anyhow::Context;
 use tokio::net::UnixStream;

@@ -1,8 +1,8 @@
 //! The daemon's own directory and small secret files: private to its user, read as a whole and replaced as a whole.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
-use std::io::{Error, ErrorKind, Read, Result, Write};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{DirBuilder, File, Metadata, Permissions};
+use std::io::{Error, ErrorKind, Read, Result};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use acpd_policy::shell_line;
@@ -142,25 +142,9 @@ pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Replaces a file atomically: after a crash the file has either the old content or the new.
+/// Replaces a file atomically by one that only this user can read: after a crash the file has either the old content or the new.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let draft = path.with_extension("new");
-    match std::fs::remove_file(&draft) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&draft)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&draft, path)?;
-    match path.parent() {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
-    }
+    crate::replace(path, bytes, 0o600)
 }
 
 /// Holds the lock of a file until dropped, so that writers change the file one after the other.

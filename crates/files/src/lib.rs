@@ -1,0 +1,10 @@
+//! The files that acpd writes by their paths.
+//!
+//! In: paths, and new contents. Out: what a file contains, errors that say what to do. Owns: the names of incomplete files. Never:
+//! leaves a part of a content under the name of a file, or follows a path that an agent has chosen: `acpd-host` does that, from open
+//! directories.
+
+mod draft;
+pub mod private_file;
+
+pub use draft::{Draft, follow_links, publish, replace, sync_names};
