@@ -3,13 +3,14 @@
 //! In: a path, the text that was read there, and the new text. Out: the path of the copy. Never: replaces a text that
 //! another program has written meanwhile, or a link.
 
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::Metadata;
 use std::io::{Error, ErrorKind, Result, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Links that are followed to a file.
-const LINKS: usize = 40;
+use acpd_files::{Draft, follow_links};
+
+/// The mode of a file until it has its own.
+const PRIVATE: u32 = 0o600;
 
 /// Copies that are kept of one file.
 const COPIES: usize = 100;
@@ -17,7 +18,7 @@ const COPIES: usize = 100;
 /// Replaces the text of a file. `before` is the text that the caller has read; `None` if there was no file, which then
 /// gets this mode. Returns the path of the copy, if there was a file.
 pub fn replace(path: &Path, before: Option<&str>, text: &str, mode: u32) -> Result<Option<PathBuf>> {
-    let target = target(path)?;
+    let target = follow_links(path)?;
     let found = match std::fs::read(&target) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -33,23 +34,9 @@ pub fn replace(path: &Path, before: Option<&str>, text: &str, mode: u32) -> Resu
         (Some(bytes), Some(metadata)) => Some(keep(path, bytes, metadata)?),
         _ => None,
     };
-    write(&target, text, metadata.as_ref(), mode)?;
+    let draft = Draft::new(&target, PRIVATE)?;
+    write(draft, text.as_bytes(), metadata.as_ref(), mode)?;
     Ok(copy)
-}
-
-/// Follows the links of a path, also to a file that does not exist yet.
-fn target(path: &Path) -> Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..LINKS {
-        match path.read_link() {
-            Ok(link) => path = path.parent().unwrap_or(Path::new("/")).join(link),
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => {
-                return Ok(path);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Err(Error::other("it is a link that leads to itself"))
 }
 
 /// Copies the file before to a new name beside `path`. An equal copy is kept once.
@@ -61,8 +48,11 @@ fn keep(path: &Path, bytes: &[u8], metadata: &Metadata) -> Result<PathBuf> {
             name.push(format!("-{number}"));
         }
         let copy = PathBuf::from(name);
-        match create(&copy, bytes, Some(metadata), 0o600) {
-            Ok(()) => return Ok(copy),
+        match Draft::of_new_file(copy.clone(), PRIVATE) {
+            Ok(draft) => {
+                write(draft, bytes, Some(metadata), PRIVATE)?;
+                return Ok(copy);
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 if std::fs::read(&copy).is_ok_and(|kept| kept == bytes) {
                     return Ok(copy);
@@ -77,51 +67,20 @@ fn keep(path: &Path, bytes: &[u8], metadata: &Metadata) -> Result<PathBuf> {
     )))
 }
 
-fn write(target: &Path, text: &str, metadata: Option<&Metadata>, mode: u32) -> Result<()> {
-    let folder = target.parent().unwrap_or(Path::new("/"));
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let draft = folder.join(format!(".{name}.acpd-{}", std::process::id()));
-    let written =
-        create(&draft, text.as_bytes(), metadata, mode).and_then(|()| std::fs::rename(&draft, target));
-    if written.is_err() {
-        // It may not have been made.
-        let _ = std::fs::remove_file(&draft);
+/// Fills a draft that has the mode and the owner of the file before, if there was one, before others can read a text in it.
+fn write(mut draft: Draft, text: &[u8], before: Option<&Metadata>, mode: u32) -> Result<()> {
+    match before {
+        Some(before) => draft.take_after(before)?,
+        None => draft.set_mode(mode)?,
     }
-    written?;
-    File::open(folder)?.sync_all()
-}
-
-/// Creates a file with the mode and the owner of another one.
-fn create(path: &Path, bytes: &[u8], like: Option<&Metadata>, mode: u32) -> Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
-    let filled = fill(&mut file, bytes, like, mode);
-    if filled.is_err() {
-        // A part of a file is worse than none; the first error is the one to report.
-        let _ = std::fs::remove_file(path);
-    }
-    filled
-}
-
-fn fill(file: &mut File, bytes: &[u8], like: Option<&Metadata>, mode: u32) -> Result<()> {
-    if let Some(like) = like {
-        let made = file.metadata()?;
-        if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
-            std::os::unix::fs::fchown(&*file, Some(like.uid()), Some(like.gid()))?;
-        }
-    }
-    let mode = like.map_or(mode, |like| like.mode() & 0o777);
-    file.set_permissions(Permissions::from_mode(mode))?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    draft.write_all(text)?;
+    draft.keep()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
 
