@@ -9,6 +9,9 @@ use serde_json::json;
 use crate::terminal::plain::visible_line;
 use crate::terminal::print;
 
+/// The mode of a service's file. It has no secret, and the umask may close it.
+const MODE: u32 = 0o666;
+
 /// Refuses to change a file that is not as acpd wrote it.
 pub(super) fn may_change(path: &Path, is_unchanged: bool, force: bool) -> anyhow::Result<()> {
     ensure!(
@@ -29,12 +32,10 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
 
 /// Writes a file: the old one or the new one, and never a part.
 pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let draft = path.with_extension("new");
     let written = path
         .parent()
         .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(&draft, text))
-        .and_then(|()| std::fs::rename(&draft, path));
+        .and_then(|()| acpd_files::replace(path, text.as_bytes(), MODE));
     written.with_context(|| format!("{} cannot be written", path.display()))
 }
 

@@ -1,11 +1,10 @@
 //! `daemon.json`, by which a running daemon publishes where it listens.
 
 use std::fs::OpenOptions;
-use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use acpd_files::private_file;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +103,6 @@ impl Running {
         options: Vec<String>,
     ) -> std::io::Result<Self> {
         let path = Notice::path(data_dir);
-        let new = path.with_extension("new");
         let notice = Notice {
             address,
             url,
@@ -115,14 +113,7 @@ impl Running {
             options,
             host: Some(HostMark::own()),
         };
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)?;
-        file.write_all(&serde_json::to_vec(&notice)?)?;
-        std::fs::rename(&new, &path)?;
+        private_file::replace(&path, &serde_json::to_vec(&notice)?)?;
         Ok(Self { path })
     }
 
