@@ -1,10 +1,12 @@
 //! `acpd export`: writes a thread to a file or to standard output. The daemon does the formatting.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
+use acpd_files::{Draft, follow_links};
 use acpd_model::ThreadId;
 use anyhow::Context;
 use hyper::body::Incoming;
@@ -23,6 +25,9 @@ use crate::threads::find::find;
 /// What to do about an export that breaks off.
 const BROKEN_OFF: &str = "the export is not whole; if its log is damaged, --salvage exports what can be read";
 
+/// The mode of a new file, before the umask.
+const MODE: u32 = 0o666;
+
 /// Exports a thread.
 pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Exit> {
     let thread = whole_id(settings, &args.thread.thread).await?;
@@ -38,7 +43,7 @@ pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Ex
     let mut target = Target::open(path).with_context(|| format!("{} cannot be written", path.display()))?;
     let mut body = answer.into_body();
     while let Some(bytes) = next(&mut body).await.context(BROKEN_OFF)? {
-        let written = target.file.write_all(&bytes);
+        let written = target.write_all(&bytes);
         written.with_context(|| format!("{} cannot be written", path.display()))?;
     }
     target
@@ -99,61 +104,42 @@ async fn to_stdout(mut body: Incoming, format: ExportFormat) -> anyhow::Result<E
     Ok(Exit::Success)
 }
 
-/// A file that is written under a temporary name, and renamed when it is complete.
-struct Target {
-    file: File,
-    /// The temporary and the final path; `None` for a device or a pipe, which is written in place.
-    moved: Option<(PathBuf, PathBuf)>,
+/// What an export is written to.
+enum Target {
+    /// A file, which the complete export replaces.
+    File(Draft),
+    /// A device or a pipe, which is written in place.
+    InPlace(File),
 }
 
 impl Target {
     fn open(path: &Path) -> std::io::Result<Self> {
-        // If the path is a link, replace its target and keep the link.
-        let place = match path.canonicalize() {
-            Ok(place) => place,
-            Err(error) if error.kind() == ErrorKind::NotFound => path.to_path_buf(),
-            Err(error) => return Err(error),
-        };
-        let before = match place.metadata() {
+        let before = match path.metadata() {
             Ok(before) if before.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Ok(before) if !before.is_file() => {
-                let file = OpenOptions::new().write(true).open(&place)?;
-                return Ok(Self { file, moved: None });
+                return Ok(Self::InPlace(OpenOptions::new().write(true).open(path)?));
             }
             before => before.ok(),
         };
-        let name = place.file_name().ok_or(ErrorKind::InvalidFilename)?;
-        let mut draft = OsString::from(".");
-        draft.push(name);
-        draft.push(format!(".{}.part", std::process::id()));
-        let draft = place.with_file_name(draft);
-        let file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
-        let target = Self {
-            file,
-            moved: Some((draft, place)),
-        };
+        let draft = Draft::new(&follow_links(path)?, MODE)?;
         if let Some(before) = before {
-            target.file.set_permissions(before.permissions())?;
+            draft.set_mode(before.mode())?;
         }
-        Ok(target)
+        Ok(Self::File(draft))
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::File(draft) => draft.write_all(bytes),
+            Self::InPlace(file) => file.write_all(bytes),
+        }
     }
 
     /// Moves the complete file to its final path.
-    fn keep(mut self) -> std::io::Result<()> {
-        if let Some((draft, place)) = &self.moved {
-            self.file.sync_all()?;
-            std::fs::rename(draft, place)?;
-            self.moved = None;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some((draft, _)) = &self.moved {
-            // The partial file is useless; an error here changes nothing.
-            let _ = std::fs::remove_file(draft);
+    fn keep(self) -> std::io::Result<()> {
+        match self {
+            Self::File(draft) => draft.keep(),
+            Self::InPlace(_) => Ok(()),
         }
     }
 }
