@@ -1,9 +1,11 @@
 //! Files and directories of the catalog.
 
-use std::io::Write;
 use std::path::Path;
 
 use super::error::CatalogError;
+
+/// The mode of files in the data directory that have no secrets, before the umask.
+const MODE: u32 = 0o666;
 
 /// Creates the directory with access for its owner only. An existing directory keeps its mode.
 pub(super) fn make_private(path: &Path) -> Result<(), CatalogError> {
@@ -15,17 +17,7 @@ pub(super) fn make_private(path: &Path) -> Result<(), CatalogError> {
         .map_err(CatalogError::disk(path))
 }
 
-/// Replaces a file atomically.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CatalogError> {
-    let fresh = path.with_extension(format!("new-{}", std::process::id()));
-    let write = || {
-        let mut file = std::fs::File::create(&fresh)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, path)
-    };
-    write().map_err(|error| {
-        let _ = std::fs::remove_file(&fresh);
-        CatalogError::disk(path)(error)
-    })
+/// Replaces a file of the data directory.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CatalogError> {
+    acpd_files::replace(path, bytes, MODE).map_err(CatalogError::disk(path))
 }

@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
-use super::files::{make_private, write_whole};
+use super::files::{make_private, replace};
 use super::installed::Installed;
 use super::installer::{Installer, Phase, cache};
 use super::progress::Progress;
@@ -189,7 +189,7 @@ pub fn install(entry: &Entry, agents: &Path, host: Installer<'_>) -> Result<Inst
         };
         let text =
             serde_json::to_vec_pretty(&record).map_err(|error| CatalogError::disk(&home)(error.into()))?;
-        write_whole(&home.join(RECORD), &text)
+        replace(&home.join(RECORD), &text)
     });
     if let Err(error) = done {
         let _ = std::fs::remove_dir_all(&into);

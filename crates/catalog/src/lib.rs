@@ -29,7 +29,7 @@ use acpd_model::limits::REGISTRY_BYTES;
 
 use acpd_host::read_small;
 
-use files::{make_private, write_whole};
+use files::{make_private, replace};
 
 pub use error::CatalogError;
 pub use install::{InstallMethod, folder_of};
@@ -133,7 +133,7 @@ impl Catalog {
             ));
         }
         make_private(&self.data_dir)?;
-        write_whole(&self.document(), text.as_bytes())?;
+        replace(&self.document(), text.as_bytes())?;
         Ok(registry)
     }
 }
