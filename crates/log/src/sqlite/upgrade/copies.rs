@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use acpd_files::{publish, sync_names};
 use acpd_model::limits::LOG_ERASE_BYTES;
 use rusqlite::Connection;
 
@@ -86,9 +87,7 @@ fn finish(path: &Path, version: usize, make: impl FnOnce(&Path) -> io::Result<()
         .into_iter()
         .try_for_each(|file| remove_file(file))
         .and_then(|()| make(&part))
-        .and_then(|()| File::open(&part)?.sync_all())
-        .and_then(|()| fs::rename(&part, &copy))
-        .and_then(|()| sync(path));
+        .and_then(|()| publish(&part, &copy));
     made.map_err(|error| {
         let (path, copy) = (path.display(), copy.display());
         // An incomplete copy needs space, and is worth nothing. The next start removes it if this fails as well.
@@ -139,11 +138,6 @@ fn remove_file(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes new and removed names of the database's directory survive a power failure.
-fn sync(path: &Path) -> io::Result<()> {
-    File::open(directory(path))?.sync_all()
-}
-
 /// The copies that exist.
 ///
 /// A copy that is not needed any more is renamed, so that it is not taken for a whole one, and then overwritten in steps.
@@ -191,7 +185,7 @@ impl Copies {
         while let Some(copy) = self.whole.last() {
             let part = beside(copy, PART);
             fs::rename(copy, &part)
-                .and_then(|()| sync(&self.path))
+                .and_then(|()| sync_names(&self.path))
                 .map_err(|error| {
                     LogError::Storage(format!("{} cannot be removed: {error}", copy.display()))
                 })?;
@@ -218,7 +212,7 @@ impl Copies {
 
     fn unlink(&self, part: &Path) -> io::Result<bool> {
         remove_file(part)?;
-        sync(&self.path)?;
+        sync_names(&self.path)?;
         Ok(true)
     }
 }
