@@ -5,6 +5,7 @@ use std::io::{BufReader, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use acpd_files::sync_names;
 use acpd_log::LogError;
 use acpd_log::backup::check_copy;
 use anyhow::{Context, bail, ensure};
@@ -14,7 +15,7 @@ use serde_json::json;
 
 use super::archive::{self, Description, LOG};
 use super::create::{create, on_thread};
-use super::staging::{Staging, parent, sync_names};
+use super::staging::{Staging, parent};
 use crate::cli::RestoreArgs;
 use crate::exit::Exit;
 use crate::settings::Settings;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -77,11 +77,6 @@ fn remove_left_over(path: &Path) -> anyhow::Result<()> {
         Err(TryLockError::Error(error)) => return Err(error.into()),
     }
     std::fs::remove_dir_all(path).with_context(|| format!("{} cannot be removed", path.display()))
-}
-
-/// Makes new and removed names in the directory of `path` survive a power failure.
-pub fn sync_names(path: &Path) -> io::Result<()> {
-    File::open(parent(path))?.sync_all()
 }
 
 /// Returns the directory of `path`.
