@@ -1,4 +1,7 @@
 //! Replaces a file atomically: a new file is written beside it, synced to the disk, and renamed.
+//!
+//! `acpd-files` does the same for files of acpd by their paths. An agent chooses the path here, so that each step starts from the open
+//! directory that was checked, and a process may change the names meanwhile.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
