@@ -374,6 +374,8 @@ pub const PATH_STEPS: usize = 4096;
 pub const DIFF_BYTES: usize = 256 << 10;
 /// Bytes of a call that a question shows. A part that does not fit is named, but never shown in part.
 pub const QUESTION_BYTES: usize = 256 << 10;
+/// Bytes of an open question that the state of a thread keeps, besides its title and its answers. The log has the rest of a longer one.
+pub const OPEN_QUESTION_BYTES: usize = 16 << 10;
 
 /// Config options of a thread whose chosen values are kept.
 pub const CHOSEN_OPTIONS: usize = 64;

@@ -17,7 +17,7 @@ use super::item::ItemView;
 use super::known_tools::{KnownTools, ToolRef};
 use super::notes::{AGENT_DECIDES, DIRECTORY_GONE, NoteCount};
 use super::open_items::{OpenItem, OpenItems};
-use super::open_request::OpenRequest;
+use super::open_requests::OpenRequest;
 use super::spec::Spec;
 use super::spending::{Spending, read_cost, write_cost};
 use super::steering::Steers;
@@ -611,6 +611,7 @@ impl Live {
     }
 
     fn add_request(&mut self, open: OpenRequest) {
+        self.last_request = self.last_request.max(open.id.number);
         if let Some(turn) = &mut self.turn {
             turn.begin_wait(open.event.at);
         }
@@ -656,29 +657,12 @@ impl Live {
             EventKind::FileWritten { .. } => {
                 self.asks(Some(QuestionTopic::FileChange));
             }
-            EventKind::PermissionRequested {
-                request,
-                options,
-                about,
-                ..
-            } => {
+            EventKind::PermissionRequested { request, about, .. } => {
                 self.asks(Some(*about));
-                self.last_request = self.last_request.max(request.number);
-                let open = OpenRequest {
-                    id: *request,
-                    event: event.clone(),
-                    options: options.to_vec(),
-                };
-                self.add_request(open);
+                self.add_request(OpenRequest::new(*request, event));
             }
             EventKind::InputRequested { request, .. } => {
-                self.last_request = self.last_request.max(request.number);
-                let open = OpenRequest {
-                    id: *request,
-                    event: event.clone(),
-                    options: Vec::new(),
-                };
-                self.add_request(open);
+                self.add_request(OpenRequest::new(*request, event));
             }
             EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
                 self.requests.remove(&request.number);

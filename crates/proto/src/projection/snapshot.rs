@@ -9,7 +9,7 @@ use super::Live;
 
 /// Version of the stored form. It changes whenever the fields of [`Live`] change, or the way in which events are folded
 /// into them: an old snapshot would otherwise hide the change.
-pub const SNAPSHOT_FORMAT: u32 = 11;
+pub const SNAPSHOT_FORMAT: u32 = 12;
 
 impl Live {
     /// Returns the stored form. Fails only if there is a bug.
@@ -50,7 +50,7 @@ mod tests {
         let body = live.to_snapshot().unwrap();
         let json: serde_json::Value = serde_json::from_slice(&body).unwrap();
         let fields: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!((SNAPSHOT_FORMAT, fields.join(" ").as_str()), (11, FIELDS));
+        assert_eq!((SNAPSHOT_FORMAT, fields.join(" ").as_str()), (12, FIELDS));
     }
 
     const FIELDS: &str = "asks_changes asks_commands bound choices client_turns commands config_options declared dropped forgotten items last_item \

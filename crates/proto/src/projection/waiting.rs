@@ -7,7 +7,7 @@ use acpd_model::limits::{LISTED_QUESTION_BYTES, LISTED_TITLE_BYTES};
 use acpd_model::subject::CallSubject;
 use acpd_model::{Answerable, EventKind, QuestionType, WaitingQuestion};
 
-use super::open_request::OpenRequest;
+use super::open_requests::OpenRequest;
 
 /// Returns the oldest of the open questions.
 pub(super) fn waiting_question(requests: &BTreeMap<u32, OpenRequest>) -> Option<Box<WaitingQuestion>> {

@@ -4,6 +4,7 @@
 use acpd_model::limits::{AGENT_ID_BYTES, AGENT_STATE_BYTES, AGENT_TEXT_BYTES};
 use acpd_model::{Event, EventKind};
 use acpd_proto::projection::SessionChange;
+use acpd_proto::thread::Answer;
 
 use crate::support::{FULL, SESSION, Scene, message, tool};
 
@@ -36,9 +37,6 @@ fn check_bounds(scene: &Scene, what: &str) {
     let mut live = scene.thread.live().clone();
     // Unfinished calls have their own bound, for all of them together.
     drop(std::mem::take(&mut live.items));
-    for question in live.requests.values_mut() {
-        question.event.raw = None;
-    }
     let bytes = serde_json::to_vec(&live).unwrap().len();
     assert!(bytes < 2 * most, "{what}: the state has {bytes} bytes");
     for sent in &scene.sent {
@@ -304,6 +302,56 @@ fn a_request_with_an_absurd_member_is_refused_or_shown_in_part() {
         }
         check_bounds(&scene, method);
     }
+}
+
+/// Each question has a part of its own that is long: the agent's params, or the call that it does not repeat.
+#[test]
+fn open_questions_keep_no_long_params() {
+    const QUESTIONS: usize = 40;
+    let long = "x".repeat(60_000);
+    let options = r#"[{"optionId":"a","name":"Yes","kind":"allow_once"}]"#;
+    let mut scene = Scene::new();
+    scene.open_turn();
+    for number in 0..QUESTIONS {
+        let id = format!("t{number}");
+        let input = format!(r#""title":"t","kind":"execute","rawInput":{{"command":"echo {long}"}}"#);
+        let call = if number % 2 == 0 {
+            scene.update(&tool(&id, false, &format!(",{input}")));
+            format!(r#"{{"toolCallId":"{id}"}}"#)
+        } else {
+            format!(r#"{{"toolCallId":"{id}",{input}}}"#)
+        };
+        let params = format!(r#"{{"sessionId":"{SESSION}","toolCall":{call},"options":{options}}}"#);
+        scene.calls(&number.to_string(), "session/request_permission", &params);
+    }
+    let live = scene.thread.live();
+    assert_eq!(live.requests.len(), QUESTIONS);
+    let kept = serde_json::to_vec(&live.requests).unwrap().len();
+    assert!(kept < QUESTIONS * AGENT_TEXT_BYTES, "{kept} bytes");
+    for open in live.requests.values() {
+        let whole = scene
+            .log
+            .iter()
+            .find(|event| event.seq == open.event.seq)
+            .unwrap();
+        assert!(open.left_out > 60_000 && own_bytes(whole) > 60_000, "{}", open.id);
+    }
+    // An answer finds its option.
+    scene.decide(1, Answer::Option("a".into())).unwrap();
+    assert_eq!(scene.answer_to(&0.into())["result"]["outcome"]["optionId"], "a");
+    // A short question is kept as it came.
+    scene.asks_permission("99", "short");
+    let short = scene.thread.live().requests.values().next_back().unwrap();
+    assert_eq!(
+        (short.left_out, Some(&short.event)),
+        (0, asked(&scene).next_back())
+    );
+}
+
+/// Returns the events of permission requests.
+fn asked(scene: &Scene) -> impl DoubleEndedIterator<Item = &Event> {
+    let is_question = |event: &&Event| matches!(event.kind, EventKind::PermissionRequested { .. });
+    scene.log.iter().filter(is_question)
 }
 
 #[test]

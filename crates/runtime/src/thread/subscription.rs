@@ -10,6 +10,7 @@ use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::FREE_EVENT_BYTES;
 use acpd_model::{Event, Failure, Millis, Seq, ThreadId};
 use acpd_proto::fanout::{self, Step};
+use acpd_proto::projection::OpenRequest;
 use acpd_proto::surface::contract::{Lane, LostEvents, OtherSubscribers, Pending, Source};
 use acpd_proto::surface::frames::Frames;
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -203,10 +204,19 @@ impl Subscription {
     /// Returns the questions from before the cursor that are still open; there may be none.
     async fn begin(&mut self, snapshot: ThreadSnapshot) -> News {
         let cursor = self.at.cursor();
-        let open = snapshot.live.requests.values().map(|request| &request.event);
-        let open: Vec<&Event> = open.filter(|event| event.seq <= cursor).collect();
-        let charge = self.room(weight(open.iter().copied())).await;
-        let events: Vec<_> = open.into_iter().cloned().collect();
+        let open = snapshot.live.requests.values();
+        let open: Vec<&OpenRequest> = open.filter(|request| request.event.seq <= cursor).collect();
+        let bytes = open
+            .iter()
+            .map(|request| weight([&request.event]) + request.left_out);
+        let charge = self.room(bytes.sum()).await;
+        let mut events = Vec::with_capacity(open.len());
+        for request in open {
+            match self.whole(request).await {
+                Ok(event) => events.push(event),
+                Err(error) => return self.close(log_failure(&error)),
+            }
+        }
         let source = Source::Events {
             thread: &self.name,
             events: &events,
@@ -225,6 +235,18 @@ impl Subscription {
             from: 0,
             pending: Pending::all(),
             charge,
+        }
+    }
+
+    /// Returns the event of a question. The state lacks a part of a long one.
+    async fn whole(&self, request: &OpenRequest) -> Result<Event, LogError> {
+        if request.left_out == 0 {
+            return Ok(request.event.clone());
+        }
+        match self.log.events(self.thread, vec![request.event.seq]).await {
+            Ok(mut read) => Ok(read.pop().unwrap_or_else(|| request.damaged())),
+            Err(LogError::DamagedEvents { .. }) => Ok(request.damaged()),
+            Err(error) => Err(error),
         }
     }
 

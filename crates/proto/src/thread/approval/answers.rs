@@ -39,7 +39,7 @@ impl Approvals {
         };
         let outcome = match &open.event.kind {
             EventKind::InputRequested { .. } => elicitation_outcome(answer)?,
-            question => sent_as_once(question, choose(&open.options, answer)?),
+            question => sent_as_once(question, choose(open.options(), answer)?),
         };
         // Cancelling a question is no decision.
         if *answer != Answer::Cancel {

@@ -2,7 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_log::{EventLog, Fault, Memory};
 use acpd_model::event::ClientOrigin;
-use acpd_model::{ErrorCode, Event, ItemId, Limits, RawJson, Role, Summary};
+use acpd_model::limits::OPEN_QUESTION_BYTES;
+use acpd_model::{ErrorCode, Event, EventKind, ItemId, Limits, RawJson, RequestId, Role, Summary};
 use acpd_proto::fanout::{LiveText, LiveUpdate};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
@@ -39,6 +40,16 @@ async fn news(log: Arc<Memory>, publish: impl FnOnce(&Publisher)) -> Vec<News> {
 
 /// Does the same with these events in the log.
 async fn news_of(log: Arc<Memory>, events: &[Event], publish: impl FnOnce(&Publisher)) -> Vec<News> {
+    news_after(log, events, 0, publish).await
+}
+
+/// Does the same as a client that has the events up to `cursor`.
+async fn news_after(
+    log: Arc<Memory>,
+    events: &[Event],
+    cursor: Seq,
+    publish: impl FnOnce(&Publisher),
+) -> Vec<News> {
     let place = tempfile::tempdir().unwrap();
     let summary = Summary::default();
     log.append(thread(), events, Some(&summary)).await.unwrap();
@@ -46,7 +57,9 @@ async fn news_of(log: Arc<Memory>, events: &[Event], publish: impl FnOnce(&Publi
     let directory = Directory::open(context.clone()).await.unwrap();
     let mut publisher = Publisher::new(16, context.live_room.clone());
     let mut live = Box::new(Live::new(thread()));
-    live.last_seq = events.last().unwrap().seq;
+    for event in events {
+        live.fold(event);
+    }
     let snapshot = ThreadSnapshot {
         batches: publisher.subscribe(Lane::App),
         live: live.into(),
@@ -65,7 +78,7 @@ async fn news_of(log: Arc<Memory>, events: &[Event], publish: impl FnOnce(&Publi
     let lane = Lane::App;
     let follow = FollowRequest {
         thread: snapshot.live.thread,
-        cursor: 0,
+        cursor,
         snapshot,
         attachment: None,
     };
@@ -109,6 +122,39 @@ async fn the_frames_of_a_large_event_take_room_until_they_are_received() {
     });
     let charged: Vec<_> = charged.collect();
     assert_eq!(charged, [(0, false), (1, false), (2, true), (3, false)]);
+}
+
+/// The thread's state lacks the agent's params of a long question.
+#[tokio::test]
+async fn a_long_question_from_before_the_cursor_is_read_from_the_log() {
+    let title = "x".repeat(OPEN_QUESTION_BYTES);
+    let params =
+        format!(r#"{{"mode":"form","message":"m","requestedSchema":{{"type":"object","title":"{title}"}}}}"#);
+    let question = Event {
+        kind: EventKind::InputRequested {
+            request: RequestId {
+                thread: thread(),
+                number: 1,
+            },
+            message: "m".into(),
+            call: None,
+        },
+        raw: Some(RawJson::parse(params).unwrap()),
+        ..event(2)
+    };
+    let events = [event(1), question, event(3)];
+    let news = news_after(Arc::new(Memory::new()), &events, 3, |_| {}).await;
+    let Some(News::Frames { batch, .. }) = news.first() else {
+        panic!("{news:?}");
+    };
+    let [frame] = batch.frames.of::<Peer>() else {
+        panic!("there is one question");
+    };
+    assert!(frame.ask.is_some() && frame.text.len() > title.len());
+    let log = Arc::new(Memory::new());
+    let failing = Arc::clone(&log);
+    let news = news_after(log, &events, 3, |_| failing.inject(Fault::FailRead { after: 0 })).await;
+    assert!(matches!(news[..], [News::Closed(_)]), "{news:?}");
 }
 
 /// A client that had to read the log has already read there how an item ended.
