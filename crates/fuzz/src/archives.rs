@@ -10,6 +10,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::Target;
+use crate::scratch::in_directory;
 
 /// A byte that selects the archive format, then an archive. Invariants: nothing is created outside of the directory, no
 /// link in it points outside, no file has more permissions than allowed, and the total is within the limits.
@@ -40,22 +41,19 @@ fn archives(input: &[u8]) {
     };
     let kinds = [ArchiveKind::Zip, ArchiveKind::TarGz, ArchiveKind::TarBz2];
     let kind = kinds[usize::from(*kind) % kinds.len()];
-    let above = tempfile::tempdir().unwrap();
-    let inside = above.path().join("inside");
-    fs::create_dir(&inside).unwrap();
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(archive).unwrap();
-    file.rewind().unwrap();
-    let into = Dir::open_ambient_dir(&inside, ambient_authority()).unwrap();
-    // An invalid archive is rejected; the files unpacked before the error count too.
-    let _ = unpack(file, kind, &into, BOUNDS);
-    let names: Vec<_> = fs::read_dir(above.path()).unwrap().collect();
-    assert_eq!(names.len(), 1, "something was made beside the directory");
-    let mut found = Found::default();
-    found.walk(&inside, &fs::canonicalize(&inside).unwrap());
-    // The bytes of the file that exceeded the limit stay on disk.
-    assert!(found.bytes <= BOUNDS.bytes + 1, "{} bytes", found.bytes);
-    assert!(found.files <= BOUNDS.entries, "{} files", found.files);
+    in_directory(|inside| {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(archive).unwrap();
+        file.rewind().unwrap();
+        let into = Dir::open_ambient_dir(inside, ambient_authority()).unwrap();
+        // An invalid archive is rejected; the files unpacked before the error count too.
+        let _ = unpack(file, kind, &into, BOUNDS);
+        let mut found = Found::default();
+        found.walk(inside, inside);
+        // The bytes of the file that exceeded the limit stay on disk.
+        assert!(found.bytes <= BOUNDS.bytes + 1, "{} bytes", found.bytes);
+        assert!(found.files <= BOUNDS.entries, "{} files", found.files);
+    });
 }
 
 #[derive(Default)]

@@ -33,6 +33,7 @@ mod log_rows;
 mod mutate;
 mod paths;
 mod policy;
+mod scratch;
 #[allow(
     dead_code,
     missing_debug_implementations,

@@ -1,12 +1,11 @@
 //! Inputs of a policy: agents' command lines, users' rules, tool calls.
 
-use std::sync::LazyLock;
-
 use acpd_model::RawJson;
 use acpd_policy::{Effect, Form, Layers, Policy, Request, Rule, Subject};
+use tempfile::TempDir;
 
 use crate::Target;
-use crate::judges::{Judges, Policies, Shell, shells};
+use crate::judges::{Judges, Policies, shells};
 
 /// A command line. Invariants: a Bash rule allows a line only if the parser read it to its end, and never a line that
 /// contains another command. The shells of this host run nothing of an allowed line that no rule allows. A denied
@@ -200,22 +199,37 @@ fn shell_lines(input: &[u8]) {
     );
 }
 
+thread_local! {
+    /// The shells of this host, in a directory of their own. Empty if `ACPD_SHELLS` names none.
+    static SHELLS: Option<(TempDir, Judges)> = {
+        let shells = shells();
+        (!shells.is_empty()).then(|| {
+            let home = tempfile::tempdir().unwrap();
+            let judges = Judges::new(shells, &home.path().join("shells"));
+            (home, judges)
+        })
+    };
+    static POLICIES: Policies = Policies::new();
+}
+
 /// Runs a line that rules allow in real shells, unless it names a file elsewhere: it may be any line.
 fn judged(line: &str) {
-    static SHELLS: LazyLock<Vec<Shell>> = LazyLock::new(shells);
-    static POLICIES: LazyLock<Policies> = LazyLock::new(Policies::new);
-    let is_elsewhere = line
-        .replace("/dev/null", "")
-        .replace("../../bad", "")
-        .contains(['/', '~']);
-    let decided = POLICIES.decide(line);
-    if is_elsewhere || !decided.by_rule {
-        return;
-    }
-    let home = tempfile::tempdir().unwrap();
-    for done in Judges::new(&SHELLS, &home.path().join("shells")).run(line) {
-        assert_eq!(done.wrong(decided), None);
-    }
+    SHELLS.with(|shells| {
+        let Some((_, judges)) = shells else { return };
+        let is_elsewhere = line
+            .replace("/dev/null", "")
+            .replace("../../bad", "")
+            .contains(['/', '~', '\0']);
+        if is_elsewhere {
+            return;
+        }
+        let decided = POLICIES.with(|policies| policies.decide(line));
+        if decided.by_rule {
+            for done in judges.run(line) {
+                assert_eq!(done.wrong(decided), None);
+            }
+        }
+    });
 }
 
 fn rules(input: &[u8]) {

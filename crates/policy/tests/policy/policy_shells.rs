@@ -27,7 +27,7 @@ fn shells_run_nothing_that_the_policy_did_not_allow() {
     if shells.is_empty() {
         not_tested("no shell is installed that could judge");
     }
-    let judges = Judges::new(&shells, &home);
+    let judges = Judges::new(shells, &home);
     let policies = Policies::new();
     let (mut wrong, mut allowed, mut sampled, mut harmful) = (String::new(), 0, 0, 0);
     for number in 0..lines {

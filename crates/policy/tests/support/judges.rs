@@ -161,15 +161,15 @@ pub fn shells() -> Vec<Shell> {
 }
 
 /// Shells with an empty directory for each to run lines in, and the programs on their PATH.
-pub struct Judges<'a> {
-    shells: &'a [Shell],
+pub struct Judges {
+    shells: Vec<Shell>,
     programs: PathBuf,
     cwds: PathBuf,
 }
 
-impl<'a> Judges<'a> {
+impl Judges {
     /// Sets up `shells` in the directory `home`, which is emptied.
-    pub fn new(shells: &'a [Shell], home: &Path) -> Self {
+    pub fn new(shells: Vec<Shell>, home: &Path) -> Self {
         let _ = fs::remove_dir_all(home);
         let (programs, bad, cwds) = (home.join("bin"), home.join("bad"), home.join("cwd"));
         for directory in [&programs, &bad] {
@@ -188,7 +188,7 @@ impl<'a> Judges<'a> {
                 symlink(place, programs.join(name)).unwrap();
             }
         }
-        for shell in shells {
+        for shell in &shells {
             fs::create_dir_all(cwds.join(shell.name)).unwrap();
         }
         Self {
