@@ -8,6 +8,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use acpd_model::Limits;
+use acpd_model::limits::AGENT_BURST_BYTES;
 use anyhow::Context;
 use serde_json::{Value, json};
 
@@ -46,9 +48,19 @@ const THREADS: u32 = 1000;
 /// Bytes of one message.
 const MESSAGE: usize = 1 << 20;
 
+/// Bytes of a list with 5,000 entries of about 60 bytes.
+const LIST_BYTES: usize = 300_000;
+
+/// Rules that deny other commands.
+const RULES: usize = 63;
+
+/// Clients that search, explain and read, and the requests that each makes at once.
+const OBSERVERS: usize = 24;
+const REQUESTS: u64 = 55;
+
 #[derive(Debug, Clone, Copy)]
 enum Load {
-    /// An agent sends messages as fast as it can.
+    /// An agent sends large messages as fast as it can.
     Flood,
     /// Clients follow that agent's thread, request its pages, and read nothing.
     Deaf,
@@ -56,31 +68,81 @@ enum Load {
     LongThread,
     /// A page requests lists, again and again.
     Lists,
+    /// An agent sends short deltas as fast as it can.
+    Deltas,
+    /// An agent begins tool calls, and ends them at once.
+    Calls,
+    /// An agent shows diffs of two texts in which every line differs.
+    Diffs,
+    /// An agent replaces a plan of 5,000 entries.
+    Plans,
+    /// An agent replaces a list of 5,000 commands.
+    Commands,
+    /// An agent asks about command lines of 60 KB, which are compared with many rules.
+    Rules,
+    /// A terminal starts processes as fast as it can.
+    Processes,
+    /// An agent writes large files.
+    Writes,
+    /// Clients search, have decisions about long command lines explained, and read.
+    Observers,
 }
 
-const LOADS: [Load; 4] = [Load::Flood, Load::Deaf, Load::LongThread, Load::Lists];
+const LOADS: [Load; 13] = [
+    Load::Flood,
+    Load::Deaf,
+    Load::LongThread,
+    Load::Lists,
+    Load::Deltas,
+    Load::Calls,
+    Load::Diffs,
+    Load::Plans,
+    Load::Commands,
+    Load::Rules,
+    Load::Processes,
+    Load::Writes,
+    Load::Observers,
+];
 
 /// Measures each load.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 pub fn loads(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::Result<()> {
     let size = if quick { QUICK } else { FULL };
+    let mebibyte = f64::from(1 << 20);
     for load in LOADS {
         let name = load.name(&size);
         let mut measured = beside(binaries, load, &size).with_context(|| name.clone())?;
-        let (alone, during) = (
-            percentile(&mut measured.alone, 0.99) as f64 / 1e6,
-            percentile(&mut measured.during, 0.99) as f64 / 1e6,
-        );
-        report.add(&format!("{name}: another thread's turn, p99"), during, "ms", None);
-        report.add(
-            &format!("{name}: p99 / p99 without it"),
-            during / alone,
-            "x",
-            None,
-        );
-        let memory = measured.added as f64 / f64::from(1 << 20);
+        let alone = percentile(&mut measured.alone, 0.99) as f64 / 1e6;
+        for (word, part, bound) in [
+            ("p50", 0.5, None),
+            ("p99", 0.99, Some(Target::AtMost(100.0))),
+            ("longest", 1.0, None),
+        ] {
+            let during = percentile(&mut measured.during, part) as f64 / 1e6;
+            report.add(
+                &format!("{name}: another thread's turn, {word}"),
+                during,
+                "ms",
+                bound,
+            );
+            if word == "p99" {
+                report.add(
+                    &format!("{name}: p99 / p99 without it"),
+                    during / alone,
+                    "x",
+                    None,
+                );
+            }
+        }
+        let memory = measured.added as f64 / mebibyte;
         let bound = Some(Target::AtMost(140.0));
         report.add(&format!("{name}: memory above idle"), memory, "MiB", bound);
+        if load.is_limited() {
+            let stored = measured.stored as f64 / mebibyte;
+            let limit = measured.permitted as f64 / mebibyte;
+            let bound = Some(Target::AtMost(limit));
+            report.add(&format!("{name}: growth of the log"), stored, "MiB", bound);
+        }
     }
     Ok(())
 }
@@ -93,22 +155,28 @@ struct Measured {
     during: Vec<u64>,
     /// Bytes of memory that the daemon took during the load.
     added: u64,
+    /// Bytes by which the files of the log grew.
+    stored: u64,
+    /// Bytes that one agent may write and have stored in that time.
+    permitted: u64,
 }
 
 fn beside(binaries: &Binaries, load: Load, size: &Size) -> anyhow::Result<Measured> {
     let dir = tempfile::tempdir()?;
-    let data = dir.path().join("data");
+    let (data, work) = (dir.path().join("data"), dir.path().join("work"));
+    std::fs::create_dir(&work)?;
     load.fill(&data)?;
-    let daemon = Daemon::with_limits(binaries, &data, load.limits())?;
-    let loud = load.thread(&daemon, size)?;
+    let daemon = Daemon::with_limits(binaries, &data, &load.settings())?;
+    let loud = load.thread(&daemon, &work, size)?;
     let mut calm = daemon.client()?;
-    let thread = start(&mut calm)?;
+    let thread = start(&mut calm, Path::new(WORKSPACE))?;
     // The first turns fill caches.
     turns(&mut calm, &thread, size.turns / 10)?;
     let alone = turns(&mut calm, &thread, size.turns)?;
-    let before = daemon.rss()?;
+    let before = (daemon.rss()?, stored(&data)?);
     daemon.forget_peak()?;
     let stop = AtomicBool::new(false);
+    let begun = Instant::now();
     let during = std::thread::scope(|scope| {
         let running = scope.spawn(|| load.run(&daemon, &loud, &stop));
         let during = turns(&mut calm, &thread, size.turns);
@@ -116,30 +184,88 @@ fn beside(binaries: &Binaries, load: Load, size: &Size) -> anyhow::Result<Measur
         let ran = running.join().map_err(|_| anyhow::anyhow!("the load panicked"))?;
         ran.and(during)
     })?;
+    let rate = Limits::default().agent_bytes_per_sec;
+    let seconds = usize::try_from(begun.elapsed().as_secs() + 1)?;
     Ok(Measured {
         alone,
         during,
-        added: daemon.peak()?.saturating_sub(before),
+        added: daemon.peak()?.saturating_sub(before.0),
+        stored: stored(&data)?.saturating_sub(before.1),
+        permitted: (AGENT_BURST_BYTES + rate * seconds) as u64,
     })
+}
+
+/// Returns the bytes of the files of the log.
+fn stored(data: &Path) -> anyhow::Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(data)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with("log.db") {
+            bytes += entry.metadata()?.len();
+        }
+    }
+    Ok(bytes)
 }
 
 impl Load {
     fn name(self, size: &Size) -> String {
-        match self {
-            Self::Flood => "an agent that floods".to_owned(),
-            Self::Deaf => format!("{DEAF} clients that never read"),
-            Self::LongThread => format!("a thread of {} MiB", size.messages),
-            Self::Lists => format!("a page that requests {LISTS} lists"),
-        }
+        let name = match self {
+            Self::Flood => "an agent that floods",
+            Self::Deaf => return format!("{DEAF} clients that never read"),
+            Self::LongThread => return format!("a thread of {} MiB", size.messages),
+            Self::Lists => return format!("a page that requests {LISTS} lists"),
+            Self::Deltas => "an agent that sends short deltas",
+            Self::Calls => "tool calls that end at once",
+            Self::Diffs => "diffs in which every line differs",
+            Self::Plans => "plans of 5,000 entries",
+            Self::Commands => "lists of 5,000 commands",
+            Self::Rules => return format!("command lines of 60 KB and {RULES} rules"),
+            Self::Processes => "a terminal that starts processes",
+            Self::Writes => "files of 10 MB",
+            Self::Observers => return format!("{OBSERVERS} clients that search, explain and read"),
+        };
+        name.to_owned()
     }
 
-    /// Returns the settings of the daemon's limits. Only the agent that makes a long thread is read as fast as it writes. No
-    /// turn waits for late text, which would be most of what is measured.
-    fn limits(self) -> &'static str {
+    /// Returns whether the limit for one agent applies to all that this load stores.
+    fn is_limited(self) -> bool {
+        !matches!(self, Self::LongThread | Self::Lists | Self::Observers)
+    }
+
+    /// Returns the daemon's settings, beginning with those of its limits. Only the agent that makes a long thread is read as fast as it
+    /// writes. No turn waits for late text, which would be most of what is measured.
+    fn settings(self) -> String {
+        let mut settings = "requests_per_window = 100000\nturn_tail_millis = 0\n".to_owned();
         match self {
-            Self::LongThread => "requests_per_window = 100000\nturn_tail_millis = 0\nagent_bytes_per_sec = 0\n",
-            Self::Flood | Self::Deaf | Self::Lists => "requests_per_window = 100000\nturn_tail_millis = 0\n",
+            Self::LongThread => settings.push_str("agent_bytes_per_sec = 0\n"),
+            Self::Rules => {
+                let denied: Vec<String> = (0..RULES).map(|rule| format!("Bash(evil{rule} *)")).collect();
+                settings.push_str(&format!("[policy]\nallow = [\"Bash\"]\ndeny = {denied:?}\n"));
+            }
+            _ => {}
         }
+        settings
+    }
+
+    /// Returns the turn that the load's agent runs again and again; `None` if clients are the load.
+    fn turn(self) -> Option<String> {
+        let flood = |kind: &str, bytes: usize| format!("flood n=1000000000 bytes={bytes} kind={kind}");
+        Some(match self {
+            Self::Flood | Self::Deaf => flood("chunk", MESSAGE),
+            Self::Deltas => flood("delta", 0),
+            Self::Calls => flood("call", 300),
+            Self::Diffs => flood("diff", 250_000),
+            Self::Plans => flood("plan", LIST_BYTES),
+            Self::Commands => flood("commands", LIST_BYTES),
+            Self::Rules => format!("permission kind=execute command='{}'", long_line()),
+            // What it writes shows that it runs.
+            Self::Processes => {
+                "terminal sh -c \"for i in 1 2 3 4; do while :; do /bin/true; echo x; done & done; wait\""
+                    .to_owned()
+            }
+            Self::Writes => "files n=1000000000 bytes=10000000 by=write".to_owned(),
+            Self::LongThread | Self::Lists | Self::Observers => return None,
+        })
     }
 
     /// Fills the log before the daemon starts.
@@ -153,17 +279,19 @@ impl Load {
     }
 
     /// Makes the thread that the load is about, if there is one.
-    fn thread(self, daemon: &Daemon, size: &Size) -> anyhow::Result<Value> {
+    fn thread(self, daemon: &Daemon, work: &Path, size: &Size) -> anyhow::Result<Value> {
         if let Self::Lists = self {
             return Ok(Value::Null);
         }
         let mut client = daemon.client()?;
-        let thread = start(&mut client)?;
-        if let Self::LongThread = self {
-            let text = format!("flood n={} bytes={MESSAGE} kind=chunk", size.messages);
-            prompt(&mut client, &thread, &text)?;
-            client.count_until(&[TURN_END])?;
-        }
+        let thread = start(&mut client, work)?;
+        let first = match self {
+            Self::LongThread => format!("flood n={} bytes={MESSAGE} kind=chunk", size.messages),
+            Self::Observers => "stream n=200".to_owned(),
+            _ => return Ok(thread),
+        };
+        prompt(&mut client, &thread, &first)?;
+        client.count_until(&[TURN_END])?;
         Ok(thread)
     }
 
@@ -171,24 +299,23 @@ impl Load {
     fn run(self, daemon: &Daemon, thread: &Value, stop: &AtomicBool) -> anyhow::Result<()> {
         let goes_on = || !stop.load(Ordering::Relaxed);
         let mut client = daemon.client()?;
-        match self {
-            Self::Flood | Self::Deaf => {
-                client.request(1, "thread/resume", &json!({ "threadId": thread }))?;
-                prompt(
-                    &mut client,
-                    thread,
-                    &format!("flood n=1000000 bytes={MESSAGE} kind=chunk"),
-                )?;
-                let deaf = if let Self::Deaf = self {
-                    deaf(daemon, thread)?
-                } else {
-                    Vec::new()
-                };
-                while goes_on() {
-                    client.next()?;
+        if let Some(turn) = self.turn() {
+            client.request(1, "thread/resume", &json!({ "threadId": thread }))?;
+            prompt(&mut client, thread, &turn)?;
+            let deaf = if let Self::Deaf = self {
+                deaf(daemon, thread)?
+            } else {
+                Vec::new()
+            };
+            while goes_on() {
+                if client.next()?.starts_with(TURN_END) {
+                    prompt(&mut client, thread, &turn)?;
                 }
-                drop(deaf);
             }
+            drop(deaf);
+            return Ok(());
+        }
+        match self {
             Self::LongThread => {
                 while goes_on() {
                     let mut reader = daemon.client()?;
@@ -199,7 +326,14 @@ impl Load {
                     reader.count_until(&[TURN_END])?;
                 }
             }
-            Self::Lists => {
+            Self::Observers => {
+                let connect = |_| daemon.client();
+                let mut observers: Vec<Counter> = (0..OBSERVERS).map(connect).collect::<Result<_, _>>()?;
+                while goes_on() {
+                    observe(&mut observers, thread)?;
+                }
+            }
+            _ => {
                 while goes_on() {
                     lists(&mut client)?;
                 }
@@ -207,6 +341,33 @@ impl Load {
         }
         Ok(())
     }
+}
+
+/// Returns a command line of about 60 KB with as many commands as the policy checks.
+fn long_line() -> String {
+    let words = "word ".repeat(22);
+    vec![format!("echo {}", words.trim_end()); 500].join(" && ")
+}
+
+/// Has each client search, explain and read, and reads all answers.
+fn observe(observers: &mut [Counter], thread: &Value) -> anyhow::Result<()> {
+    let call = json!({ "kind": "execute", "rawInput": { "command": long_line() } });
+    let requests = [
+        ("thread/search", json!({ "query": "word" })),
+        ("policy/explain", json!({ "threadId": thread, "toolCall": call })),
+        ("thread/read", json!({ "threadId": thread, "includeTurns": true })),
+    ];
+    for observer in &mut *observers {
+        for (id, (method, params)) in (100..100 + REQUESTS).zip(requests.iter().cycle()) {
+            observer.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        }
+    }
+    for observer in observers {
+        for _ in 0..REQUESTS {
+            observer.count_until(&[b"{\"jsonrpc\":\"2.0\",\"id\":"])?;
+        }
+    }
+    Ok(())
 }
 
 /// Connects clients that follow a thread, request its pages, and never read.
@@ -240,8 +401,8 @@ fn lists(client: &mut Counter) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn start(client: &mut Counter) -> anyhow::Result<Value> {
-    let params = json!({ "agentType": "fake", "cwd": WORKSPACE });
+fn start(client: &mut Counter, cwd: &Path) -> anyhow::Result<Value> {
+    let params = json!({ "agentType": "fake", "cwd": cwd });
     let mut started = client.request(1, "thread/start", &params)?;
     Ok(started["thread"]["id"].take())
 }

@@ -10,7 +10,7 @@ use crate::wire::RpcError;
 const LINE: usize = 60;
 
 /// Returns lines of text that hardly compress. Each `seed` has its own text.
-fn text(seed: u64, bytes: usize) -> String {
+pub fn text(seed: u64, bytes: usize) -> String {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut text = String::with_capacity(bytes);

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::{files, tools};
 use crate::clock;
 use crate::scenarios::args::Args;
 use crate::template::{COUNTER, Template};
@@ -10,6 +11,9 @@ use crate::wire::{self, RpcError};
 
 /// Placeholder for the text that pads a line to its length.
 const PAD: &str = "~pad~";
+
+/// About the bytes of an entry of a list.
+const ENTRY_BYTES: usize = 60;
 
 /// Placeholder for a time in nanoseconds, with as many digits as such a time has until the year 2286.
 const TIME: &str = "1111111111111111111";
@@ -60,6 +64,22 @@ pub fn flood(turn: &mut Turn, args: &Args) -> Flow {
             let lines = [begun, ended].map(|update| wire::update(&turn.id, &update).to_string());
             pour(turn, &Template::new(&lines.join("\n"), PAD, bytes), n)
         }
+        "diff" => {
+            let id = format!("call-{COUNTER}");
+            let (old, new) = (files::text(1, bytes), files::text(2, bytes) + COUNTER);
+            let begun = json!({
+                "sessionUpdate": "tool_call", "toolCallId": id, "title": "flood", "kind": "edit",
+                "status": "in_progress", "content": tools::diff(&turn.path("flood.txt"), &old, &new),
+            });
+            let ended =
+                json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed" });
+            let lines = [begun, ended].map(|update| wire::update(&turn.id, &update).to_string());
+            pour(turn, &Template::new(&lines.join("\n"), "", 0), n)
+        }
+        "plan" | "commands" => {
+            let line = wire::update(&turn.id, &list(kind, bytes)).to_string();
+            pour(turn, &Template::new(&line, "", 0), n)
+        }
         "delta" => {
             let line = wire::update(&turn.id, &wire::chunk("agent_message_chunk", &text)).to_string();
             pour(turn, &Template::new(&line, "", 0), n)
@@ -76,6 +96,26 @@ pub fn flood(turn: &mut Turn, args: &Args) -> Flow {
             pour(turn, &Template::new(&line, PAD, bytes), n)
         }
         other => Err(End::Fail(RpcError::params(format!("no kind {other:?}")))),
+    }
+}
+
+/// Returns a plan or a list of commands with so many entries that it has about this many bytes.
+fn list(kind: &str, bytes: usize) -> Value {
+    let name = |k| {
+        if k == 0 {
+            COUNTER.to_owned()
+        } else {
+            format!("step{k}")
+        }
+    };
+    let names = (0..bytes.div_ceil(ENTRY_BYTES)).map(name);
+    if kind == "plan" {
+        let entry = |name| json!({ "content": name, "priority": "low", "status": "pending" });
+        json!({ "sessionUpdate": "plan", "entries": names.map(entry).collect::<Vec<_>>() })
+    } else {
+        let entry = |name| json!({ "name": name, "description": "One of very many commands" });
+        let all: Vec<_> = names.map(entry).collect();
+        json!({ "sessionUpdate": "available_commands_update", "availableCommands": all })
     }
 }
 

@@ -162,7 +162,8 @@ pub const TABLE: &[Scenario] = &[
         environment; says its pid",
         Words::Maybe(&["hold", "away"]), &["ms"], processes::spawn),
     // load
-    entry("flood", "n=100000 bytes=300 kind=update|delta|chunk|chunkmeta|call", "n updates as fast as the pipe takes them, or n tool calls with a content of that size",
+    entry("flood", "n=100000 bytes=300 kind=update|delta|chunk|chunkmeta|call|diff|plan|commands",
+        "n updates as fast as the pipe takes them, or n tool calls with a content or texts of a diff of that size",
         Words::None, &["n", "bytes", "kind"], load::flood),
     entry("lone", "n=200 ms=10 bytes=300 kind=update|delta",
         "n updates one at a time, each with _meta.sentNs; a delta says sentNs:DIGITS in its text",

@@ -390,6 +390,19 @@ fn load() {
     let turn = agent.prompt(&id, "flood n=2 kind=chunkmeta");
     assert_eq!(turn.of("agent_message_chunk")[1]["_meta"]["n"], "0000000002");
     assert_eq!(turn.messages[0].to_string().len(), 299);
+    let turn = agent.prompt(&id, "flood n=2 bytes=1000 kind=diff");
+    let calls = turn.of("tool_call");
+    assert_eq!((calls.len(), turn.of("tool_call_update").len()), (2, 2));
+    let diffs: Vec<&Value> = calls.iter().map(|call| &call["content"][0]).collect();
+    assert_eq!(diffs[1]["oldText"].as_str().map(str::len), Some(1000));
+    assert_ne!(diffs[0]["newText"], diffs[1]["newText"]);
+    let turn = agent.prompt(&id, "flood n=2 bytes=600 kind=plan");
+    let plans = turn.of("plan");
+    assert_eq!(plans[0]["entries"].as_array().map(Vec::len), Some(10));
+    assert_ne!(plans[0], plans[1]);
+    let turn = agent.prompt(&id, "flood n=1 bytes=600 kind=commands");
+    let lists = turn.of("available_commands_update");
+    assert_eq!(lists[0]["availableCommands"].as_array().map(Vec::len), Some(10));
     assert_eq!(agent.prompt(&id, "flood kind=other").error(), -32602);
 
     let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
