@@ -372,9 +372,8 @@ done
 exit 0
 "#;
 
-#[test]
-#[cfg(target_os = "linux")]
-fn an_installer_reaches_its_own_directory_and_runs_scripts_if_wanted() {
+/// Returns a place whose home has secrets.
+fn place_with_secrets() -> Place {
     let place = Place::away("");
     for (file, text) in [
         (".npmrc", "registry"),
@@ -388,6 +387,13 @@ fn an_installer_reaches_its_own_directory_and_runs_scripts_if_wanted() {
     }
     place.make_data();
     std::fs::write(place.data().join("token"), "token").unwrap();
+    place
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_installer_reaches_its_own_directory_and_runs_scripts_if_wanted() {
+    let place = place_with_secrets();
     let agent = agent_script();
     let programs = [("npm", CURIOUS_NPM), ("agent", agent.as_str())];
     let without: &[&str] = &[];
@@ -404,6 +410,45 @@ fn an_installer_reaches_its_own_directory_and_runs_scripts_if_wanted() {
         assert_eq!(text("read-by-install").as_deref(), Some("registry"));
         assert_eq!(text("read-by-rebuild").as_deref(), read_by_scripts);
         assert_eq!(text("written"), None);
+    }
+}
+
+/// A uv, or a Python with pip, that reads and writes whatever it can.
+const CURIOUS_PYTHON: &str = r#"#!/bin/sh
+for last; do :; done
+/bin/mkdir -p venv/bin
+case "$*" in
+"-m venv "*) /bin/cp "$0" venv/bin/python ;;
+"venv "*) ;;
+*) : > "venv/bin/${last%%=*}" ;;
+esac
+for file in "$HOME/.ssh/id" "$HOME/data/token" "$HOME/acpd.toml" "$HOME/.codex/auth.json"; do
+    /bin/cat "$file" >> read 2>/dev/null
+done
+for file in "$HOME/.bashrc" "$HOME/.npm/x" "$HOME/data/x" "$HOME/work/x" "/tmp/.acpd-test-$$"; do
+    { echo x > "$file"; } 2>/dev/null && echo "$file" >> written
+done
+exit 0
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn installers_of_python_packages_reach_their_own_directory() {
+    let place = place_with_secrets();
+    for installer in ["uv", "python3"] {
+        let programs = [(installer, CURIOUS_PYTHON)];
+        let installed = with_programs(&place, &programs, &["agents", "install", "fast-agent", "--json"]);
+        assert_eq!(installed.code, Some(0), "{installer}: {}", installed.stderr);
+        let report: Value = serde_json::from_str(&installed.stdout).unwrap();
+        let command = PathBuf::from(report["command"].as_str().unwrap());
+        let folder = command.ancestors().nth(3).unwrap();
+        let text = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+        assert_eq!(
+            (text("read").as_deref(), text("written")),
+            (Some(""), None),
+            "{installer}"
+        );
+        std::fs::remove_file(place.work().join("bin").join(installer)).unwrap();
     }
 }
 
