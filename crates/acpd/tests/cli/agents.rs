@@ -765,6 +765,33 @@ fn an_agent_that_a_command_starts_is_not_the_owner() {
     }
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn an_installer_that_a_command_starts_is_not_the_owner() {
+    let find = "import os, sys; print(os.path.realpath(sys.executable)); print(sys.base_prefix)";
+    let found = outcome(Command::new("python3").args(["-c", find]));
+    let (python, prefix) = found
+        .stdout
+        .trim()
+        .split_once('\n')
+        .expect("the tests need Python");
+    let daemon = Daemon::at(Place::new(&format!("[sandbox]\nread = [{prefix:?}]\n")));
+    let socket = daemon.place.data().join("acpd.sock");
+    let npm = format!(
+        "#!/bin/sh\nfor way in http hidden; do '{python}' \"${{0%/*}}/peer.py\" $way '{}'; done\nexit 1\n",
+        socket.display()
+    );
+    let programs = [
+        ("npm", npm.as_str()),
+        ("peer.py", include_str!("support/peer.py")),
+    ];
+    let installed = with_programs(&daemon.place, &programs, &["agents", "install", "gemini"]);
+    assert_ne!(installed.code, Some(0));
+    let refused = installed.stderr.matches("not the owner at this socket").count();
+    assert!(refused >= 2, "{}", installed.stderr);
+    assert!(!installed.stderr.contains("\"owner\""), "{}", installed.stderr);
+}
+
 /// Returns the configuration of an agent that is a Python program in a file. With `login` as its argument, it is `signs_in`.
 fn python_agent(place: &Place, signs_in: &str) -> String {
     let file = place.data().with_file_name("agent.py");

@@ -225,9 +225,14 @@ fn nothing_of_a_repository_runs_when_an_agent_is_probed_in_it() {
         let Outcome { code, stdout, stderr } = acpd(&place, &["agents", "doctor", agent]);
         assert_eq!(code, Some(0), "{agent}: {stdout}{stderr}");
         assert_eq!(ran(&place), [""; 0], "{agent}");
+        // The agent may have no way to sign in.
+        acpd(&place, &["agents", "login", agent, "--yes"]);
+        assert_eq!(ran(&place), [""; 0], "{agent}");
     }
-    acpd(&place, &["doctor"]);
-    assert_eq!(ran(&place), [""; 0]);
+    for command in [&["doctor"][..], &["agents", "list"]] {
+        acpd(&place, command);
+        assert_eq!(ran(&place), [""; 0], "{command:?}");
+    }
 }
 
 #[test]

@@ -259,6 +259,10 @@ fn policy_presets_allow_no_search_elsewhere() {
         "include_pattern",
         "file_glob",
         "file_pattern",
+        // Not known, so whatever they have is asked about.
+        "globs",
+        "includePattern",
+        "filePatterns",
     ];
     let patterns = [
         r#""/etc/*""#,
