@@ -367,9 +367,9 @@ impl Peer {
                 ask(session, thread, frame, question, &mut messages);
             }
             FrameKind::Answered(request, ..) => {
-                if let Some(asked) = session.asked.remove(request) {
+                if session.asked.remove(request).is_some() {
                     let mut out = Vec::new();
-                    write_resolved(&mut out, thread, &asked.question);
+                    write_resolved(&mut out, thread, *request);
                     messages.push(("serverRequest/resolved", out.into()));
                 }
                 free_if_empty(&mut session.asked);
@@ -572,13 +572,7 @@ impl Peer {
 }
 
 /// Sends a question, after the item that it is about.
-fn ask(
-    session: &mut Session,
-    thread: ThreadId,
-    frame: &Frame,
-    question: &std::sync::Arc<Question>,
-    messages: &mut Messages,
-) {
+fn ask(session: &mut Session, thread: ThreadId, frame: &Frame, question: &Question, messages: &mut Messages) {
     if session.asked.contains_key(&question.request) {
         return;
     }
@@ -613,7 +607,6 @@ fn ask(
         text,
         form,
         turn: frame.turn,
-        question: std::sync::Arc::clone(question),
     };
     session.asked.insert(question.request, asked);
 }

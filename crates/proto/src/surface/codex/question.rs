@@ -4,12 +4,11 @@
 //! answers are not the usual ones, are a list of the agent's answers.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use acpd_model::event::{Always, OptionKind, PermissionOption};
 use acpd_model::subject::CallSubject;
 use acpd_model::text::{plain, plain_line, shorten, visible, visible_line};
-use acpd_model::{Millis, RawJson, ThreadId, TurnId, json};
+use acpd_model::{Millis, RawJson, RequestId, ThreadId, TurnId, json};
 use acpd_policy::{in_lines, part_in_words};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -65,8 +64,7 @@ pub(super) struct Asked {
     pub form: Form,
     /// The turn that asks.
     pub turn: Option<TurnId>,
-    pub question: Arc<Question>,
-    /// The request that asked it.
+    /// The request that asked it. Of the question, nothing else is kept: the agent's params may be long.
     pub text: Bytes,
 }
 
@@ -185,11 +183,9 @@ pub(super) fn write_question(
 }
 
 /// Returns the notification that a question is closed.
-pub(super) fn write_resolved(out: &mut Vec<u8>, thread: ThreadId, question: &Question) {
+pub(super) fn write_resolved(out: &mut Vec<u8>, thread: ThreadId, request: RequestId) {
     super::write::notification(out, "serverRequest/resolved", |params| {
-        params
-            .put("threadId", &thread)
-            .put("requestId", &question.request);
+        params.put("threadId", &thread).put("requestId", &request);
     });
 }
 
