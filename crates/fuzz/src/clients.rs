@@ -139,9 +139,10 @@ fn take_answer(message: &[u8], answers: &mut Vec<Value>) {
 
 /// Checks that each id gets as many responses as requests.
 fn each_is_answered(frames: &[&str], answers: &[Value]) {
-    for id in requests(frames) {
-        let asked = requests(frames).iter().filter(|other| **other == id).count();
-        let answered = answers.iter().filter(|other| **other == id).count();
+    let requests = requests(frames);
+    for id in &requests {
+        let asked = requests.iter().filter(|other| *other == id).count();
+        let answered = answers.iter().filter(|other| *other == id).count();
         // A response to input that is not a request has no id.
         assert!(
             answered == asked || id.is_null(),

@@ -1,5 +1,7 @@
 //! Inputs of a policy: agents' command lines, users' rules, tool calls.
 
+use std::sync::LazyLock;
+
 use acpd_model::RawJson;
 use acpd_policy::{Effect, Form, Layers, Policy, Request, Rule, Subject};
 use tempfile::TempDir;
@@ -133,7 +135,8 @@ pub const RULES: Target = Target {
     ],
 };
 
-const GIT: &str = "Bash(git *)";
+static ALLOWS_GIT: LazyLock<Policy> = LazyLock::new(|| policy(&["Bash(git *)"], &[], None));
+static DENIES_RM: LazyLock<Policy> = LazyLock::new(|| policy(&[], &["Bash(rm *)"], Some(Effect::Allow)));
 
 fn policy(allow: &[&str], deny: &[&str], default: Option<Effect>) -> Policy {
     let rules = |texts: &[&str]| texts.iter().map(|text| Rule::parse(text).unwrap()).collect();
@@ -155,8 +158,7 @@ fn decide(policy: &Policy, request: &Request) -> Effect {
 
 fn shell_lines(input: &[u8]) {
     let line = String::from_utf8_lossy(input);
-    let git = policy(&[GIT], &[], None);
-    let allowed = |line: &str| decide(&git, &Request::command_line(line, "/w")) == Effect::Allow;
+    let allowed = |line: &str| decide(&ALLOWS_GIT, &Request::command_line(line, "/w")) == Effect::Allow;
     let request = Request::command_line(&line, "/w");
     assert!(!request.subjects().is_empty());
     if allowed(&line) {
@@ -174,8 +176,7 @@ fn shell_lines(input: &[u8]) {
         assert!(!allowed(&format!("rm -rf x\n{line}")));
     }
     judged(&line);
-    let no_rm = policy(&[], &["Bash(rm *)"], Some(Effect::Allow));
-    let denied = |line: &str| decide(&no_rm, &Request::command_line(line, "/w")) != Effect::Allow;
+    let denied = |line: &str| decide(&DENIES_RM, &Request::command_line(line, "/w")) != Effect::Allow;
     if denied(&line) {
         let quoted = line.replace('\'', "'\\''");
         for around in [
