@@ -191,11 +191,15 @@ impl Judges {
         for shell in &shells {
             fs::create_dir_all(cwds.join(shell.name)).unwrap();
         }
-        Self {
+        let judges = Self {
             shells,
             programs,
             cwds,
-        }
+        };
+        // Some systems mount their temporary directory without permission to execute.
+        let runs = judges.run("good").iter().all(|done| done.calls == [["good"]]);
+        assert!(runs, "no program can be run in {}", home.display());
+        judges
     }
 
     /// Runs `line` in all shells at the same time.
