@@ -84,6 +84,7 @@ test("a message whose turn is older than the loaded ones is sent once that is lo
   }, id);
   await page.reload();
   await expect.poll(() => box(page).inputValue()).toBe("say another beginning");
+  await banner(page).getByRole("button", { name: "Load it" }).click();
   await expect.poll(() => banner(page).innerText()).toContain("11 turns after it");
   await page.getByRole("button", { name: "Resend", exact: true }).click();
   await expect.poll(() => said(page)).toEqual(["say another beginning"]);

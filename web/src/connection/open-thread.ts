@@ -267,8 +267,19 @@ export class OpenThread implements ThreadActions {
     const input = blocks.length > 0 ? [...blocks] : undefined;
     // A retry with the same id refers to the same turn, so a broken connection cannot duplicate it, or drop turns twice.
     const prompt = { threadId: this.threadId, clientTurnId: newId(), text: text || undefined, input, replacesTurnId };
-    await this.#twice(() => this.client.call("turn/start", prompt));
+    await this.#twice(async () => {
+      if (replacesTurnId !== undefined) this.#checkReplaces();
+      return this.client.call("turn/start", prompt);
+    });
     this.sent.value++;
+  }
+
+  /** Refuses to replace a turn where the daemon would add the prompt to the conversation: one that is older than this page. */
+  #checkReplaces(): void {
+    const { state } = this.client;
+    if (state.name === "open" && !state.server.capabilities.replacesTurns) {
+      throw new Error("The daemon is older than this page and cannot replace a message. Edit it in a fork instead.");
+    }
   }
 
   startAgent(): void {

@@ -61,7 +61,7 @@ export function editedState(thread: Pick<ThreadState, "turns" | "older" | "head"
     isMissing,
     later: isMissing ? undefined : turns.filter(({ id }) => id != null && byPrompt(id, turnId) > 0).length,
     // A new message is queued. What is not loaded may have been removed, or have attachments.
-    waits: gone ? undefined : isMissing ? "Loading the earlier message…" : waitsFor(head.turnId != null, queueOf(thread).length),
+    waits: gone ? undefined : isMissing ? "Load the earlier message to send this." : waitsFor(head.turnId != null, queueOf(thread).length),
   };
 }
 

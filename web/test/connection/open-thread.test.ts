@@ -6,11 +6,12 @@ import { OpenThread } from "../../src/connection/open-thread.ts";
 type Call = (method: string, params: Record<string, unknown>) => Promise<unknown>;
 
 /** Opens a thread of this status; returns what it follows. */
-async function opened(status: string, archived = false, rest: object = {}, call: Call = () => Promise.reject(new Error("no"))) {
+async function opened(status: string, archived = false, rest: object = {}, call: Call = () => Promise.reject(new Error("no")), replacesTurns = true) {
   const close = vi.fn();
   const thread = { id: "t", status, archived, turns: [], ...rest, pendingRequestIds: [], queuedTurnIds: [], latestSeq: 7 };
   const follow = vi.fn((_: string, __: FollowOptions) => ({ resumed: Promise.resolve({ thread, latestSeq: 7 }), close }));
-  const client = { follow, on: () => () => {}, call, ready: () => Promise.resolve(), answer: () => () => {} };
+  const state = { name: "open", server: { capabilities: { replacesTurns } } };
+  const client = { follow, on: () => () => {}, call, ready: () => Promise.resolve(), answer: () => () => {}, state };
   const open = new OpenThread(client as unknown as Client, "t");
   await vi.waitFor(() => expect(open.shown.value).toBeDefined());
   return { open, follow, close };
@@ -49,6 +50,16 @@ test("an edited message replaces the earlier one in one request, which is repeat
   }]);
   expect(again).toEqual([method, params]);
   expect(call).toHaveBeenCalledTimes(2);
+  open.close();
+});
+
+test("a daemon that would add an edited message to the conversation does not get it", async () => {
+  const call = vi.fn<Call>(async () => ({}));
+  const { open } = await opened("idle", false, {}, call, false);
+  await expect(open.sendInstead("turn_2", "better", [])).rejects.toThrow("Edit it in a fork instead.");
+  expect(call).not.toHaveBeenCalled();
+  await open.send("new", [], "queue");
+  expect(call).toHaveBeenCalledOnce();
   open.close();
 });
 

@@ -51,7 +51,7 @@ test("a message whose turn was removed is gone; one that is not loaded is not", 
   expect(editedState(thread(), "turn_12").gone).toBe(true);
   expect(editedState(thread(), "turn_3").gone).toBe(true);
   expect(editedState(thread({ older: "c" }), "turn_3").gone).toBe(false);
-  const missing = { isMissing: true, later: undefined, waits: "Loading the earlier message…" };
+  const missing = { isMissing: true, later: undefined, waits: "Load the earlier message to send this." };
   expect(editedState(thread({ older: "c" }, { turnId: "turn_11" }), "turn_3"), "it cannot be sent before it is known").toMatchObject(missing);
   expect(editedState(thread({ turns: [] }), "turn_3")).toMatchObject({ gone: true, later: 0 });
 });

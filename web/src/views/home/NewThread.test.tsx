@@ -9,7 +9,11 @@ import { client, link, standing } from "../../connection/connection.ts";
 import { after, drawn, press, type } from "../testing.ts";
 import NewThread from "./NewThread.tsx";
 
-afterEach(() => {
+/** The daemons of a test. */
+const daemons: Daemon[] = [];
+
+afterEach(async () => {
+  for (const daemon of daemons.splice(0)) await daemon.end();
   client.value = undefined;
   link.value = { name: "connecting" };
   settingsOf.value = {};
@@ -29,7 +33,9 @@ class Daemon {
   readonly state = { name: "open" };
   /** A folder that does not exist. */
   missing = "";
-  constructor(private readonly agents: readonly Listed[]) {}
+  constructor(private readonly agents: readonly Listed[]) {
+    daemons.push(this);
+  }
   #waiting: { method: string; params: Record<string, unknown>; resolve: (result: unknown) => void; reject: (why: Error) => void }[] = [];
 
   call(method: string, params: Record<string, unknown> = {}): Promise<unknown> {
@@ -81,6 +87,10 @@ class Daemon {
   /** Responds to the oldest pending request. */
   answer(result: unknown): Promise<void> {
     return after(() => this.#waiting.shift()!.resolve(result));
+  }
+  /** Refuses what is pending: a form that waits for an answer would keep its draft from the next one. */
+  end(): Promise<void> {
+    return after(() => this.#waiting.splice(0).forEach(({ reject }) => reject(new Error("over"))));
   }
   fail(): Promise<void> {
     return after(() => this.#waiting.shift()?.reject(new Error("no")));
@@ -381,7 +391,7 @@ test("a thread whose agent wants a sign-in is opened, with the prompt, even if i
   await after(() => daemon.emit("thread/started", { threadId: "t", thread: { cwd: "/w", agentType: "one" } }));
   await daemon.respond("thread/read", { thread: { turnCount: 0 } });
   expect(route.value).toEqual({ view: "thread", threadId: "t" });
-  expect([draftOf(NEW_THREAD), draftOf("t")]).toEqual(["", "a long task"]);
+  await vi.waitFor(() => expect([draftOf(NEW_THREAD), draftOf("t")]).toEqual(["", "a long task"]));
 });
 
 test("where there are no threads yet, the demo is offered if the daemon has it", async () => {

@@ -135,7 +135,6 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       folder.remember(cwd);
       lastAgent.value = agent;
       justInstalled.value = undefined;
-      keepDraft(NEW_THREAD, "");
       showStarted(threadId);
     };
     try {

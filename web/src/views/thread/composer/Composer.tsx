@@ -13,8 +13,9 @@ import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
 import { editedTurn } from "../../../app/editing.ts";
 import { hasJustStopped } from "../../../app/escape.ts";
 import { editedState } from "../../../state/prompts.ts";
-import { attachOnce, isEditSent, leaveEdit, sendEdit } from "./edit-message.ts";
+import { attachOnce, leaveEdit, sendEdit } from "./edit-message.ts";
 import { Editing } from "./Editing.tsx";
+import { isSending, whileSending } from "./sending.ts";
 import { moveAttachments } from "./use-attachments.ts";
 import { sendKey } from "../content/settings.ts";
 import { UsageMeter } from "./UsageMeter.tsx";
@@ -47,21 +48,27 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
   }, [threadId, begun?.id]);
   const edited = turnId === undefined ? undefined : editedState(thread, turnId);
   const mayWrite = role !== "observer" && role !== "approver";
+  /** The missing turn that the user has asked for: an edit that was forgotten must not load the whole conversation at each visit. */
+  const [wanted, setWanted] = useState<string>();
   const missing = mayWrite && edited?.isMissing === true ? turnId : undefined;
+  const loads = missing !== undefined && missing === wanted && online;
   const [unloaded, setUnloaded] = useState<string>();
   useEffect(() => {
     setUnloaded(undefined);
-    if (missing === undefined || !online) return;
+  }, [missing, online]);
+  useEffect(() => {
+    if (!loads) return;
     let isOver = false;
     actions.loadTurn(missing).catch((problem: unknown) => {
-      if (!isOver) setUnloaded(`The earlier message is not loaded. Scroll up to load it. (${sentence(problem)})`);
+      if (isOver) return;
+      setUnloaded(`The earlier message is not loaded. (${sentence(problem)})`);
+      setWanted(undefined);
     });
     return () => {
       isOver = true;
     };
-  }, [actions, missing, online]);
+  }, [actions, missing, loads]);
   if (!mayWrite) return null;
-  const sent = isEditSent(threadId);
   const name = turnId === undefined ? threadId : editDraft(threadId);
 
   // If the agent refuses, the value stays unchanged and the reason appears next to it.
@@ -76,7 +83,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
       keepDraft(forked, words);
       moveAttachments(name, forked, forked);
     };
-    set(sendEdit(threadId, replaced, () => actions.forkBefore(replaced, prepare)));
+    set(whileSending(name, () => sendEdit(threadId, replaced, () => actions.forkBefore(replaced, prepare))));
   };
   const options = head.configOptions ?? [];
   return (
@@ -107,15 +114,16 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
                 <Editing
                   edited={edited}
                   onFork={edited.first || edited.gone || edited.isMissing ? undefined : () => fork(turnId)}
+                  onLoad={missing === undefined || !online || loads ? undefined : () => setWanted(missing)}
                   onLeave={() => leaveEdit(threadId)}
-                  off={sent}
+                  off={isSending(name)}
                 />
               ),
-              sending: sent,
+              endsWhenSent: true,
               onLeave: () => {
                 if (!hasJustStopped()) leaveEdit(threadId);
               },
-              waits: (edited.isMissing ? unloaded : undefined) ?? edited.waits,
+              waits: loads ? "Loading the earlier message…" : (edited.isMissing ? unloaded : undefined) ?? edited.waits,
               label: "Edited message",
               sendLabel: edited.gone ? "Send" : "Resend",
             })}

@@ -3,6 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
+import { draftOf } from "../../../app/drafts.ts";
+import { toast } from "../../../app/toasts.ts";
+import { sentence } from "../../../connection/connection.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import type { AcpObject, Command, PromptCapabilities } from "../../../state/acp.ts";
 import { type Recall, recalled } from "../../../state/recall.ts";
@@ -11,6 +14,7 @@ import { sentBytes } from "./attachments.ts";
 import { usePopoverPosition } from "./popover-position.ts";
 import { completed, fitting, hintFor } from "./completion.ts";
 import { useScrollEdges } from "./scroll-edges.ts";
+import { isSending, whileSending } from "./sending.ts";
 import { sizeOf, useAttachments } from "./use-attachments.ts";
 import { bytes } from "../../../text/format.ts";
 import { Icon } from "../content/Icon.tsx";
@@ -44,8 +48,8 @@ export interface ComposerBoxProps {
   room?: number;
   /** Why nothing can be sent now. */
   barred?: string | undefined;
-  /** Whether the message is on its way already, for example by a box that was here before. */
-  sending?: boolean;
+  /** Whether the draft ends with its message: what is attached while that is on its way would be lost. */
+  endsWhenSent?: boolean;
   /** Why this message cannot be sent yet; everything else can be done. */
   waits?: string | undefined;
   /** What the message is, above its text. */
@@ -54,7 +58,7 @@ export interface ComposerBoxProps {
   onLeave?: (() => void) | undefined;
   /** The thread, whose agent can read files that a message has no room for. */
   threadId?: string;
-  /** The name of the draft, by which attachments are kept. */
+  /** The name of the draft in the browser's store, by which attachments are kept; without one, the draft is only here. */
   name?: string;
   /** The id of the text area. */
   id?: string;
@@ -95,11 +99,11 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
-  const { attached, arriving, refused, reading: readsFiles, ...attachments } = useAttachments(props.name, capabilities, props.threadId);
+  const { name, attached, arriving, refused, reading: readsFiles, ...attachments } = useAttachments(props.name, capabilities, props.threadId);
   const reading = readsFiles || arriving.length > 0;
-  const [sends, setSends] = useState(false);
-  const sending = sends || props.sending === true;
-  const slow = useSlow(sends);
+  // Perhaps by a box that was here before.
+  const sending = isSending(name);
+  const slow = useSlow(sending);
   const stuck = useSlow(stopping, STUCK_MS);
   const [writing, setWriting] = useWriting(props.folded === true);
   const [error, setError] = useState<string>();
@@ -111,6 +115,8 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
   const walk = useRef<Recall | undefined>(undefined);
   const latest = useRef(props);
   latest.current = props;
+  const isGone = useRef(false);
+  useEffect(() => () => void (isGone.current = true), []);
 
   const offered = shut ? [] : fitting(draft, caret, commands);
   const choice = offered[Math.min(active, offered.length - 1)];
@@ -139,31 +145,34 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
 
   const roomLeft = () => (props.room ?? ROOM) - sizeOf(attached) - sentBytes(draft);
   const send = async (manner: Manner) => {
-    if (empty || held) return;
+    if (empty || held || isSending(name)) return;
     if (roomLeft() < 0) {
       setError(`The message is ${bytes(-roomLeft())} too large.`);
       return;
     }
     const refusesSteering = manner === "steer" && props.steerable === false;
-    setSends(true);
     setError(undefined);
     setNote(refusesSteering ? NOT_STEERABLE : undefined);
     try {
-      await onSend(draft, attached.map((one) => one.block), refusesSteering ? "queue" : manner);
-      // What another tab or a button has put there meanwhile was not sent.
-      if (latest.current.name !== props.name || latest.current.draft === draft) onDraft("");
+      await whileSending(name, () => onSend(draft, attached.map((one) => one.block), refusesSteering ? "queue" : manner));
+      // What another tab or a button has put there meanwhile was not sent. This box may be gone, so the store knows.
+      const written = props.name === undefined ? latest.current.draft : draftOf(props.name);
+      if (written === draft) onDraft("");
       attachments.drop(attached);
     } catch (why) {
       setNote(undefined);
-      setError(why instanceof Error ? why.message : String(why));
+      setError(sentence(why));
+      if (isGone.current) toast(`Couldn’t send a message. ${sentence(why)}`, { kind: "error" });
     } finally {
-      setSends(false);
       const { activeElement } = document;
       if (activeElement === document.body || box.current?.contains(activeElement)) area.current?.focus();
     }
   };
   if (props.sender !== undefined) props.sender.current = () => void send("queue");
-  const take = (files: readonly File[]) => void attachments.take(files, roomLeft());
+  const take = (files: readonly File[]) => {
+    if (props.endsWhenSent === true && isSending(name)) toast("The message is being sent. Attach the file when that is done.");
+    else void attachments.take(files, roomLeft());
+  };
   const complete = (command: Command) => {
     const after = completed(draft, caret, command);
     onDraft(after.text);

@@ -7,12 +7,14 @@ export interface EditingProps {
   readonly edited: Edited;
   /** Moves the message to a fork that ends before the earlier one; absent if there can be none. */
   readonly onFork: (() => void) | undefined;
+  /** Loads the earlier message; absent if it is loaded, or cannot be now. */
+  readonly onLoad: (() => void) | undefined;
   readonly onLeave: () => void;
   /** Whether the message is on its way. */
   readonly off: boolean;
 }
 
-export function Editing({ edited, onFork, onLeave, off }: EditingProps) {
+export function Editing({ edited, onFork, onLoad, onLeave, off }: EditingProps) {
   return (
     <div class="th-editing" role="group" aria-label="Editing an earlier message">
       <Icon name="edit" />
@@ -29,6 +31,11 @@ export function Editing({ edited, onFork, onLeave, off }: EditingProps) {
             onClick={onFork}
           >
             Edit in a fork
+          </button>
+        )}
+        {onLoad !== undefined && (
+          <button type="button" class="button quiet" onClick={onLoad}>
+            Load it
           </button>
         )}
         <button type="button" class="button quiet" title="Cancel (Esc)" disabled={off} onClick={onLeave}>

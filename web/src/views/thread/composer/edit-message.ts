@@ -1,7 +1,5 @@
 // Earlier prompts in the composer: edited to be sent again, or given back by a rewind.
 
-import { signal } from "@preact/signals";
-
 import { draftOf, editDraft, keepDraft } from "../../../app/drafts.ts";
 import { beginEdit, editedTurn, endEdit } from "../../../app/editing.ts";
 import { focusThread, focusWhenThere } from "../../../app/focus.ts";
@@ -12,6 +10,7 @@ import { type AcpObject, contentText } from "../../../state/acp.ts";
 import { promptOf } from "../../../state/prompts.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
 import type { Attachment } from "./attachments.ts";
+import { isSending } from "./sending.ts";
 import { attachAgain, attachmentsOf, hasAttachments, putAttachments } from "./use-attachments.ts";
 
 /** Time to decide about a prompt that is not in the draft, in milliseconds. */
@@ -27,12 +26,6 @@ interface Begun {
 /** The edited messages that this page has put into the composer, by thread: the browser stores no attachments. */
 const begun = new Map<string, Begun>();
 onLeave(async () => begun.clear());
-
-/** The threads whose edited message is on its way: until the answer, it can neither be left nor give way to another one. */
-const sending = signal<ReadonlySet<string>>(new Set());
-
-/** Returns whether a thread's edited message is on its way. Views that call it follow changes. */
-export const isEditSent = (threadId: string): boolean => sending.value.has(threadId);
 
 const others = (blocks: readonly AcpObject[]) => blocks.filter(({ type }) => type !== "text");
 
@@ -105,23 +98,18 @@ function offerUndo(threadId: string, left: Begun, first: Begun | undefined): voi
   toast("Edited message discarded", { action: { label: "Undo", run: undo } });
 }
 
-/** Returns whether an edited message must stay as it is, and says so. */
+/** Returns whether an edited message must stay as it is, and says so: until the answer, it can neither be left nor give way to another one. */
 function isHeld(threadId: string): boolean {
-  const isSent = sending.peek().has(threadId);
+  const isSent = isSending(editDraft(threadId));
   if (isSent) toast("The edited message is being sent");
   return isSent;
 }
 
 /** Sends the edited message of a turn, here or to a fork, and ends the editing once that is done. */
 export async function sendEdit(threadId: string, turnId: string, send: () => Promise<void>): Promise<void> {
-  sending.value = new Set([...sending.peek(), threadId]);
-  try {
-    await send();
-    // Another tab may have begun another one.
-    if (editedTurn(threadId) === turnId) dropEdit(threadId);
-  } finally {
-    sending.value = new Set([...sending.peek()].filter((other) => other !== threadId));
-  }
+  await send();
+  // Another tab may have begun another one.
+  if (editedTurn(threadId) === turnId) dropEdit(threadId);
 }
 
 /** Ends the editing, with its text and attachments. */

@@ -42,7 +42,7 @@ function shown(state: Partial<ThreadState> = {}, head: Partial<Thread> = {}, act
   } as unknown as ThreadViewProps;
   const view = drawn(<Composer {...props} />);
   const area = () => view.one<HTMLTextAreaElement>("textarea");
-  return { ...view, acts, area, draw: (next: Partial<ThreadState>) => view.draw(<Composer {...props} thread={{ ...props.thread, ...next }} />) };
+  return { ...view, acts, area, close: () => view.draw(null), draw: (next: Partial<ThreadState>) => view.draw(<Composer {...props} thread={{ ...props.thread, ...next }} />) };
 }
 
 beforeEach(() => {
@@ -105,6 +105,63 @@ test("an edited message that is on its way can be neither left, nor forked, nor 
   expect([again.area().readOnly, again.button("Cancel").disabled], "also in a composer that is drawn anew").toEqual([true, true]);
   await after(answered);
   expect([editedTurn("t"), view.area().value, again.area().readOnly]).toEqual([undefined, "", false]);
+});
+
+test("a message on its way is not sent again by a box that is drawn anew, and what another tab writes meanwhile stays", async () => {
+  const [answer, answered] = later();
+  keepDraft("t", "hello");
+  const first = shown({}, {}, { send: () => answer });
+  await press(first.area(), "Enter");
+  first.close();
+  const again = shown();
+  expect([again.area().value, again.area().readOnly, again.button("Send").disabled]).toEqual(["hello", true, true]);
+  await press(again.area(), "Enter");
+  expect(again.acts.send).not.toHaveBeenCalled();
+  await after(() => keepDraft("t", "hello, and more"));
+  await after(answered);
+  expect([again.area().value, again.area().readOnly]).toEqual(["hello, and more", false]);
+});
+
+test("a message that was sent is not in a box that was drawn anew", async () => {
+  const [answer, answered] = later();
+  keepDraft("t", "hello");
+  const first = shown({}, {}, { send: () => answer });
+  await press(first.area(), "Enter");
+  first.close();
+  const again = shown();
+  await after(answered);
+  expect([again.area().value, again.area().readOnly]).toEqual(["", false]);
+});
+
+test("a message that fails when its box is gone says so, and stays", async () => {
+  const [answer, answered] = later();
+  keepDraft("t", "hello");
+  const send = async () => {
+    await answer;
+    throw new Error("Too many turns wait.");
+  };
+  const first = shown({}, {}, { send });
+  await press(first.area(), "Enter");
+  first.close();
+  await after(answered);
+  expect(toasts.value.map(({ text }) => text)).toEqual(["Couldn’t send a message. Too many turns wait."]);
+  expect(draftOf("t")).toBe("hello");
+});
+
+test("a file that is dropped while an edited message is on its way is refused with a word, and what is attached stays", async () => {
+  const [answer, answered] = later();
+  keepDraft("t", "half a thought");
+  const view = shown({}, {}, { sendInstead: () => answer });
+  await after(() => editMessage("t", turns[1]!));
+  await press(view.area(), "Enter");
+  const event = new Event("drop", { bubbles: true, cancelable: true });
+  Object.assign(event, { dataTransfer: { files: [new File(["x"], "x.txt", { type: "text/plain" })], types: ["Files"] } });
+  await after(() => view.area().dispatchEvent(event));
+  expect(event.defaultPrevented, "the browser would open it").toBe(true);
+  expect(toasts.value.map(({ text }) => text)).toEqual(["The message is being sent. Attach the file when that is done."]);
+  expect([view.all(".th-attached-file").length, view.text().includes("Reading")]).toEqual([1, false]);
+  await after(answered);
+  expect([view.area().value, view.all(".th-attached-file").length]).toEqual(["half a thought", 0]);
 });
 
 test("an edit that another tab began while this one was sent stays", async () => {
@@ -267,8 +324,12 @@ test("a message whose turn was removed meanwhile is sent as a new one", async ()
 test("a message whose turn is not loaded is sent only once it is, with its attachments and those added meanwhile", async () => {
   beginEdit("t", "turn_2", "two, but better");
   const view = shown({ turns: turns.slice(2), older: "c" });
+  expect(view.acts.loadTurn, "a forgotten edit loads nothing").not.toHaveBeenCalled();
+  expect(view.text()).toContain("Load the earlier message to send this.");
+  await after(() => view.button("Load it").click());
   expect(view.acts.loadTurn.mock.calls).toEqual([["turn_2"]]);
   expect(view.text()).toContain("Loading the earlier message…");
+  expect(view.text()).not.toContain("Load it");
   expect(view.one(".th-editing").textContent).toContain("everything after it");
   expect(view.text(), "its files would be missing there").not.toContain("Edit in a fork");
   await after(() => attachAgain(editDraft("t"), [{ ...PICTURE, data: "AAAA" }], "t", true));
@@ -297,8 +358,9 @@ test("a message whose turn cannot be loaded is not sent, and says why", async ()
   };
   beginEdit("t", "turn_2", "two, but better");
   const view = shown({ turns: turns.slice(2), older: "c" }, {}, { loadTurn: refuse });
-  await after(() => {});
-  expect(view.text()).toContain("not loaded. Scroll up to load it. (too many requests");
+  await after(() => view.button("Load it").click());
+  expect(view.text()).toContain("The earlier message is not loaded. (too many requests)");
+  expect(view.button("Load it").disabled, "it can be tried again").toBe(false);
   expect(view.button("Resend").disabled).toBe(true);
   view.draw({ turns });
   expect([view.text().includes("not loaded"), view.button("Resend").disabled]).toEqual([false, false]);

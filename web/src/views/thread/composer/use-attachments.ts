@@ -126,6 +126,8 @@ function arrive(name: string, threadId: string, file: File): () => Promise<void>
 let boxes = 0;
 
 export interface Attachments {
+  /** The name of the draft. */
+  readonly name: string;
   readonly attached: readonly Attachment[];
   /** Files on their way to the daemon. */
   readonly arriving: readonly Arriving[];
@@ -180,6 +182,7 @@ export function useAttachments(
     for (const send of sends) await send();
   };
   return {
+    name,
     ...keptOf(name),
     reading: reading > 0,
     take,
