@@ -83,6 +83,8 @@ class Daemon {
     return this.#waiting.splice(at, 1)[0]!;
   }
   onState = () => () => {};
+  // A thread that has started is opened.
+  follow = () => ({ resumed: new Promise(() => {}), close: () => {} });
 
   /** Responds to the oldest pending request. */
   answer(result: unknown): Promise<void> {
