@@ -48,6 +48,31 @@ class Turns(DaemonTest):
         assert isinstance(client.state, Open)
         self.assertEqual(client.state.server["identity"]["role"], "owner")
 
+    async def test_a_file_is_attached_and_a_prompt_links_to_it(self) -> None:
+        path = self.daemon.root / "large fil\u00e9.txt"
+        path.write_bytes(b"x" * (2 << 20))
+        local = await self.client()
+        remote = await self.client(url=self.daemon.url, token=self.daemon.token())
+        for client in (local, remote):
+            thread_id = await self.thread(client)
+            block = await client.attach(thread_id, path)
+            said = [block[member] for member in ("type", "name", "mimeType", "size")]
+            self.assertEqual(said, ["resource_link", path.name, "text/plain", 2 << 20])
+            named = await client.attach(thread_id, b"x", name="a/b?#.pdf")
+            self.assertEqual((named["name"], named["mimeType"]), ("b?#.pdf", "application/pdf"))
+            seen = self.follow(client, thread_id)
+            started = await client.call("turn/start", {"threadId": thread_id, "text": "say done", "input": [block]})
+            self.assertEqual((await seen.turn(started["turn"]["id"]))["status"], "completed")
+        with self.assertRaises(RequestFailed) as failed:
+            await remote.attach("0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4", b"x")
+        self.assertEqual((failed.exception.code, failed.exception.rpc_code), ("not_found", None))
+        with self.assertRaises(MessageTooLarge):
+            await remote.attach(thread_id, bytes((50 << 20) + 1))
+        await self.daemon.kill(signal.SIGTERM)
+        for client in (local, remote):
+            with self.assertRaises(ConnectionLost):
+                await client.attach(thread_id, b"x")
+
     async def test_a_slow_reader_receives_from_the_log_what_did_not_fit(self) -> None:
         client = await self.client()
         thread_id = await self.thread(client)

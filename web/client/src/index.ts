@@ -1,5 +1,6 @@
 /** Client of acpd's app protocol. Start with {@link connect}. */
 
+export { attachFile, type AttachOptions } from "./attach.js";
 export { Client, connect, type ConnectOptions } from "./client.js";
 export type { Backoff, Clock } from "./clock.js";
 export { AcpdError, type LocalCode } from "./errors.js";

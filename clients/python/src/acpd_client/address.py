@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import json
 import os
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -25,6 +26,8 @@ from .errors import AcpdError, ConnectionLost, Unauthenticated
 
 #: Longer paths do not fit into a socket's address on all systems, in bytes.
 _SOCKET_PATH_BYTES = 100
+#: Seconds in which a daemon must accept or send the next bytes of a file.
+_SILENCE = 60.0
 
 
 class Endpoint(Protocol):
@@ -32,6 +35,9 @@ class Endpoint(Protocol):
 
     async def open(self, **options: Any) -> ClientConnection:
         """Opens a WebSocket. Fails with ``Unauthenticated``, or with ``ConnectionLost`` if a retry may succeed."""
+
+    def http(self) -> contextlib.AbstractContextManager[tuple[http.client.HTTPConnection, dict[str, str]]]:
+        """Yields a connection for an HTTP request, and the headers that authenticate it. It fails as ``open`` does."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,28 @@ class Remote:
         with _explained(f"the daemon at {self.url}", "is it running, and is the address right?"):
             return await connect(self.url, additional_headers=headers, **options)
 
+    @contextlib.contextmanager
+    def http(self) -> Iterator[tuple[http.client.HTTPConnection, dict[str, str]]]:
+        parts = urlsplit(self.url)
+        host = parts.hostname or ""
+        is_secure = parts.scheme == "wss"
+        port = parts.port or (443 if is_secure else 80)
+
+        def dial() -> socket.socket:
+            # As for the WebSocket, the name has one address.
+            plain = socket.create_connection(("127.0.0.1" if host == "localhost" else host, port), _SILENCE)
+            if not is_secure:
+                return plain
+            try:
+                return (self.ssl or ssl.create_default_context()).wrap_socket(plain, server_hostname=host)
+            except BaseException:
+                plain.close()
+                raise
+
+        headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        with _explained(f"the daemon at {self.url}", "is it running, and is the address right?"):
+            yield from _connected(host, port, dial, headers)
+
 
 @dataclass(frozen=True)
 class Local:
@@ -67,6 +95,43 @@ class Local:
         advice = 'start it with "acpd serve"'
         with _explained(f"the daemon of {self.data_dir}", advice), _short(path) as short:
             return await unix_connect(short, "ws://localhost/ws", **options)
+
+    @contextlib.contextmanager
+    def http(self) -> Iterator[tuple[http.client.HTTPConnection, dict[str, str]]]:
+        def dial() -> socket.socket:
+            local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                local.settimeout(_SILENCE)
+                with _short(self.data_dir / "acpd.sock") as short:
+                    local.connect(short)
+            except BaseException:
+                local.close()
+                raise
+            return local
+
+        with _explained(f"the daemon of {self.data_dir}", 'start it with "acpd serve"'):
+            yield from _connected("localhost", 80, dial, {})
+
+
+class _Connection(http.client.HTTPConnection):
+    """An HTTP connection over a socket that the endpoint opens."""
+
+    def __init__(self, host: str, port: int, dial: Callable[[], socket.socket]) -> None:
+        super().__init__(host, port)
+        self._dial = dial
+
+    def connect(self) -> None:
+        self.sock = self._dial()
+
+
+def _connected(
+    host: str, port: int, dial: Callable[[], socket.socket], headers: dict[str, str]
+) -> Iterator[tuple[http.client.HTTPConnection, dict[str, str]]]:
+    connection = _Connection(host, port, dial)
+    try:
+        yield connection, headers
+    finally:
+        connection.close()
 
 
 def default_data_dir() -> Path:

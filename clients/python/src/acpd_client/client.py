@@ -11,12 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
+from . import attach
 from .address import Endpoint, Local, Remote, default_data_dir, socket_url
 from .connection import Done, Frame
 from .errors import AcpdError, ConnectionLost, RequestTimeout
 from .link import Backoff, Link, LinkCallbacks, LinkOptions, closed
 from .protocol import (
     CONNECTION_NOTIFICATIONS,
+    AcpObject,
     Answer,
     ClientCapabilities,
     ClientInfo,
@@ -113,6 +115,7 @@ class Client(TypedClient):
         on_error: Callable[[Exception], None],
     ) -> None:
         self._opted_out = opted_out
+        self._endpoint = options.endpoint
         self._ready_timeout = ready_timeout
         self._on_error = on_error
         # Why the last connection or attempt ended; `None` while there is a connection.
@@ -184,6 +187,25 @@ class Client(TypedClient):
             raise self._reason or ConnectionLost(f"the daemon did not answer within {timeout:g} s") from None
         finally:
             off()
+
+    async def attach(
+        self,
+        thread_id: str,
+        file: str | os.PathLike[str] | bytes,
+        *,
+        name: str | None = None,
+        media_type: str | None = None,
+    ) -> AcpObject:
+        """Has the daemon store a file of up to 50 MiB for a thread, because a message has no room for it.
+
+        Returns the block that links to the file, for ``input`` of ``turn/start`` or ``content`` of ``turn/steer``. The same
+        file under the same name has the same link, so this can be repeated. It does not use a proxy.
+
+        :param file: The path of a file, or its content.
+        :param name: The name that the agent and other clients see. By default, that of the path.
+        :param media_type: By default, what the ending of the name says.
+        """
+        return await asyncio.to_thread(attach.send, self._endpoint, thread_id, file, name, media_type)
 
     def follow(
         self,

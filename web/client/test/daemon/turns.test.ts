@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type AcpdError, connect, type Resolved } from "@acpd/client";
+import { type AcpdError, attachFile, connect, type Resolved } from "@acpd/client";
 import WebSocket from "ws";
 
 import { Daemon, Later, Seen } from "../support/daemon.js";
@@ -47,6 +47,20 @@ test("a for await that is slow goes back for what did not fit, and has the same 
     }
   }
   assert.deepEqual(read, seen.events.slice(0, read.length));
+});
+
+test("a file that a message has no room for is attached, and a prompt links to it", async (t) => {
+  const daemon = await Daemon.start(t);
+  const client = await daemon.client();
+  const threadId = await daemon.thread(client);
+  const file = { url: daemon.url, token: await daemon.token(), threadId, name: "large file.txt", content: new Blob(["x".repeat(2 << 20)]), type: "text/plain" };
+  const block = await attachFile(file);
+  assert.deepEqual([block.type, block.name, block.mimeType, block.size], ["resource_link", "large file.txt", "text/plain", 2 << 20]);
+  const seen = new Seen(client, threadId);
+  const { turn } = await client.call("turn/start", { threadId, text: "say done", input: [block] });
+  assert.equal((await seen.turn(turn.id)).status, "completed");
+  await assert.rejects(attachFile({ ...file, token: "0".repeat(64) }), { code: "unauthenticated" });
+  await assert.rejects(attachFile({ ...file, threadId: `${threadId.slice(0, -1)}x` }), { name: "AcpdError", retryable: false });
 });
 
 test("an approval is answered by its handler", async (t) => {
