@@ -25,17 +25,14 @@ pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> 
     let id = find(&mut client, &args.thread.thread).await?;
     let files = Attachments::read(&args.attach, &text, client.message_bytes()).await?;
     let mut progress = Progress::begin("sending");
-    if args.session.is_any() || args.replace.is_some() {
+    if let Some(turn) = &args.replace
+        && (args.session.is_any() || !args.attach.is_empty())
+    {
+        check_replaces(&mut client, &id, turn).await?;
+    }
+    if args.session.is_any() {
         let read = client.request("thread/read", json!({ "threadId": id })).await?;
-        let thread = &read["thread"];
-        // The daemon refuses it as well, but options and files would be there already.
-        if args.replace.is_some() && is_busy(thread) {
-            let id = short_id(&id);
-            return Err(Exit::Failure.error(format!(
-                "a turn runs or is queued: interrupt it first, with \"acpd interrupt {id}\", or wait for it"
-            )));
-        }
-        options::apply(&mut client, thread, &args.session).await?;
+        options::apply(&mut client, &read["thread"], &args.session).await?;
     }
     let mut attached = files.send(settings, &id).await?;
     let (method, params) = if args.steer {
@@ -67,10 +64,48 @@ pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> 
     Ok(Exit::Success)
 }
 
-/// Returns whether a turn of the thread runs or is queued.
+/// Fails if no prompt can take the place of a turn's now. The daemon refuses it as well, but options and files would be there already.
+async fn check_replaces(client: &mut Client, id: &str, turn: &str) -> anyhow::Result<()> {
+    let mut cursor = Value::Null;
+    loop {
+        let params = json!({ "threadId": id, "includeTurns": true, "cursor": cursor });
+        let mut read = client.request("thread/read", params).await?;
+        let thread = &mut read["thread"];
+        if is_busy(thread) {
+            let id = short_id(id);
+            return Err(Exit::Failure.error(format!(
+                "a turn runs or is queued: interrupt it first, with \"acpd interrupt {id}\", or wait for it"
+            )));
+        }
+        if turns(thread).any(|found| found["id"] == turn) {
+            return Ok(());
+        }
+        cursor = thread["cursor"].take();
+        if cursor.is_null() {
+            return Err(Exit::NotFound.error(format!(
+                "{turn} is not part of the conversation: \"acpd show {}\" prints the names of its turns",
+                short_id(id)
+            )));
+        }
+    }
+}
+
+/// Returns whether a turn of the thread is queued, or one runs that a prompt began, on this page. One that the agent began by itself
+/// ends for the prompt.
 fn is_busy(thread: &Value) -> bool {
     let queued = thread["queuedTurnIds"].as_array();
-    !thread["turnId"].is_null() || queued.is_some_and(|queued| !queued.is_empty())
+    let running = &thread["turnId"];
+    let is_prompted = |turn: &Value| {
+        let mut items = turn["items"].as_array().into_iter().flatten();
+        items.any(|item| item["type"] == "userMessage")
+    };
+    queued.is_some_and(|queued| !queued.is_empty())
+        || turns(thread).any(|turn| turn["id"] == *running && !running.is_null() && is_prompted(turn))
+}
+
+/// Returns the turns on a page of a thread.
+fn turns(thread: &Value) -> impl Iterator<Item = &Value> {
+    thread["turns"].as_array().into_iter().flatten()
 }
 
 fn turn_of(sent: &Value) -> &str {
@@ -96,4 +131,31 @@ pub async fn interrupt(settings: &Settings, args: &InterruptArgs) -> anyhow::Res
         print::out(&format!("interrupting {}\n", turn.as_str().unwrap_or_default()));
     }
     Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_busy_with_prompts_only() {
+        let thread = |queued: Value, running: Value, kind: &str| {
+            let turns = json!([
+                { "id": "turn_1", "items": [{ "type": "userMessage" }] },
+                { "id": "turn_2", "items": [{ "type": kind }] },
+                { "items": [{ "type": "userMessage" }] },
+            ]);
+            json!({ "queuedTurnIds": queued, "turnId": running, "turns": turns })
+        };
+        for (thread, expected) in [
+            (thread(json!([]), Value::Null, "userMessage"), false),
+            (thread(json!([]), json!("turn_2"), "userMessage"), true),
+            // The agent began it.
+            (thread(json!([]), json!("turn_2"), "agentMessage"), false),
+            (thread(json!(["turn_3"]), Value::Null, "userMessage"), true),
+            (json!({}), false),
+        ] {
+            assert_eq!(is_busy(&thread), expected, "{thread}");
+        }
+    }
 }

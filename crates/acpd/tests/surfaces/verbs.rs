@@ -178,6 +178,21 @@ fn the_command_line_sends_a_prompt_in_place_of_an_earlier_one() {
     client.until(|message| message.method == "turn/completed" && message.text("turnId") == "turn_4");
     let gone = send(&["--replace", "turn_2", "say other"]);
     assert_eq!(gone.code, Some(5), "{}", gone.stderr);
+    // Options and files are not set and stored for a prompt that is refused.
+    let large = daemon.place.work().join("large.bin");
+    std::fs::write(&large, vec![0; 2 << 20]).unwrap();
+    let large = large.to_str().expect("the path is UTF-8");
+    let before = read(&mut client, &thread)["configOptions"].take();
+    for more in [&["--attach", large][..], &["--mode", "code"]] {
+        let gone = send(&[&["--replace", "turn_9", "say other"], more].concat());
+        assert!(
+            gone.code == Some(5) && gone.stderr.contains("turn_9 is not part of the conversation"),
+            "{}",
+            gone.stderr
+        );
+    }
+    assert_eq!(read(&mut client, &thread)["configOptions"], before);
+    assert!(!daemon.place.data().join("attachments").exists());
     for wrong in [&["--replace", "two"][..], &["--steer", "--replace", "1"]] {
         let refused = send(&[wrong, &["x"]].concat());
         assert_eq!(refused.code, Some(2), "{}", refused.stderr);
