@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_log::{EventLog, Fault, Memory};
 use acpd_model::event::ClientOrigin;
-use acpd_model::limits::OPEN_QUESTION_BYTES;
+use acpd_model::limits::{OPEN_QUESTION_BYTES, SHARED_BATCH_BYTES};
 use acpd_model::{ErrorCode, Event, EventKind, ItemId, Limits, RawJson, RequestId, Role, Summary};
 use acpd_proto::fanout::{LiveText, LiveUpdate};
 use acpd_proto::projection::Live;
@@ -51,9 +51,24 @@ async fn news_after(
     publish: impl FnOnce(&Publisher),
 ) -> Vec<News> {
     let place = tempfile::tempdir().unwrap();
+    let (subscription, publisher, directory) = subscribed(log, place.path(), events, cursor).await;
+    publish(&publisher);
+    directory.close_within(std::time::Duration::from_secs(5)).await;
+    // The thread is unloaded, and the daemon stops.
+    drop(publisher);
+    subscription.into_stream().collect().await
+}
+
+/// Subscribes to a thread of which the log contains these events, as a client that has those up to `cursor`.
+async fn subscribed(
+    log: Arc<Memory>,
+    place: &std::path::Path,
+    events: &[Event],
+    cursor: Seq,
+) -> (Subscription, Publisher, Directory) {
     let summary = Summary::default();
     log.append(thread(), events, Some(&summary)).await.unwrap();
-    let context = context_with_log(log, place.path(), BTreeMap::new(), Limits::default());
+    let context = context_with_log(log, place, BTreeMap::new(), Limits::default());
     let directory = Directory::open(context.clone()).await.unwrap();
     let mut publisher = Publisher::new(16, context.live_room.clone());
     let mut live = Box::new(Live::new(thread()));
@@ -66,7 +81,6 @@ async fn news_after(
         pending: Arc::new(BTreeSet::new()),
         log_error: None,
     };
-    publish(&publisher);
     let someone = Subscriber {
         who: ClientOrigin {
             principal: String::new(),
@@ -86,10 +100,7 @@ async fn news_after(
         .unsent
         .recipient("ann".into(), Role::Observer.into(), "1".into());
     let (subscription, _) = Subscription::new(&context, directory.clone(), lane, follow, presence, recipient);
-    directory.close_within(std::time::Duration::from_secs(5)).await;
-    // The thread is unloaded, and the daemon stops.
-    drop(publisher);
-    subscription.into_stream().collect().await
+    (subscription, publisher, directory)
 }
 
 /// Returns the first and last event of each batch.
@@ -155,6 +166,43 @@ async fn a_long_question_from_before_the_cursor_is_read_from_the_log() {
     let failing = Arc::clone(&log);
     let news = news_after(log, &events, 3, |_| failing.inject(Fault::FailRead { after: 0 })).await;
     assert!(matches!(news[..], [News::Closed(_)]), "{news:?}");
+}
+
+#[tokio::test]
+async fn a_batch_that_is_too_large_to_share_reaches_the_client_from_the_log() {
+    let place = tempfile::tempdir().unwrap();
+    let log = Arc::new(Memory::new());
+    let (mut subscription, publisher, _directory) =
+        subscribed(Arc::clone(&log), place.path(), &[event(1)], 0).await;
+    let text = "x".repeat(usize::try_from(SHARED_BATCH_BYTES).unwrap());
+    let large = Event {
+        raw: Some(RawJson::of(&text).unwrap()),
+        ..event(2)
+    };
+    let mut received = Vec::new();
+    while received.is_empty() {
+        receive(&mut subscription, &mut received).await;
+    }
+    // The client follows live, and then only the log has the first of these.
+    for stored in [[large], [event(3)]] {
+        log.append(thread(), &stored, None).await.unwrap();
+        publisher.send(publisher.encode("t", &stored, &[]));
+    }
+    while received.last() != Some(&3) {
+        receive(&mut subscription, &mut received).await;
+    }
+    assert_eq!(received, [1, 2, 3], "each event once, and in order");
+}
+
+/// Adds the events of the next news.
+async fn receive(subscription: &mut Subscription, received: &mut Vec<Seq>) {
+    match subscription.next().await {
+        Some(News::Frames { batch, from, .. }) => {
+            let frames = batch.frames.of::<Peer>().iter();
+            received.extend(frames.map(|frame| frame.seq).filter(|seq| *seq >= from));
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A client that had to read the log has already read there how an item ended.
