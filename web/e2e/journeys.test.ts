@@ -100,12 +100,18 @@ const BY_KEYS: ByKeys[] = [
   },
   {
     name: "conversation",
+    alsoNarrow: true,
     path: async () => `threads/${journeys.threads.rest}`,
     keys: async (page) => {
       await page.locator(".th-work").first().waitFor();
       await walk(page, "Tab", { selector: ".th-work" });
       await page.keyboard.press("Enter");
       await page.locator(".th-group").first().waitFor();
+      // Where nothing hovers, it is behind a button.
+      if (await page.evaluate(() => matchMedia("(pointer: coarse)").matches)) {
+        await walk(page, "Tab", { name: "More about this turn" });
+        await page.keyboard.press("Enter");
+      }
       await walk(page, "Tab", { name: "Fork from here" });
       await page.keyboard.press("Enter");
       await page.waitForURL((url) => url.pathname.startsWith("/threads/") && !url.pathname.endsWith(journeys.threads.rest));
