@@ -2,11 +2,12 @@
 //!
 //! In: the bytes of files, and prompts that link to them. Out: a directory for each thread that its agent may read, and links to the
 //! files in it. Owns: the directory `attachments` of the data directory. Never: uses a name of a client as a path, gives a file of
-//! one thread to another, or reads a file.
+//! one thread to another but a fork, or reads a file.
 //!
 //! A file is stored as `attachments/<thread>/<hash>/<name>`. It is writable until a prompt links to it; [`Attachments::sweep`]
-//! removes files that stay so.
+//! removes files that stay so. What a fork has of the threads before it is in `forks`.
 
+mod forks;
 mod name;
 
 use std::collections::BTreeMap;
@@ -157,7 +158,15 @@ impl Attachments {
         }
     }
 
-    /// Returns the directory with a thread's files, which its agent may read; `None` if there are none. `makes` creates it for files
+    /// Returns the directories with files that a thread's agent may read: its own, and those of files that a fork has taken along.
+    /// Blocks.
+    pub fn directories(&self, thread: ThreadId, makes: bool) -> Vec<PathBuf> {
+        let mut all: Vec<_> = self.directory(thread, makes).into_iter().collect();
+        all.extend(forks::taken_directories(&self.root, &self.of(thread)));
+        all
+    }
+
+    /// Returns the directory with a thread's own files; `None` if there are none. `makes` creates it for files
     /// that come later. Blocks.
     pub fn directory(&self, thread: ThreadId, makes: bool) -> Option<PathBuf> {
         let directory = self.of(thread);
@@ -276,17 +285,17 @@ impl Attachments {
             return Ok(());
         }
         let own = thread.map(|thread| self.of(thread));
-        let modes = Arc::clone(&self.modes);
+        let (root, modes) = (Arc::clone(&self.root), Arc::clone(&self.modes));
         let keep = move || {
             links
                 .iter()
-                .try_for_each(|path| keep_file(&modes, own.as_deref(), path))
+                .try_for_each(|path| keep_file(&modes, &root, own.as_deref(), path))
         };
         blocking(&*self.host, keep).await
     }
 
     /// Returns the path of an attached file that a content block links to.
-    fn link(&self, block: &RawJson) -> Option<PathBuf> {
+    pub fn link(&self, block: &RawJson) -> Option<PathBuf> {
         let text = block.get();
         if text.len() > ATTACHMENT_LINK_BYTES {
             return None;
@@ -298,15 +307,11 @@ impl Attachments {
         path.starts_with(&self.root).then_some(path)
     }
 
-    /// Removes the files of a thread that was deleted.
+    /// Removes the files of a thread that was deleted. Those that a fork has taken along stay until the fork is deleted.
     pub async fn forget(&self, thread: ThreadId) {
-        let directory = self.of(thread);
-        let removed = blocking(&*self.host, move || {
-            Ok(match std::fs::remove_dir_all(&directory) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            })
-        });
+        let (root, directory) = (Arc::clone(&self.root), self.of(thread));
+        let modes = Arc::clone(&self.modes);
+        let removed = blocking(&*self.host, move || Ok(forks::remove(&modes, &root, &directory)));
         match removed.await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -409,8 +414,12 @@ impl Upload {
 }
 
 /// Keeps one file that a prompt links to. `own` is the directory of the prompt's thread.
-fn keep_file(modes: &Mutex<()>, own: Option<&Path>, path: &Path) -> Result<(), Failure> {
+fn keep_file(modes: &Mutex<()>, root: &Path, own: Option<&Path>, path: &Path) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // A prompt of a thread before a fork keeps it already.
+    if own.is_some_and(|own| forks::has_taken(root, own, path)) {
+        return Ok(());
+    }
     let Some(below) = own.and_then(|own| path.strip_prefix(own).ok()) else {
         return Err(Failure::invalid_params(format!(
             "{name} is attached to another thread: attach it to this one"
@@ -458,7 +467,7 @@ fn make(directory: &Path) -> std::io::Result<()> {
 /// Checks the limits of a thread and the free space of the disk before `size` bytes more.
 fn check_room(directory: &Path, size: u64) -> Result<(), Failure> {
     let (mut files, mut bytes) = (0, size);
-    let below = entries(directory).flat_map(|entry| match entry.file_type() {
+    let below = own_entries(directory).flat_map(|entry| match entry.file_type() {
         Ok(kind) if kind.is_dir() => entries(&entry.path()).collect::<Vec<_>>(),
         _ => vec![entry],
     });
@@ -493,7 +502,7 @@ fn check_room(directory: &Path, size: u64) -> Result<(), Failure> {
 
 /// Removes the files of a thread that were last written before a time and never sent.
 fn clear(modes: &Mutex<()>, directory: &Path, before: Millis) {
-    for entry in entries(directory) {
+    for entry in own_entries(directory) {
         let _modes = lock(modes);
         let path = entry.path();
         if !path.is_dir() {
@@ -527,6 +536,11 @@ fn is_older(path: &Path, before: Millis) -> bool {
         .symlink_metadata()
         .map(|found| found.mtime().saturating_mul(1000));
     changed.is_ok_and(|changed| changed < before)
+}
+
+/// Returns the entries of a thread's directory, but for what it has of the threads before it: that takes no space.
+fn own_entries(directory: &Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {
+    entries(directory).filter(|entry| entry.file_name() != forks::ORIGINS)
 }
 
 /// Returns the entries of a directory; none if it cannot be read.

@@ -105,6 +105,56 @@ fn the_agent_of_a_thread_reads_what_is_attached_to_it_and_no_other() {
     wait_until("the files are removed", || !path.exists());
 }
 
+#[test]
+fn the_agent_of_a_fork_reads_what_its_copied_turns_name_also_when_the_origin_is_gone() {
+    let daemon = Daemon::at(Place::away_without_blanks(""));
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let copied = attach(&daemon, &thread, "a.txt", "hello");
+    turn(&mut client, &thread, "say one", &copied);
+    let later = attach(&daemon, &thread, "b.txt", "secret");
+    turn(&mut client, &thread, "say two", &later);
+    let forked = client.call("thread/fork", &json!({ "threadId": thread, "turnId": "turn_1" }));
+    let fork = forked["thread"]["id"].as_str().unwrap().to_owned();
+    let script = daemon.place.work().join(".script");
+    let mut reads = |block: &Value| {
+        let shown = path_of(block).display().to_string();
+        std::fs::write(&script, format!("cat {shown}")).unwrap();
+        let by_acpd = client.turn(&fork, &format!("read path={shown}")).said();
+        let by_command = client.turn(&fork, "terminal sh .script").said();
+        (by_acpd, by_command)
+    };
+    let (by_acpd, by_command) = reads(&copied);
+    assert!(by_acpd.contains("read 5 bytes: hello"), "{by_acpd}");
+    assert!(
+        by_command.starts_with("exit 0") && by_command.contains("hello"),
+        "{by_command}"
+    );
+    let (by_acpd, by_command) = reads(&later);
+    assert!(!by_acpd.contains("secret"), "{by_acpd}");
+    assert!(!by_command.starts_with("exit 0"), "{by_command}");
+    // It is sent again as it is.
+    turn(&mut client, &fork, "say three", &copied);
+    let error = client.refused("turn/start", &json!({ "threadId": fork, "input": [later] }));
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("attached to another thread"),
+        "{error}"
+    );
+    client.call("thread/delete", &json!({ "threadId": thread }));
+    wait_until("the other file is removed", || !path_of(&later).exists());
+    let said = client
+        .turn(&fork, &format!("read path={}", path_of(&copied).display()))
+        .said();
+    assert!(said.contains("read 5 bytes: hello"), "{said}");
+    client.call("thread/delete", &json!({ "threadId": fork }));
+    wait_until("the file goes with the last thread that has it", || {
+        !path_of(&copied).exists()
+    });
+}
+
 /// The process that starts when an editor connects is confined to one folder, and does not fit a session of two.
 #[test]
 fn the_agent_of_an_editor_reads_what_is_attached_if_it_starts_for_its_session() {

@@ -8,6 +8,8 @@ use super::*;
 use crate::context::Context;
 use crate::test_context::context;
 
+mod forks;
+
 struct Scene {
     dir: TempDir,
     context: Context,

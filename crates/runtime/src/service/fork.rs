@@ -16,6 +16,7 @@ use crate::service::{Dispatched, Response, Service, await_reply};
 use crate::stored::log_failure;
 use crate::stored::state::load_state;
 use crate::stored::turns::end_of_turns;
+use crate::thread::history::linked_files;
 use crate::thread::subscription::FollowRequest;
 
 impl Service {
@@ -87,8 +88,10 @@ impl Service {
             let fidelity = point.forked.fidelity;
             let new = service.context.ids.thread();
             let state = service.state_at(thread, point.forked.last).await;
+            let state = state.map_err(|error| log_failure(&error))?;
+            service.take_files_along(thread, new, &state).await;
             let adopted = ForkContents {
-                live: Box::new(state.map_err(|error| log_failure(&error))?),
+                live: Box::new(state),
                 point: *point,
                 name,
             };
@@ -97,6 +100,26 @@ impl Service {
             service.context.indexing.notify_one();
             Ok((new, fidelity))
         })
+    }
+
+    /// Lets the agent of the thread `new` read the files to which the turns link that it has copied. `state` is that of the thread
+    /// `from` at the fork.
+    async fn take_files_along(&self, from: ThreadId, new: ThreadId, state: &Live) {
+        let attachments = &self.context.attachments;
+        if !attachments.has_files(from).await {
+            return;
+        }
+        let (until, dropped, files) = (state.last_seq, state.dropped.clone(), attachments.clone());
+        let finding = self.context.read_log(|log| async move {
+            linked_files(&log, from, until, dropped, |block| files.link(block)).await
+        });
+        match finding.await {
+            Ok(links) => attachments.take_along(from, new, links).await,
+            // The conversation is worth more than its files.
+            Err(error) => {
+                tracing::warn!(thread = %new, %error, "the agent of the fork cannot read the attached files of its origin");
+            }
+        }
     }
 
     /// Returns the state of the thread `from` at the end of the turn `last`, or before its first turn.

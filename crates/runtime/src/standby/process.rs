@@ -89,8 +89,8 @@ impl Standby {
         let workspace = [cwd.clone().into()];
         // If no session can be opened in this directory, the process serves only requests that need none.
         let confine = move || {
-            own.confine(&reserved, &workspace, &[], None)
-                .or_else(|_| own.confine(&reserved, &[], &[], None))
+            own.confine(&reserved, &workspace, &[], &[])
+                .or_else(|_| own.confine(&reserved, &[], &[], &[]))
         };
         let sandbox = blocking(&*context.host, confine).await?;
         let handle = start_agent(context, name, config, sandbox.clone(), held).await;

@@ -1,8 +1,11 @@
 //! Collects a thread's conversation from the log: for an agent that has lost it, or to compare it with an agent's replay.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use acpd_log::{LogError, SharedLog, TurnsWanted};
-use acpd_model::limits::{TURNS_PAGE, TURNS_PAGE_BYTES};
-use acpd_model::{Event, Failure, Seq, ThreadId, TurnId};
+use acpd_model::limits::{ATTACHMENTS_OF_THREAD, TURNS_PAGE, TURNS_PAGE_BYTES};
+use acpd_model::{Event, EventKind, Failure, ItemEnd, MessageType, RawJson, Seq, ThreadId, TurnId};
 use acpd_proto::projection::{DroppedTurns, Exchanges, HistoryText};
 use acpd_proto::thread::Input;
 use futures_util::future::BoxFuture;
@@ -42,6 +45,56 @@ pub fn exchanges_input(
         let known = collecting.await;
         Input::ExchangesCollected(known.map_err(|error| unread(thread, &error)))
     })
+}
+
+/// Most links that [`linked_files`] returns: a thread has no more files, and those that it has taken along are of threads with as many.
+const LINKS: usize = 4 * ATTACHMENTS_OF_THREAD;
+
+/// Returns the files to which messages of users link, in the turns up to the event `until` but without dropped turns. `link` returns the
+/// file of a content block. An agent may have imported such a message, so a link proves nothing.
+pub async fn linked_files(
+    log: &SharedLog,
+    thread: ThreadId,
+    until: Seq,
+    dropped: DroppedTurns,
+    link: impl Fn(&RawJson) -> Option<PathBuf>,
+) -> Result<BTreeSet<PathBuf>, LogError> {
+    let mut files = BTreeSet::new();
+    let mut wanted = TurnsWanted {
+        before: None,
+        turns: TURNS_PAGE,
+        bytes: TURNS_PAGE_BYTES,
+        until,
+        dropped: dropped.runs().collect(),
+        open: Vec::new(),
+    };
+    loop {
+        let found = find_turns(log, thread, wanted.clone()).await?;
+        let items = found.turns.iter().flat_map(|turn| &turn.items);
+        let mut ends: Vec<Seq> = items.map(|item| item.last).collect();
+        ends.sort_unstable();
+        let events = look_up(log, thread, ends).await?;
+        files.extend(events.iter().flat_map(sent_blocks).filter_map(&link));
+        if files.len() >= LINKS || found.older.is_none() {
+            return Ok(files);
+        }
+        wanted.before = found.older;
+    }
+}
+
+/// Returns the content blocks of a user's message, if an event completes one.
+fn sent_blocks(event: &Event) -> &[RawJson] {
+    match &event.kind {
+        EventKind::ItemCompleted {
+            end:
+                ItemEnd::Message {
+                    role: MessageType::UserMessage,
+                    content,
+                },
+            ..
+        } => content,
+        _ => &[],
+    }
 }
 
 fn unread(thread: ThreadId, error: &LogError) -> Failure {

@@ -75,13 +75,13 @@ impl AgentConfig {
     }
 
     /// Returns the agent's sandbox for a workspace; `None` if it runs without one. `servers` are the MCP servers of its session, and
-    /// `attachments` is the directory with the files of its prompts. Makes the directories that the agent needs.
+    /// `attachments` are the directories with the files of its prompts. Makes the directories that the agent needs.
     pub fn confine(
         &self,
         reserved: &Reserved,
         workspace: &[PathBuf],
         servers: &[ServerCommand],
-        attachments: Option<&Path>,
+        attachments: &[PathBuf],
     ) -> Result<Option<Sandbox>, Failure> {
         let confined = self.confine_with_grants(reserved, workspace, servers, attachments)?;
         Ok(confined.map(|(sandbox, _)| sandbox))
@@ -92,7 +92,7 @@ impl AgentConfig {
         reserved: &Reserved,
         workspace: &[PathBuf],
         servers: &[ServerCommand],
-        attachments: Option<&Path>,
+        attachments: &[PathBuf],
     ) -> Result<Option<(Sandbox, Grants)>, Failure> {
         self.make_start_directory();
         let SandboxState::Confined(mode) = self.sandbox_state() else {
@@ -103,7 +103,7 @@ impl AgentConfig {
             Failure::new(ErrorCode::Overloaded, reason)
         })?;
         let mut grants = self.grants(mode, reserved, workspace, servers);
-        grants.spared.extend(attachments.map(Path::to_owned));
+        grants.spared.extend_from_slice(attachments);
         let sandbox = Sandbox::new(&grants).map_err(|error| refusal(&error))?;
         Ok(Some((sandbox, grants)))
     }
@@ -173,9 +173,9 @@ impl AgentConfig {
         reserved: &Reserved,
         cwd: &Path,
     ) -> (Result<Option<Sandbox>, Failure>, Confinement) {
-        let within = self.confine_with_grants(reserved, &[cwd.to_owned()], &[], None);
+        let within = self.confine_with_grants(reserved, &[cwd.to_owned()], &[], &[]);
         let reason = within.as_ref().err().map(|failure| failure.message.clone());
-        let confined = within.or_else(|_| self.confine_with_grants(reserved, &[], &[], None));
+        let confined = within.or_else(|_| self.confine_with_grants(reserved, &[], &[], &[]));
         let grants = confined
             .as_ref()
             .ok()

@@ -56,22 +56,14 @@ fn prepare(
     let servers = mcp::commands(&spec.session_mcp_servers());
     // The rules of a sandbox name what exists. A process that waits for a thread was confined without this thread's directory.
     let makes = !files.is_for_standby || !matches!(config.sandbox_state(), SandboxState::Confined(_));
-    let attached = files.attachments.directory(thread, makes);
-    let sandbox = config.confine(
-        reserved,
-        &callbacks::directories(spec),
-        &servers,
-        attached.as_deref(),
-    )?;
+    let attached = files.attachments.directories(thread, makes);
+    let sandbox = config.confine(reserved, &callbacks::directories(spec), &servers, &attached)?;
     let workspace = paths::open(spec, sandbox.as_ref())?;
     let directories: Vec<_> = workspace.real_directories().map(Path::to_owned).collect();
     let reserved = reserved.and(config.homes_of_others(), &directories);
     let workspace = workspace.without(Arc::new(reserved));
     Ok(Prepared {
-        workspace: match attached {
-            Some(attached) => workspace.and_readable(attached),
-            None => workspace,
-        },
+        workspace: attached.into_iter().fold(workspace, Workspace::and_readable),
         config,
         sandbox,
     })
