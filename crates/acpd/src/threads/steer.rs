@@ -69,8 +69,8 @@ async fn check_replaces(client: &mut Client, id: &str, turn: &str) -> anyhow::Re
     let mut cursor = Value::Null;
     loop {
         let params = json!({ "threadId": id, "includeTurns": true, "cursor": cursor });
-        let mut read = client.request("thread/read", params).await?;
-        let thread = &mut read["thread"];
+        let read = client.request("thread/read", params).await?;
+        let thread = &read["thread"];
         if is_busy(thread) {
             let id = short_id(id);
             return Err(Exit::Failure.error(format!(
@@ -80,7 +80,7 @@ async fn check_replaces(client: &mut Client, id: &str, turn: &str) -> anyhow::Re
         if turns(thread).any(|found| found["id"] == turn) {
             return Ok(());
         }
-        cursor = thread["cursor"].take();
+        cursor = thread["cursor"].clone();
         if cursor.is_null() {
             return Err(Exit::NotFound.error(format!(
                 "{turn} is not part of the conversation: \"acpd show {}\" prints the names of its turns",

@@ -192,7 +192,8 @@ fn the_command_line_sends_a_prompt_in_place_of_an_earlier_one() {
         );
     }
     assert_eq!(read(&mut client, &thread)["configOptions"], before);
-    assert!(!daemon.place.data().join("attachments").exists());
+    let stored = daemon.place.data().join("attachments").join(&thread);
+    assert_eq!(stored.read_dir().into_iter().flatten().count(), 0);
     for wrong in [&["--replace", "two"][..], &["--steer", "--replace", "1"]] {
         let refused = send(&[wrong, &["x"]].concat());
         assert_eq!(refused.code, Some(2), "{}", refused.stderr);
