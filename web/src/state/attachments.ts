@@ -1,8 +1,6 @@
 /** Files that the daemon has stored for a thread's agent, because a message had no room for them. Prompts link to them. Pure. */
 
 import { type AcpObject, text } from "./acp.ts";
-import { promptOf } from "./prompts.ts";
-import type { FoldedTurn } from "./thread.ts";
 
 /** Their addresses, with the thread. */
 const STORED = /^file:\/\/.*\/attachments\/([0-9a-f-]{36})\/[0-9a-f]{32}\/[^/]+$/;
@@ -12,11 +10,8 @@ export function storedFor({ type, uri }: AcpObject): string | undefined {
   return type === "resource_link" ? STORED.exec(text(uri) ?? "")?.[1] : undefined;
 }
 
-/** Returns whether a block links to a file that is stored for another thread: the daemon refuses it in this one. */
+/** Returns whether a block links to a file that is stored for another thread: the daemon refuses it in one that has no turn with it. */
 export function isStoredElsewhere(block: AcpObject, threadId: string): boolean {
   const owner = storedFor(block);
   return owner !== undefined && owner !== threadId;
 }
-
-/** Returns whether the prompt of a turn can be sent to a thread again as it is. A fork has turns with files of the thread before it. */
-export const canResend = (turn: FoldedTurn, threadId: string): boolean => !promptOf(turn).some((block) => isStoredElsewhere(block, threadId));

@@ -7,7 +7,6 @@ import { lookForAgents, noteSignIn, titleOfAgent } from "../../app/agents.ts";
 import { announce } from "../../app/live-region.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { contentText, objects, text } from "../../state/acp.ts";
-import { canResend } from "../../state/attachments.ts";
 import type { FoldedTurn } from "../../state/thread.ts";
 import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { type Destination, destination } from "../../text/safe-url.ts";
@@ -112,7 +111,7 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
           {visible(error)}
         </p>
       )}
-      {failed !== undefined && canResend(failed, thread.threadId) && (
+      {failed !== undefined && (
         <p class="sign-in-acts">
           <button ref={again} type="button" class={ready ? "button primary" : "button"} disabled={busy !== undefined} onClick={() => void tryAgain()}>
             Try again

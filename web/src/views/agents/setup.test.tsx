@@ -118,17 +118,6 @@ test("each way to sign in says what to do, and after it the prompt is sent again
   expect(send).toHaveBeenCalledWith("Hi", [], "queue");
 });
 
-test("a prompt with a file that is stored for another thread is not sent again: it is edited below", async () => {
-  answers["agent/doctor"] = () => ({ hello: { protocolVersion: 1, authMethods: [] } });
-  const stored = { type: "resource_link", uri: `file:///d/attachments/0195d1c2-7e7a-7c3e-8f00-0123456789ab/${"0f".repeat(16)}/a.pdf`, name: "a.pdf" };
-  const failed = { key: "1", id: "1", status: "failed", startedAt: 90, items: [{ ...prompt, content: [...prompt.content, stored] }] };
-  const forked = { ...thread(90), turns: [failed] } as unknown as ThreadState;
-  const view = drawn(<SignInCard thread={forked} actions={{} as never} isSignedIn />);
-  await after(async () => {});
-  expect(view.one("h3").textContent).toContain("Signed in to Goose");
-  expect(view.all("button").map(({ textContent }) => textContent)).toEqual(["Check"]);
-});
-
 test("what the agent prints for a sign-in says where it leads, and the sign-in can be cancelled", async () => {
   answers["agent/doctor"] = () => ({ hello: { protocolVersion: 1, authMethods: [{ id: "oauth", name: "Browser" }] } });
   answers["agent/authenticate"] = () => new Promise(() => {});

@@ -2,17 +2,20 @@ import type { Client } from "@acpd/client";
 import { afterEach, expect, test, vi } from "vitest";
 
 import { agents, folders, justInstalled, lastAgent, settingsOf } from "../../app/agents.ts";
-import { draftOf, NEW_THREAD } from "../../app/drafts.ts";
+import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
 import { touch } from "../../app/layout.ts";
 import { go, route } from "../../app/route.ts";
 import { client, link, standing } from "../../connection/connection.ts";
 import { after, drawn, press, type } from "../testing.ts";
+import { isSending } from "../thread/composer/sending.ts";
+import { attachmentsOf, putAttachments } from "../thread/composer/use-attachments.ts";
 import NewThread from "./NewThread.tsx";
 
 /** The daemons of a test. */
 const daemons: Daemon[] = [];
 
 afterEach(async () => {
+  vi.unstubAllGlobals();
   for (const daemon of daemons.splice(0)) await daemon.end();
   client.value = undefined;
   link.value = { name: "connecting" };
@@ -211,6 +214,72 @@ test("the first prompt takes files, and is sent with them", async () => {
     expect(view.one<HTMLButtonElement>(".th-remove").disabled).toBe(false);
   });
   await after(() => view.one<HTMLButtonElement>(".th-remove").click());
+});
+
+/** An upload, which the test answers. */
+class Upload {
+  static all: Upload[] = [];
+  opened = "";
+  upload = {};
+  status = 0;
+  responseText = "";
+  onload?: () => void;
+  constructor() {
+    Upload.all.push(this);
+  }
+  open(method: string, path: string) {
+    this.opened = `${method} ${path}`;
+  }
+  setRequestHeader() {}
+  send() {}
+  abort() {}
+  answer(status: number, body: object): Promise<void> {
+    [this.status, this.responseText] = [status, JSON.stringify(body)];
+    return after(() => this.onload?.());
+  }
+}
+
+/** Starts a thread with a file that no message has room for, up to its upload. */
+async function startWithFile(): Promise<{ daemon: Daemon; upload: Upload }> {
+  Upload.all = [];
+  vi.stubGlobal("XMLHttpRequest", Upload);
+  const { daemon, view } = await form();
+  await type(view.one<HTMLInputElement>("#folder"), "/w");
+  await type(view.one<HTMLTextAreaElement>("#prompt"), "read it");
+  const event = new Event("paste", { bubbles: true, cancelable: true });
+  const files = [new File(["x".repeat(1_100_000)], "a.pdf"), new File(["fn main() {}"], "a.rs")];
+  await after(() => view.one("#prompt").dispatchEvent(Object.assign(event, { clipboardData: { files, types: ["Files"] } })));
+  await vi.waitFor(() => expect(view.all(".th-attached-file")).toHaveLength(2));
+  expect([Upload.all, view.one(".th-attached").textContent]).toEqual([[], expect.stringContaining("as a file")]);
+  await after(() => view.button("Start").click());
+  await daemon.respond("thread/start", { thread: { id: "t" } });
+  const start = daemon.asked.find((asked) => asked.startsWith("thread/start"))!;
+  expect(JSON.parse(start.slice("thread/start ".length))).toEqual({ agentType: "one", cwd: "/w" });
+  await vi.waitFor(() => expect(Upload.all.map(({ opened }) => opened)).toEqual(["PUT /api/threads/t/attachments/a.pdf"]));
+  expect([route.value, draftOf("t")]).toEqual([{ view: "thread", threadId: "t" }, "read it"]);
+  await vi.waitFor(() => expect(draftOf(NEW_THREAD)).toBe(""));
+  expect(daemon.asked.filter((asked) => asked.startsWith("turn/"))).toEqual([]);
+  return { daemon, upload: Upload.all[0]! };
+}
+
+test("a file that no message has room for waits for the thread, and the first prompt for the file", async () => {
+  const { daemon, upload } = await startWithFile();
+  const block = { type: "resource_link", uri: "file:///d/a.pdf", name: "a.pdf" };
+  await upload.answer(200, { block });
+  await daemon.respond("turn/start", {});
+  const turn = daemon.asked.find((asked) => asked.startsWith("turn/start"))!;
+  expect(JSON.parse(turn.slice("turn/start ".length))).toMatchObject({ threadId: "t", text: "read it", input: [{ type: "resource" }, block] });
+  await vi.waitFor(() => expect([draftOf("t"), attachmentsOf("t")]).toEqual(["", []]));
+});
+
+test("a first prompt whose file is refused stays in the composer of the thread", async () => {
+  const { daemon, upload } = await startWithFile();
+  await upload.answer(409, { error: { code: "conflict", message: "no room" } });
+  await vi.waitFor(() => expect(isSending("t")).toBe(false));
+  expect([draftOf("t"), attachmentsOf("t").map(({ name }) => name)]).toEqual(["read it", ["a.rs"]]);
+  expect(daemon.asked.filter((asked) => asked.startsWith("turn/"))).toEqual([]);
+  keepDraft("t", "");
+  putAttachments("t", []);
 });
 
 test("the latest folder is filled in once, and not while the user is in the field", async () => {

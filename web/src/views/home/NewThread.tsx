@@ -29,6 +29,7 @@ import { Head } from "../parts/Head.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
 import { ComposerBox } from "../thread/composer/ComposerBox.tsx";
+import { hasLater } from "../thread/composer/use-attachments.ts";
 import { sendKey } from "../thread/content/settings.ts";
 import { FolderField } from "./FolderField.tsx";
 import MoreOptions, { type Options } from "./MoreOptions.tsx";
@@ -131,6 +132,8 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     }
     setProblem(undefined);
     const cwd = await folder.resolve();
+    // Before there is a thread: what cannot be loaded leaves the form as it is.
+    const files = hasLater(NEW_THREAD) ? await import("./send-with-files.ts") : undefined;
     const leave = (threadId: string) => {
       folder.remember(cwd);
       lastAgent.value = agent;
@@ -138,10 +141,12 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       showStarted(threadId);
     };
     try {
-      leave(await startThread(now, { agentType: agent, cwd, ...promptOf(text, input), ...chosen(options) }));
+      const threadId = await startThread(now, { agentType: agent, cwd, ...(files === undefined && promptOf(text, input)), ...chosen(options) });
+      files?.sendWithFiles(now, threadId, text);
+      leave(threadId);
     } catch (why) {
       const { threadId, wantsSignIn, message } = why as StartFailed;
-      if (threadId !== undefined && wantsSignIn && input.length === 0) {
+      if (threadId !== undefined && wantsSignIn && input.length === 0 && files === undefined) {
         // The thread has the card that signs in.
         await movePrompt(now, threadId, text);
         leave(threadId);
@@ -187,6 +192,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         sendKey={touch.value ? "modEnter" : sendKey.value}
         commands={[]}
         capabilities={settings.prompt}
+        starts
         placeholder="Describe a task, or leave this empty to start with a blank thread"
         sendLabel={prompt.trim() === "" ? "Open" : "Start"}
         slowly="Starting the agent…"

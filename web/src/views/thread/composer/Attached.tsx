@@ -1,4 +1,5 @@
-// The attachments of a message, each with a button to remove it, and files on their way with a button to cancel.
+// The attachments of a message, each with a button to remove it, and files on their way with a button to cancel. A file that waits for its
+// thread is one of the former.
 
 import { bytes } from "../../../text/format.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
@@ -8,12 +9,13 @@ import type { Arriving, Attachment } from "./attachments.ts";
 interface AttachedProps {
   attached: readonly Attachment[];
   arriving: readonly Arriving[];
+  later: readonly File[];
   off: boolean;
-  onRemove: (attachment: Attachment) => void;
+  onRemove: (attachment: Attachment | File) => void;
 }
 
-export function Attached({ attached, arriving, off, onRemove }: AttachedProps) {
-  if (attached.length + arriving.length === 0) return null;
+export function Attached({ attached, arriving, later, off, onRemove }: AttachedProps) {
+  if (attached.length + arriving.length + later.length === 0) return null;
   return (
     <ul class="th-attached" role="list" aria-label="Attached">
       {attached.map((one, at) => (
@@ -32,6 +34,18 @@ export function Attached({ attached, arriving, off, onRemove }: AttachedProps) {
             </span>
           </span>
           <button type="button" class="th-remove" aria-label={`Remove ${visibleLine(one.name)}`} disabled={off} onClick={() => onRemove(one)}>
+            <Icon name="cross" />
+          </button>
+        </li>
+      ))}
+      {later.map((file, at) => (
+        <li key={`later ${at}`} class="th-attached-file">
+          <Icon name="file" />
+          <span class="th-attached-words">
+            <span class="truncate">{visibleLine(file.name || "file")}</span>
+            <span class="th-quiet">{bytes(file.size)}, as a file</span>
+          </span>
+          <button type="button" class="th-remove" aria-label={`Remove ${visibleLine(file.name || "file")}`} disabled={off} onClick={() => onRemove(file)}>
             <Icon name="cross" />
           </button>
         </li>

@@ -58,6 +58,8 @@ export interface ComposerBoxProps {
   onLeave?: (() => void) | undefined;
   /** The thread, whose agent can read files that a message has no room for. */
   threadId?: string;
+  /** Whether the message starts a thread: files that a message has no room for wait for it. */
+  starts?: boolean;
   /** The name of the draft in the browser's store, by which attachments are kept; without one, the draft is only here. */
   name?: string;
   /** The id of the text area. */
@@ -99,7 +101,8 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
-  const { name, attached, arriving, refused, reading: readsFiles, ...attachments } = useAttachments(props.name, capabilities, props.threadId);
+  const kept = useAttachments(props.name, capabilities, props.threadId, props.starts);
+  const { name, attached, arriving, later, refused, reading: readsFiles, ...attachments } = kept;
   const reading = readsFiles || arriving.length > 0;
   // Perhaps by a box that was here before.
   const sending = isSending(name);
@@ -125,7 +128,7 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
   const off = sending || barred !== undefined;
   const held = off || reading || props.waits !== undefined;
   const takesFiles =
-    props.threadId !== undefined || capabilities === undefined || capabilities.image || capabilities.audio || capabilities.embeddedContext;
+    props.threadId !== undefined || props.starts === true || capabilities === undefined || capabilities.image || capabilities.audio || capabilities.embeddedContext;
 
   // Words about one draft say nothing about another one.
   useEffect(() => {
@@ -295,7 +298,7 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
         </ul>
       )}
       {banner}
-      <Attached attached={attached} arriving={arriving} off={off} onRemove={attachments.remove} />
+      <Attached attached={attached} arriving={arriving} later={later} off={off} onRemove={attachments.remove} />
       <div class="th-composer-text">
         <textarea
           ref={area}
@@ -329,7 +332,7 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
           </p>
         ))}
         {reading && <p class="th-quiet">{readsFiles ? "Reading attachments…" : "Sending attachments…"}</p>}
-        {slow && <p class="th-quiet">{props.slowly ?? "No answer yet. Reconnecting…"}</p>}
+        {slow && !reading && <p class="th-quiet">{props.slowly ?? "No answer yet. Reconnecting…"}</p>}
         {note !== undefined && running && <p class="th-quiet">{note}</p>}
         {barred !== undefined && <p class="th-quiet">{barred}</p>}
         {props.waits !== undefined && barred === undefined && <p class="th-warning">{props.waits}</p>}

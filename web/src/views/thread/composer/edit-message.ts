@@ -47,7 +47,7 @@ function focusEdit(threadId: string): void {
 
 function attach(threadId: string, turn: FoldedTurn & { id: string }, adds = false): void {
   const blocks = promptOf(turn);
-  const files = attachAgain(editDraft(threadId), others(blocks), threadId, adds);
+  const files = attachAgain(editDraft(threadId), others(blocks), adds);
   begun.set(threadId, { turnId: turn.id, text: contentText(blocks), files });
 }
 
@@ -116,7 +116,7 @@ export async function sendEdit(threadId: string, turnId: string, send: () => Pro
 export function dropEdit(threadId: string): void {
   endEdit(threadId);
   begun.delete(threadId);
-  attachAgain(editDraft(threadId), [], threadId);
+  attachAgain(editDraft(threadId), []);
 }
 
 /** Puts the prompt of a turn into the thread's draft, to be sent as a new message. */
@@ -133,13 +133,13 @@ export function giveBack(threadId: string, turn: FoldedTurn, words = "The remove
   const text = contentText(blocks);
   if (["", text].includes(draftOf(threadId)) && !hasAttachments(threadId)) {
     keepDraft(threadId, text);
-    attachAgain(threadId, others(blocks), threadId);
+    attachAgain(threadId, others(blocks));
     return;
   }
   const add = () => {
     const draft = draftOf(threadId);
     keepDraft(threadId, draft === "" || text === "" ? draft + text : `${draft}\n\n${text}`);
-    attachAgain(threadId, others(blocks), threadId, true);
+    attachAgain(threadId, others(blocks), true);
     focusThread(threadId, "composer");
   };
   toast(words, { ms: OFFERED_MS, action: { label: "Add it", run: add } });

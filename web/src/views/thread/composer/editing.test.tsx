@@ -48,7 +48,7 @@ function shown(state: Partial<ThreadState> = {}, head: Partial<Thread> = {}, act
 beforeEach(() => {
   dropEdit("t");
   for (const threadId of ["t", "fork"]) {
-    attachAgain(threadId, [], threadId);
+    attachAgain(threadId, []);
     keepDraft(threadId, "");
   }
   toasts.value = [];
@@ -232,7 +232,7 @@ test("an edited message whose files have changed can be brought back with them",
   await press(view.area(), "Escape");
   await after(() => toasts.value[0]!.action!.run());
   expect([view.area().value, view.all(".th-attached-file").length]).toEqual(["two", 0]);
-  await after(() => attachAgain(editDraft("t"), [PICTURE], "t", true));
+  await after(() => attachAgain(editDraft("t"), [PICTURE], true));
   await press(view.area(), "Escape");
   await after(() => toasts.value[1]!.action!.run());
   expect([view.area().value, view.all(".th-attached-file").length]).toEqual(["two", 1]);
@@ -295,20 +295,19 @@ test("a file that is stored for this thread stays behind when the message moves 
   expect(fork.acts.send.mock.calls).toEqual([["two", [PICTURE], "queue"]]);
 });
 
-test("in a fork, a message from before it is edited, and given back, without the file of the other thread", async () => {
+test("in a fork, a message from before it is edited, and given back, with the file of the thread before", async () => {
   const sent = turn(2, "two", [STORED, PICTURE]);
   const view = shown({ turns: [turns[0]!, sent] });
   await after(() => editMessage("t", sent));
-  expect(view.all(".th-attached-file")).toHaveLength(1);
-  expect(view.one(".th-composer-said").textContent).toContain("Couldn’t take big one.pdf along");
+  expect(view.all(".th-attached-file")).toHaveLength(2);
   await press(view.area(), "Enter");
-  expect(view.acts.sendInstead.mock.calls).toEqual([["turn_2", "two", [PICTURE]]]);
+  expect(view.acts.sendInstead.mock.calls).toEqual([["turn_2", "two", [STORED, PICTURE]]]);
   await after(() => giveBack("t", sent));
-  expect(view.all(".th-attached-file")).toHaveLength(1);
+  expect(view.all(".th-attached-file")).toHaveLength(2);
   await after(() => giveBack("t", sent));
   await after(() => toasts.value[0]!.action!.run());
-  expect(view.all(".th-attached-file")).toHaveLength(2);
-  expect(view.one(".th-composer-said").textContent).toContain("Couldn’t take big one.pdf along");
+  expect(view.all(".th-attached-file")).toHaveLength(4);
+  expect(view.one(".th-composer-said").textContent).toBe("");
 });
 
 test("a message whose turn was removed meanwhile is sent as a new one", async () => {
@@ -332,7 +331,7 @@ test("a message whose turn is not loaded is sent only once it is, with its attac
   expect(view.text()).not.toContain("Load it");
   expect(view.one(".th-editing").textContent).toContain("everything after it");
   expect(view.text(), "its files would be missing there").not.toContain("Edit in a fork");
-  await after(() => attachAgain(editDraft("t"), [{ ...PICTURE, data: "AAAA" }], "t", true));
+  await after(() => attachAgain(editDraft("t"), [{ ...PICTURE, data: "AAAA" }], true));
   await press(view.area(), "Enter");
   expect(view.acts.sendInstead).not.toHaveBeenCalled();
   view.draw({ turns });

@@ -13,17 +13,19 @@ import { type Arriving, type Attachment, hasContent, nameOf, sentBytes } from ".
 interface Kept {
   readonly attached: readonly Attachment[];
   readonly arriving: readonly Arriving[];
+  /** Files that are sent once there is a thread. */
+  readonly later: readonly File[];
   readonly refused: readonly string[];
 }
 
-const NOTHING: Kept = { attached: [], arriving: [], refused: [] };
+const NOTHING: Kept = { attached: [], arriving: [], later: [], refused: [] };
 const kept = signal<Readonly<Record<string, Kept>>>({});
 
 const keptOf = (name: string): Kept => kept.value[name] ?? NOTHING;
 
 function keep(name: string, next: Kept): void {
   const { [name]: _, ...others } = kept.peek();
-  const isNothing = next.attached.length + next.arriving.length + next.refused.length === 0;
+  const isNothing = next.attached.length + next.arriving.length + next.later.length + next.refused.length === 0;
   kept.value = isNothing ? others : { ...others, [name]: next };
 }
 
@@ -62,35 +64,54 @@ export function moveAttachments(from: string, to: string, threadId: string): voi
   for (const { cancel } of [...arriving, ...keptOf(to).arriving]) cancel();
   const left = attached.flatMap(({ block }) => refusal(block, threadId) ?? []);
   const cut = arriving.map(({ name }) => `Couldn’t take ${name} along: it was still being sent. Attach it again.`);
-  keep(to, { attached: attached.filter(({ block }) => refusal(block, threadId) === undefined), arriving: [], refused: [...refused, ...left, ...cut] });
+  keep(to, { ...NOTHING, attached: attached.filter(({ block }) => refusal(block, threadId) === undefined), refused: [...refused, ...left, ...cut] });
   keep(from, NOTHING);
 }
 
-/** Returns why a block of an earlier prompt cannot be sent to a thread, if it cannot. */
+/** Returns why an attachment of a draft cannot be sent to another thread, if it cannot. */
 function refusal(block: AcpObject, threadId: string): string | undefined {
-  if (!hasContent(block)) return `Couldn’t attach ${nameOf(block)} again: its content is gone.`;
-  if (isStoredElsewhere(block, threadId)) return `Couldn’t take ${nameOf(block)} along: it is stored for another thread. Attach it again.`;
-  return undefined;
+  return isStoredElsewhere(block, threadId)
+    ? `Couldn’t take ${nameOf(block)} along: it is stored for another thread. Attach it again.`
+    : undefined;
 }
 
-/** Puts the attachments of an earlier prompt into a draft of a thread, behind what it has (`adds`) or in place of it. Returns them. */
-export function attachAgain(name: string, blocks: readonly AcpObject[], threadId: string, adds = false): readonly Attachment[] {
+/**
+ * Puts the attachments of an earlier prompt of a thread into a draft of it, behind what it has (`adds`) or in place of it. Returns them.
+ * A fork has the files that its turns link to.
+ */
+export function attachAgain(name: string, blocks: readonly AcpObject[], adds = false): readonly Attachment[] {
   const again = blocks
-    .filter((block) => refusal(block, threadId) === undefined)
+    .filter(hasContent)
     .map((block) => ({ name: nameOf(block), block, size: sentBytes(block), fileSize: number(block.size) }));
-  const refused = blocks.flatMap((block) => refusal(block, threadId) ?? []);
+  const refused = blocks.flatMap((block) => (hasContent(block) ? [] : `Couldn’t attach ${nameOf(block)} again: its content is gone.`));
   if (adds) {
-    const { attached, arriving } = keptOf(name);
-    keep(name, { attached: [...attached, ...again], arriving, refused });
+    const { attached, ...rest } = keptOf(name);
+    keep(name, { ...rest, attached: [...attached, ...again], refused });
     return again;
   }
   for (const { cancel } of keptOf(name).arriving) cancel();
-  keep(name, { attached: again, arriving: [], refused });
+  keep(name, { ...NOTHING, attached: again, refused });
   return again;
 }
 
-/** Shows a file of a draft that the daemon is to store. Returns what sends it, which goes on while the user looks at other views. */
-function arrive(name: string, threadId: string, file: File): () => Promise<void> {
+/** Returns whether a draft has files that are sent once there is a thread. */
+export const hasLater = (name: string): boolean => keptOf(name).later.length > 0;
+
+/** Moves the attachments of a draft to a thread that exists now, and sends the files that have waited for it. Returns whether all are stored. */
+export async function sendLater(name: string, threadId: string): Promise<boolean> {
+  const { later } = keptOf(name);
+  moveAttachments(name, threadId, threadId);
+  const sends = later.map((file) => arrive(threadId, threadId, file));
+  let isWhole = true;
+  for (const send of sends) isWhole = (await send()) && isWhole;
+  return isWhole;
+}
+
+/**
+ * Shows a file of a draft that the daemon is to store. Returns what sends it, which goes on while the user looks at other views, and
+ * resolves with whether the draft has it.
+ */
+function arrive(name: string, threadId: string, file: File): () => Promise<boolean> {
   const over = new AbortController();
   const called = file.name || "file";
   const replace = (next: readonly Arriving[], rest: Partial<Kept> = {}) => {
@@ -110,14 +131,16 @@ function arrive(name: string, threadId: string, file: File): () => Promise<void>
     shown = next;
   };
   return async () => {
-    if (over.signal.aborted) return;
+    if (over.signal.aborted) return false;
     try {
       const { upload } = await import("../../../connection/upload.ts");
       const block = await upload(threadId, file, onSent, over.signal);
       const attachment: Attachment = { name: nameOf(block), block, size: sentBytes(block), fileSize: file.size };
       replace([], { attached: [...keptOf(name).attached, attachment] });
+      return keptOf(name).attached.includes(attachment);
     } catch (error) {
       replace([], { refused: [...keptOf(name).refused, `Couldn’t attach ${called}. ${sentence(error)}`] });
+      return false;
     }
   };
 }
@@ -131,22 +154,28 @@ export interface Attachments {
   readonly attached: readonly Attachment[];
   /** Files on their way to the daemon. */
   readonly arriving: readonly Arriving[];
+  /** Files that are sent once there is a thread. */
+  readonly later: readonly File[];
   /** Sentences about refused files. */
   readonly refused: readonly string[];
   /** Whether files are being read or resized. */
   readonly reading: boolean;
   /** Attaches files, up to a size in bytes. */
   take(files: readonly File[], room: number): Promise<void>;
-  remove(attachment: Attachment): void;
+  remove(attachment: Attachment | File): void;
   /** Drops attachments that were sent, and the sentences about refused files unless others are left. */
   drop(sent: readonly Attachment[]): void;
 }
 
-/** Returns the attachments of a draft; without a name, those of this box. The daemon stores large files of the thread, if there is one. */
+/**
+ * Returns the attachments of a draft; without a name, those of this box. The daemon stores large files of the thread, if there is one, or
+ * of the one that the draft starts (`starts`).
+ */
 export function useAttachments(
   draft: string | undefined,
   capabilities: PromptCapabilities | undefined,
   threadId: string | undefined,
+  starts = false,
 ): Attachments {
   const [own] = useState(() => `box ${++boxes}`);
   const name = draft ?? own;
@@ -159,7 +188,7 @@ export function useAttachments(
     try {
       const { attach } = await import("./read-file.ts");
       for (const file of files) {
-        const result = await attach(file, capabilities, room, threadId !== undefined);
+        const result = await attach(file, capabilities, room, threadId !== undefined || starts);
         if ("refused" in result) words.push(result.refused);
         else if ("large" in result) large.push(result.large);
         else {
@@ -175,7 +204,8 @@ export function useAttachments(
       setReading((before) => before - 1);
       return;
     }
-    keep(name, { ...keptOf(name), attached: [...keptOf(name).attached, ...taken], refused: words });
+    const { attached, later, ...rest } = keptOf(name);
+    keep(name, { ...rest, attached: [...attached, ...taken], later: threadId === undefined ? [...later, ...large] : later, refused: words });
     const sends = threadId === undefined ? [] : large.map((file) => arrive(name, threadId, file));
     setReading((before) => before - 1);
     // One after another: the daemon accepts few at a time.
@@ -187,13 +217,13 @@ export function useAttachments(
     reading: reading > 0,
     take,
     remove: (attachment) => {
-      const { attached, ...rest } = keptOf(name);
-      keep(name, { ...rest, attached: attached.filter((other) => other !== attachment) });
+      const { attached, later, ...rest } = keptOf(name);
+      keep(name, { ...rest, attached: attached.filter((other) => other !== attachment), later: later.filter((other) => other !== attachment) });
     },
     drop: (sent) => {
-      const { attached, arriving, refused } = keptOf(name);
+      const { attached, arriving, later, refused } = keptOf(name);
       const left = attached.filter((one) => !sent.includes(one));
-      keep(name, { attached: left, arriving, refused: left.length + arriving.length > 0 ? refused : [] });
+      keep(name, { attached: left, arriving, later, refused: left.length + arriving.length + later.length > 0 ? refused : [] });
     },
   };
 }

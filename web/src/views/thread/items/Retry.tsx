@@ -6,7 +6,6 @@ import { useContext, useState } from "preact/hooks";
 
 import { contentText, objects } from "../../../state/acp.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
-import { canResend } from "../../../state/attachments.ts";
 import { promptOf } from "../../../state/prompts.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { isUserCommand } from "../../../state/tool-calls.ts";
@@ -49,7 +48,7 @@ export function Retry({ turn, threadId, actions, wantsSignIn = false }: RetryPro
           Continue
         </button>
       )}
-      {broken && !wantsSignIn && blocks.length > 0 && canResend(turn, threadId) && (
+      {broken && !wantsSignIn && blocks.length > 0 && (
         <button type="button" class="button" disabled={sending} onClick={() => send(text, others)}>
           {turn.startedAt == null ? "Send" : "Try again"}
         </button>

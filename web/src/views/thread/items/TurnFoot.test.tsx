@@ -136,7 +136,7 @@ describe("a turn that did not end well", () => {
   beforeEach(() => {
     dropEdit("t");
     keepDraft("t", "");
-    attachAgain("t", [], "t");
+    attachAgain("t", []);
     toasts.value = [];
   });
 
@@ -218,12 +218,11 @@ describe("a turn that did not end well", () => {
     expect(onSend).toHaveBeenCalledWith("do it", [picture, file], "queue");
   });
 
-  test("is not tried again with a file that is stored for another thread, which the daemon would refuse; it is edited", () => {
-    const stored = (threadId: string) => ({ type: "resource_link", uri: `file:///d/attachments/${threadId}/${"0f".repeat(16)}/a.pdf`, name: "a.pdf" });
-    const [own, other] = ["0195d1c2-7e7a-7c3e-8f00-0123456789ab", "0195d1c2-7e7a-7c3e-8f00-0123456789ac"] as const;
-    const sent = (threadId: string) => ({ status: "failed", error: "rate limit", items: [{ ...said, content: [{ type: "text", text: "do it" }, stored(threadId)] }] });
-    expect(ended(sent(own), { threadId: own }).buttons).toEqual(["Try again", "Edit as a new message"]);
-    expect(ended(sent(other), { threadId: own }).buttons).toEqual(["Edit as a new message"]);
+  test("is tried again in a fork, with a file of the thread before it", async () => {
+    const stored = { type: "resource_link", uri: `file:///d/attachments/0195d1c2-7e7a-7c3e-8f00-0123456789ab/${"0f".repeat(16)}/a.pdf`, name: "a.pdf" };
+    const view = ended({ status: "failed", error: "rate limit", items: [{ ...said, content: [{ type: "text", text: "do it" }, stored] }] });
+    await after(() => view.button("Try again").click());
+    expect(view.actions.send).toHaveBeenCalledWith("do it", [stored], "queue");
   });
 
   test.each([
