@@ -71,6 +71,9 @@ pub struct Mark {
     /// Whether the daemon has sent the whole backlog that existed when the session was opened.
     #[serde(default)]
     pub live: bool,
+    /// Whether the editor's session was opened before that of the agent.
+    #[serde(default)]
+    pub early: bool,
 }
 
 /// `_acpd/prompt`: the daemon's name for a prompt.
@@ -89,6 +92,9 @@ pub struct ConnectionHeader<'a> {
     pub opened: bool,
     pub marks: bool,
     pub after: BTreeMap<&'a str, u64>,
+    /// Left out if empty: an older daemon does not know it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub early: Vec<&'a str>,
     pub prompts: Vec<PendingPrompt<'a>>,
 }
 

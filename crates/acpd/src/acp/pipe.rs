@@ -96,6 +96,8 @@ struct Session {
     live: bool,
     /// Whether the editor has cancelled the session's prompts.
     cancelled: bool,
+    /// Whether the editor's session was opened before that of the agent.
+    early: bool,
 }
 
 /// Requests that are safe to repeat.
@@ -152,6 +154,7 @@ impl Pipe {
             })
         });
         let sessions = self.sessions.iter();
+        let early = sessions.clone().filter(|(_, session)| session.early);
         let header = ConnectionHeader {
             agent: self.purpose.agent.as_deref(),
             cwd: self.purpose.cwd.as_deref(),
@@ -161,6 +164,7 @@ impl Pipe {
             after: sessions
                 .map(|(name, session)| (name.as_str(), session.seq))
                 .collect(),
+            early: early.map(|(name, _)| name.as_str()).collect(),
             prompts: prompts.collect(),
         };
         // A header of strings and numbers always serializes.
@@ -357,7 +361,10 @@ impl Pipe {
             }
             ("session/load" | "session/resume", Some(_)) => {
                 if let Some(session) = pending.session {
-                    self.sessions.entry(session).or_default().known = true;
+                    let session = self.sessions.entry(session).or_default();
+                    session.known = true;
+                    // The editor has the modes in this response.
+                    session.early = false;
                 }
             }
             ("session/close" | "session/delete", Some(_)) => {
@@ -457,9 +464,11 @@ impl Pipe {
             seq,
             open,
             live,
+            early,
         } = mark;
         let session = self.sessions.entry(session_id.clone()).or_default();
         session.live |= live;
+        session.early |= early;
         if seq > session.seq {
             session.seq = seq;
             session.since.clear();

@@ -196,6 +196,26 @@ fn a_cancel_that_may_be_lost_is_sent_again() {
 }
 
 #[test]
+fn a_session_that_opened_early_is_named_to_the_next_connection() {
+    let mut pipe = with_session();
+    pipe.lost();
+    assert!(!reconnect(&mut pipe).contains("early"));
+    resumed(&mut pipe, 1);
+    pipe.handle_daemon_message(mark(r#""seq":6,"live":true,"early":true"#));
+    pipe.lost();
+    let written = reconnect(&mut pipe);
+    let expected = r#""after":{"s":6},"early":["s"],"prompts":[]"#;
+    assert!(written.contains(expected), "{written}");
+    resumed(&mut pipe, 2);
+    pipe.handle_daemon_message(mark(r#""seq":6,"live":true,"early":true"#));
+    pipe.handle_editor_message(request(2, "session/load", "s"));
+    pipe.handle_daemon_message(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#.to_owned());
+    outputs(&mut pipe);
+    pipe.lost();
+    assert!(!reconnect(&mut pipe).contains("early"));
+}
+
+#[test]
 fn prompts_of_a_lost_session_are_refused() {
     let mut pipe = with_session();
     pipe.handle_editor_message(request(2, "session/prompt", "s"));

@@ -33,16 +33,20 @@ impl Peer {
     }
 
     /// Sends that the editor has received all events of a session up to `seq`. They may include all those from before
-    /// it was opened.
+    /// it was opened. Of a session that was opened early, the next connection must know that.
     pub(super) fn mark_reached(&mut self, thread: ThreadId, seq: Seq) {
         let session = self.sessions.get(&thread).filter(|_| self.start.checkpoints);
         if let Some(session) = session {
             let is_live = seq >= session.since;
+            let is_early = session.is_early();
             self.notify("_acpd/mark", |params| {
                 params
                     .put("sessionId", &thread)
                     .put("seq", &seq)
                     .put("live", &is_live);
+                if is_early {
+                    params.put("early", &true);
+                }
             });
         }
     }

@@ -42,11 +42,13 @@ impl Peer {
 
     pub(super) fn opened(&mut self, request: OpenRequest, mode: OpenMode, opened: Opened) {
         let thread = opened.thread;
+        let resumes_early = mode == OpenMode::Resume && self.start.early.remove(&thread);
         // Unanswered questions of an earlier opening are still on the editor's screen.
         let session = self.sessions.entry(thread).or_default();
         session.since = opened.until;
         session.opened_early = false;
-        session.late = None;
+        // The pipe keeps the response from the editor, which must learn what has changed meanwhile.
+        session.late = resumes_early.then(|| Box::new(LateState::resumed(&opened.state)));
         session.shown.earlier = opened.last_terminal;
         if mode == OpenMode::Resume {
             session.received = session.received.max(opened.until);

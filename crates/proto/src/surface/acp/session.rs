@@ -103,6 +103,13 @@ pub(super) struct LateState {
 }
 
 impl LateState {
+    /// Takes the state of a session that an earlier connection of the editor had opened early.
+    pub fn resumed(state: &RawJson) -> Self {
+        let mut late = Self::default();
+        late.bind(Binding::New, state);
+        late
+    }
+
     /// Takes the state of the session from the agent's result. A session that the agent continues, such as after it started again, keeps
     /// what the result does not name.
     pub fn bind(&mut self, how: Binding, bound: &RawJson) {
@@ -151,6 +158,11 @@ impl Session {
     pub fn is_new(&self) -> bool {
         let opening = self.opening.as_ref();
         opening.is_some_and(|opening| opening.mode == OpenMode::New)
+    }
+
+    /// Returns whether the response for the session came before the agent had opened it.
+    pub fn is_early(&self) -> bool {
+        self.opened_early || self.late.is_some()
     }
 
     /// Returns whether an event is part of the history that the editor loads.

@@ -1,6 +1,6 @@
 //! The start state of a connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use acpd_model::{RawJson, Seq, ThreadId};
@@ -14,6 +14,9 @@ pub struct ConnectionStart {
     pub thread: Option<ThreadId>,
     /// The event after which `session/resume` continues, if that is not the thread's latest.
     pub after: BTreeMap<ThreadId, Seq>,
+    /// The threads whose session was opened for the editor before the agent had opened it. The editor has their modes and models only as
+    /// options.
+    pub early: BTreeSet<ThreadId>,
     /// Whether the client receives checkpoints: its position in each thread, and the names of its prompts.
     pub checkpoints: bool,
     /// Prompts of a lost connection. This connection answers them once their threads are resumed.

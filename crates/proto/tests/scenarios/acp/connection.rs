@@ -55,6 +55,11 @@ pub fn sent(peer: &mut Peer) -> Vec<Value> {
 pub fn opened(thread: ThreadId, last: u64, cursor: u64, claimed: Vec<ClaimedPrompt>) -> Reply {
     let mut live = Live::new(thread);
     live.last_seq = last;
+    opened_as(live, cursor, claimed)
+}
+
+/// Returns the daemon's reply when a thread in this state is opened, and events after `cursor` follow.
+pub fn opened_as(live: Live, cursor: u64, claimed: Vec<ClaimedPrompt>) -> Reply {
     Reply::Opened(Box::new(Opened {
         live: live.into(),
         cursor,

@@ -1,16 +1,17 @@
 //! The initial state of a connection: a directory, a thread, and open requests of a lost connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{Event, EventKind, Origin, RawJson, ThreadId, TurnId};
+use acpd_proto::projection::Live;
 use acpd_proto::surface::acp::{ConnectionStart, Peer, PendingPrompt, frames};
 use acpd_proto::surface::contract::{Output, Surface};
 use acpd_proto::surface::reply::ClaimedPrompt;
 use acpd_proto::surface::request::{FollowFrom, OpenThread, Request};
 use serde_json::{Value, json};
 
-use super::connection::{connection, deliver, opened, request, sent};
+use super::connection::{connection, deliver, opened, opened_as, request, sent};
 use super::stage::NOW;
 
 fn opens(peer: &mut Peer, id: u64, method: &str, params: &str) -> (u64, OpenThread) {
@@ -209,4 +210,44 @@ fn a_resumable_connection_receives_checkpoints() {
         (turn.client_turn_id.as_deref(), after_sent),
         (Some("acp:c:1"), true)
     );
+}
+
+/// Of such a session, the editor has the modes as options only. The response to the resume does not reach it.
+#[test]
+fn a_session_that_opened_early_has_its_options_on_the_next_connection() {
+    let mut peer = connection(ConnectionStart {
+        early: BTreeSet::from([thread()]),
+        checkpoints: true,
+        ..ConnectionStart::default()
+    });
+    let session = json!({ "sessionId": thread() }).to_string();
+    let modes =
+        r#"{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]}"#;
+    let resume = |peer: &mut Peer, id: u64| {
+        let (token, _) = opens(peer, id, "session/resume", &session);
+        let mut live = Live::new(thread());
+        live.last_seq = 9;
+        live.modes = RawJson::parse(modes).ok();
+        live.mode = Some("code".to_owned());
+        peer.handle_reply(token, Ok(opened_as(live, 9, Vec::new())));
+        sent(peer);
+        deliver(peer, thread(), &[], 9);
+        sent(peer)
+    };
+    let [options, mark] = &resume(&mut peer, 1)[..] else {
+        panic!("the options and a mark")
+    };
+    let option = &options["params"]["update"]["configOptions"][0];
+    assert_eq!(
+        (&option["id"], &option["currentValue"]),
+        (&json!("acpd.mode"), &json!("code")),
+        "{options}"
+    );
+    assert_eq!(mark["params"]["early"], true, "{mark}");
+    // An editor that resumes it by itself has the modes in the response.
+    let [mark] = &resume(&mut peer, 2)[..] else {
+        panic!("a mark")
+    };
+    let expected = json!({ "sessionId": thread(), "seq": 9, "live": true });
+    assert_eq!(mark["params"], expected);
 }

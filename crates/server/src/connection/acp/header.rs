@@ -1,7 +1,7 @@
 //! The optional header line before the first message of a connection: `{"acpd": {...}}`. It is not part of ACP, and the
 //! daemon does not respond to it. `acpd acp` sends it; every client of the socket or the WebSocket can send it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use acpd_model::{ErrorCode, Failure, RawJson, Seq, ThreadId};
@@ -25,6 +25,8 @@ pub struct ConnectionHeader {
     pub marks: bool,
     /// The event of each thread after which `session/resume` continues, if it is not the last one.
     pub after: BTreeMap<ThreadId, Seq>,
+    /// The threads whose marks said that their session was opened early: before the agent had opened it, without its modes and models.
+    pub early: BTreeSet<ThreadId>,
     /// Prompts of a lost connection. Their responses go to this connection once their threads are resumed.
     pub prompts: Vec<LostPrompt>,
 }
@@ -99,6 +101,9 @@ mod tests {
         let read = ConnectionHeader::read(r#"{"acpd":{"agent":"a","cwd":"/x","marks":true}}"#);
         let read = read.unwrap().unwrap();
         assert_eq!((read.agent.as_deref(), read.marks), (Some("a"), true));
+        let thread = ThreadId(uuid::Uuid::from_u128(7));
+        let read = ConnectionHeader::read(&format!(r#"{{"acpd":{{"early":["{thread}"]}}}}"#));
+        assert_eq!(read.unwrap().unwrap().early, BTreeSet::from([thread]));
         let wrong = ConnectionHeader::read(r#"{"acpd":{"agnet":"a"}}"#)
             .unwrap()
             .unwrap_err();

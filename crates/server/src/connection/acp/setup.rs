@@ -107,6 +107,7 @@ impl ConnectionSetup {
             cwd: cwd.clone(),
             thread: header.thread.filter(|_| !header.opened),
             after: header.after,
+            early: header.early,
             checkpoints: header.marks,
             prompts: prompts.collect(),
         };
