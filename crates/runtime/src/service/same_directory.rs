@@ -1,18 +1,22 @@
-//! The same directory under other names: links, spare slashes and dots, and paths of Windows.
+//! The same directory under other names: links, spare slashes and dots, other normal forms of Unicode, and paths of Windows.
 //!
 //! In: a path that a client names, and the working directories of stored threads. Out: those that are the same directory
 //! now, or the path on this host. Owns: nothing. Never: changes what a thread stores.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use acpd_log::{Filter, ListCursor, ListedThread};
 use acpd_model::Failure;
 use acpd_model::windows_path::WindowsPath;
+use unicode_normalization::UnicodeNormalization;
 
 use crate::host::blocking;
 use crate::service::Service;
 use crate::stored::log_failure;
+
+/// Maximum number of names of the host that are compared with those of one path.
+const NAMES: usize = 10_000;
 
 impl Service {
     /// Lists threads, with those whose directory is the filter's one under another of its `spellings`.
@@ -57,19 +61,71 @@ fn same(cwd: &str, known: Vec<String>) -> Vec<String> {
             .map(|found| (found.dev(), found.ino()))
     };
     let wanted = identity(cwd);
-    let is_same = |own: &String| {
-        Path::new(own).components().eq(Path::new(cwd).components())
-            || (wanted.is_some() && identity(own) == wanted)
+    let is_same = |own: &String| match wanted {
+        Some(_) => same_names(own, cwd) || identity(own) == wanted,
+        // A directory that is gone has its names only.
+        None => same_names(own, cwd) || same_text(&plain(own), &plain(cwd)),
     };
     known.into_iter().filter(is_same).collect()
+}
+
+fn same_names(one: &str, other: &str) -> bool {
+    Path::new(one).components().eq(Path::new(other).components())
+}
+
+/// Returns a path without spare slashes and dots.
+fn plain(path: &str) -> String {
+    Path::new(path)
+        .components()
+        .as_path()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Returns whether two texts have the same characters, whatever their normal form.
+fn same_text(one: &str, other: &str) -> bool {
+    one.nfc().eq(other.nfc())
 }
 
 /// Returns a directory that a client names as a path of this host.
 pub(super) fn on_this_host(path: String) -> Result<String, Failure> {
     match WindowsPath::read(&path) {
         Some(windows) => translated(&path, &windows, acpd_host::windows_drives().as_deref()),
-        None => Ok(path),
+        None => Ok(in_the_form_of_the_host(&path).unwrap_or(path)),
     }
+}
+
+/// Returns the name that this host has for a path that does not exist as it is written: a client on another system may have taken its
+/// characters apart, as systems of Apple do, or put them together. Of two names that fit, neither is meant.
+fn in_the_form_of_the_host(path: &str) -> Option<String> {
+    if path.is_ascii() || Path::new(path).exists() {
+        return None;
+    }
+    let mut found = PathBuf::new();
+    let mut names = NAMES;
+    for part in Path::new(path).components() {
+        let next = found.join(part);
+        let Component::Normal(name) = part else {
+            found = next;
+            continue;
+        };
+        if next.symlink_metadata().is_ok() {
+            found = next;
+            continue;
+        }
+        let name = name.to_str()?;
+        let mut own_names = Vec::new();
+        for entry in std::fs::read_dir(&found).ok()? {
+            names = names.checked_sub(1)?;
+            let own = entry.ok()?.file_name();
+            if own.to_str().is_some_and(|own| same_text(own, name)) {
+                own_names.push(own);
+            }
+        }
+        let [own] = &own_names[..] else { return None };
+        found.push(own);
+    }
+    found.into_os_string().into_string().ok()
 }
 
 /// Returns the path here of a path of Windows. `drives` has the drives of Windows, if this host is a WSL.
@@ -112,6 +168,37 @@ mod tests {
         // A directory that was moved away is found by its name.
         assert_eq!(same(&path("gone/"), known.clone()), [path("gone")]);
         assert_eq!(same(&path("never"), known), [""; 0]);
+    }
+
+    /// Clients on systems of Apple take the characters of names apart.
+    #[test]
+    fn a_directory_is_the_same_in_each_normal_form() {
+        const COMPOSED: &str = "f\u{fc}r \u{e9}";
+        const DECOMPOSED: &str = "fu\u{308}r e\u{301}";
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+        for (own, other) in [(COMPOSED, DECOMPOSED), (DECOMPOSED, COMPOSED)] {
+            let (parent, inside) = (path(own), format!("{}/{own}/app", path(own)));
+            std::fs::create_dir_all(&inside).unwrap();
+            let named = format!("{}/{other}/app", path(other));
+            assert_eq!(on_this_host(named.clone()), Ok(inside.clone()));
+            // What does not exist stays as it is.
+            let missing = format!("{named}/\u{fc}");
+            assert_eq!(on_this_host(missing.clone()), Ok(missing));
+            std::fs::remove_dir_all(&parent).unwrap();
+            // A thread is found by either name once its directory is gone.
+            let known = vec![inside.clone(), path("other")];
+            assert_eq!(same(&format!("{named}/"), known), [inside]);
+        }
+        // They may be two directories.
+        for name in [COMPOSED, DECOMPOSED] {
+            std::fs::create_dir(path(name)).unwrap();
+        }
+        let known = vec![path(COMPOSED), path(DECOMPOSED)];
+        for name in [COMPOSED, DECOMPOSED] {
+            assert_eq!(on_this_host(path(name)), Ok(path(name)));
+            assert_eq!(same(&path(name), known.clone()), [path(name)]);
+        }
     }
 
     #[test]
