@@ -3,6 +3,7 @@
 import type { Item, Role } from "@acpd/client";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { objects } from "../../state/acp.ts";
 import type { ThreadActions } from "../../state/actions.ts";
 import type { ShownRow } from "../../state/outline.ts";
 import { firstRemoved, turnBegunBy } from "../../state/prompts.ts";
@@ -230,6 +231,9 @@ function Working({ stopping }: { stopping: boolean }) {
   );
 }
 
+/** The estimated height of a picture, in pixels. */
+const PICTURE = 240;
+
 /** Returns the estimated height of a row, in pixels. */
 function estimate(row: ShownRow): number {
   if (row.kind !== "item") return 34;
@@ -237,7 +241,7 @@ function estimate(row: ShownRow): number {
   switch (item.type) {
     case "userMessage":
     case "agentMessage":
-      return 40 + Math.ceil((item.text?.length ?? 0) / 80) * 24;
+      return 40 + Math.ceil((item.text?.length ?? 0) / 80) * 24 + objects(item.content).filter(({ type }) => type === "image").length * PICTURE;
     default:
       return 34;
   }

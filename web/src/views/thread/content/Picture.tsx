@@ -17,12 +17,15 @@ export interface PictureProps {
 
 export function Picture({ type, data, name: given }: PictureProps) {
   const [open, setOpen] = useState(false);
+  // Without a size, a conversation of pictures looks short until they are decoded, and older turns are loaded to fill the window.
+  const [loading, setLoading] = useState(true);
+  const loaded = () => setLoading(false);
   const name = visibleLine(given);
   const source = `data:${type};base64,${data}`;
   return (
     <>
       <button type="button" class="th-picture-open" aria-haspopup="dialog" aria-label={`Enlarge: ${name}`} onClick={() => setOpen(true)}>
-        <img class="th-picture" src={source} alt={name} loading="lazy" />
+        <img class={loading ? "th-picture is-loading" : "th-picture"} src={source} alt={name} loading="lazy" onLoad={loaded} onError={loaded} />
       </button>
       {open && (
         <Dialog title={name} class="th-picture-dialog" onClose={() => setOpen(false)}>
