@@ -245,6 +245,19 @@ fn nothing(_: &Setting) -> Vec<(&'static str, String)> {
     Vec::new()
 }
 
+/// Agents that ignore the servers of `session/new`, in a sandbox and without one.
+const TAKES_NO_SERVERS: Known = Known {
+    case: Case::Server,
+    sign: "asks the editor's server for its tools",
+    note: "starts no servers of clients, in any sandbox",
+};
+
+/// The package of Hermes has its client for servers in an extra.
+const LACKS_MCP: Known = Known {
+    note: "the package without its extra `mcp` starts no servers",
+    ..TAKES_NO_SERVERS
+};
+
 /// All agents, in the order of the table.
 pub const AGENTS: &[&Agent] = &[
     &AUGGIE,
@@ -414,7 +427,7 @@ pub const HERMES: Agent = Agent {
     guards: Guards::Files,
     answers: &[],
     notes: &[],
-    known: &[],
+    known: &[LACKS_MCP],
 };
 
 /// Kimi Code CLI.
@@ -592,7 +605,7 @@ pub const CLINE: Agent = Agent {
     guards: Guards::Commands,
     answers: &[],
     notes: &[],
-    known: &[],
+    known: &[TAKES_NO_SERVERS],
 };
 
 /// GitHub Copilot CLI.
@@ -618,7 +631,7 @@ pub const COPILOT: Agent = Agent {
     guards: Guards::Commands,
     answers: &[],
     notes: &[],
-    known: &[],
+    known: &[TAKES_NO_SERVERS],
 };
 
 /// fast-agent.
@@ -683,7 +696,7 @@ pub const PI: Agent = Agent {
     guards: Guards::Nothing,
     answers: &[],
     notes: &[],
-    known: &[],
+    known: &[TAKES_NO_SERVERS],
 };
 
 /// Crow.
@@ -734,7 +747,7 @@ pub const DEEPAGENTS: Agent = Agent {
     guards: Guards::Commands,
     answers: &[],
     notes: &[],
-    known: &[],
+    known: &[TAKES_NO_SERVERS],
 };
 
 /// Auggie, of Augment Code.

@@ -27,6 +27,8 @@ pub enum Case {
     Always,
     /// An editor starts the agent, runs a command, refuses and allows an action, and loads the session again.
     Editor,
+    /// An editor names an MCP server that it keeps in its own data directory.
+    Server,
 }
 
 impl Case {
@@ -40,6 +42,7 @@ impl Case {
         Self::GoOn,
         Self::Always,
         Self::Editor,
+        Self::Server,
     ];
 
     /// Returns the name in findings and table.
@@ -53,6 +56,7 @@ impl Case {
             Self::GoOn => "Resume after a restart",
             Self::Always => "Allowed for good",
             Self::Editor => "In an editor",
+            Self::Server => "Server of an editor",
         }
     }
 
@@ -66,6 +70,7 @@ impl Case {
             Self::GoOn => go_on(bench),
             Self::Always => always(bench),
             Self::Editor => editor::play(bench),
+            Self::Server => editor::name_a_server(bench),
         }
     }
 }

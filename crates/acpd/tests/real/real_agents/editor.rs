@@ -1,6 +1,7 @@
-//! An editor that starts an agent through `acpd acp`, and runs its terminals.
+//! An editor that starts an agent through `acpd acp`, runs its terminals, and has MCP servers of its own.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::agents::Guards;
 use super::bench::{Bench, option};
-use crate::support::{Client, Editor, Incoming, Turn};
+use crate::support::{Client, Editor, Incoming, Turn, wait_until};
 
 /// An editor, and the `acpd acp` process that it started.
 struct Desk {
@@ -180,6 +181,44 @@ pub fn play(bench: &mut Bench) -> Result<String, String> {
         "runs commands itself"
     };
     Ok(where_run.to_owned())
+}
+
+/// Where Zed keeps the servers of its extensions.
+const EXTENSION: &str = ".local/share/zed/extensions/work/lantern";
+
+/// Runs the case of an MCP server that lies in the editor's data directory: the agent must start it and ask for its tools.
+pub fn name_a_server(bench: &mut Bench) -> Result<String, String> {
+    let folder = bench.setting.home.join(EXTENSION);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let program = folder.join("server.py");
+    std::fs::write(&program, include_str!("server.py")).expect("a file can be written");
+    // The server runs in the agent's sandbox, which can write the workspace.
+    let methods = bench.file("methods-of-the-server");
+    let mut desk = Desk::start(bench);
+    let server = json!({ "name": "lantern", "command": python(), "args": [program, methods], "env": [] });
+    let params = json!({ "cwd": bench.setting.work, "mcpServers": [server] });
+    let opened = desk.editor.call("session/new", &params);
+    let session = opened["sessionId"].as_str().expect("a session has an id");
+    let mut world = World {
+        answer: "allow_once",
+        outputs: HashMap::new(),
+    };
+    // Some agents start servers only once there is a prompt, and beside it.
+    desk.turn(session, "say Hello.", &mut world);
+    wait_until("the agent asks the editor's server for its tools", || {
+        let methods = std::fs::read_to_string(&methods).unwrap_or_default();
+        methods.lines().any(|method| method == "tools/list")
+    });
+    Ok(String::new())
+}
+
+/// Returns the path of Python: ACP wants absolute ones.
+fn python() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut programs = std::env::split_paths(&path).map(|folder| folder.join("python3"));
+    programs
+        .find(|program| program.is_file())
+        .expect("the tests need Python")
 }
 
 /// Returns a thread up to the end of its first turn with a prompt, as other clients can read it. Some agents say something
