@@ -10,6 +10,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use acpd_proto::wire::{Found, read_unclean_message};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -486,7 +488,9 @@ impl Pipe {
             session.as_ref() == Some(&session_id) && !id.is_some_and(|id| open.contains(&id))
         };
         let over: Vec<_> = self.asked.extract_if(.., is_over).collect();
-        for (id, _) in over {
+        // As the daemon does: editors from before this notification may lose what comes behind an unknown method.
+        let knows_it = self.hello.as_deref().is_some_and(names_its_client);
+        for (id, _) in over.into_iter().filter(|_| knows_it) {
             self.send_to_editor(format!(
                 r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{id}}}}}"#
             ));
@@ -507,6 +511,17 @@ impl Pipe {
     fn send_to_daemon(&mut self, text: String) {
         self.out.push_back(Output::ToDaemon(text));
     }
+}
+
+/// Returns whether an editor says what it is in `initialize`.
+fn names_its_client(hello: &str) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Hello {
+        client_info: Option<BTreeMap<String, IgnoredAny>>,
+    }
+    let hello: Option<Hello> = Message::read(hello).and_then(|hello| hello.params());
+    hello.is_some_and(|hello| hello.client_info.is_some())
 }
 
 #[cfg(test)]
