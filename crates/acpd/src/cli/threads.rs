@@ -322,6 +322,12 @@ pub struct MoveArgs {
     /// Directory that the thread works in from now on; by default the current one
     #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub directory: Option<PathBuf>,
+    /// Further directory, in place of those that the thread has; repeatable. By default they stay, or move along
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub add_dir: Vec<PathBuf>,
+    /// Leave out the further directories that the thread has
+    #[arg(long, conflicts_with = "add_dir")]
+    pub only: bool,
     /// Print the thread as one line of JSON
     #[arg(long)]
     pub json: bool,

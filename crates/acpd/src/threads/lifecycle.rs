@@ -98,11 +98,16 @@ pub async fn rename(settings: &Settings, args: &RenameArgs) -> anyhow::Result<Ex
 /// Lets a thread work in another directory.
 pub async fn set_directory(settings: &Settings, args: &MoveArgs) -> anyhow::Result<Exit> {
     let cwd = directory(settings, args.directory.as_deref(), "name")?;
+    let more = args.add_dir.iter();
+    let more = more.map(|dir| directory(settings, Some(dir), "set --add-dir to"));
+    let more: Vec<_> = more.collect::<Result<_, _>>()?;
     let mut client = Client::connect(settings, false).await?;
     let id = named(&mut client, &args.thread.thread).await?["id"].take();
-    client
-        .request("thread/directories/set", json!({ "threadId": id, "cwd": cwd }))
-        .await?;
+    let mut params = json!({ "threadId": id, "cwd": cwd });
+    if args.only || !more.is_empty() {
+        params["additionalDirectories"] = json!(more);
+    }
+    client.request("thread/directories/set", params).await?;
     let moved = summary(&mut client, &id).await?;
     let place = plain_line(moved["cwd"].as_str().unwrap_or_default());
     Ok(report(&moved, &format!("works in {place}"), args.json))

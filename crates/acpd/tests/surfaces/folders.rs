@@ -114,6 +114,50 @@ fn a_thread_follows_its_folder() {
     assert_eq!((found(&new), found(&old)), (1, 0));
 }
 
+#[test]
+fn further_directories_of_a_moved_thread_are_named_or_left_out() {
+    let daemon = Daemon::start();
+    let work = daemon.place.work().canonicalize().unwrap();
+    let (old, new) = (work.join("old"), work.join("new"));
+    std::fs::create_dir_all(old.join("docs")).unwrap();
+    let mut client = Client::new(&daemon);
+    let start = json!({ "agentType": "fake", "cwd": old, "additionalDirectories": [old.join("docs")] });
+    let thread = client.call("thread/start", &start)["thread"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    // An agent may do this, too.
+    std::fs::rename(&old, &new).unwrap();
+    std::fs::remove_dir(new.join("docs")).unwrap();
+    std::os::unix::fs::symlink(&work, new.join("docs")).unwrap();
+    let to = |more: &[&str]| {
+        let mut args = vec!["move", &thread, new.to_str().unwrap(), "--json"];
+        args.extend(more);
+        acpd(&daemon.place, &args)
+    };
+    let refused = to(&[]);
+    assert_ne!(refused.code, Some(0), "{}", refused.stdout);
+    for advice in ["acpd move --add-dir", "acpd move --only"] {
+        assert!(refused.stderr.contains(advice), "{}", refused.stderr);
+    }
+    let more = work.join("more");
+    std::fs::create_dir(&more).unwrap();
+    let more = more.to_str().unwrap();
+    for (args, expected) in [
+        (&["--add-dir", more][..], json!([more])),
+        (&["--only"], json!([])),
+    ] {
+        let moved = to(args);
+        assert_eq!(moved.code, Some(0), "{}", moved.stderr);
+        let moved: Value = serde_json::from_str(&moved.stdout).unwrap();
+        let listed = moved["additionalDirectories"].as_array().cloned();
+        assert_eq!(json!(listed.unwrap_or_default()), expected, "{moved}");
+        assert_eq!(moved["cwd"], json!(new));
+    }
+    let both = to(&["--only", "--add-dir", more]);
+    assert_eq!(both.code, Some(2), "{}", both.stderr);
+}
+
 /// Starts a thread in a new directory below the workspace.
 fn thread_in(client: &mut Client, directory: &Path) -> String {
     std::fs::create_dir(directory).unwrap();

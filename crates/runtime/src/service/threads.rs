@@ -229,8 +229,8 @@ fn moved_along(spec: &Spec, cwd: String) -> Result<Directories, Failure> {
             && leads != wanted
         {
             return Err(Failure::invalid_params(format!(
-                "{} leads to {}, and not to {}. An agent may have replaced it: put it back, or name all directories in \
-                 `additionalDirectories`",
+                "{} leads to {}, and not to {}. An agent may have replaced it: put it back, or name all further directories, with \
+                 \"acpd move --add-dir\" or in `additionalDirectories`; \"acpd move --only\" leaves them out",
                 new.display(),
                 leads.display(),
                 wanted.display()
