@@ -165,6 +165,47 @@ fn what_happened_while_it_was_away_is_shown_once_and_questions_that_are_over_are
     assert_eq!(pipe.editor.turn(&session, "say three").0, "three");
 }
 
+/// A recording of an agent that asks a question before it opens a session, which has modes.
+const ASKS_FIRST: &str = r#"{"t":0,"proc":1,"dir":"c2a","msg":{"jsonrpc":"2.0","id":0,"method":"initialize"}}
+{"t":0,"proc":1,"dir":"a2c","msg":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}}
+{"t":0,"proc":1,"dir":"c2a","msg":{"jsonrpc":"2.0","id":1,"method":"session/new"}}
+{"t":0,"proc":1,"dir":"a2c","msg":{"jsonrpc":"2.0","id":90,"method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"trust","title":"Trust this folder?"},"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}}}
+{"t":0,"proc":1,"dir":"c2a","msg":{"jsonrpc":"2.0","id":90,"result":{}}}
+{"t":0,"proc":1,"dir":"a2c","msg":{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"plan","name":"Plan"}]}}}}
+"#;
+
+/// The editor had its response before the session had modes. It knows them as an option only.
+#[test]
+fn the_options_of_an_early_session_come_again_from_the_next_daemon() {
+    let place = Place::new("");
+    let file = place.home().join("recording.jsonl");
+    std::fs::write(&file, ASKS_FIRST).unwrap();
+    let file = file.display().to_string();
+    let agent = place.agent("early", &["--play", &file], &[]);
+    let (agent, _) = agent.split_once("sandbox = ").expect("it has a sandbox");
+    place.configure(&format!("{agent}sandbox = \"off\"\n"));
+    let mut daemon = Daemon::at(place);
+    let mut pipe = Pipe::greeted(&daemon.place, &["acp", "--agent", "early"]);
+    pipe.editor.open(&daemon);
+    let question = pipe.editor.wait_for("session/request_permission");
+    pipe.editor.pick(&question, "allow_once");
+    let option = |pipe: &mut Pipe| {
+        let is_list =
+            |message: &Value| message["params"]["update"]["sessionUpdate"] == "config_option_update";
+        let list = pipe.editor.until(is_list).pop().expect("it came");
+        list["params"]["update"]["configOptions"][0].clone()
+    };
+    let before = option(&mut pipe);
+    assert_eq!(
+        (&before["id"], &before["currentValue"]),
+        (&json!("acpd.mode"), &json!("ask"))
+    );
+    daemon.kill();
+    pipe.wait_for("daemon lost");
+    daemon.restart();
+    assert_eq!(option(&mut pipe), before);
+}
+
 #[test]
 fn a_daemon_that_does_not_come_back_is_started_when_the_editor_wants_something() {
     let mut daemon = Daemon::start();
