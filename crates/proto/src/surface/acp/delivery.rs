@@ -1,20 +1,17 @@
 //! Delivery of thread events to one editor: selects the messages for this editor and orders them with the responses.
 
-use acpd_model::text::{plain_line, shorten};
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::form::{self, FormInWords};
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{OpenRequest, Peer, Prompt};
 use super::session::{LateState, OpenMode, Opened, Opening};
 use crate::surface::contract::{Delivery, Output, Pending};
 use crate::surface::request::RequestKind;
 use crate::wire;
-
-/// Maximum length of a question's message that an editor shows as text, in characters.
-const TOLD_CHARS: usize = 1000;
 
 impl Peer {
     pub(super) fn deliver(&mut self, delivery: &Delivery<'_, Frame>) {
@@ -240,25 +237,20 @@ impl Peer {
         self.hand_over(thread, out.into(), None);
     }
 
-    /// Tells the user of an editor that cannot show a question where to answer it.
+    /// Tells the user of an editor that cannot show a question what is asked, and where to answer it.
     fn tell_question(&mut self, thread: ThreadId, frame: &Frame) {
         #[derive(Deserialize)]
         struct Asked {
-            params: Params,
-        }
-        #[derive(Deserialize)]
-        struct Params {
-            #[serde(default)]
-            message: String,
+            params: RawJson,
         }
         let text = frame.text.as_deref().and_then(|text| str::from_utf8(text).ok());
         let Some(asked) = text.and_then(|text| acpd_model::json::read::<Asked>(text).ok()) else {
             return;
         };
-        let message = shorten(plain_line(&asked.params.message).trim(), TOLD_CHARS);
+        let FormInWords { message, fields } = form::in_words(&asked.params);
         let text = format!(
-            "\n\nThe agent asks: “{message}” This editor cannot show the question. Answer it in acpd’s web UI (acpd open), or \
-             with: acpd answer {thread}\n\n"
+            "\n\nThe agent asks: {message} This editor cannot show the question. Answer it in acpd’s web UI (acpd open), or \
+             with: acpd answer {thread}\n\n{fields}\n"
         );
         let update = json!({
             "sessionUpdate": "agent_message_chunk",

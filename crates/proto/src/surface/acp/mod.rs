@@ -10,6 +10,7 @@ mod checkpoints;
 mod delegated;
 mod delivery;
 mod encode;
+mod form;
 mod frame;
 mod handshake;
 mod mcp_servers;

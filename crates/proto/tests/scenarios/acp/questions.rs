@@ -677,6 +677,31 @@ fn elicitations_go_to_editors_that_support_them() {
     });
 }
 
+/// Claude Code asks several questions at once under one sentence.
+#[test]
+fn an_editor_without_forms_is_told_each_question_of_a_form() {
+    play(|s| {
+        let simple = Stage::at_work(SIMPLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+            let schema = r#"{"type":"object","properties":{"q0":{"type":"string","title":"Database","description":"Which one?","oneOf":[{"const":"pg","title":"Postgres"},{"const":"lite","title":"SQLite"}]},"q0_custom":{"type":"string","title":"Other"},"q1":{"type":"boolean","title":"Tests"}},"required":["q1"]}"#;
+            let params = format!(
+                r#"{{"message":"Please answer.","mode":"form","requestedSchema":{schema},"sessionId":"{SESSION}"}}"#
+            );
+            scene.calls("5", "elicitation/create", &params);
+        });
+        let told = s.editors[simple].got.last().unwrap();
+        let told = told["params"]["update"]["content"]["text"].as_str().unwrap();
+        let words = format!(
+            "\n\nThe agent asks: “Please answer.” This editor cannot show the question. Answer it in acpd’s web UI (acpd open), or with: \
+             acpd answer {}\n\n- “Database”: “Which one?” (“Postgres”, “SQLite”)\n- “Tests”\n\n",
+            s.session()
+        );
+        assert_eq!(told, words);
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
 #[test]
 fn a_question_about_a_request_of_ours_is_the_sessions() {
     play(|s| {
