@@ -28,7 +28,7 @@ pub(super) struct FormInWords {
     pub fields: String,
 }
 
-/// One field of the schema. Members of another type count as absent.
+/// One field of the schema. Of a field whose choices are no list, only the name is known.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Field {
