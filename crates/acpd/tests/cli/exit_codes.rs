@@ -109,6 +109,35 @@ fn a_daemon_that_cannot_be_reached_or_refuses_has_its_exit_code() {
     }
 }
 
+#[test]
+fn without_a_token_the_exit_code_says_whether_anything_listens() {
+    let daemon = Daemon::start();
+    let stranger = Place::new("");
+    let here = format!("http://{}", daemon.address());
+    for args in [&["threads"][..], &["send", "@last", "hi"], &["show", "@last"]] {
+        // A token is of no use where nothing listens.
+        let (nothing, stderr) = code(&stranger, &[args, &["--connect", "http://127.0.0.1:1"]].concat());
+        assert_eq!(nothing, Some(6), "{args:?}: {stderr}");
+        assert!(
+            stderr.contains("Connection refused; check the address"),
+            "{stderr}"
+        );
+        let (refused, stderr) = code(&stranger, &[args, &["--connect", &here]].concat());
+        assert_eq!(refused, Some(2), "{args:?}: {stderr}");
+        assert!(
+            stderr.contains("requires an access token: set ACPD_TOKEN"),
+            "{stderr}"
+        );
+        assert!(!stderr.contains("os error"), "{stderr}");
+    }
+    // As scripts have it whose secret is missing.
+    let empty = Place::new("").with_env("ACPD_TOKEN", "");
+    let (refused, stderr) = code(&empty, &["threads", "--connect", &here]);
+    assert_eq!(refused, Some(2), "{stderr}");
+    assert!(stderr.contains("ACPD_TOKEN"), "{stderr}");
+    assert_eq!(stranger.noticed_pid(), None, "no daemon was started in its place");
+}
+
 /// Returns whether a process has a handler for SIGINT.
 fn handles_ctrl_c(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

@@ -347,3 +347,49 @@ fn a_wrong_configuration_is_said_before_anything_is_asked() {
     assert_eq!(status.code(), Some(2), "{shown}");
     assert!(shown.contains("unknown key \"liste\""), "{shown}");
 }
+
+/// Returns the menus that the first page of the documents shows: beside a browser, and without one.
+fn documented_menus() -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/getting-started.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let blocks = page.split("```text\n").skip(1);
+    let blocks = blocks.filter_map(|rest| rest.split("\n```").next());
+    blocks
+        .filter(|block| block.starts_with("acpd runs at "))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_menus_are_those_that_the_documents_show() {
+    let menus = documented_menus();
+    assert_eq!(menus.len(), 2, "{menus:?}");
+    for (menu, has_browser) in menus.iter().zip([true, false]) {
+        let place = home(&["gemini"]);
+        let mut command = alone(&place);
+        if has_browser {
+            let bin = place.home().join("bin");
+            program(&bin, "browser", "exit 0");
+            command.env("BROWSER", bin.join("browser"));
+        }
+        let screen = start(&command);
+        screen.wait_for("Which one?");
+        screen.press("\r");
+        screen.wait_for("or q to quit:");
+        let _daemon = background(&place);
+        let shown = screen.text();
+        let address = shown.split("acpd runs at ").nth(1);
+        let address = address.and_then(|rest| rest.split(".\n").next()).unwrap();
+        let directory = place.work().canonicalize().unwrap();
+        let as_documented = shown
+            .replace(address, "http://127.0.0.1:4127")
+            .replace(&*directory.to_string_lossy(), "/home/ann/site");
+        assert!(
+            as_documented.contains(menu),
+            "documented:\n{menu}\nshown:\n{as_documented}"
+        );
+        screen.press("q\r");
+        let (status, shown) = screen.finish();
+        assert_eq!(status.code(), Some(0), "{shown}");
+    }
+}
