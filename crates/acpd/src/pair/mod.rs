@@ -139,18 +139,43 @@ async fn create(
     };
     match Pairing::create(settings, &wanted).await? {
         Created::Pairing(pairing) => Ok(pairing),
-        Created::UnknownName(name) => {
-            let file = match settings.remote {
-                Some(_) => "the daemon's configuration".to_owned(),
-                None => visible_line(&settings.config_path.display().to_string()),
-            };
-            Err(Exit::Failure.error(format!(
-                "the daemon does not accept the name {name} yet. Add it to {file}:\n\n  [server]\n  hosts = [{name:?}]\n\nThen run \
-                 \"{}\", and this command again",
-                settings.own_command("restart")
-            )))
-        }
+        Created::UnknownName(name) => Err(Exit::Failure.error(unknown_name(settings, &name))),
     }
+}
+
+/// Says how the daemon comes to accept a name. The configuration is the user's, so this command does not change it.
+fn unknown_name(settings: &Settings, name: &str) -> String {
+    let restart = settings.own_command("restart");
+    if settings.remote.is_some() {
+        return format!(
+            "the daemon does not accept the name {name} yet. Add it to the configuration on its host:\n\n{}\nThen run \
+             \"acpd restart\" there, and this command again",
+            hosts(&[], name)
+        );
+    }
+    let file = visible_line(&settings.config_path.display().to_string());
+    let known = &settings.daemon.server.hosts;
+    if known.iter().any(|host| host.eq_ignore_ascii_case(name)) {
+        return format!(
+            "the daemon does not accept the name {name} yet, but {file} has it since the daemon started: run \"{restart}\", \
+             and this command again"
+        );
+    }
+    let how = match (&settings.config_file, known.is_empty()) {
+        (None, _) => format!("Create {file} with these lines"),
+        (Some(_), true) => format!("Add it to the section [server] of {file}"),
+        (Some(_), false) => format!("Add it to the hosts in {file}"),
+    };
+    format!(
+        "the daemon does not accept the name {name} yet. {how}:\n\n{}\nThen run \"{restart}\", and this command again",
+        hosts(known, name)
+    )
+}
+
+/// Returns the lines of a configuration with these names and a new one.
+fn hosts(known: &[String], name: &str) -> String {
+    let all: Vec<&str> = known.iter().map(String::as_str).chain([name]).collect();
+    format!("  [server]\n  hosts = {all:?}\n")
 }
 
 /// Prints the link, with its code on a terminal that has room for it.

@@ -419,7 +419,7 @@ esac"#;
 
 #[test]
 fn tailscale_serves_the_daemon_once_it_knows_the_name() {
-    let daemon = Daemon::start();
+    let mut daemon = Daemon::start();
     let served = daemon.place.home().join("served");
     let unknown = outcome(with_tailscale(&daemon, RUNNING).env("HOME", daemon.place.home()));
     assert_eq!(unknown.code, Some(1));
@@ -433,8 +433,30 @@ fn tailscale_serves_the_daemon_once_it_knows_the_name() {
         "nothing is forwarded to a daemon that would refuse it"
     );
 
-    let daemon = Daemon::with("[server]\nhosts = [\"box.tail1234.ts.net\"]\n");
-    let served = daemon.place.home().join("served");
+    // Until the user has done what it says: the lines, and the restart.
+    let written = std::fs::read_to_string(daemon.place.config()).unwrap();
+    let lines = "\n  [server]\n  hosts = [\"box.tail1234.ts.net\"]\n";
+    let file = daemon.place.config().display().to_string();
+    for part in [
+        lines,
+        "the section [server] of ",
+        &file,
+        "Then run \"acpd restart",
+    ] {
+        assert!(unknown.stderr.contains(part), "{part}: {}", unknown.stderr);
+    }
+    daemon.place.configure(&format!("{written}{lines}"));
+    let early = outcome(with_tailscale(&daemon, RUNNING).env("HOME", daemon.place.home()));
+    assert_eq!(early.code, Some(1));
+    assert!(
+        early
+            .stderr
+            .contains("has it since the daemon started: run \"acpd restart"),
+        "{}",
+        early.stderr
+    );
+    daemon.stop();
+    daemon.restart();
     let made = outcome(with_tailscale(&daemon, RUNNING).env("HOME", daemon.place.home()));
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     let made: Value = serde_json::from_str(&made.stdout).unwrap();
