@@ -61,6 +61,17 @@ describe("at every size", () => {
   });
 });
 
+/** Opens the list by keys where it is a drawer. */
+async function openListByKeys(page: Page): Promise<void> {
+  if (page.viewportSize()!.width >= 700) {
+    return;
+  }
+  await walk(page, "Tab", { selector: ".drawer-button" });
+  await page.keyboard.press("Enter");
+  await page.locator("#sidebar.is-open").waitFor();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.closest("#sidebar") != null)).toBe(true);
+}
+
 /** Opens the work of a turn, and in it the line of a tool call, by keys. */
 async function openWorkByKeys(page: Page, kind: string): Promise<void> {
   await page.locator(".th-work").first().waitFor();
@@ -76,8 +87,6 @@ interface ByKeys {
   /** The address at which the page begins. */
   path?: () => Promise<string>;
   signedOut?: boolean;
-  /** Whether the way is the same in a narrow window, where the list is a drawer. */
-  alsoNarrow?: boolean;
   keys: (page: Page) => Promise<void>;
 }
 
@@ -107,7 +116,7 @@ const BY_KEYS: ByKeys[] = [
       await walk(page, "Tab", { selector: ".th-work" });
       await page.keyboard.press("Enter");
       await page.locator(".th-group").first().waitFor();
-      // Where nothing hovers, it is behind a button.
+      // Where nothing hovers, one button opens what can be done from here.
       if (await page.evaluate(() => matchMedia("(pointer: coarse)").matches)) {
         await walk(page, "Tab", { name: "More about this turn" });
         await page.keyboard.press("Enter");
@@ -142,7 +151,6 @@ const BY_KEYS: ByKeys[] = [
   },
   {
     name: "paused",
-    alsoNarrow: true,
     path: async () => {
       const id = await startThread(journeys.stage, other, "slow ms=600000");
       await other.call("turn/start", { threadId: id, text: "say resumed" });
@@ -186,7 +194,8 @@ const BY_KEYS: ByKeys[] = [
     keys: async (page) => {
       await journeys.comeBack(page);
       await page.locator(".away summary").waitFor();
-      await walk(page, "Tab", { selector: ".away summary" });
+      // It is before the form, which has the focus.
+      await walk(page, "Shift+Tab", { selector: ".away summary" });
       await page.keyboard.press("Enter");
       await page.locator(".away-entry", { hasText: "A command" }).waitFor();
       await walk(page, "Tab", { selector: ".away-entry" });
@@ -196,7 +205,6 @@ const BY_KEYS: ByKeys[] = [
   },
   {
     name: "form",
-    alsoNarrow: true,
     path: async () => {
       const id = await startThread(journeys.stage, other, "elicit");
       await until(other, id, "waiting");
@@ -217,6 +225,8 @@ const BY_KEYS: ByKeys[] = [
     path: async () => "agents",
     keys: async (page) => {
       await page.keyboard.press("/");
+      // A drawer opens first.
+      await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("search");
       await page.keyboard.type("answer");
       await page.locator(".is-hit").first().waitFor();
       await page.keyboard.press("ArrowDown");
@@ -226,7 +236,6 @@ const BY_KEYS: ByKeys[] = [
   },
   {
     name: "palette",
-    alsoNarrow: true,
     path: async () => "agents",
     keys: async (page) => {
       await page.keyboard.press("Control+k");
@@ -249,7 +258,6 @@ const BY_KEYS: ByKeys[] = [
   },
   {
     name: "policy",
-    alsoNarrow: true,
     path: async () => `threads/${journeys.threads.rest}/policy`,
     keys: async (page) => {
       await page.locator("#explain-subject").waitFor();
@@ -263,6 +271,7 @@ const BY_KEYS: ByKeys[] = [
     name: "settings",
     path: async () => "agents",
     keys: async (page) => {
+      await openListByKeys(page);
       await walk(page, "Tab", { name: "Settings" });
       await page.keyboard.press("Enter");
       await page.getByRole("dialog").getByText("Appearance").waitFor();
@@ -314,6 +323,7 @@ const BY_KEYS: ByKeys[] = [
     name: "filters",
     path: async () => "agents",
     keys: async (page) => {
+      await openListByKeys(page);
       await walk(page, "Tab", { name: "Filter" });
       await page.keyboard.press("Enter");
       const filters = page.getByRole("group", { name: "Filter" });
@@ -343,7 +353,6 @@ const BY_KEYS: ByKeys[] = [
   },
   {
     name: "failed",
-    alsoNarrow: true,
     path: async () => {
       const id = await startThread(journeys.stage, other, "error message='the model is overloaded'");
       await until(other, id, "idle");
@@ -360,7 +369,6 @@ const BY_KEYS: ByKeys[] = [
   },
   {
     name: "sign-in",
-    alsoNarrow: true,
     signedOut: true,
     keys: async (page) => {
       await page.locator("#token").waitFor();
@@ -372,9 +380,9 @@ const BY_KEYS: ByKeys[] = [
   },
 ];
 
-async function goByKeys({ path, signedOut, keys }: ByKeys, size: PageOptions["size"] = DESKTOP): Promise<Page> {
+async function goByKeys({ path, signedOut, keys }: ByKeys, options: PageOptions = {}): Promise<Page> {
   const address = await path?.();
-  const page = await journeys.stage.page({ signIn: !signedOut, size });
+  const page = await journeys.stage.page({ ...options, signIn: !signedOut });
   if (address?.startsWith("threads/") && !address.endsWith("/policy")) {
     await openThread(journeys.stage, page, address.slice("threads/".length));
   } else if (address !== undefined) {
@@ -389,9 +397,10 @@ test.each(BY_KEYS)("$name works by keys alone", async (journey) => {
   await page.context().close();
 });
 
-describe.each(SIZES.filter(({ viewport }) => viewport.width < 700))("in a window that is $size", ({ viewport }) => {
-  test.each(BY_KEYS.filter(({ alsoNarrow }) => alsoNarrow))("$name works by keys alone, and axe finds nothing at its end", async (journey) => {
-    const page = await goByKeys(journey, viewport);
+// A window is zoomed at a desk, where there is a mouse.
+describe.each(SIZES.filter(({ viewport }) => viewport.width < 700))("in a window that is $size", ({ size, viewport }) => {
+  test.each(BY_KEYS)("$name works by keys alone, and axe finds nothing at its end", async (journey) => {
+    const page = await goByKeys(journey, { size: viewport, touch: size === "phone" });
     await expect.poll(() => beyond(page)).toEqual([]);
     await accessible(page);
     await page.context().close();

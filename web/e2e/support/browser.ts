@@ -43,6 +43,8 @@ async function endBrowser(): Promise<void> {
 
 export interface PageOptions {
   size?: { width: number; height: number };
+  /** Whether the page is touched; by default, a narrow one is. */
+  touch?: boolean;
   dark?: boolean;
   /** The token to sign in with; the owner's by default. */
   token?: string;
@@ -104,12 +106,12 @@ export class Stage {
   }
 
   /** Opens the UI in a page of a new browser context. */
-  async page({ size = DESKTOP, dark, token, signIn = true, permissions = [], prepare }: PageOptions = {}): Promise<Page> {
+  async page({ size = DESKTOP, touch = size.width < 700, dark, token, signIn = true, permissions = [], prepare }: PageOptions = {}): Promise<Page> {
     const context = await (await browser()).newContext({
       ...(signIn && { storageState: await this.#signIn(token ?? (await this.daemon.token())) }),
       viewport: size,
       colorScheme: dark ? "dark" : "light",
-      hasTouch: size.width < 700,
+      hasTouch: touch,
       ...(prepare && { reducedMotion: "reduce" as const }),
       permissions,
       serviceWorkers: this.front ? "allow" : "block",

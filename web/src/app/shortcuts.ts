@@ -71,7 +71,8 @@ let escapedAt = -Infinity;
 
 /** Closes the drawer; the second time in a thread, stops the agent and focuses the composer. */
 function escape(at: HTMLElement | null): void {
-  if (drawer.peek()) {
+  // A dialog lies over the drawer, and closes alone.
+  if (drawer.peek() && !at?.closest("dialog")) {
     drawer.value = false;
     return;
   }

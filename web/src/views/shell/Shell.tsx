@@ -44,7 +44,10 @@ export function Shell() {
   useEffect(() => {
     if (covered) {
       opened.current = true;
-      side.current?.querySelector<HTMLElement>("a, button, input")?.focus();
+      // The key of the search opens it with the focus in the field.
+      if (!side.current?.contains(document.activeElement)) {
+        side.current?.querySelector<HTMLElement>("a, button, input")?.focus();
+      }
     } else if (opened.current) {
       opened.current = false;
       // After a navigation, focus the view itself: its parts may be rendered again meanwhile, and would lose the focus. A
