@@ -1,6 +1,6 @@
 /**
- * The way of a new user: a home without any file, the commands of the README, a first turn with an agent, a phone, the end. And of
- * one without any agent, who runs acpd and presses Enter.
+ * The way of a new user: a home without any file, the commands of the README, a first turn with an agent, a phone, the end. Of one
+ * without any agent, who runs acpd and presses Enter. And of one with a clone of the repository, who runs `make run`.
  */
 
 import assert from "node:assert/strict";
@@ -20,7 +20,8 @@ import { FAKE_AGENT } from "./support/daemon.ts";
 import { beyond } from "./support/room.ts";
 
 const ACPD = process.env.ACPD_BIN ?? fileURLToPath(new URL("../../target/debug/acpd", import.meta.url));
-const README = fileURLToPath(new URL("../../README.md", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const README = join(ROOT, "README.md");
 
 let home: string;
 
@@ -47,6 +48,18 @@ const surroundings = (home: string) => ({
   LANG: "C.UTF-8",
   ACPD_LISTEN: "127.0.0.1:0",
 });
+
+/** Makes a home without any agent, in which a new user has a project. */
+async function freshHome(): Promise<string> {
+  const fresh = await mkdtemp(join(tmpdir(), "acpd-stranger-"));
+  await mkdir(join(fresh, "bin"));
+  await mkdir(join(fresh, "project"));
+  // npx can start agents of the registry, which nobody has installed: it must not run.
+  await writeFile(join(fresh, "bin/npx"), `#!/bin/sh\ntouch "$HOME/npx-ran"\nexit 1\n`, { mode: 0o755 });
+  return fresh;
+}
+
+const patience = { timeout: 30_000 };
 
 const acpd = (...args: string[]) => acpdOf(home, ...args);
 
@@ -103,11 +116,7 @@ test("from an empty home to the first answer on a phone", async () => {
 }, 180_000);
 
 test("without any agent, acpd and Enter lead to the demo's first answer in the browser", async () => {
-  const fresh = await mkdtemp(join(tmpdir(), "acpd-stranger-"));
-  await mkdir(join(fresh, "bin"));
-  await mkdir(join(fresh, "project"));
-  // npx can start agents of the registry, which nobody has installed: it must not run.
-  await writeFile(join(fresh, "bin/npx"), `#!/bin/sh\ntouch "$HOME/npx-ran"\nexit 1\n`, { mode: 0o755 });
+  const fresh = await freshHome();
   // The user's browser. It is a page with the link that acpd gives it.
   const page = `sed -n 's/.*href="\\([^"]*\\)".*/\\1/p' "\${1#file://}"`;
   await writeFile(join(fresh, "bin/browser"), `#!/bin/sh\n${page} > "$HOME/link.new" && mv "$HOME/link.new" "$HOME/link"\n`, { mode: 0o755 });
@@ -118,7 +127,6 @@ test("without any agent, acpd and Enter lead to the demo's first answer in the b
   });
   let shown = "";
   terminal.stdout.on("data", (chunk: Buffer) => (shown += chunk));
-  const patience = { timeout: 30_000 };
   const browser = await launch();
   try {
     await expect.poll(() => shown, patience).toContain("Which one?");
@@ -141,5 +149,41 @@ test("without any agent, acpd and Enter lead to the demo's first answer in the b
     terminal.kill();
     await acpdOf(fresh, "stop", "--now");
     await rm(fresh, { recursive: true, force: true });
+  }
+}, 180_000);
+
+test("make run ends with an address, where one press leads to the demo's first answer", async () => {
+  expect(await readFile(README, "utf8")).toContain("make run ");
+  // Before that, it builds the program, which this test is given.
+  expect(await readFile(join(ROOT, "Makefile"), "utf8")).toContain('\t@xtask/demo.sh "$(BUILT)/acpd" $(ARGS)\n');
+  const fresh = await freshHome();
+  // Before the link, which works for some seconds only.
+  const browser = await launch();
+  const served = spawn(join(ROOT, "xtask/demo.sh"), [ACPD], {
+    cwd: join(fresh, "project"),
+    stdio: ["ignore", "pipe", "inherit"],
+    env: surroundings(fresh),
+  });
+  const ended = once(served, "close");
+  let shown = "";
+  served.stdout.on("data", (chunk: Buffer) => (shown += chunk));
+  const link = () => /^(http:\S+#ticket=\S+)\n/m.exec(shown)?.[1];
+  try {
+    await expect.poll(link, patience).toBeDefined();
+    const tab = await browser.newPage();
+    tab.setDefaultTimeout(15_000);
+    await tab.goto(link()!);
+    await tab.getByRole("button", { name: "Try the demo" }).click();
+    await tab.locator(".th-agent", { hasText: "This is the demo agent" }).first().waitFor();
+    await tab.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
+    await tab.locator(".th-agent", { hasText: "you can delete" }).first().waitFor();
+    expect(await readFile(join(fresh, "acpd-demo/notes.md"), "utf8")).toContain("Hello, world.");
+    expect(existsSync(join(fresh, "npx-ran"))).toBe(false);
+  } finally {
+    await browser.close();
+    served.kill();
+    // It takes its daemon with it.
+    await ended;
+    await rm(fresh, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }, 180_000);
