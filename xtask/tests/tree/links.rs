@@ -152,6 +152,34 @@ fn every_document_is_in_the_book_once() {
     );
 }
 
+/// A picture that nothing makes shows a product of the past. `make docs-pictures` stores the looks of each one that it takes.
+#[test]
+fn every_picture_is_taken_by_a_test_and_shown() {
+    let root = workspace();
+    let mut documents = BTreeSet::new();
+    pages(Path::new(""), &mut documents);
+    let shown: String = documents
+        .iter()
+        .map(|page| root.join("docs").join(page))
+        .chain(OTHERS.map(|other| root.join(other)))
+        .map(|document| std::fs::read_to_string(document).unwrap())
+        .collect();
+    for entry in std::fs::read_dir(root.join("docs/images")).unwrap() {
+        let picture = entry.unwrap().path();
+        let name = picture.file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(
+            root.join(format!("web/e2e/pictures/{name}-looks.txt")).exists(),
+            "{}: no test takes it; add it to web/e2e/pictures.test.ts",
+            picture.display()
+        );
+        assert!(
+            shown.contains(&format!("images/{name}.png")),
+            "{}: no document shows it",
+            picture.display()
+        );
+    }
+}
+
 #[test]
 fn links_and_anchors_are_found() {
     let text = "# A `b`: C-d\n\n[x](y.md#z) `[no](no.md)`\n```\n# no\n[no](no)\n```\n";
