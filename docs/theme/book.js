@@ -1,4 +1,4 @@
-// The contents on narrow screens, buttons that copy code, and the search.
+// The contents on narrow screens, those of a long page, buttons that copy code, and the search.
 
 const html = document.documentElement;
 const contents = document.getElementById("contents");
@@ -10,6 +10,44 @@ function showContents(shown) {
 }
 button.addEventListener("click", () => showContents(!html.classList.contains("shows-contents")));
 contents.querySelector("[aria-current]")?.scrollIntoView({ block: "center" });
+
+// A page of many sections begins with their names. A section of many parts has them in a fold.
+const MANY = 8;
+const sections = [...document.querySelectorAll("main > h2[id]")];
+function linksTo(headings) {
+  const list = document.createElement("ul");
+  list.append(...headings.map((heading) => {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = `#${heading.id}`;
+    link.textContent = heading.textContent;
+    item.append(link);
+    return item;
+  }));
+  return list;
+}
+if (sections.length >= MANY) {
+  const names = document.createElement("nav");
+  names.className = "on-page";
+  names.setAttribute("aria-label", "On this page");
+  names.append(linksTo(sections));
+  for (const section of sections) {
+    const parts = [];
+    for (let at = section.nextElementSibling; at && at.tagName !== "H2"; at = at.nextElementSibling) {
+      if (at.matches("h3[id]")) {
+        parts.push(at);
+      }
+    }
+    if (parts.length >= MANY) {
+      const fold = document.createElement("details");
+      const title = document.createElement("summary");
+      title.textContent = `${section.textContent}: all ${parts.length}`;
+      fold.append(title, linksTo(parts));
+      names.append(fold);
+    }
+  }
+  sections[0].before(names);
+}
 
 // The page has no access to the clipboard where its address is not a secure one; the text is selected there.
 async function copy(code) {

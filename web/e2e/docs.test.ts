@@ -68,6 +68,23 @@ test("no place in the results is named twice", async () => {
   }
 });
 
+test("a long page begins with its sections, and a section of many parts has them in a fold", async () => {
+  await page.goto(`${stage.url}/docs/app-protocol.html`);
+  const names = page.getByRole("navigation", { name: "On this page" });
+  await names.getByRole("link", { name: "The queue", exact: true }).click();
+  await expect.poll(() => page.evaluate(() => location.hash)).toBe("#the-queue");
+  await names.getByText(/^Requests: all \d+$/).click();
+  await names.getByRole("link", { name: "turn/start", exact: true }).click();
+  await expect.poll(() => page.locator("#turnstart").evaluate((at) => at.getBoundingClientRect().top)).toBeLessThan(200);
+  await page.goto(`${stage.url}/docs/app-protocol-types.html`);
+  await names.getByRole("link", { name: "ThreadSummary", exact: true }).click();
+  await expect.poll(() => page.evaluate(() => location.hash)).toBe("#threadsummary");
+  await isAccessible(page);
+  await page.goto(`${stage.url}/docs/sharing.html`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await expect.poll(() => names.count()).toBe(0);
+});
+
 test("a picture is shown at its full size, by a click and by keys", async () => {
   await page.goto(`${stage.url}/docs/`);
   const [picture, large] = [page.locator(".checkbox-label > img"), page.locator(".img-wrapper img")];
@@ -100,9 +117,35 @@ test("its scripts can neither read what the UI stores nor ask the daemon", async
   }
 });
 
+/** Returns what is wider than the column of the text. Code and tables scroll in their boxes. */
+function tooWide(checked: Page): Promise<string[]> {
+  return checked.locator("main").evaluate((main) => {
+    const edge = main.getBoundingClientRect().right - Number.parseFloat(getComputedStyle(main).paddingRight);
+    return [...main.querySelectorAll("pre, .wide, img, p, ul, ol, blockquote")]
+      .filter((at) => at.getBoundingClientRect().right > edge + 1 && at.checkVisibility())
+      .map((at) => `${at.tagName} ${at.textContent?.slice(0, 60)}`);
+  });
+}
+
+test("on a desktop nothing is wider than the text", async () => {
+  const wide = await stage.page({ size: { width: 1440, height: 900 } });
+  await wide.goto(`${stage.url}/docs/`);
+  const contents = wide.getByRole("navigation", { name: "Contents" });
+  await contents.getByRole("link", { name: "Getting started" }).waitFor();
+  const addresses = await contents.locator("a").evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).href));
+  // The decisions are for contributors, and have no output of commands.
+  for (const address of addresses.filter((one) => !one.includes("/adr/"))) {
+    await wide.goto(address);
+    await wide.getByRole("heading", { level: 1 }).first().waitFor();
+    await expect.poll(() => tooWide(wide), { message: address }).toEqual([]);
+    await expect.poll(() => beyond(wide), { message: address }).toEqual([]);
+  }
+  await wide.context().close();
+});
+
 test("on a phone, wide tables and code scroll by themselves, and the contents open", async () => {
   const phone = await stage.page({ size: PHONE, dark: true });
-  for (const name of ["index", "agents", "app-protocol", "remote"]) {
+  for (const name of ["index", "agents", "app-protocol", "app-protocol-types", "remote"]) {
     await phone.goto(`${stage.url}/docs/${name}.html`);
     await phone.getByRole("heading", { level: 1 }).waitFor();
     await expect.poll(() => beyond(phone), { message: name }).toEqual([]);

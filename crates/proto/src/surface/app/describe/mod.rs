@@ -244,6 +244,13 @@ fn the_reference_is_up_to_date() {
 }
 
 #[test]
+fn the_reference_of_types_is_up_to_date() {
+    let path = "docs/app-protocol-types.md";
+    let page = std::fs::read_to_string(repository().join(path)).unwrap();
+    up_to_date(path, &reference::put_types_into(&page, &document()));
+}
+
+#[test]
 fn every_method_is_there_once() {
     let mut names: Vec<_> = METHODS.iter().map(|method| method.name).collect();
     names.extend(NOTIFICATIONS.iter().map(|entry| entry.method));

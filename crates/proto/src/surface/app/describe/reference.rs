@@ -1,4 +1,4 @@
-//! The protocol as reference tables, between markers in a page that is otherwise written by hand.
+//! The protocol as reference tables, between markers in pages that are otherwise written by hand.
 
 use std::fmt::Write;
 
@@ -6,12 +6,16 @@ use serde_json::Value;
 
 use super::typescript;
 
-/// Returns the page with up-to-date generated parts.
+/// Returns the page of the protocol with up-to-date generated parts.
 pub fn put_into(page: &str, document: &Value) -> String {
     let page = between(page, "methods", &methods(document));
     let page = between(&page, "notifications", &notifications(document, "notifications"));
-    let page = between(&page, "questions", &notifications(document, "serverRequests"));
-    between(&page, "types", &types(document))
+    between(&page, "questions", &notifications(document, "serverRequests"))
+}
+
+/// Returns the page of its types with the up-to-date generated part.
+pub fn put_types_into(page: &str, document: &Value) -> String {
+    between(page, "types", &types(document))
 }
 
 fn between(page: &str, name: &str, text: &str) -> String {
@@ -149,7 +153,7 @@ fn types(document: &Value) -> String {
         let schema = &document["$defs"][name];
         let _ = writeln!(
             out,
-            "### `{name}`\n\n{}\n",
+            "## `{name}`\n\n{}\n",
             schema["description"].as_str().unwrap_or_default()
         );
         if schema["properties"].is_object() {
