@@ -13,6 +13,8 @@ let asking: string;
 let running: string;
 /** A thread with everything that can be copied. */
 let talk: string;
+/** A thread whose turn had a plan. */
+let planned: string;
 
 beforeAll(async () => {
   stage = await Stage.set();
@@ -23,6 +25,8 @@ beforeAll(async () => {
   const long = "a line that is longer than a phone is wide, so that it goes on in the next one and ends anywhere. ";
   talk = await startThread(stage, other, `terminal /usr/bin/seq 40; say "${long.repeat(3)}\\n\\n\`\`\`sh\\n${"npm-run-a-command ".repeat(8)}\\n\`\`\`\\n\\nThe end."`);
   await until(other, talk, "idle");
+  planned = await startThread(stage, other, "plan; say 'All of it is done.'");
+  await until(other, planned, "idle");
   asking = await startThread(stage, other, "permission kind=execute command='npm run a-script-with-a-long-name -- --and-one-more-flag-that-is-long'");
   await until(other, asking, "waiting");
 });
@@ -44,6 +48,29 @@ function covered(pane: Element): string[] {
     }
   }
   return found;
+}
+
+for (const width of [1280, 390]) {
+  test(`at ${width} px what copies an answer is clear of the plan below it`, async () => {
+    const page = await stage.page({ size: { width, height: 700 } });
+    await openThread(stage, page, planned);
+    const plan = page.locator(".virtual-line .th-plan");
+    await plan.waitFor();
+    const answer = page.locator(".th-agent", { hasText: "All of it is done." });
+    await answer.hover();
+    const copy = answer.getByRole("button", { name: "Copy message" });
+    await copy.waitFor();
+    const overlaps = () =>
+      plan.evaluate((card) => {
+        const at = card.getBoundingClientRect();
+        const buttons = [...document.querySelectorAll(".virtual-line :is(.th-copy, .th-message-acts)")].filter((one) => one.checkVisibility());
+        return buttons
+          .map((one) => one.getBoundingClientRect())
+          .filter(({ left, right, top, bottom }) => left < at.right && right > at.left && top < at.bottom && bottom > at.top)
+          .map(({ top, bottom }) => `button ${top}–${bottom}, card ${at.top}–${at.bottom}`);
+      });
+    await expect.poll(overlaps).toEqual([]);
+  });
 }
 
 for (const width of [390, 320]) {
