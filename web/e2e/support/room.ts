@@ -57,7 +57,7 @@ export function isInSight(element: Locator): Promise<boolean> {
  */
 export async function walk(page: Page, key: string, to: { name: string } | { selector: string }): Promise<void> {
   const [name, selector] = "name" in to ? [to.name] : [undefined, to.selector];
-  for (let steps = 0; steps < 40; steps++) {
+  for (let steps = 0; steps < 60; steps++) {
     await page.keyboard.press(key);
     const at = await page.evaluate((selector) => {
       const el = document.activeElement!;
