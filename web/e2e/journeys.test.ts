@@ -109,7 +109,6 @@ const BY_KEYS: ByKeys[] = [
   },
   {
     name: "conversation",
-    alsoNarrow: true,
     path: async () => `threads/${journeys.threads.rest}`,
     keys: async (page) => {
       await page.locator(".th-work").first().waitFor();
