@@ -72,6 +72,16 @@ async function openListByKeys(page: Page): Promise<void> {
   await expect.poll(() => page.evaluate(() => document.activeElement?.closest("#sidebar") != null)).toBe(true);
 }
 
+/** Chooses an item of the open thread's menu by keys. */
+async function pickByKeys(page: Page, thread: string, item: string): Promise<void> {
+  await walk(page, "Tab", { name: "Skip to the content" });
+  await page.keyboard.press("Enter");
+  await walk(page, "Tab", { name: `More about ${thread}` });
+  await page.keyboard.press("Enter");
+  await walk(page, "ArrowDown", { name: item });
+  await page.keyboard.press("Enter");
+}
+
 /** Opens the work of a turn, and in it the line of a tool call, by keys. */
 async function openWorkByKeys(page: Page, kind: string): Promise<void> {
   await page.locator(".th-work").first().waitFor();
@@ -335,15 +345,50 @@ const BY_KEYS: ByKeys[] = [
     },
   },
   {
+    name: "rename",
+    path: async () => {
+      const id = await startThread(journeys.stage, other, "say hello", { name: "By its old name" });
+      await until(other, id, "idle");
+      return `threads/${id}`;
+    },
+    keys: async (page) => {
+      await pickByKeys(page, "By its old name", "Rename…");
+      await page.getByRole("dialog", { name: "Rename thread" }).waitFor();
+      await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("rename");
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type("By its new name");
+      await page.keyboard.press("Enter");
+      await page.locator(".view-head h1", { hasText: "By its new name" }).waitFor();
+    },
+  },
+  {
+    name: "share-dialog",
+    path: async () => `threads/${journeys.threads.rest}`,
+    keys: async (page) => {
+      await pickByKeys(page, "At rest", "Share…");
+      const dialog = page.getByRole("dialog", { name: "Share thread" });
+      await dialog.getByRole("button", { name: "Create link" }).waitFor();
+      await walk(page, "Tab", { name: "Create link" });
+      await page.keyboard.press("Enter");
+      await expect.poll(() => dialog.getByLabel("New link").inputValue()).toContain("#share=");
+    },
+  },
+  {
+    name: "shortcuts",
+    path: async () => "agents",
+    keys: async (page) => {
+      await page.keyboard.press("?");
+      const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+      await dialog.waitFor();
+      await page.keyboard.press("Escape");
+      await expect.poll(() => dialog.count()).toBe(0);
+    },
+  },
+  {
     name: "export",
     path: async () => `threads/${journeys.threads.rest}`,
     keys: async (page) => {
-      await walk(page, "Tab", { name: "Skip to the content" });
-      await page.keyboard.press("Enter");
-      await walk(page, "Tab", { name: "More about At rest" });
-      await page.keyboard.press("Enter");
-      await walk(page, "ArrowDown", { name: "Export…" });
-      await page.keyboard.press("Enter");
+      await pickByKeys(page, "At rest", "Export…");
       await page.getByRole("dialog", { name: "Export thread" }).waitFor();
       await walk(page, "Tab", { selector: ".format" });
       const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
