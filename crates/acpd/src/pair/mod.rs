@@ -148,7 +148,7 @@ fn unknown_name(settings: &Settings, name: &str) -> String {
     let restart = settings.own_command("restart");
     if settings.remote.is_some() {
         return format!(
-            "the daemon does not accept the name {name} yet. Add it to the configuration on its host:\n\n{}\nThen run \
+            "the daemon does not accept the name {name} yet. Add it to the configuration on its host:\n\n  [server]\n{}\nThen run \
              \"acpd restart\" there, and this command again",
             hosts(&[], name)
         );
@@ -161,21 +161,37 @@ fn unknown_name(settings: &Settings, name: &str) -> String {
              and this command again"
         );
     }
-    let how = match (&settings.config_file, known.is_empty()) {
-        (None, _) => format!("Create {file} with these lines"),
-        (Some(_), true) => format!("Add it to the section [server] of {file}"),
-        (Some(_), false) => format!("Add it to the hosts in {file}"),
-    };
+    let text = settings.config_file.as_ref().map(std::fs::read_to_string);
+    // The command has read it to come here.
+    let text = text.map(Result::unwrap_or_default);
     format!(
-        "the daemon does not accept the name {name} yet. {how}:\n\n{}\nThen run \"{restart}\", and this command again",
-        hosts(known, name)
+        "the daemon does not accept the name {name} yet. {}\nThen run \"{restart}\", and this command again",
+        change(&file, text.as_deref(), known, name)
     )
 }
 
-/// Returns the lines of a configuration with these names and a new one.
+/// Says how a configuration file, which has this text and these names if it exists, comes to have another name.
+fn change(file: &str, text: Option<&str>, known: &[String], name: &str) -> String {
+    let is_section = |line: &str| {
+        line.split('#')
+            .next()
+            .is_some_and(|line| line.trim() == "[server]")
+    };
+    let line = hosts(known, name);
+    match text {
+        None => format!("Create {file} with these lines:\n\n  [server]\n{line}"),
+        // A second section of that name would be a mistake.
+        Some(text) if !known.is_empty() || text.lines().any(is_section) => {
+            format!("Set this in the section [server] of {file}:\n\n{line}")
+        }
+        Some(_) => format!("Add these lines to the end of {file}:\n\n  [server]\n{line}"),
+    }
+}
+
+/// Returns the line of a configuration with these names and a new one.
 fn hosts(known: &[String], name: &str) -> String {
     let all: Vec<&str> = known.iter().map(String::as_str).chain([name]).collect();
-    format!("  [server]\n  hosts = {all:?}\n")
+    format!("  hosts = {all:?}\n")
 }
 
 /// Prints the link, with its code on a terminal that has room for it.
@@ -211,6 +227,34 @@ fn show(link: &str, args: &PairArgs, pairing: &Pairing, address: &Address) -> an
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_configuration_gets_one_section_with_all_names() {
+        let none: &[String] = &[];
+        let known: &[String] = &["old.example".to_owned()];
+        let lines = "\n\n  [server]\n  hosts = [\"new.example\"]\n";
+        for (text, known, said) in [
+            (None, none, format!("Create c.toml with these lines:{lines}")),
+            (
+                Some("listen = \"127.0.0.1:1\"\n# [server]\n"),
+                none,
+                format!("Add these lines to the end of c.toml:{lines}"),
+            ),
+            (
+                Some("[server] # as it was written\n#hosts = []\n"),
+                none,
+                "Set this in the section [server] of c.toml:\n\n  hosts = [\"new.example\"]\n".to_owned(),
+            ),
+            (
+                Some("server = { hosts = [\"old.example\"] }\n"),
+                known,
+                "Set this in the section [server] of c.toml:\n\n  hosts = [\"old.example\", \"new.example\"]\n"
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(change("c.toml", text, known, "new.example"), said);
+        }
+    }
 
     #[test]
     fn a_link_waits_for_minutes() {

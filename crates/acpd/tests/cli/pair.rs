@@ -439,7 +439,7 @@ fn tailscale_serves_the_daemon_once_it_knows_the_name() {
     let file = daemon.place.config().display().to_string();
     for part in [
         lines,
-        "the section [server] of ",
+        "Add these lines to the end of ",
         &file,
         "Then run \"acpd restart",
     ] {
