@@ -374,6 +374,18 @@ const BY_KEYS: ByKeys[] = [
     },
   },
   {
+    name: "usage",
+    path: async () => "usage",
+    keys: async (page) => {
+      await page.locator(".page :is(.usage, .empty)").first().waitFor();
+      await walk(page, "Tab", { selector: ".usage-picks select" });
+      // The letters of an option select it, in every browser.
+      await page.keyboard.type("Age");
+      await expect.poll(() => page.locator(".usage-picks select").first().inputValue()).toBe("agent");
+      await page.locator(".page :is(.usage, .empty)").first().waitFor();
+    },
+  },
+  {
     name: "shortcuts",
     path: async () => "agents",
     keys: async (page) => {
