@@ -147,6 +147,29 @@ test("a file that no message has room for is sent before it, and the agent reads
   expect(size).toBe(buffer.length);
 });
 
+test("a large file goes with the first message of a new thread, and a fork sends it again", async () => {
+  await page.goto(stage.url);
+  await page.locator(".home-form").waitFor();
+  await page.locator("#folder").fill(stage.daemon.work);
+  await page.locator("#prompt").fill("error message=overloaded");
+  const buffer = Buffer.alloc(3 * 1024 * 1024, "a");
+  await page.locator(".home-form input[type=file]").setInputFiles({ name: "large log.txt", mimeType: "text/plain", buffer });
+  await expect.poll(() => page.locator(".th-attached-file").textContent()).toContain("3.1 MB, as a file");
+  await page.locator("#prompt").press("Enter");
+  await page.waitForURL("**/threads/*");
+  await page.locator(".th-turn-error").waitFor();
+  await expect.poll(() => page.locator(".th-user .th-attachment").textContent()).toMatch(/^\s*large log\.txt\s*3\.1 MB$/);
+  await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("");
+
+  const origin = page.url();
+  await page.locator(".virtual-line", { has: page.locator(".th-turn-foot") }).hover();
+  await page.getByRole("button", { name: "Fork from here" }).click();
+  await expect.poll(() => page.url()).not.toBe(origin);
+  await page.getByRole("button", { name: "Try again", exact: true }).click();
+  await expect.poll(() => page.locator(".th-turn-error").count()).toBe(2);
+  await expect.poll(() => page.locator(".th-user .th-attachment").count()).toBe(2);
+});
+
 test("a restart keeps what was queued, and the agent continues when the user wants that", async () => {
   const id = await busy();
   await stage.daemon.kill("SIGTERM");
