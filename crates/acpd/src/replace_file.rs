@@ -1,4 +1,4 @@
-//! Changes of a file that belongs to the user: atomic, through links, and with a copy of the file before.
+//! Changes of a file that belongs to the user: atomic, through links, and with a copy of the file before unless one setting changes.
 //!
 //! In: a path, the text that was read there, and the new text. Out: the path of the copy. Never: replaces a text that
 //! another program has written meanwhile, or a link.
@@ -19,24 +19,46 @@ const COPIES: usize = 100;
 /// gets this mode. Returns the path of the copy, if there was a file.
 pub fn replace(path: &Path, before: Option<&str>, text: &str, mode: u32) -> Result<Option<PathBuf>> {
     let target = follow_links(path)?;
-    let found = match std::fs::read(&target) {
-        Ok(bytes) => Some(bytes),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    if found.as_deref() != before.map(str::as_bytes) {
-        return Err(Error::other(
-            "it has changed meanwhile; nothing was written, so try again",
-        ));
-    }
+    check(&target, before)?;
     let metadata = target.metadata().ok();
-    let copy = match (&found, &metadata) {
-        (Some(bytes), Some(metadata)) => Some(keep(path, bytes, metadata)?),
+    let copy = match (before, &metadata) {
+        (Some(before), Some(metadata)) => Some(keep(path, before.as_bytes(), metadata)?),
         _ => None,
     };
     let draft = Draft::new(&target, PRIVATE)?;
     write(draft, text.as_bytes(), metadata.as_ref(), mode)?;
     Ok(copy)
+}
+
+/// Replaces the text of a file in the same way, without a copy: for a single setting, which the user can set back. A file that may not
+/// be written stays, although its directory would permit it.
+pub fn change(path: &Path, before: Option<&str>, text: &str, mode: u32) -> Result<()> {
+    let target = follow_links(path)?;
+    check(&target, before)?;
+    let metadata = target.metadata().ok();
+    if metadata
+        .as_ref()
+        .is_some_and(|found| found.permissions().readonly())
+    {
+        return Err(Error::new(ErrorKind::PermissionDenied, "it is read-only"));
+    }
+    let draft = Draft::new(&target, PRIVATE)?;
+    write(draft, text.as_bytes(), metadata.as_ref(), mode)
+}
+
+/// Checks that a file still has the text that the caller has read.
+fn check(target: &Path, before: Option<&str>) -> Result<()> {
+    let found = match std::fs::read(target) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if found.as_deref() == before.map(str::as_bytes) {
+        return Ok(());
+    }
+    Err(Error::other(
+        "it has changed meanwhile; nothing was written, so try again",
+    ))
 }
 
 /// Copies the file before to a new name beside `path`. An equal copy is kept once.
@@ -149,6 +171,24 @@ mod tests {
         let ring = dir.path().join("ring");
         symlink("ring", &ring).unwrap();
         assert!(replace(&ring, None, "4", 0o600).is_err());
+    }
+
+    #[test]
+    fn a_setting_changes_without_a_copy_and_a_read_only_file_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        change(&path, None, "1", 0o600).unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        change(&path, Some("1"), "2", 0o600).unwrap();
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o640);
+        let refused = change(&path, Some("1"), "3", 0o600).unwrap_err();
+        assert!(refused.to_string().contains("has changed meanwhile"), "{refused}");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+        let refused = change(&path, Some("2"), "3", 0o600).unwrap_err();
+        assert!(refused.to_string().contains("read-only"), "{refused}");
+        assert_eq!(names(dir.path()), ["x"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "2");
     }
 
     #[test]

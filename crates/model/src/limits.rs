@@ -803,6 +803,10 @@ pub const INSTALL_SECS: u64 = 900;
 pub const PACKAGE_LOCK_BYTES: u64 = 16 << 20;
 /// Agents that the daemon installs at the same time.
 pub const INSTALLS: usize = 4;
+/// Changes of the configuration file that wait for another one.
+pub const CONFIG_CHANGES: usize = 8;
+/// Largest configuration file that acpd changes, in bytes.
+pub const CONFIG_FILE_BYTES: u64 = 1 << 20;
 /// Entries of a directory that are read to list its folders.
 pub const FOLDER_ENTRIES: usize = 100_000;
 /// Folders in one answer of `folder/list`.

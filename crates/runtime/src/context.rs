@@ -15,6 +15,7 @@ use crate::agent::shared::SharedAgents;
 use crate::attachments::Attachments;
 use crate::bulk::Bulk;
 use crate::clock::Clock;
+use crate::config_file::ConfigFile;
 use crate::feed::log_faults::LogFaults;
 use crate::feed::presence::Subscribers;
 use crate::feed::session_claims::SessionClaims;
@@ -65,6 +66,8 @@ pub struct Parts {
     pub sinks: Sinks,
     /// Receives the events of which people are notified.
     pub notifications: Notifications,
+    /// Changes the configuration file for clients.
+    pub config_file: ConfigFile,
 }
 
 /// State that every thread of a daemon shares; cheap to clone.
@@ -114,6 +117,8 @@ pub struct Context {
     pub sinks: Sinks,
     /// Receives the events of which people are notified.
     pub notifications: Notifications,
+    /// Changes the configuration file for clients.
+    pub config_file: ConfigFile,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
     /// The room for large answers that clients have not received yet.
@@ -143,6 +148,7 @@ impl Context {
             shares,
             sinks,
             notifications,
+            config_file,
         } = parts;
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
@@ -176,6 +182,7 @@ impl Context {
             shares,
             sinks,
             notifications,
+            config_file,
             live_room: Room::new(LIVE_BYTES),
             unsent: UnsentAnswers::default(),
             snapshot_bytes: SNAPSHOT_BYTES,

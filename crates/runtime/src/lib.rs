@@ -15,6 +15,7 @@ pub mod agent;
 pub mod attachments;
 pub mod bulk;
 pub mod clock;
+pub mod config_file;
 pub mod context;
 pub mod feed;
 pub mod host;

@@ -13,6 +13,7 @@ use crate::agent::registry::{AgentBook, Agents};
 use crate::attachments::Attachments;
 use crate::bulk::Bulk;
 use crate::clock::Clock;
+use crate::config_file::ConfigFile;
 use crate::context::{Context, Parts};
 use crate::host::Host;
 use crate::host::local::LocalHost;
@@ -60,6 +61,7 @@ pub fn context_with_log(
         shares: Arc::new(NoShares),
         sinks: Sinks::default(),
         notifications: Notifications::off(),
+        config_file: ConfigFile::default(),
     })
 }
 

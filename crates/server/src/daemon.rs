@@ -44,6 +44,7 @@ use acpd_runtime::agent::sandbox;
 use acpd_runtime::attachments::Attachments;
 use acpd_runtime::bulk::Bulk;
 use acpd_runtime::clock::Clock;
+use acpd_runtime::config_file::ConfigFile;
 use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::host::Host;
 use acpd_runtime::host::local::LocalHost;
@@ -82,7 +83,7 @@ pub struct Daemon {
 
 impl Daemon {
     /// Starts in this order: the log, processes of an earlier run, threads, and then the listeners. `token` overrides the
-    /// token of the data directory. `sinks` receive what is observed. `listener` already listens on the configured address; without it, the daemon opens one.
+    /// token of the data directory. `sinks` receive what is observed, and `config_file` what clients change in the configuration. `listener` already listens on the configured address; without it, the daemon opens one.
     /// `announce` receives the address before a client can connect to the sockets, so that
     /// each such client can find the network address.
     pub async fn start(
@@ -90,6 +91,7 @@ impl Daemon {
         token: Option<Token>,
         listener: Option<std::net::TcpListener>,
         sinks: Sinks,
+        config_file: ConfigFile,
         announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
     ) -> Result<Self, StartError> {
         let reserved = Arc::new(config.reserved());
@@ -178,6 +180,7 @@ impl Daemon {
             shares: Arc::new(auth.clone()),
             sinks,
             notifications,
+            config_file,
         });
         let bulk = context.bulk.clone();
         let push = Arc::new(Push::new(live.notifications.clone(), auth.clone(), &data_dir));
@@ -427,18 +430,30 @@ mod tests {
         let config = config(dir.path().join("data"));
         let path = unix_socket::path(&config.data_dir);
         let mut announced = None;
-        let daemon = Daemon::start(config.clone(), None, None, Sinks::default(), |address| {
-            assert!(UnixStream::connect(&path).is_err(), "it is too late");
-            announced = Some(address);
-            Ok(())
-        });
+        let daemon = Daemon::start(
+            config.clone(),
+            None,
+            None,
+            Sinks::default(),
+            ConfigFile::default(),
+            |address| {
+                assert!(UnixStream::connect(&path).is_err(), "it is too late");
+                announced = Some(address);
+                Ok(())
+            },
+        );
         let daemon = daemon.await.unwrap();
         assert_eq!(announced, Some(daemon.address()));
         assert!(UnixStream::connect(&path).is_ok());
         daemon.stop().await;
-        let refused = Daemon::start(config, None, None, Sinks::default(), |_| {
-            Err(std::io::Error::other("full"))
-        })
+        let refused = Daemon::start(
+            config,
+            None,
+            None,
+            Sinks::default(),
+            ConfigFile::default(),
+            |_| Err(std::io::Error::other("full")),
+        )
         .await;
         assert!(matches!(refused, Err(StartError::Announce(_))), "{refused:?}");
         assert!(UnixStream::connect(&path).is_err());

@@ -1,4 +1,5 @@
-//! `acpd agents`: lists, installs and checks agents. On the daemon's host, only `acpd agents running` requires a daemon.
+//! `acpd agents`: lists, installs and checks agents. On the daemon's host, only `acpd agents running` and `default` require a
+//! daemon.
 
 use std::io::IsTerminal;
 
@@ -14,6 +15,7 @@ use acpd_runtime::agent::sandbox::for_installer;
 use anyhow::{Context, bail};
 use serde_json::json;
 
+mod default;
 mod far;
 mod report;
 mod running;
@@ -48,6 +50,7 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
             return far::doctor(&settings, args).await;
         }
         AgentsCommand::Running(args) => return running::running(&settings, args).await,
+        AgentsCommand::Default(args) => return default::default(&settings, args).await,
         AgentsCommand::Uninstall(args) => return uninstall(&settings, args).await,
         // What they start must not be the owner at the daemon's socket.
         AgentsCommand::Install(_) | AgentsCommand::Login(_) | AgentsCommand::Doctor(_) => {
@@ -61,7 +64,7 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
     let limits = settings.daemon.limits;
     match command {
         AgentsCommand::List(args) => list(&agents, args.json),
-        AgentsCommand::Running(_) | AgentsCommand::Uninstall(_) => {}
+        AgentsCommand::Running(_) | AgentsCommand::Default(_) | AgentsCommand::Uninstall(_) => {}
         AgentsCommand::Install(args) => install(agents, reserved, args).await?,
         AgentsCommand::Update(args) => update(agents, &registry_url, args).await?,
         AgentsCommand::Login(args) => return login(&agents, &reserved, &limits, args).await,

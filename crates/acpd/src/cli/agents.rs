@@ -8,6 +8,8 @@ pub enum AgentsCommand {
     List(AgentsListArgs),
     /// List running agent processes and their memory use
     Running(AgentsRunningArgs),
+    /// Show the default agent, or set it in the configuration
+    Default(AgentsDefaultArgs),
     /// Install an agent of the registry into the data directory
     Install(AgentsInstallArgs),
     /// Remove an installed agent from the data directory
@@ -30,6 +32,19 @@ pub struct AgentsListArgs {
 #[derive(Debug, Args)]
 pub struct AgentsRunningArgs {
     /// Print JSON, one process per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsDefaultArgs {
+    /// Agent of clients that name none, as named by "acpd agents list" [default: print the current one]
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Remove the setting
+    #[arg(long, conflicts_with = "name")]
+    pub none: bool,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

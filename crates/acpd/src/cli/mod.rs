@@ -154,9 +154,10 @@ impl Command {
     pub fn needs_configuration(&self) -> bool {
         match self {
             Self::Serve(_) | Self::Restart(_) | Self::Policy(PolicyCommand::Test(_)) => true,
-            Self::Agents(command) => {
-                !matches!(command, AgentsCommand::Running(_) | AgentsCommand::Uninstall(_))
-            }
+            Self::Agents(command) => !matches!(
+                command,
+                AgentsCommand::Running(_) | AgentsCommand::Default(_) | AgentsCommand::Uninstall(_)
+            ),
             _ => false,
         }
     }

@@ -1,14 +1,18 @@
-//! The configuration file, and how it is read.
+//! The configuration file: how it is read and changed.
 //!
 //! In: TOML, as a user wrote it. Out: typed settings with absolute paths, or an error that names the key, the line and
-//! what to write instead. Never: overrides a setting; flags and variables do that in `settings`.
+//! what to write instead; the text with another value of a setting. Never: overrides a setting; flags and variables do that in
+//! `settings`.
 
+mod document;
+mod edit;
 mod error;
 mod file;
 mod mistakes;
 mod parse;
 mod paths;
 
+pub use edit::edit;
 pub use error::ConfigError;
 pub use file::{File, data_dir_of};
 pub use mistakes::mistakes;

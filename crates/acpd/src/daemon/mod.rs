@@ -3,6 +3,7 @@
 pub mod answers;
 mod busy;
 pub mod config;
+mod config_changes;
 pub mod control;
 mod logging;
 pub mod logs;

@@ -9,6 +9,7 @@ use acpd_host::ServiceManager;
 use acpd_log::LogError;
 use acpd_model::limits::RECORD_FLUSH_SECS;
 use acpd_runtime::agent::registry::DEMO;
+use acpd_runtime::config_file::ConfigFile;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::record::{RecordThread, WireRecorder};
 use acpd_server::auth::owner_token::Token;
@@ -20,6 +21,7 @@ use crate::client::local;
 use crate::client::local::elsewhere;
 use crate::client::local::hindrance::explained;
 use crate::client::local::notice::{Notice, Running, reachable};
+use crate::daemon::config_changes;
 use crate::daemon::logging::start_logging;
 use crate::daemon::port;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
@@ -135,15 +137,23 @@ async fn serve_until_stopped(
         wire,
     };
     let mut running = None;
-    let started = Daemon::start(settings.daemon.clone(), token, listener, sinks, |address| {
-        running = Some(Running::announce(
-            &data_dir,
-            address,
-            url(address),
-            options(address),
-        )?);
-        Ok(())
-    });
+    let (config_file, mut changes) = ConfigFile::channel();
+    let started = Daemon::start(
+        settings.daemon.clone(),
+        token,
+        listener,
+        sinks,
+        config_file,
+        |address| {
+            running = Some(Running::announce(
+                &data_dir,
+                address,
+                url(address),
+                options(address),
+            )?);
+            Ok(())
+        },
+    );
     let daemon = started.await.map_err(|error| explain(error, &settings))?;
     files.started();
     if settings.any_port {
@@ -198,6 +208,13 @@ async fn serve_until_stopped(
                     continue;
                 }
                 _ = hangup.recv() => true,
+                Some(requested) = changes.recv() => {
+                    let (requested, result) = config_changes::carry_out(settings.config_path.clone(), requested).await;
+                    // The client is answered when the setting is in use.
+                    files.apply(&daemon, false, &load).await;
+                    requested.answer(result);
+                    continue;
+                }
             };
             if all {
                 manager.reloading();

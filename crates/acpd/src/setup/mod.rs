@@ -29,7 +29,7 @@ use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
 
 /// Mode of a new configuration file: it may get keys of agents.
-const MODE: u32 = 0o600;
+pub const MODE: u32 = 0o600;
 
 /// A file that was written.
 #[derive(Debug)]
@@ -90,6 +90,11 @@ async fn make_ready(settings: &Settings, agent: &mut Chosen) -> anyhow::Result<(
     install_agent(agents, settings.daemon.reserved(), &agent.id, Wanted::default()).await?;
     agent.set_installed();
     Ok(())
+}
+
+/// Returns the text of a new file without agents.
+pub fn new_text() -> String {
+    text::text(&[], None)
 }
 
 /// Writes a new file for these agents, where there is none.

@@ -252,3 +252,157 @@ fn a_restart_keeps_the_address_that_a_flag_named() {
     assert_eq!(address(&place), before);
     drop(first);
 }
+
+/// Returns a daemon with two agents and comments in its configuration, and the text of that.
+fn with_two_agents() -> (Daemon, String) {
+    let place = Place::new("");
+    let (fake, other) = (
+        place.agent("fake", &["--pace", "0"], &[]),
+        place.agent("other", &["--pace", "0"], &[]),
+    );
+    let text = format!("# Mine.\n\n# The first.\n{fake}\n# The second.\n{other}");
+    place.configure(&text);
+    (Daemon::at(place), text)
+}
+
+fn default_of(client: &mut Client) -> Option<String> {
+    let listed = client.call("agent/list", &json!({}));
+    let mut agents = listed["data"].as_array().unwrap().iter();
+    let default = agents.find(|agent| agent["isDefault"] == true)?;
+    default["id"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn the_owner_sets_the_default_agent() {
+    let (mut daemon, text) = with_two_agents();
+    let mut client = Client::new(&daemon);
+    assert_eq!(default_of(&mut client), None);
+    let set = json!({ "agentType": "other" });
+    let changed = client.call("config/agent/set", &set);
+    assert_eq!(changed, json!({ "file": daemon.place.config(), "changed": true }));
+    // At once: the answer comes after the reload.
+    assert_eq!(default_of(&mut client).as_deref(), Some("other"));
+    let written = std::fs::read_to_string(daemon.place.config()).unwrap();
+    assert_eq!(
+        written,
+        text.replace("# Mine.\n\n", "# Mine.\n\ndefault_agent = \"other\"\n\n")
+    );
+    assert_eq!(client.call("config/agent/set", &set)["changed"], false);
+    assert!(
+        daemon.log().contains("a client has changed the configuration"),
+        "{}",
+        daemon.log()
+    );
+    let run = acpd(&daemon.place, &["run", "say hello"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let listed = client.call("thread/list", &json!({}));
+    assert_eq!(listed["data"][0]["agentType"], "other", "{listed}");
+
+    daemon.stop();
+    daemon.restart();
+    let mut client = Client::new(&daemon);
+    assert_eq!(default_of(&mut client).as_deref(), Some("other"));
+    assert_eq!(
+        client.refused("config/agent/set", &json!({ "agentType": "none" }))["data"]["code"],
+        "not_found"
+    );
+
+    let commands = |args: &[&str]| acpd(&daemon.place, args);
+    assert_eq!(commands(&["agents", "default"]).stdout, "other\n");
+    let set = commands(&["agents", "default", "fake"]);
+    assert_eq!(
+        (set.code, set.stdout),
+        (
+            Some(0),
+            format!("fake is the default agent: {}\n", daemon.place.config().display())
+        )
+    );
+    assert_eq!(default_of(&mut client).as_deref(), Some("fake"));
+    let unknown = commands(&["agents", "default", "fak"]);
+    assert!(
+        unknown.code != Some(0) && unknown.stderr.contains("fak"),
+        "{}",
+        unknown.stderr
+    );
+    assert_eq!(commands(&["agents", "default", "--none"]).code, Some(0));
+    assert_eq!(default_of(&mut client), None);
+    assert_eq!(std::fs::read_to_string(daemon.place.config()).unwrap(), {
+        // The blank line that set the setting off is left.
+        text.replace("# Mine.\n\n", "# Mine.\n\n\n")
+    });
+}
+
+#[test]
+fn the_owner_sets_the_preset_of_all_agents_or_of_one() {
+    let (daemon, _) = with_two_agents();
+    let mut client = Client::new(&daemon);
+    let read = |client: &mut Client| client.call("policy/read", &json!({ "agentType": "fake" }));
+    client.call("config/policy/set", &json!({ "preset": "readonly" }));
+    let policies = read(&mut client);
+    assert!(policies["daemon"].to_string().contains("readonly"), "{policies}");
+    assert_eq!(policies["agent"], Value::Null);
+    client.call(
+        "config/policy/set",
+        &json!({ "agentType": "fake", "preset": "standard" }),
+    );
+    let policies = read(&mut client);
+    assert!(policies["agent"].to_string().contains("standard"), "{policies}");
+    client.call("config/policy/set", &json!({ "preset": null }));
+    assert_eq!(read(&mut client)["daemon"], Value::Null);
+    for wrong in [
+        json!({ "preset": "none" }),
+        json!({ "preset": { "allow": ["*"] } }),
+    ] {
+        let refused = client.refused("config/policy/set", &wrong);
+        assert_eq!(refused["data"]["code"], "invalid_params", "{refused}");
+    }
+
+    let text = std::fs::read_to_string(daemon.place.config()).unwrap();
+    let rules = format!("{text}\n[policy]\ndeny = [\"Bash(rm *)\"]\n");
+    daemon.place.configure(&rules);
+    let refused = client.refused("config/policy/set", &json!({ "preset": "permissive" }));
+    assert_eq!(refused["data"]["code"], "conflict", "{refused}");
+    assert!(refused.to_string().contains("rules of its own"), "{refused}");
+    assert_eq!(std::fs::read_to_string(daemon.place.config()).unwrap(), rules);
+}
+
+#[test]
+fn a_configuration_that_cannot_be_changed_stays_as_it_is() {
+    let (daemon, text) = with_two_agents();
+    let mut client = Client::new(&daemon);
+    let set = json!({ "agentType": "other" });
+    let mut refused = |text: &str, part: &str| {
+        let refused = client.refused("config/agent/set", &set);
+        assert_eq!(refused["data"]["code"], "conflict", "{refused}");
+        assert!(refused.to_string().contains(part), "{part}: {refused}");
+        assert_eq!(
+            std::fs::read_to_string(daemon.place.config()).unwrap(),
+            text,
+            "{part}"
+        );
+    };
+    daemon.place.configure("[agents.fake\n");
+    refused("[agents.fake\n", "acpd config check");
+    daemon.place.configure(&text);
+    let mut mode = daemon.place.config().metadata().unwrap().permissions();
+    mode.set_readonly(true);
+    std::fs::set_permissions(daemon.place.config(), mode).unwrap();
+    refused(&text, "read-only");
+
+    let made = acpd(
+        &daemon.place,
+        &["token", "create", "--name", "phone", "--role", "operator"],
+    );
+    let mut operator = Client::with_token(&daemon, made.stdout.trim());
+    for (method, params) in [
+        ("config/agent/set", json!({ "agentType": "other" })),
+        ("config/policy/set", json!({ "preset": "permissive" })),
+        (
+            "config/folder/add",
+            json!({ "agentType": "fake", "folder": daemon.place.work() }),
+        ),
+    ] {
+        let refused = operator.refused(method, &params);
+        assert_eq!(refused["data"]["code"], "forbidden", "{method}: {refused}");
+    }
+}

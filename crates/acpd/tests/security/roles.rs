@@ -71,6 +71,9 @@ const TABLE: &str = "
     app    item/answer                     approver
     app    policy/explain                  observer
     app    policy/read                     observer
+    app    config/agent/set                owner
+    app    config/policy/set               owner
+    app    config/folder/add               owner
     app    notification/list               owner
     app    notification/test               owner
     app    policy/remembered/list          observer

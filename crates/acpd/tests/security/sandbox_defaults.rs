@@ -364,6 +364,78 @@ fn a_denied_folder_is_opened_for_its_thread() {
 }
 
 #[test]
+fn the_owner_allows_a_folder_for_all_threads_of_an_agent() {
+    let free = "[agents.free]\ncommand = \"sh\"\nsandbox = \"off\"";
+    let daemon = Daemon::at(Place::away(free));
+    let home = daemon.place.home().canonicalize().expect("it is there");
+    let library = home.join("library");
+    write(&library.join("x"), "quince");
+    write(&home.join(".ssh/x"), "the secret");
+    symlink(home.join(".ssh"), home.join("alias")).expect("it can be linked");
+    let mut client = Client::new(&daemon);
+    let before = std::fs::read_to_string(daemon.place.config()).expect("it is there");
+    let params = |folder: &Path| json!({ "agentType": "fake", "folder": folder });
+    for (closed, code) in [
+        (home.clone(), "forbidden"),
+        (PathBuf::from("/"), "forbidden"),
+        (PathBuf::from("/etc"), "forbidden"),
+        (home.join(".ssh"), "forbidden"),
+        (
+            daemon.place.data().canonicalize().expect("it is there"),
+            "forbidden",
+        ),
+        (home.join("alias"), "invalid_params"),
+        (PathBuf::from("library"), "invalid_params"),
+        (library.join("../.ssh"), "invalid_params"),
+        (library.join("none"), "invalid_params"),
+    ] {
+        let refused = client.refused("config/folder/add", &params(&closed));
+        assert_eq!(refused["data"]["code"], code, "{}: {refused}", closed.display());
+    }
+    let unknown = json!({ "agentType": "none", "folder": library });
+    assert_eq!(
+        client.refused("config/folder/add", &unknown)["data"]["code"],
+        "not_found"
+    );
+    assert_eq!(
+        std::fs::read_to_string(daemon.place.config()).expect("it is there"),
+        before
+    );
+    if is_of_system(&library) {
+        return;
+    }
+
+    let look = format!("terminal cat '{}'", library.join("x").display());
+    let thread = client.thread(&daemon);
+    assert!(!client.turn(&thread, &look).said().contains("quince"));
+    let added = client.call("config/folder/add", &params(&library));
+    assert_eq!(added["changed"], true, "{added}");
+    assert_eq!(
+        client.call("config/folder/add", &params(&library))["changed"],
+        false
+    );
+    let after = std::fs::read_to_string(daemon.place.config()).expect("it is there");
+    let entry = format!(", folders = [{:?}]", library.display().to_string());
+    assert_eq!(after.replacen(&entry, "", 1), before);
+    let later = client.thread(&daemon);
+    assert!(client.turn(&later, &look).said().contains("quince"));
+
+    // What takes its place afterwards is not opened.
+    std::fs::rename(&library, home.join("elsewhere")).expect("it can be moved");
+    symlink(home.join(".ssh"), &library).expect("it can be linked");
+    let led = client.thread(&daemon);
+    let said = client.turn(&led, &look).said();
+    assert!(!said.contains("the secret"), "{said}");
+    std::fs::remove_file(&library).expect("it is there");
+    std::fs::rename(home.join("elsewhere"), &library).expect("it can be moved");
+
+    // Without a sandbox, there is nothing to allow.
+    let free = json!({ "agentType": "free", "folder": library });
+    let refused = client.refused("config/folder/add", &free);
+    assert_eq!(refused["data"]["code"], "unsupported", "{refused}");
+}
+
+#[test]
 fn a_path_outside_of_the_thread_is_explained_with_its_folder() {
     let daemon = Daemon::at(Place::away(""));
     let home = daemon.place.home().canonicalize().expect("it is there");

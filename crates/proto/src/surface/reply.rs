@@ -38,6 +38,13 @@ pub enum Reply {
         /// The policy for every thread of the requested agent.
         agent: Option<Policy>,
     },
+    /// The configuration file has the setting.
+    ConfigChanged {
+        /// Absolute path of the file.
+        file: String,
+        /// Whether the file was written: it may have had the setting already.
+        changed: bool,
+    },
     /// The targets of notifications.
     NotificationTargets(Vec<TargetInfo>),
     /// The results of a test of targets.

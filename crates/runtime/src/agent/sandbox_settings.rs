@@ -16,6 +16,8 @@ pub struct SandboxSettings {
     pub read: Vec<String>,
     /// Additional paths that are readable and writable.
     pub write: Vec<String>,
+    /// Folders that are open like the workspace, while no link is on their path. The owner allows them where an agent was denied them.
+    pub folders: Vec<String>,
     /// TCP access; `None` if not configured, which allows all of it.
     pub network: Option<Network>,
 }
@@ -51,6 +53,7 @@ impl SandboxSettings {
             mode: self.mode.or(all.mode),
             read: [self.read, all.read.clone()].concat(),
             write: [self.write, all.write.clone()].concat(),
+            folders: [self.folders, all.folders.clone()].concat(),
             network: self.network.or_else(|| all.network.clone()),
         }
     }
@@ -63,6 +66,7 @@ struct Table {
     mode: Option<Mode>,
     read: Vec<String>,
     write: Vec<String>,
+    folders: Vec<String>,
     network: Option<NetworkSetting>,
 }
 
@@ -78,7 +82,9 @@ impl<'de> Visitor<'de> for WordOrTable {
     type Value = SandboxSettings;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("\"workspace\", \"readonly\", \"off\", or a table with mode, read, write and network")
+        to.write_str(
+            "\"workspace\", \"readonly\", \"off\", or a table with mode, read, write, folders and network",
+        )
     }
 
     fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
@@ -92,7 +98,7 @@ impl<'de> Visitor<'de> for WordOrTable {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         let table = Table::deserialize(MapAccessDeserializer::new(map))?;
-        for path in table.read.iter().chain(&table.write) {
+        for path in table.read.iter().chain(&table.write).chain(&table.folders) {
             if !(path.starts_with('/') || path == "~" || path.starts_with("~/")) {
                 return Err(A::Error::custom(format_args!(
                     "the path {path:?} of a sandbox must begin with \"/\" or \"~/\""
@@ -103,6 +109,7 @@ impl<'de> Visitor<'de> for WordOrTable {
             mode: table.mode,
             read: table.read,
             write: table.write,
+            folders: table.folders,
             network: table.network.map(|NetworkSetting(network)| network),
         })
     }
@@ -183,6 +190,7 @@ mod tests {
             ("[sandbox]\nmode = \"on\"", "unknown variant"),
             ("[sandbox]\nwrites = []", "unknown field"),
             ("[sandbox]\nread = [\"data\"]", "must begin with"),
+            ("[sandbox]\nfolders = [\"data\"]", "must begin with"),
             ("[sandbox]\nread = [\"~user/x\"]", "must begin with"),
             ("[sandbox]\nnetwork = [70000]", "70000"),
             ("[sandbox]\nnetwork = \"some\"", "a list of ports"),

@@ -6,6 +6,7 @@
 mod agents;
 mod answer_room;
 mod caller;
+mod config;
 mod folders;
 mod fork;
 mod named_turns;
@@ -286,6 +287,7 @@ impl Service {
             Request::ListFolders { path } => Ok(Dispatched::now(self.list_folders(path).await)),
             Request::CreateFolder { path } => Ok(Dispatched::now(self.create_folder(path).await)),
             Request::ReadPolicies { agent } => Ok(Dispatched::now(Ok(self.read_policies(agent.as_deref())))),
+            Request::ChangeConfig(change) => self.change_config(by, change).await,
             Request::ListNotificationTargets => Ok(Dispatched::now(self.list_notification_targets().await)),
             Request::TestNotifications { target } => {
                 Ok(Dispatched::now(self.test_notifications(target).await))

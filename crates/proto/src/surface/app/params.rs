@@ -15,7 +15,7 @@ use crate::surface::request::{
     self, AgentFilter, Follow, FollowFrom, ListedStatus, OpenThread, Request, Turns, UsageBy, invalid_cursor,
 };
 use crate::thread::{Answer, InterruptOptions, PickedOption, Verdict};
-use acpd_policy::Scope;
+use acpd_policy::{Preset, Scope};
 
 #[cfg(test)]
 use super::describe::{Acp, Json};
@@ -123,6 +123,9 @@ plain!(
     CreateFolder,
     TestNotifications,
     ReadPolicy,
+    SetDefaultAgent,
+    SetDefaultPolicy,
+    AllowFolder,
     ListThreads,
     SetSeen,
     ReadUsage,
@@ -257,6 +260,38 @@ pub struct CreateFolder {
 pub struct ReadPolicy {
     /// Name of an agent whose own policy is also returned, as in `agent/list`.
     pub agent_type: Option<String>,
+}
+
+/// Params of `config/agent/set`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SetDefaultAgent {
+    /// Name of the agent, as in `agent/list`. If absent or `null`, removes the setting.
+    pub agent_type: Option<String>,
+}
+
+/// Params of `config/policy/set`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SetDefaultPolicy {
+    /// Name of the agent whose own policy is set, as in `agent/list`; the policy of all agents if absent.
+    pub agent_type: Option<String>,
+    /// `permissive`, `standard`, `restricted` or `readonly`. If absent or `null`, removes the policy.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub preset: Option<Preset>,
+}
+
+/// Params of `config/folder/add`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct AllowFolder {
+    /// Name of the agent, as in `agent/list`.
+    pub agent_type: String,
+    /// The folder, an absolute path on the daemon's host without links, such as `folder` of a notice.
+    pub folder: String,
 }
 
 /// Params of `notification/test`.

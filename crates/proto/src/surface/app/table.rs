@@ -5,11 +5,11 @@ use acpd_model::role::Role;
 use acpd_model::{Failure, ThreadId};
 
 use super::params::{
-    AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
-    ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions, ListThreads,
-    Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ReadUsage, ResumeThread,
-    RevokeAgentAnswer, RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetMode, SetPolicy, SetSeen,
-    StartThread, StartTurn, TestNotifications,
+    AgentExtension, AllowFolder, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession,
+    ExamineAgent, ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions,
+    ListThreads, Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ReadUsage, ResumeThread,
+    RevokeAgentAnswer, RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetDefaultAgent,
+    SetDefaultPolicy, SetMode, SetPolicy, SetSeen, StartThread, StartTurn, TestNotifications,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -19,13 +19,14 @@ use super::thread_params::{
 };
 use super::wire::results::{
     AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning,
-    CommandStarted, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested,
-    PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed,
-    SignInRead, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed,
-    ThreadsSeen, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed, UsageRead, UserPresent,
+    CommandStarted, ConfigChanged, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed,
+    NotificationsTested, PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack,
+    ShareCreated, SharesListed, SignInRead, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed,
+    ThreadStarted, ThreadsListed, ThreadsSeen, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed,
+    UsageRead, UserPresent,
 };
 use crate::agent::AgentRequest;
-use crate::surface::request::{self, Request, RequestKind};
+use crate::surface::request::{self, ConfigChange, Request, RequestKind};
 use crate::thread::{Change, QueueChange, TerminalAct};
 
 /// The properties of one method.
@@ -368,6 +369,27 @@ methods! {
     /// part of the thread.
     "policy/read" ReadPolicies(ReadPolicy) -> PoliciesRead,
         |params| Ok(Request::ReadPolicies { agent: params.agent_type });
+
+    /// Sets `default_agent` in the configuration file: the agent of clients that name none. As all methods of `config`, it keeps the
+    /// comments and the order of the file, and returns once the daemon has applied the change. Returns `conflict`, and
+    /// changes nothing, if the file has mistakes, cannot be written, or is changed by another program at the same time.
+    "config/agent/set" ChangeConfig(SetDefaultAgent) -> ConfigChanged,
+        |params| Ok(Request::ChangeConfig(ConfigChange::DefaultAgent { agent: params.agent_type }));
+
+    /// Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. Returns
+    /// `conflict` if the file has a policy with rules of its own there.
+    "config/policy/set" ChangeConfig(SetDefaultPolicy) -> ConfigChanged,
+        |SetDefaultPolicy { agent_type, preset }| {
+            Ok(Request::ChangeConfig(ConfigChange::Policy { agent: agent_type, preset }))
+        };
+
+    /// Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there
+    /// in all threads. A running agent gets it when it starts again. Returns `forbidden` for the same directories as
+    /// `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox.
+    "config/folder/add" ChangeConfig(AllowFolder) -> ConfigChanged,
+        |AllowFolder { agent_type, folder }| {
+            Ok(Request::ChangeConfig(ConfigChange::AllowFolder { agent: agent_type, folder }))
+        };
 
     /// Lists the targets of notifications, with what waits for each and its last error.
     "notification/list" ListNotificationTargets(NoParams) -> NotificationTargetsListed,

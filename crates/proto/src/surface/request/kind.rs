@@ -50,6 +50,7 @@ pub enum RequestKind {
     ListFolders,
     CreateFolder,
     ReadPolicies,
+    ChangeConfig,
     ListNotificationTargets,
     TestNotifications,
     ListThreads,
@@ -138,6 +139,7 @@ impl RequestKind {
             | Self::AskAgent
             | Self::NotifyAgent => Role::Operator,
             Self::InstallAgent
+            | Self::ChangeConfig
             | Self::RunRetention
             // Errors of targets show names and addresses of the owner's network.
             | Self::ListNotificationTargets
@@ -191,6 +193,7 @@ impl RequestKind {
             // Up to 512 links.
             | Self::ListShares => AnswerSize::Large,
             Self::InstallAgent
+            | Self::ChangeConfig
             | Self::CreateFolder
             | Self::TestNotifications
             | Self::WatchThreadList
@@ -245,6 +248,7 @@ impl RequestKind {
             | Self::RevokeShare
             | Self::RunRetention => Order::Free,
             Self::CreateFolder
+            | Self::ChangeConfig
             | Self::WatchThreadList
             | Self::StartThread
             | Self::OpenThread
@@ -286,6 +290,7 @@ impl Request {
             Self::ListFolders { .. } => RequestKind::ListFolders,
             Self::CreateFolder { .. } => RequestKind::CreateFolder,
             Self::ReadPolicies { .. } => RequestKind::ReadPolicies,
+            Self::ChangeConfig(_) => RequestKind::ChangeConfig,
             Self::ListNotificationTargets => RequestKind::ListNotificationTargets,
             Self::TestNotifications { .. } => RequestKind::TestNotifications,
             Self::ListThreads(_) => RequestKind::ListThreads,
@@ -390,6 +395,7 @@ impl Request {
             | Self::ListFolders { .. }
             | Self::CreateFolder { .. }
             | Self::ReadPolicies { .. }
+            | Self::ChangeConfig(_)
             | Self::ListNotificationTargets
             | Self::TestNotifications { .. }
             | Self::ListThreads(_)

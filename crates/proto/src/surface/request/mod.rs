@@ -10,7 +10,7 @@ mod scope;
 use std::collections::BTreeMap;
 
 use acpd_model::{Failure, IdPart, Millis, RawJson, RequestId, Seq, ThreadId, TurnId, TurnPosition};
-use acpd_policy::Scope;
+use acpd_policy::{Preset, Scope};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -56,6 +56,8 @@ pub enum Request {
         /// The agent whose own policy is included.
         agent: Option<String>,
     },
+    /// Changes the configuration file.
+    ChangeConfig(ConfigChange),
     /// Lists the targets of notifications with their states.
     ListNotificationTargets,
     /// Sends a test notification.
@@ -387,6 +389,30 @@ pub enum UsageBy {
     Thread,
     /// Working directories.
     Folder,
+}
+
+/// A change of the configuration file. There are no others: what a client can change here, a page can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigChange {
+    /// Sets the agent of clients that name none.
+    DefaultAgent {
+        /// The agent; `None` removes the setting.
+        agent: Option<String>,
+    },
+    /// Sets a preset as the policy of all agents, or of one.
+    Policy {
+        /// The agent; all agents if absent.
+        agent: Option<String>,
+        /// The preset; `None` removes the policy.
+        preset: Option<Preset>,
+    },
+    /// Lets an agent use a folder in all its threads.
+    AllowFolder {
+        /// The agent.
+        agent: String,
+        /// The folder, absolute and without links.
+        folder: String,
+    },
 }
 
 /// A run of retention.

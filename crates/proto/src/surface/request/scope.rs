@@ -61,6 +61,7 @@ impl RequestKind {
             | Self::ListFolders
             | Self::CreateFolder
             | Self::ReadPolicies
+            | Self::ChangeConfig
             | Self::StartThread
             | Self::ForkThread
             | Self::DeleteThread

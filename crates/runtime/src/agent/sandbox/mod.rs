@@ -199,7 +199,10 @@ impl AgentConfig {
     fn missing(&self) -> Vec<String> {
         let (env, walks) = (self.variables(), Walks::default());
         let places = Places(&env, &walks);
-        let lists = self.sandbox.read.iter().chain(&self.sandbox.write);
+        let SandboxSettings {
+            read, write, folders, ..
+        } = &self.sandbox;
+        let lists = read.iter().chain(write).chain(folders);
         let missing = lists.filter(|path| !listed(places, path).is_some_and(|path| path.exists()));
         missing.cloned().collect()
     }
@@ -215,6 +218,22 @@ impl AgentConfig {
         listed.chain(homes).chain(places.write()).collect()
     }
 
+    /// Returns the folders that are open like the workspace. An agent may have named them, and another one may have replaced one since
+    /// the owner has allowed it: a link that is there now opens nothing.
+    fn folders(&self, places: Places<'_>) -> Vec<PathBuf> {
+        let listed = self
+            .sandbox
+            .folders
+            .iter()
+            .filter_map(|path| listed(places, path));
+        let is_itself = |folder: &PathBuf| {
+            places
+                .along(folder)
+                .is_some_and(|walk| walk.is_directory() && walk.links().is_empty())
+        };
+        listed.filter(is_itself).collect()
+    }
+
     /// Returns everything that the agent may use.
     fn grants(
         &self,
@@ -227,9 +246,10 @@ impl AgentConfig {
         let places = Places(&env, &walks);
         let mut write = self.write_and_make(places, reserved);
         let (mut read, repositories) = worktrees(places, workspace);
+        let open = repositories.into_iter().chain(self.folders(places));
         match mode {
-            Mode::Readonly => read.extend(repositories),
-            _ => write.extend(repositories),
+            Mode::Readonly => read.extend(open),
+            _ => write.extend(open),
         }
         // References from a file that an agent may have written are ignored.
         let writable = Writable::new(&walks, write.iter().chain(workspace));

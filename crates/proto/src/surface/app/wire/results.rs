@@ -48,6 +48,7 @@ from_reply! {
     PoliciesRead<'a>: Reply::Policies { daemon, agent } => {
         Self::new(daemon.as_ref().map(Serde), agent.as_ref().map(Serde))
     };
+    ConfigChanged<'a>: Reply::ConfigChanged { file, changed } => Self::new(file, *changed);
     NotificationTargetsListed<'a>: Reply::NotificationTargets(targets) => Self::new(targets);
     NotificationsTested<'a>: Reply::NotificationsTested(tests) => Self::new(tests);
     PolicyExplained<'a>: Reply::Explained(why) => Self::new(Serde(&why.decision), Serde(&why.subjects));
@@ -245,6 +246,14 @@ wire! {
         daemon: Option<Serde<'a, Policy>> as Option<Json> | null,
         /// The agent's own policy, which takes precedence over the daemon's.
         agent: Option<Serde<'a, Policy>> as Option<Json> | null,
+    }
+
+    /// The setting is in the configuration file, and the daemon has applied it.
+    struct ConfigChanged<'a> {
+        /// Absolute path of the file on the daemon's host.
+        file: &'a String,
+        /// Whether the file was written: it may have had the setting already.
+        changed: bool,
     }
 
     /// The targets of notifications, by name.

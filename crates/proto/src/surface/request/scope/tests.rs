@@ -7,8 +7,8 @@ use super::*;
 use crate::agent::{AgentRequest, PassthroughMethod};
 use crate::projection::SessionChange;
 use crate::surface::request::{
-    Follow, FollowFrom, ForkThread, ListThreads, OpenThread, RunRetention, SearchThreads, SessionOptions,
-    StartThread, StartTurn,
+    ConfigChange, Follow, FollowFrom, ForkThread, ListThreads, OpenThread, RunRetention, SearchThreads,
+    SessionOptions, StartThread, StartTurn,
 };
 use crate::thread::{Answer, Change, InterruptOptions, QueueChange};
 
@@ -64,6 +64,7 @@ fn requests(thread: ThreadId) -> Vec<Request> {
         Request::ListFolders { path: None },
         Request::CreateFolder { path: String::new() },
         Request::ReadPolicies { agent: None },
+        Request::ChangeConfig(ConfigChange::DefaultAgent { agent: None }),
         Request::ListThreads(ListThreads::default()),
         Request::SearchThreads(SearchThreads {
             query: "x".to_owned(),

@@ -1,0 +1,133 @@
+//! Changes of the configuration file that clients of the daemon request.
+//!
+//! In: one change at a time, which the runtime has checked. Out: the file with the change. Never: writes a file that acpd would not
+//! accept, that another program has changed meanwhile, or that is read-only.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use acpd_model::limits::CONFIG_FILE_BYTES;
+use acpd_model::{ErrorCode, Failure};
+use acpd_proto::surface::request::ConfigChange;
+use acpd_runtime::config_file::{Changed, RequestedChange};
+
+use crate::config::edit;
+use crate::replace_file;
+use crate::setup::{MODE, new_text};
+
+/// Makes a requested change in the file at `path`. Returns the request with its result.
+pub async fn carry_out(
+    path: PathBuf,
+    requested: RequestedChange,
+) -> (RequestedChange, Result<Changed, Failure>) {
+    let (wanted, default_agent) = (requested.change.clone(), requested.default_agent.clone());
+    let made = tokio::task::spawn_blocking(move || change(&path, &wanted, default_agent.as_deref())).await;
+    let result = made.unwrap_or_else(|_| {
+        Err(Failure::new(
+            ErrorCode::Internal,
+            "internal error: the configuration could not be changed",
+        ))
+    });
+    (requested, result)
+}
+
+fn change(path: &Path, wanted: &ConfigChange, default_agent: Option<&str>) -> Result<Changed, Failure> {
+    let before = read(path)?;
+    let text = before.clone().unwrap_or_else(new_text);
+    let edited = edit(path, &text, wanted, default_agent)
+        .map_err(|error| Failure::new(ErrorCode::Conflict, error.to_string()))?;
+    if let Some(edited) = &edited {
+        write(path, before.as_deref(), edited).map_err(|error| {
+            let message = format!(
+                "the configuration {} cannot be changed: {error}; nothing was written",
+                path.display()
+            );
+            Failure::new(ErrorCode::Conflict, message)
+        })?;
+    }
+    Ok(Changed {
+        file: path.to_string_lossy().into_owned(),
+        is_new: edited.is_some(),
+    })
+}
+
+/// Returns the text of the file; `None` if there is none.
+fn read(path: &Path) -> Result<Option<String>, Failure> {
+    let unreadable = |reason: &str| {
+        let message = format!("the configuration {} cannot be read: {reason}", path.display());
+        Err(Failure::new(ErrorCode::Conflict, message))
+    };
+    match path.metadata() {
+        Ok(found) if !found.is_file() => return unreadable("it is no file"),
+        Ok(found) if found.len() > CONFIG_FILE_BYTES => {
+            return unreadable(&format!("it has more than {CONFIG_FILE_BYTES} bytes"));
+        }
+        _ => {}
+    }
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => unreadable(&error.to_string()),
+    }
+}
+
+fn write(path: &Path, before: Option<&str>, text: &str) -> std::io::Result<()> {
+    if let (None, Some(folder)) = (before, path.parent()) {
+        std::fs::create_dir_all(folder)?;
+    }
+    replace_file::change(path, before, text, MODE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn default_agent(name: &str) -> ConfigChange {
+        ConfigChange::DefaultAgent {
+            agent: Some(name.to_owned()),
+        }
+    }
+
+    #[test]
+    fn an_absent_file_is_made_as_setup_makes_it_and_closed_to_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("acpd/config.toml");
+        let made = change(&path, &default_agent("demo"), None).unwrap();
+        assert!(made.is_new && made.file == path.to_string_lossy(), "{made:?}");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let setting = "\ndefault_agent = \"demo\"\n";
+        assert!(text.contains(setting), "{text}");
+        assert_eq!(text.replacen(setting, "\n", 1), new_text());
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let again = change(&path, &default_agent("demo"), None).unwrap();
+        assert!(!again.is_new);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_changed_stays_and_says_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        let refused = |part: &str| {
+            let before = std::fs::read(&path).ok();
+            let refused = change(&path, &default_agent("a"), None).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::Conflict);
+            assert!(refused.message.contains(part), "{part}: {refused}");
+            assert!(refused.message.contains("config.toml"), "{refused}");
+            assert_eq!(std::fs::read(&path).ok(), before);
+        };
+        std::fs::write(&path, "[agents\n").unwrap();
+        refused("line 1");
+        std::fs::write(&path, [0xff, b'\n']).unwrap();
+        refused("cannot be read");
+        std::fs::write(&path, "#".repeat(2 << 20)).unwrap();
+        refused("more than 1048576 bytes");
+        std::fs::write(&path, "[agents.a]\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o400)).unwrap();
+        refused("read-only");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        refused("it is no file");
+    }
+}

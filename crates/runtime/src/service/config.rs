@@ -1,0 +1,131 @@
+//! Changes of the configuration file. Only the owner may make them, and only those of [`ConfigChange`].
+
+use std::path::Path;
+use std::sync::Arc;
+
+use acpd_host::Reserved;
+use acpd_model::limits::PATH_BYTES;
+use acpd_model::{ErrorCode, Failure, Origin};
+use acpd_policy::Policy;
+use acpd_proto::surface::reply::Reply;
+use acpd_proto::surface::request::ConfigChange;
+
+use crate::agent::registry::Agents;
+use crate::agent::sandbox::SandboxState;
+use crate::context::Context;
+use crate::host::blocking;
+use crate::service::{Dispatched, Service};
+
+impl Service {
+    /// Changes a setting. No thread has the change in its log, so the daemon's log names the client.
+    pub(super) async fn change_config(
+        &self,
+        by: Origin,
+        change: ConfigChange,
+    ) -> Result<Dispatched, Failure> {
+        let (agents, reserved) = (
+            Arc::clone(&self.context.agents),
+            Arc::clone(&self.context.reserved),
+        );
+        let checked = change.clone();
+        let look = move || {
+            check(&agents, &reserved, &checked)?;
+            Ok(agents.default_agent())
+        };
+        let default_agent = blocking(&*self.context.host, look).await?;
+        let done = self.context.config_file.change(change.clone(), default_agent)?;
+        let context = self.context.clone();
+        Ok(Dispatched::answer(async move {
+            let stopping = |_| Failure::new(ErrorCode::Overloaded, "the daemon is being stopped");
+            let changed = done.await.map_err(stopping)??;
+            if changed.is_new {
+                let principal = by.into_client().map(|client| client.principal);
+                let file = &changed.file;
+                tracing::info!(principal, file, setting = %Setting(&change), "a client has changed the configuration");
+            }
+            if !is_in_use(&context, &change) {
+                return Err(Failure::new(
+                    ErrorCode::Conflict,
+                    format!(
+                        "{} has the setting, but this daemon does not use it: \"acpd logs\" says why it has not reloaded the file",
+                        changed.file
+                    ),
+                ));
+            }
+            Ok(Reply::ConfigChanged {
+                file: changed.file,
+                changed: changed.is_new,
+            })
+        }))
+    }
+}
+
+/// Checks that a change makes sense.
+fn check(agents: &Agents, reserved: &Reserved, change: &ConfigChange) -> Result<(), Failure> {
+    match change {
+        ConfigChange::DefaultAgent { agent } | ConfigChange::Policy { agent, .. } => match agent {
+            Some(agent) if !agents.knows(agent) => agents.find(agent).map(drop),
+            _ => Ok(()),
+        },
+        ConfigChange::AllowFolder { agent, folder } => {
+            if folder.len() > PATH_BYTES {
+                let message = format!("folder is longer than {PATH_BYTES} bytes");
+                return Err(Failure::invalid_params(message));
+            }
+            let config = agents.find(agent)?.config;
+            let reason = match config.sandbox_state() {
+                SandboxState::Confined(_) => None,
+                SandboxState::Off => Some("as configured"),
+                SandboxState::Impossible(reason) => Some(reason),
+            };
+            if let Some(reason) = reason {
+                let message = format!(
+                    "the agent {agent:?} runs without acpd's sandbox, so no folder can be allowed there: {reason}"
+                );
+                return Err(Failure::new(ErrorCode::Unsupported, message));
+            }
+            // The same folders as for one thread: the agent may have named it.
+            config.check_folder(reserved, &agents.programs(), Path::new(folder))?;
+            Ok(())
+        }
+    }
+}
+
+/// Returns whether the daemon uses a setting: a file that it cannot reload has no effect.
+fn is_in_use(context: &Context, change: &ConfigChange) -> bool {
+    let book = context.agents.book();
+    match change {
+        ConfigChange::DefaultAgent { agent } => book.default == *agent,
+        ConfigChange::Policy { agent, preset } => {
+            let policies = context.policies.borrow();
+            let [daemon, own] = policies.layers(agent.as_deref());
+            let used = if agent.is_some() { own } else { daemon };
+            used == preset.map(Policy::from).as_ref()
+        }
+        ConfigChange::AllowFolder { agent, folder } => {
+            let config = book.configured.get(agent);
+            config.is_some_and(|config| config.sandbox.folders.contains(folder))
+        }
+    }
+}
+
+/// Writes a change for the daemon's log.
+struct Setting<'a>(&'a ConfigChange);
+
+impl std::fmt::Display for Setting<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            ConfigChange::DefaultAgent { agent } => write!(out, "default_agent = {agent:?}"),
+            ConfigChange::Policy { agent, preset } => {
+                let preset = preset.map(acpd_policy::Preset::name);
+                match agent {
+                    Some(agent) => write!(out, "agents.{agent}.policy = {preset:?}"),
+                    None => write!(out, "policy = {preset:?}"),
+                }
+            }
+            ConfigChange::AllowFolder { agent, folder } => {
+                write!(out, "agents.{agent}.sandbox.folders += {folder:?}")
+            }
+        }
+    }
+}
