@@ -148,10 +148,9 @@ async fn choose_agent(settings: &Settings) -> anyhow::Result<String> {
         let is_demo = agents[picked].id == DEMO && picked == found;
         if is_demo && !is_new {
             // Its file stays as it is.
-            print::hint(&format!(
-                "the demo agent is used this time only; default_agent = {DEMO:?} in {} makes it the default",
-                visible_line(&settings.config_path.display().to_string())
-            ));
+            print::hint(
+                "the demo agent is used this time only; \"acpd agents default demo\" makes it the default",
+            );
             return Ok(DEMO.to_owned());
         }
         if !agents[picked].is_ready && !is_made_ready(settings, &mut agents[picked]).await? {

@@ -602,7 +602,8 @@ pub async fn default_agent(client: &mut Client, settings: &Settings) -> anyhow::
     let configured = named(&|agent| agent["source"] == "config");
     if !configured.is_empty() {
         bail!(
-            "several agents are configured and none is the default_agent, name one with --agent: {configured}"
+            "several agents are configured and none is the default_agent, name one with --agent: {configured}; \"acpd agents \
+             default NAME\" sets the default one"
         );
     }
     let file = settings

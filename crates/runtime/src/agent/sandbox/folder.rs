@@ -229,6 +229,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
+    use crate::agent::sandbox::Mode;
 
     struct Home {
         _dir: tempfile::TempDir,
@@ -315,6 +316,26 @@ mod tests {
                 "{folder}"
             );
         }
+    }
+
+    #[test]
+    fn a_folder_of_all_threads_is_open_until_a_link_takes_its_place() {
+        let mut home = home();
+        let notes = home.root.join("u/notes");
+        home.config.sandbox.folders = vec![notes.display().to_string()];
+        let is_open = |mode| {
+            let grants = home.config.grants(mode, &home.reserved, &[], &[]);
+            (grants.read.contains(&notes), grants.write.contains(&notes))
+        };
+        assert_eq!(is_open(Mode::Workspace), (false, true));
+        assert_eq!(is_open(Mode::Readonly), (true, false));
+        std::fs::rename(&notes, home.root.join("moved")).unwrap();
+        assert_eq!(is_open(Mode::Workspace), (false, false));
+        symlink(home.root.join("u/.ssh"), &notes).unwrap();
+        assert_eq!(is_open(Mode::Workspace), (false, false));
+        std::fs::remove_file(&notes).unwrap();
+        std::fs::write(&notes, "").unwrap();
+        assert_eq!(is_open(Mode::Workspace), (false, false));
     }
 
     #[test]
