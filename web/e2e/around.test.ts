@@ -388,3 +388,29 @@ test("the first load has at most 146 kB of scripts and styles, also with a threa
     await expect.poll(async () => (await opened.loaded()).files.some((file) => file.includes(name))).toBe(true);
   }
 });
+
+test("an owner sets the default agent for all devices, and the size of text for this one", async () => {
+  await page.goto(`${stage.url}/agents`);
+  await page.getByRole("button", { name: "Make fake the default agent" }).click();
+  const fake = page.locator(".agent", { has: page.getByRole("button", { name: "Check fake" }) });
+  await fake.getByText("Default", { exact: true }).waitFor();
+  await expect.poll(async () => (await other.call("agent/list")).data.find(({ isDefault }) => isDefault)?.id).toBe("fake");
+  await expect.poll(() => page.getByRole("button", { name: "Make fake the default agent" }).count()).toBe(0);
+  const token = (await stage.daemon.run("token", "create", "--name", "olga", "--role", "operator")).trim();
+  const operator = await stage.page({ token });
+  await operator.goto(`${stage.url}/agents`);
+  await operator.getByRole("button", { name: "Check mute" }).waitFor();
+  await expect.poll(() => operator.getByRole("button", { name: /the default agent/ }).count()).toBe(0);
+
+  const size = () => page.evaluate(() => getComputedStyle(document.documentElement).fontSize);
+  await expect.poll(size).toBe("16px");
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByRole("radio", { name: "Larger" }).check();
+  await expect.poll(size).toBe("20px");
+  await accessible(page);
+  await page.reload();
+  await expect.poll(size).toBe("20px");
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByRole("radio", { name: "Medium" }).check();
+  await expect.poll(size).toBe("16px");
+});

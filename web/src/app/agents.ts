@@ -32,6 +32,8 @@ export async function newestSettings(now: Client, agentType: string): Promise<Se
 }
 /** Working directories of started threads, latest first. */
 export const folders = stored<string[]>("folders", [], isTexts);
+/** The folder of new threads that the user has set; empty for the latest one. */
+export const defaultFolder = stored<string>("default-folder", "", (value) => typeof value === "string");
 /** The agent that this page has installed since it was loaded, until it is used or another one is installed. */
 export const justInstalled = signal<string | undefined>(undefined);
 export const lastAgent = stored<string>("agent", "", (value) => typeof value === "string");

@@ -1,5 +1,7 @@
 // The grammars of the syntax highlighter. Always imported lazily.
 
+import "./code-themes.css";
+
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
 import go from "highlight.js/lib/languages/go";

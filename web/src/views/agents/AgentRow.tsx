@@ -28,9 +28,11 @@ interface Props {
   barred?: string;
   /** Opens the form for a new thread; `undefined` without permission, or if the agent is not set up. */
   onThread?: () => void;
+  /** Makes it the default; `undefined` without permission, or if it is not set up. */
+  onDefault?: () => void;
 }
 
-export function AgentRow({ agent, check, barred, onThread }: Props) {
+export function AgentRow({ agent, check, barred, onThread, onDefault }: Props) {
   const { id, title: name, description, version, source, runs, installed, reason } = agent;
   const examination = useCheck(id, check);
   return (
@@ -56,6 +58,11 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
           <InstallButton agent={agent} />
           {installed && (
             <>
+              {onDefault && !agent.isDefault && (
+                <button type="button" class="button" aria-label={`Make ${name} the default agent`} onClick={onDefault}>
+                  Make default
+                </button>
+              )}
               <CheckButton name={name} check={examination} barred={barred} />
               {onThread && (
                 <button type="button" class="button" aria-label={`New thread with ${name}`} onClick={onThread}>

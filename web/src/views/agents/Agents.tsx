@@ -5,6 +5,7 @@ import type { Agent } from "@acpd/client";
 import { useEffect } from "preact/hooks";
 
 import { agents, agentsError, lookForAgents } from "../../app/agents.ts";
+import { makeDefault } from "../../app/configuration.ts";
 import { go } from "../../app/route.ts";
 import { online, standing } from "../../connection/connection.ts";
 import { Head } from "../parts/Head.tsx";
@@ -18,7 +19,8 @@ export default function Agents() {
   const { value: who } = standing;
   // Another client may have installed one.
   useEffect(() => void lookForAgents(), []);
-  const may = who.name === "in" && (who.session.role === "owner" || who.session.role === "operator");
+  const isOwner = who.name === "in" && who.session.role === "owner";
+  const may = isOwner || (who.name === "in" && who.session.role === "operator");
   return (
     <>
       <Head title="Agents">
@@ -37,8 +39,8 @@ export default function Agents() {
             <p class="empty">Loading…</p>
           ) : (
             <>
-              <Group title="Available" list={all.filter((one) => one.isSetUp)} may={may} />
-              <Group title="Not set up yet" list={all.filter((one) => !one.isSetUp)} may={may} />
+              <Group title="Available" list={all.filter((one) => one.isSetUp)} may={may} isOwner={isOwner} />
+              <Group title="Not set up yet" list={all.filter((one) => !one.isSetUp)} may={may} isOwner={isOwner} />
               <p class="hint agents-hint">
                 {may
                   ? "A check starts the agent, sends initialize, and stops it. It creates no thread."
@@ -52,7 +54,7 @@ export default function Agents() {
   );
 }
 
-function Group({ title, list, may }: { title: string; list: readonly Agent[]; may: boolean }) {
+function Group({ title, list, may, isOwner }: { title: string; list: readonly Agent[]; may: boolean; isOwner: boolean }) {
   if (list.length === 0) {
     return null;
   }
@@ -70,6 +72,7 @@ function Group({ title, list, may }: { title: string; list: readonly Agent[]; ma
             check={examine}
             barred={barred}
             onThread={may && agent.isSetUp ? () => go({ view: "home", agent: agent.id }) : undefined}
+            onDefault={isOwner && agent.isSetUp && online.value ? () => void makeDefault(agent) : undefined}
           />
         ))}
       </ul>

@@ -128,3 +128,16 @@ test("the default and an agent that wants a sign-in are marked, and no command s
   expect(missing.all("code")).toHaveLength(1);
   expect(missing.text()).toContain("then refresh");
 });
+
+test("the owner makes an agent the default; the one that is has a mark instead", async () => {
+  const onDefault = vi.fn();
+  const row = (more: Partial<Agent>, act?: () => void) =>
+    drawn(<AgentRow agent={{ ...agent, ...more }} check={asked().check} onDefault={act} />);
+  await after(() => row({}, onDefault).button("Make Fake the default agent").click());
+  expect(onDefault).toHaveBeenCalledOnce();
+  const now = row({ isDefault: true }, onDefault);
+  expect(now.one(".agent-tag").textContent).toBe("Default");
+  for (const view of [now, row({})]) {
+    expect(view.text()).not.toContain("Make default");
+  }
+});

@@ -1,7 +1,7 @@
 import type { Client } from "@acpd/client";
 import { afterEach, expect, test, vi } from "vitest";
 
-import { agents, folders, justInstalled, lastAgent, settingsOf } from "../../app/agents.ts";
+import { agents, defaultFolder, folders, justInstalled, lastAgent, settingsOf } from "../../app/agents.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
 import { touch } from "../../app/layout.ts";
 import { go, route } from "../../app/route.ts";
@@ -21,6 +21,7 @@ afterEach(async () => {
   link.value = { name: "connecting" };
   settingsOf.value = {};
   folders.value = [];
+  defaultFolder.value = "";
   lastAgent.value = "";
   go({ view: "home" });
 });
@@ -136,6 +137,14 @@ test("recent folders are a press away, and the one in the field is not among the
   await after(() => chips()[0]!.click());
   expect(view.one<HTMLInputElement>("#folder").value).toBe("/b/two");
   expect(chips().map((chip) => chip.textContent?.trim())).toEqual(["one", "three", "four"]);
+});
+
+test("the folder that the user has set goes before the latest one", async () => {
+  folders.value = ["/a/one", "/b/two"];
+  defaultFolder.value = "/b/two";
+  const { view } = await form();
+  expect(view.one<HTMLInputElement>("#folder").value).toBe("/b/two");
+  expect(view.all(".folder-chips button").map(({ title }) => title)).toEqual(["/a/one"]);
 });
 
 test("a recent folder keeps the focus in the form, and its name tells it from the others", async () => {

@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 
-import { folders } from "../../app/agents.ts";
+import { defaultFolder, folders } from "../../app/agents.ts";
 import { createFolder, listFolders } from "../../app/folders.ts";
 import { announce } from "../../app/live-region.ts";
 import { threads } from "../../app/threads.ts";
@@ -17,7 +17,8 @@ const STORED = 12;
 
 /** `own` is the folder of an agent that has one: it is used where no other is known, and created. */
 export function useFolder(own?: string) {
-  const places = [...new Set([...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, PLACES);
+  const usual = defaultFolder.value === "" ? [] : [defaultFolder.value];
+  const places = [...new Set([...usual, ...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, PLACES);
   // Threads that others start meanwhile do not change what the user sees.
   const latest = useRef<string | undefined>(undefined);
   latest.current ??= places[0];

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
+import { setGlobalPreset } from "../../app/configuration.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { attempt } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
@@ -28,6 +29,7 @@ function OfDaemon() {
   const [layers, setLayers] = useState<readonly Layer[]>();
   const [written, setWritten] = useState<unknown>();
   const [error, setError] = useState<string>();
+  const [round, setRound] = useState(0);
   const { value: who } = standing;
   const isOwner = who.name === "in" && who.session.role === "owner";
   useEffect(() => {
@@ -42,7 +44,7 @@ function OfDaemon() {
       },
       (why: unknown) => setError(sentence(why)),
     );
-  }, [online.value]);
+  }, [online.value, round]);
   return (
     <>
       <Head title="Policy" />
@@ -56,7 +58,7 @@ function OfDaemon() {
               </p>
             )}
             {layers && <Layers layers={layers} />}
-            {layers && isOwner && <Default now={presetOf(written)} />}
+            {layers && isOwner && <Default key={JSON.stringify(written)} written={written} onSet={() => setRound(round + 1)} />}
           </section>
           {layers && <OfAgents />}
           {layers && <AllRemembered role={who.name === "in" ? who.session.role : "observer"} />}
@@ -185,9 +187,19 @@ function OfThread({ threadId }: { threadId: string }) {
   );
 }
 
-/** Shows how a preset becomes the policy of all agents: only the configuration has that policy. */
-function Default({ now }: { now: string | undefined }) {
+/** Sets the preset of all agents. A policy with rules is changed in the file: a preset would drop the rules. */
+export function Default({ written, onSet }: { written: unknown; onSet: () => void }) {
+  const now = presetOf(written);
+  const hasRules = written != null && now === undefined;
   const [preset, setPreset] = useState(now ?? "standard");
+  const [isSent, setSent] = useState(false);
+  const set = async (wanted: string | null) => {
+    setSent(true);
+    if (await setGlobalPreset(wanted)) {
+      onSet();
+    }
+    setSent(false);
+  };
   return (
     <details class="policy-default">
       <summary>Change the global policy</summary>
@@ -202,16 +214,43 @@ function Default({ now }: { now: string | undefined }) {
         ))}
       </select>
       <p class="hint">
-        {preset}: {PRESETS[preset]?.about}.
+        {preset}: {PRESETS[preset]?.about}.{PRESETS[preset]?.rest === "allow" && " Agents then do everything without asking."}
       </p>
-      <p>
-        Write this line above the first <code>[</code> of the configuration, in place of a policy that is there:
-      </p>
-      <Command text={`policy = "${preset}"`} />
-      <p class="hint">
-        <code>acpd config path</code> prints where the configuration is. The daemon applies the change at once. See{" "}
-        <DocsLink to="policy.html#presets">Presets</DocsLink>.
-      </p>
+      {hasRules ? (
+        <>
+          <p>
+            The policy has rules of its own, which a preset would replace. Write this line above the first <code>[</code> of the
+            configuration, in place of the policy that is there:
+          </p>
+          <Command text={`policy = "${preset}"`} />
+          <p class="hint">
+            <code>acpd config path</code> prints where the configuration is. The daemon applies the change at once. See{" "}
+            <DocsLink to="policy.html#presets">Presets</DocsLink>.
+          </p>
+        </>
+      ) : (
+        <>
+          <div class="policy-default-acts">
+            <button
+              type="button"
+              class="button"
+              disabled={isSent || !online.value || preset === now}
+              onClick={() => void set(preset)}
+            >
+              Use for all agents
+            </button>
+            {now !== undefined && (
+              <button type="button" class="button quiet" disabled={isSent || !online.value} onClick={() => void set(null)}>
+                Remove the policy
+              </button>
+            )}
+          </div>
+          <p class="hint">
+            This changes the daemon’s configuration, and applies to all threads at once. See{" "}
+            <DocsLink to="policy.html#presets">Presets</DocsLink>.
+          </p>
+        </>
+      )}
     </details>
   );
 }

@@ -1,16 +1,18 @@
 /** The settings of this browser, and the user's identity and devices at the daemon. */
 
+import type { Signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 
 import { askForNotifications, permission, wanted, wantedDone } from "../../app/notifications.ts";
 import { over } from "../../app/layout.ts";
-import { type Theme, theme } from "../../app/theme.ts";
-import { leave, link, standing } from "../../connection/connection.ts";
+import { type CodeTheme, codeTheme, type TextSize, textSize, type Theme, theme } from "../../app/theme.ts";
+import { leave, link, standing, startsThreads } from "../../connection/connection.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { dayAndClock } from "../../text/format.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { ViewSettings } from "../thread/ViewSettings.tsx";
 
+import { DefaultFolder } from "./DefaultFolder.tsx";
 import { Devices } from "./Devices.tsx";
 import { PairDevice } from "./PairDevice.tsx";
 import { Push } from "./Push.tsx";
@@ -21,6 +23,17 @@ const THEMES: readonly [Theme, string][] = [
   ["system", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
+];
+const SIZES: readonly [TextSize, string][] = [
+  [88, "Small"],
+  [100, "Medium"],
+  [113, "Large"],
+  [125, "Larger"],
+];
+const CODE_THEMES: readonly [CodeTheme, string][] = [
+  ["", "Default"],
+  ["vivid", "Vivid"],
+  ["quiet", "Quiet"],
 ];
 
 export default function Settings() {
@@ -38,18 +51,11 @@ export default function Settings() {
   }
   return (
     <Dialog key="settings" title="Settings" onClose={close}>
-      <fieldset class="setting">
-        <legend>Appearance</legend>
-        <div class="segments">
-          {THEMES.map(([value, words]) => (
-            <label key={value}>
-              <input type="radio" name="theme" checked={theme.value === value} onChange={() => (theme.value = value)} />
-              <span>{words}</span>
-            </label>
-          ))}
-        </div>
-      </fieldset>
+      <Choice title="Appearance" name="theme" choices={THEMES} chosen={theme} />
+      <Choice title="Text size" name="text-size" choices={SIZES} chosen={textSize} />
+      <Choice title="Colours of code" name="code-theme" choices={CODE_THEMES} chosen={codeTheme} />
       <ViewSettings />
+      {startsThreads.value && <DefaultFolder />}
       <section class="setting">
         <h3>Notifications</h3>
         <Notifications />
@@ -89,6 +95,30 @@ export default function Settings() {
         </section>
       )}
     </Dialog>
+  );
+}
+
+interface ChoiceProps<T extends string | number> {
+  title: string;
+  name: string;
+  choices: readonly [T, string][];
+  chosen: Signal<T>;
+}
+
+/** A setting of this browser, which applies at once. */
+function Choice<T extends string | number>({ title, name, choices, chosen }: ChoiceProps<T>) {
+  return (
+    <fieldset class="setting">
+      <legend>{title}</legend>
+      <div class="segments">
+        {choices.map(([value, words]) => (
+          <label key={value}>
+            <input type="radio" name={name} checked={chosen.value === value} onChange={() => (chosen.value = value)} />
+            <span>{words}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
   );
 }
 

@@ -1,7 +1,8 @@
 // @vitest-environment jsdom
-import type { Notice } from "@acpd/client";
+import type { Client, Notice } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
+import { client } from "../../connection/connection.ts";
 import { ConfigOptions, CurrentThread, ModeSelect, NoticeView, Plan, TurnEnd, UsageMeter } from "./index.ts";
 import { after, drawn, press } from "../testing.ts";
 
@@ -185,21 +186,44 @@ test("a denied folder is opened after it was shown whole, and by those who may",
   expect(view.one("[role=status]").textContent).toContain("may use /home/u/⟨U+202E⟩lib");
 });
 
-test("an owner learns how a folder is opened for all threads of the agent, where the sandbox denied it", async () => {
-  const shown = async (code: string, ownedAgent?: string) => {
-    const context = { cwd: "", diffStyle: "unified", setDiffStyle: () => {}, folds: new Map(), terminal: () => undefined } as const;
-    const view = drawn(
-      <CurrentThread.Provider value={{ ...context, openFolder: async () => {}, ownedAgent }}>
-        <NoticeView notice={notice({ code, level: "warning", message: "Denied.", folder: '/srv/a "b"\u202e' })} />
-      </CurrentThread.Provider>,
-    );
-    await after(() => view.button("Allow a folder").click());
-    return view.all(".th-open-for-agent pre").map((lines) => lines.textContent);
-  };
-  expect(await shown("sandboxDenied", "fake")).toEqual(['[agents.fake.sandbox]\nwrite = ["/srv/a \\"b\\"⟨U+202E⟩"]\n']);
-  expect(await shown("sandboxDenied", 'a"]\nx')).toEqual(['[agents."a\\"]\\nx".sandbox]\nwrite = ["/srv/a \\"b\\"⟨U+202E⟩"]\n']);
-  expect(await shown("sandboxDenied")).toEqual([]);
-  expect(await shown("outsideWorkspace", "fake")).toEqual([]);
+/** Shows the offer to open a folder, and connects to a daemon that answers `config/folder/add` so. */
+async function offered(code: string, ownedAgent: string | undefined, call: (...given: unknown[]) => Promise<unknown>) {
+  client.value = { call, state: { name: "open" }, on: () => () => {}, onState: () => () => {} } as unknown as Client;
+  const context = { cwd: "", diffStyle: "unified", setDiffStyle: () => {}, folds: new Map(), terminal: () => undefined } as const;
+  const view = drawn(
+    <CurrentThread.Provider value={{ ...context, openFolder: async () => {}, ownedAgent }}>
+      <NoticeView notice={notice({ code, level: "warning", message: "Denied.", folder: '/srv/a "b"\u202e' })} />
+    </CurrentThread.Provider>,
+  );
+  await after(() => view.button("Allow a folder").click());
+  await after(() => vi.dynamicImportSettled());
+  return view;
+}
+
+test("an owner allows a folder for all threads of the agent, where the sandbox denied it", async () => {
+  const call = vi.fn(async () => ({ file: "/etc/acpd\u202e.toml", changed: true }));
+  const view = await offered("sandboxDenied", "fake", call);
+  expect(call).not.toHaveBeenCalled();
+  await after(() => view.button("Allow for all threads of fake").click());
+  expect(call).toHaveBeenCalledWith("config/folder/add", { agentType: "fake", folder: '/srv/a "b"\u202e' });
+  expect(view.one("[role=status]").textContent).toBe(
+    'fake may use /srv/a "b"⟨U+202E⟩ in all its threads when it starts again, until you remove it from /etc/acpd⟨U+202E⟩.toml.',
+  );
+  for (const [code, agent] of [["sandboxDenied", undefined], ["outsideWorkspace", "fake"]] as const) {
+    const other = await offered(code, agent, call);
+    expect(other.text()).not.toContain("all threads");
+  }
+  client.value = undefined;
+});
+
+test("where the daemon cannot change the configuration, the owner learns what to write", async () => {
+  const call = vi.fn(() => Promise.reject(new Error("the configuration is read-only")));
+  const view = await offered("sandboxDenied", 'a"]\nx', call);
+  await after(() => view.button("Allow for all threads of").click());
+  expect(view.one("[role=alert]").textContent).toContain("read-only");
+  expect(view.one("pre").textContent).toBe('[agents."a\\"]\\nx".sandbox]\nfolders = ["/srv/a \\"b\\"⟨U+202E⟩"]\n');
+  expect(view.button("Allow for all threads of").disabled).toBe(false);
+  client.value = undefined;
 });
 
 test("an error is announced", () => {

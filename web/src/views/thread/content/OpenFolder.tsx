@@ -3,8 +3,11 @@
 import { useState } from "preact/hooks";
 
 import { sentence } from "../../../connection/connection.ts";
-import { visible, visibleLine } from "../../../text/bidi-guard.ts";
-import { CopyButton } from "./CopyButton.tsx";
+import { visibleLine } from "../../../text/bidi-guard.ts";
+import { lazy } from "../../parts/lazy.tsx";
+import type { AllowForAgentProps } from "./AllowForAgent.tsx";
+
+const AllowForAgent = lazy<AllowForAgentProps>(() => import("./AllowForAgent.tsx"));
 
 type Step = "offered" | "asked" | "sent" | "opened";
 
@@ -41,7 +44,7 @@ export function OpenFolder({ folder, agent, onOpen }: Props) {
     return (
       <p class="th-open-folder">
         <button type="button" class="button" onClick={() => setStep("asked")}>
-          Allow a folder for this thread…
+          {agent === undefined ? "Allow a folder for this thread…" : "Allow a folder…"}
         </button>
       </p>
     );
@@ -58,29 +61,7 @@ export function OpenFolder({ folder, agent, onOpen }: Props) {
         Cancel
       </button>
       {refusal !== undefined && <p role="alert">{refusal}</p>}
-      {agent !== undefined && <ForAgent agent={agent} folder={folder} />}
+      {agent !== undefined && <AllowForAgent agent={agent} folder={folder} />}
     </div>
   );
-}
-
-/** Says how the folder is opened for all threads of the agent: only the configuration has the sandbox of an agent. */
-function ForAgent({ agent, folder }: { agent: string; folder: string }) {
-  const lines = sandboxLines(agent, folder);
-  return (
-    <details class="th-open-for-agent">
-      <summary>For all threads of {visibleLine(agent)}</summary>
-      <p>
-        Add these lines to the configuration, or the folder to the <code>write</code> list that is there. <code>acpd config path</code> prints
-        where it is. They hold when the agent starts again, until you remove them.
-      </p>
-      <pre tabIndex={0}>{visible(lines)}</pre>
-      <CopyButton text={lines} what="lines" />
-    </details>
-  );
-}
-
-/** Returns the lines of the configuration that let an agent write a folder. Strings of JSON are strings of TOML. */
-export function sandboxLines(agent: string, folder: string): string {
-  const name = /^[\w-]+$/.test(agent) ? agent : JSON.stringify(agent);
-  return `[agents.${name}.sandbox]\nwrite = [${JSON.stringify(folder)}]\n`;
 }

@@ -1,0 +1,20 @@
+/** What the owner can change in the daemon's configuration file from this page. The daemon applies it at once. */
+
+import type { Agent } from "@acpd/client";
+
+import { lookForAgents } from "./agents.ts";
+import { attempt } from "./threads.ts";
+import { toast } from "./toasts.ts";
+
+/** Makes an agent the one of clients that name none. */
+export async function makeDefault({ id: agentType, title }: Pick<Agent, "id" | "title">): Promise<void> {
+  if (await attempt("Couldn’t change the default agent", (now) => now.call("config/agent/set", { agentType }))) {
+    toast(`${title} is the default agent`);
+    await lookForAgents();
+  }
+}
+
+/** Sets the preset of all agents; `null` removes their policy. Returns whether it succeeded. */
+export function setGlobalPreset(preset: string | null): Promise<boolean> {
+  return attempt("Couldn’t change the global policy", (now) => now.call("config/policy/set", { preset }));
+}
