@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.client
 import json
 import os
 import socket
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,7 +36,7 @@ class Endpoint(Protocol):
     async def open(self, **options: Any) -> ClientConnection:
         """Opens a WebSocket. Fails with ``Unauthenticated``, or with ``ConnectionLost`` if a retry may succeed."""
 
-    def http(self) -> contextlib.AbstractContextManager[tuple[http.client.HTTPConnection, dict[str, str]]]:
+    def http(self) -> contextlib.AbstractContextManager[tuple[HTTPConnection, dict[str, str]]]:
         """Yields a connection for an HTTP request, and the headers that authenticate it. It fails as ``open`` does."""
 
 
@@ -62,7 +62,7 @@ class Remote:
             return await connect(self.url, additional_headers=headers, **options)
 
     @contextlib.contextmanager
-    def http(self) -> Iterator[tuple[http.client.HTTPConnection, dict[str, str]]]:
+    def http(self) -> Iterator[tuple[HTTPConnection, dict[str, str]]]:
         parts = urlsplit(self.url)
         host = parts.hostname or ""
         is_secure = parts.scheme == "wss"
@@ -97,7 +97,7 @@ class Local:
             return await unix_connect(short, "ws://localhost/ws", **options)
 
     @contextlib.contextmanager
-    def http(self) -> Iterator[tuple[http.client.HTTPConnection, dict[str, str]]]:
+    def http(self) -> Iterator[tuple[HTTPConnection, dict[str, str]]]:
         def dial() -> socket.socket:
             local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
@@ -113,7 +113,7 @@ class Local:
             yield from _connected("localhost", 80, dial, {})
 
 
-class _Connection(http.client.HTTPConnection):
+class _Connection(HTTPConnection):
     """An HTTP connection over a socket that the endpoint opens."""
 
     def __init__(self, host: str, port: int, dial: Callable[[], socket.socket]) -> None:
@@ -126,7 +126,7 @@ class _Connection(http.client.HTTPConnection):
 
 def _connected(
     host: str, port: int, dial: Callable[[], socket.socket], headers: dict[str, str]
-) -> Iterator[tuple[http.client.HTTPConnection, dict[str, str]]]:
+) -> Iterator[tuple[HTTPConnection, dict[str, str]]]:
     connection = _Connection(host, port, dial)
     try:
         yield connection, headers

@@ -1,7 +1,7 @@
 """Files for which a message has no room: the daemon stores them, and a prompt links to them.
 
-In: an endpoint and a file. Out: the content block that links to the file, or an error of this package. It blocks, so it runs
-in a thread of its own.
+In: an endpoint and a file. Out: the content block that links to the file, or an error of this package. It blocks, so it
+runs in a thread of its own.
 """
 
 from __future__ import annotations
