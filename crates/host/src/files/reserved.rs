@@ -6,9 +6,10 @@
 //! replaced is still recognized.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::Dir;
 
 use super::elsewhere::real_name;
 use crate::file_id::FileId;
