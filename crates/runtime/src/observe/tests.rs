@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use acpd_model::event::{Outcome, PermissionOption, QuestionTopic, Ruling};
 use acpd_model::item::ToolStatus;
-use acpd_model::{ItemOutcome, MessageType, RequestId};
+use acpd_model::{ItemOutcome, MessageType, RequestId, ThreadId};
 
 use super::span::Span;
 use super::*;
+use crate::metrics::Metrics;
 
 /// Keeps spans. Ids are counted.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use super::pipe::{RecordedReader, RecordedWriter};
 use super::*;
 
 /// A directory for a recording.
