@@ -7,6 +7,7 @@
 
 mod graph;
 mod rust;
+mod tokens;
 mod web;
 
 use std::fs;
@@ -359,6 +360,16 @@ fn uses_are_found_where_items_are_defined() {
         ("lib.rs", "b/mod.rs"),
     ];
     assert_eq!(found, expected.map(|(from, to)| (from.to_owned(), to.to_owned())));
+}
+
+#[test]
+fn texts_and_comments_are_no_code() {
+    let text = "a /* b /* c */ */ 'd' 'e: b\"f\\\"\" // g\n r#\"h\"i\"# b'\\'' r#type::j";
+    let found = tokens::tokens(text);
+    assert_eq!(
+        found,
+        ["a", ":", "b\"f\\\"\"", "r#\"h\"i\"#", "b", "type", "::", "j"]
+    );
 }
 
 #[test]
