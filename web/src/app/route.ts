@@ -2,9 +2,9 @@
 
 import { signal } from "@preact/signals";
 
+import { VIEWS } from "../state/views.ts";
 import { SHARED } from "../text/shared-address.ts";
 import { moveTo, onArrival } from "./back.ts";
-import { VIEWS } from "../state/views.ts";
 
 export type Route =
   | { view: "home"; agent?: string }

@@ -7,9 +7,9 @@ import { touch } from "../../app/layout.ts";
 import { online } from "../../connection/connection.ts";
 import { shortNames } from "../../state/threads.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
+import type { FolderDialogProps } from "../parts/FolderDialog.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
-import type { FolderDialogProps } from "../parts/FolderDialog.tsx";
 
 const FolderDialog = lazy<FolderDialogProps>(() => import("../parts/FolderDialog.tsx"));
 

@@ -6,10 +6,10 @@ import { type ExportFormat, exportThread } from "../../app/export.ts";
 import { exporting, moving, renaming, sharing } from "../../app/renaming.ts";
 import { rename, setFolder } from "../../app/threads.ts";
 import { nameOf } from "../../state/threads.ts";
-import type { FolderDialogProps } from "../parts/FolderDialog.tsx";
-import type { ShareDialogProps } from "../share/ShareDialog.tsx";
 import { Dialog } from "../parts/Dialog.tsx";
+import type { FolderDialogProps } from "../parts/FolderDialog.tsx";
 import { lazy } from "../parts/lazy.tsx";
+import type { ShareDialogProps } from "../share/ShareDialog.tsx";
 
 const FolderDialog = lazy<FolderDialogProps>(() => import("../parts/FolderDialog.tsx"));
 const ShareDialog = lazy<ShareDialogProps>(() => import("../share/ShareDialog.tsx"));
