@@ -204,7 +204,7 @@ test("the search groups hits by thread, is filtered, and marks the words in the 
   await expect.poll(() => page.locator(".hits").count()).toBe(2);
   const group = page.locator(".hits", { hasText: "Birds by the river" });
   await expect.poll(() => group.locator(".is-hit").count()).toBe(3);
-  await expect.poll(() => group.locator(".hits-head").innerText()).toMatch(/fake · work/);
+  await expect.poll(() => group.locator(".hits-head").innerText()).toMatch(/fake ·\s+work/);
   await group.getByRole("button", { name: /more$/ }).click();
   await expect.poll(() => group.locator(".is-hit").count()).toBeGreaterThan(7);
   await shoot(page, "search-grouped");

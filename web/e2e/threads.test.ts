@@ -29,9 +29,9 @@ test("the list shows who waits, runs, has failed and is idle, with agent, worksp
   await expect.poll(() => mark("Running one").getAttribute("aria-label")).toBe("running");
   await expect.poll(() => mark("Failed one").getAttribute("aria-label"), { timeout: 10_000 }).toBe("Last turn failed");
   await expect.poll(() => mark("Failed one").getAttribute("title")).toBe("Last turn failed");
-  await expect.poll(() => row(page, "Failed one").innerText()).toMatch(/Last turn failed · fake · work/);
+  await expect.poll(() => row(page, "Failed one").innerText()).toMatch(/Last turn failed ·\s+fake ·\s+work/);
   await expect.poll(() => mark("Idle one").getAttribute("aria-label")).toBe("idle");
-  await expect.poll(() => row(page, "Idle one").innerText()).toMatch(/fake · work/);
+  await expect.poll(() => row(page, "Idle one").innerText()).toMatch(/fake ·\s+work/);
   await expect.poll(() => row(page, "Idle one").locator("time").innerText()).toBe("now");
   const first = await page.locator(".side-list section").first().getAttribute("aria-label");
   expect(first).toBe("Waiting for you");

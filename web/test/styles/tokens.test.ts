@@ -41,7 +41,7 @@ test.each([
   ["dark", /:root\[data-theme="dark"\] \{([^]*?)\n\}/],
 ])("texts can be read on every surface of the %s theme", (_, block) => {
   const theme = colours(block.exec(tokens)![1]!);
-  const texts = ["fg", "fg-muted", "fg-faint", "accent", "status-running", "status-waiting", "status-done", "status-failed"];
+  const texts = ["fg", "fg-muted", "fg-faint", "accent", "status-running", "status-waiting", "status-done", "status-failed", "agent-1", "agent-2", "agent-3", "agent-4"];
   // On what is selected, lists use the muted colour in place of the faint one.
   const selected = ["bg-active"];
   const grounds = ["bg", "bg-sunken", "bg-raised", "bg-hover", "bg-code", "bg-user", ...selected];

@@ -4,6 +4,7 @@ import type { Agent, AgentExamined } from "@acpd/client";
 
 import { signedOut } from "../../app/agents.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
+import { AgentGlyph } from "../parts/AgentGlyph.tsx";
 import { CheckButton, CheckResult, useCheck } from "./Check.tsx";
 import { InstallButton, InstallState } from "./Install.tsx";
 
@@ -39,7 +40,7 @@ export function AgentRow({ agent, check, barred, onThread, onDefault }: Props) {
     <li class="agent">
       <div class="agent-head">
         <span class="agent-glyph" aria-hidden="true">
-          {initial(name)}
+          <AgentGlyph agentType={id} />
         </span>
         <div class="agent-text">
           <p class="agent-name">
@@ -80,9 +81,4 @@ export function AgentRow({ agent, check, barred, onThread, onDefault }: Props) {
       {installed && <CheckResult id={id} name={name} check={examination} />}
     </li>
   );
-}
-
-/** Returns the first letter or number of a title. */
-function initial(title: string): string {
-  return /[\p{L}\p{N}]/u.exec(title)?.[0].toUpperCase() ?? "";
 }

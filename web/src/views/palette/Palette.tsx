@@ -4,6 +4,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 
 import { over } from "../../app/layout.ts";
 import { threads } from "../../app/threads.ts";
+import { AgentGlyph } from "../parts/AgentGlyph.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { useBack } from "../parts/use-back.ts";
 import { entriesFor, type Entry } from "./commands.ts";
@@ -107,7 +108,7 @@ export default function Palette() {
               onPointerMove={() => setActive(at)}
               onClick={() => run(entry)}
             >
-              <Icon name={entry.icon} size={14} />
+              {entry.agentType === undefined ? <Icon name={entry.icon} size={14} /> : <AgentGlyph agentType={entry.agentType} />}
               <bdi class="truncate">{entry.label}</bdi>
               {entry.about !== undefined && <span class="palette-about truncate">{entry.about}</span>}
             </li>

@@ -19,6 +19,8 @@ export interface Entry {
   readonly group: "Threads" | "This thread" | "Commands" | "Agents" | "Settings";
   readonly label: string;
   readonly icon: IconName;
+  /** The agent whose mark replaces the icon. */
+  readonly agentType?: string;
   /** Words beside the label, which are searched too. */
   readonly about?: string;
   readonly run: () => void;
@@ -132,6 +134,7 @@ function agentEntries(): Entry[] {
         key: `agent ${id}`,
         group: "Agents",
         label: `New thread with ${title}`,
+        agentType: id,
         icon: "agents",
         run: () => newThread(id),
       }))

@@ -68,7 +68,7 @@ function Group({ group, words }: { group: HitGroup; words: string }) {
           {thread && (
             <span class="row-sub">
               <span class="truncate">
-                <ThreadPlace agentType={thread.agentType} cwd={thread.cwd} />
+                <ThreadPlace agentType={thread.agentType} cwd={thread.cwd} brief />
               </span>
             </span>
           )}

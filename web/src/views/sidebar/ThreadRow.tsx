@@ -69,7 +69,7 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
                   <span class={live === "failed" ? "row-failed" : undefined}>{end}</span> ·{" "}
                 </span>
               )}
-              <ThreadPlace agentType={agentType} cwd={cwd} />
+              <ThreadPlace agentType={agentType} cwd={cwd} brief />
             </span>
           </span>
         </span>
