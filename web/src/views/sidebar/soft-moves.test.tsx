@@ -38,17 +38,43 @@ beforeEach(() => {
     return { top: 50 * [...document.querySelectorAll<HTMLElement>("[data-thread]")].indexOf(this) + offset } as DOMRect;
   };
   HTMLElement.prototype.animate = function (this: HTMLElement, frames: Keyframe[]) {
-    animate(this.dataset.thread, frames[0]!.transform);
+    const { transform, opacity } = frames[0]!;
+    animate(this.dataset.thread, transform ?? `opacity ${String(opacity)}`);
+    if (transform === undefined) {
+      return {};
+    }
     starts.set(this, Number.parseFloat(String(frames[0]!.transform).slice("translateY(".length)));
     return { effect: { getComputedTiming: () => ({ progress }) } };
   } as unknown as HTMLElement["animate"];
 });
 
-test("a row slides into its new section; rows that make room, and new rows, do not", () => {
+test("a row slides into its new section, and a new thread's comes in; rows that make room do not move", () => {
   const view = drawn(<List sections={[section("Today", "a", "b")]} />);
   expect(animate).not.toHaveBeenCalled();
   view.draw(<List sections={[section("Running", "b"), section("Today", "new", "a")]} />);
-  expect(animate.mock.calls).toEqual([["b", "translateY(50px)"]]);
+  expect(animate.mock.calls).toEqual([["new", "opacity 0"], ["b", "translateY(50px)"]]);
+});
+
+test("the first list and another page of it do not come in", () => {
+  const view = drawn(<List sections={[]} />);
+  view.draw(<List sections={[section("Today", "a")]} />);
+  view.draw(<List sections={[section("Today", "a"), section("Earlier", "b", "c", "d", "e")]} />);
+  expect(animate).not.toHaveBeenCalled();
+});
+
+test("a user who wants less motion sees none", async () => {
+  vi.resetModules();
+  vi.stubGlobal("matchMedia", () => ({ matches: true, addEventListener: () => {} }));
+  const calm = await import("./soft-moves.ts");
+  function Calm({ sections }: { sections: readonly Section[] }) {
+    const list = useRef<HTMLDivElement>(null);
+    calm.useSoftMoves(list, sections);
+    return <div ref={list}>{sections.flatMap(({ threads }) => threads.map(({ id }) => <p key={id} data-thread={id} />))}</div>;
+  }
+  const view = drawn(<Calm sections={[section("Today", "a", "b")]} />);
+  view.draw(<Calm sections={[section("Running", "b"), section("Today", "new", "a")]} />);
+  expect(animate).not.toHaveBeenCalled();
+  vi.unstubAllGlobals();
 });
 
 test("a row is measured at its place while it slides there", () => {

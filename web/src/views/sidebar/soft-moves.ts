@@ -1,4 +1,4 @@
-/** Lets a row that changes its section slide to its new place, instead of jumping there. */
+/** Lets a row that changes its section slide to its new place, instead of jumping there, and a new thread's row come in. */
 
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -11,10 +11,12 @@ interface Place {
   readonly top: number;
 }
 
-/** As `--slide` and `--ease` in the styles. */
-const SLIDE = { duration: 180, easing: "cubic-bezier(0.2, 0, 0, 1)" };
+/** As `--slide`, `--quick` and `--ease` in the styles. */
+const EASING = "cubic-bezier(0.2, 0, 0, 1)";
+const SLIDE = { duration: 180, easing: EASING };
+const QUICK = { duration: 120, easing: EASING };
 
-/** If more rows change their sections at once, such as at midnight or for another grouping, none slides. */
+/** If more rows change or come at once, such as at midnight, for another grouping or from another page, none moves. */
 const AT_ONCE = 3;
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -22,6 +24,8 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 /** Follows the rows below an element. Rows that only move along with others do not slide: the whole list would swim. */
 export function useSoftMoves(list: RefObject<HTMLElement | null>, sections: readonly Section[]): void {
   const before = useRef<ReadonlyMap<string, Place>>(new Map());
+  /** The threads that the list had, also those that it does not render. */
+  const had = useRef<ReadonlyMap<string, string>>(new Map());
   useLayoutEffect(() => {
     const element = list.current;
     if (!element) {
@@ -45,6 +49,12 @@ export function useSoftMoves(list: RefObject<HTMLElement | null>, sections: read
       }
     }
     before.current = now;
+    // Not `@starting-style`: a row is made anew when it changes its section, or is scrolled into sight.
+    const come = had.current.size === 0 ? [] : [...sectionOf.keys()].filter((id) => !had.current.has(id));
+    had.current = sectionOf;
+    if (come.length <= AT_ONCE) {
+      come.forEach((id) => comeIn(element.querySelector<HTMLElement>(`[data-thread="${CSS.escape(id)}"]`)));
+    }
     if (moved.length <= AT_ONCE) {
       moved.forEach(([row, distance]) => slide(row, distance));
     }
@@ -67,9 +77,17 @@ function offsetOf(row: HTMLElement): number {
   return slide === undefined || progress == null ? 0 : slide.distance * (1 - progress);
 }
 
+/** Whether nothing moves. A hidden page is not watched, and its rows are where they belong when the user comes back. */
+const isStill = () => still.matches || document.hidden;
+
+function comeIn(row: HTMLElement | null): void {
+  if (!isStill()) {
+    row?.animate?.([{ opacity: 0, translate: "0 4px" }, { opacity: 1, translate: "none" }], QUICK);
+  }
+}
+
 function slide(row: HTMLElement, distance: number): void {
-  // A hidden page is not watched, and its rows are where they belong when the user comes back.
-  if (still.matches || document.hidden) {
+  if (isStill()) {
     return;
   }
   const from = Math.max(-innerHeight, Math.min(distance, innerHeight));
