@@ -111,7 +111,7 @@ const BY_KEYS: ByKeys[] = [
       await walk(page, "Tab", { selector: "#folder" });
       await page.keyboard.press("Control+a");
       await page.keyboard.type(journeys.stage.daemon.work);
-      await walk(page, "Shift+Tab", { name: "Start" });
+      await walk(page, "Tab", { name: "Start" });
       await page.keyboard.press("Enter");
       await page.waitForURL("**/threads/*");
       await page.locator(".th-agent", { hasText: "by keys" }).first().waitFor();

@@ -4,8 +4,9 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { pick, row, say, startThread, until } from "./support/acts.ts";
-import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
+import { openThread, pick, row, say, startThread, until } from "./support/acts.ts";
+import { accessible, DESKTOP, PHONE, shoot, Stage } from "./support/browser.ts";
+import { beyond, isInSight } from "./support/room.ts";
 
 let stage: Stage;
 let other: Client;
@@ -131,6 +132,71 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
   await expect
     .poll(async () => JSON.stringify((await other.call("thread/read", { threadId: id })).thread.configOptions))
     .toContain('"currentValue":"fake-large"');
+});
+
+test.each([
+  ["desktop", DESKTOP],
+  ["zoomed", { width: 640, height: 400 }],
+  ["phone", PHONE],
+])("folder and agent are chips in the bar of the message box, and are changed there: %s", async (_, size) => {
+  const view = await stage.page({ size });
+  const chip = view.locator(".folder-chip");
+  await view.fill("#folder", stage.daemon.work);
+  await view.locator("#prompt").focus();
+  await expect.poll(() => chip.innerText()).toBe("work");
+  await expect.poll(() => isInSight(view.locator("#folder"))).toBe(true);
+  await expect.poll(() => isInSight(view.locator("#agent"))).toBe(true);
+  const foot = async () => (await view.locator(".th-composer-foot").boundingBox())!;
+  const before = await foot();
+  await view.locator("#folder").click();
+  // The field has the whole bar, whose size stays.
+  await expect.poll(async () => (await view.locator(".folder-entry").boundingBox())!.width).toBeGreaterThan(before.width - 20);
+  await expect.poll(async () => (await foot()).height).toBe(before.height);
+  await expect.poll(() => view.getByRole("button", { name: "Choose…" }).isVisible()).toBe(true);
+  await expect.poll(() => beyond(view)).toEqual([]);
+  await accessible(view);
+  await view.fill("#folder", "/");
+  await view.getByRole("listbox", { name: "Folders" }).waitFor();
+  await view.keyboard.press("Escape");
+  await view.keyboard.press("Escape");
+  await expect.poll(() => view.evaluate(() => document.activeElement?.id)).toBe("prompt");
+  await expect.poll(() => chip.innerText()).toBe("/");
+  // The dialog gives the focus back to its button.
+  await view.locator("#folder").focus();
+  await view.getByRole("button", { name: "Choose…" }).click();
+  await view.getByRole("dialog").waitFor();
+  await view.keyboard.press("Escape");
+  await view.getByRole("dialog").waitFor({ state: "detached" });
+  await expect.poll(() => view.evaluate(() => document.activeElement?.closest(".folder") !== null)).toBe(true);
+  await view.context().close();
+});
+
+test.each([
+  ["desktop", DESKTOP],
+  ["zoomed", { width: 640, height: 400 }],
+  ["phone", PHONE],
+])("a thread without a prompt says its agent and folder in the bar, and changes them: %s", async (_, size) => {
+  const id = await startThread(stage, other, undefined, { name: "Still empty" });
+  const view = await stage.page({ size });
+  await openThread(stage, view, id);
+  const folder = view.getByRole("button", { name: /^Folder: .*work$/ });
+  await folder.waitFor();
+  await expect.poll(() => folder.innerText()).toBe("work");
+  await expect.poll(() => beyond(view)).toEqual([]);
+  await accessible(view);
+  await folder.focus();
+  await view.keyboard.press("Enter");
+  await view.getByRole("dialog").waitFor();
+  await view.keyboard.press("Escape");
+  await expect.poll(() => view.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toMatch(/^Folder: /);
+  await view.locator(".pane textarea").fill("say for another agent");
+  await view.getByRole("button", { name: "Agent: fake" }).focus();
+  await view.keyboard.press("Enter");
+  await expect.poll(() => view.locator("#prompt").inputValue()).toBe("say for another agent");
+  await expect.poll(() => view.locator("#folder").inputValue()).toBe(stage.daemon.work);
+  await view.locator("#prompt").fill("");
+  await view.context().close();
+  await other.call("thread/archive", { threadId: id });
 });
 
 test("the row of a new thread comes into sight in a list that was scrolled away", async () => {

@@ -32,6 +32,14 @@ export async function newestSettings(now: Client, agentType: string): Promise<Se
 }
 /** Working directories of started threads, latest first. */
 export const folders = stored<string[]>("folders", [], isTexts);
+/** Maximum number of folders that are stored. */
+const STORED = 12;
+
+/** Stores a folder as the latest one. */
+export function rememberFolder(path: string): void {
+  folders.value = [path, ...folders.peek().filter((one) => one !== path)].slice(0, STORED);
+}
+
 /** The folder of new threads that the user has set; empty for the latest one. */
 export const defaultFolder = stored<string>("default-folder", "", (value) => typeof value === "string");
 /** The agent that this page has installed since it was loaded, until it is used or another one is installed. */

@@ -1,11 +1,14 @@
-/** The field for the folder of a new thread. It suggests recent folders, and completes paths of the daemon's host. */
+/**
+ * The folder of a new thread: a chip in the bar of the message box, which is a field over the bar while it has the focus. The field
+ * suggests recent folders, and completes paths of the daemon's host. Recent folders and what is wrong are below the box.
+ */
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { completions, listFolders, recentMatches, splitTyped, type Suggestion } from "../../app/folders.ts";
 import { touch } from "../../app/layout.ts";
 import { online } from "../../connection/connection.ts";
-import { shortNames } from "../../state/threads.ts";
+import { folderOf, shortNames } from "../../state/threads.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import type { FolderDialogProps } from "../parts/FolderDialog.tsx";
 import { Icon } from "../parts/Icon.tsx";
@@ -26,22 +29,27 @@ interface Props {
   places: readonly string[];
   problem: FolderProblem | undefined;
   onChange: (folder: string) => void;
-  onEnter: () => void;
-  onLeave: () => void;
 }
 
-export function FolderField({ value, places, problem, onChange, onEnter, onLeave }: Props) {
+interface FieldProps extends Props {
+  onEnter: () => void;
+  onLeave: () => void;
+  /** Opens the dialog that lists folders. */
+  onBrowse: () => void;
+}
+
+/** The element with what is wrong, which describes the field. */
+const WRONG = "folder-wrong";
+
+export function FolderField({ value, places, problem, onChange, onEnter, onLeave, onBrowse }: FieldProps) {
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
   const [open, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
-  const [choosing, setChoosing] = useState(false);
   /** The value when the user entered the field: until it changes, all recent folders are suggested. */
   const [typed, setTyped] = useState<string>();
   const list = useSuggestions(typed, places, open);
   const shown = open && list.length > 0;
-  const others = places.filter((path) => path !== value).slice(0, CHIPS);
-  const names = shortNames(places);
 
   const close = () => {
     setOpen(false);
@@ -63,13 +71,6 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
     }
     field.current?.focus();
   };
-  const pickRecent = (path: string) => {
-    onChange(path);
-    // Its button goes, or shows another folder. On touch, the field would open the keyboard.
-    if (!touch.value) {
-      field.current?.focus();
-    }
-  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing) {
       return;
@@ -88,19 +89,25 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
     } else if (key === "Escape" && shown) {
       event.stopPropagation();
       close();
+    } else if (key === "Escape") {
+      event.stopPropagation();
+      document.getElementById("prompt")?.focus();
     } else if (key === "Enter" && shown && list[active]) {
       event.preventDefault();
       event.stopPropagation();
       choose(list[active]);
     }
   };
-  const wrong = problem === undefined ? undefined : `${id}-wrong`;
   return (
-    <div>
-      <label class="label" for="folder">
+    <div class="folder">
+      <span class="folder-chip" aria-hidden="true">
+        <Icon name="folder" size={14} />
+        <bdi class="truncate">{value === "" ? "Choose a folder" : (shortNames(places).get(value) ?? folderOf(value))}</bdi>
+      </span>
+      <label class="sr-only" for="folder">
         Folder
       </label>
-      <div class="folder">
+      <div class="folder-entry">
         <input
           ref={field}
           id="folder"
@@ -118,7 +125,8 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
           required
           value={value}
           aria-invalid={problem !== undefined}
-          aria-describedby={wrong}
+          aria-describedby={problem && WRONG}
+          title={visibleLine(value)}
           onInput={(event) => type(event.currentTarget.value)}
           onKeyDown={onKeyDown}
           onFocus={onEnter}
@@ -127,11 +135,38 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
             onLeave();
           }}
         />
-        <button type="button" class="button" onClick={() => setChoosing(true)}>
+        {/* Where a button gets no focus from a press, the field keeps it. */}
+        <button type="button" class="button" onMouseDown={(event) => event.preventDefault()} onClick={onBrowse}>
           Choose…
         </button>
         {shown && <List id={id} list={list} active={active} onChoose={choose} />}
       </div>
+      <p class="sr-only" role="status">
+        {shown ? `${list.length} ${list.length === 1 ? "folder" : "folders"}` : ""}
+      </p>
+    </div>
+  );
+}
+
+interface NotesProps extends Props {
+  /** Whether the dialog that lists folders is open. */
+  browsing: boolean;
+  onBrowse: (open: boolean) => void;
+}
+
+/** Recent folders, and what is wrong with the folder. */
+export function FolderNotes({ value, places, problem, onChange, browsing, onBrowse }: NotesProps) {
+  const others = places.filter((path) => path !== value).slice(0, CHIPS);
+  const names = shortNames(places);
+  const pickRecent = (path: string) => {
+    onChange(path);
+    // Its button goes, or shows another folder. On touch, the field would open the keyboard.
+    if (!touch.value) {
+      document.getElementById("folder")?.focus();
+    }
+  };
+  return (
+    <>
       {others.length > 0 && (
         <ul class="folder-chips" role="list" aria-label="Recent folders">
           {others.map((path, at) => (
@@ -144,11 +179,8 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
           ))}
         </ul>
       )}
-      <p class="sr-only" role="status">
-        {shown ? `${list.length} ${list.length === 1 ? "folder" : "folders"}` : ""}
-      </p>
       {problem !== undefined && (
-        <div class="field-wrong" id={wrong}>
+        <div class="field-wrong" id={WRONG}>
           <p class="error-text" role="alert">
             {problem.words}
           </p>
@@ -157,24 +189,24 @@ export function FolderField({ value, places, problem, onChange, onEnter, onLeave
               <button type="button" class="button" onClick={problem.create}>
                 Create it
               </button>
-              <button type="button" class="button" onClick={() => setChoosing(true)}>
+              <button type="button" class="button" onClick={() => onBrowse(true)}>
                 Choose another…
               </button>
             </p>
           )}
         </div>
       )}
-      {choosing && (
+      {browsing && (
         <FolderDialog
           start={value}
-          onClose={() => setChoosing(false)}
+          onClose={() => onBrowse(false)}
           onChoose={(path) => {
             onChange(path);
-            setChoosing(false);
+            onBrowse(false);
           }}
         />
       )}
-    </div>
+    </>
   );
 }
 

@@ -128,6 +128,22 @@ test("of an agent that this browser has had no thread of, the newest thread says
   expect(view.one("label[for=option-verbose]").textContent).toBe("Verbose");
 });
 
+test("the chip in the bar names the folder, and Escape leads from its field back to the prompt", async () => {
+  folders.value = ["/a/api", "/b/api"];
+  const { view } = await form();
+  expect(view.one(".th-composer-foot .folder-chip").textContent).toBe("a/api");
+  await type(view.one<HTMLInputElement>("#folder"), `/home/${"x".repeat(4_000)}/end\u202E`);
+  expect(view.one(".folder-chip").textContent).toMatch(/^end/);
+  expect(view.one(".folder-chip").textContent).not.toContain("\u202E");
+  await type(view.one<HTMLInputElement>("#folder"), "");
+  expect(view.one(".folder-chip").textContent).toBe("Choose a folder");
+  view.one("#folder").focus();
+  await press(view.one("#folder"), "Escape");
+  // The first one has closed the suggestions.
+  await press(view.one("#folder"), "Escape");
+  expect(document.activeElement?.id).toBe("prompt");
+});
+
 test("recent folders are a press away, and the one in the field is not among them", async () => {
   folders.value = ["/a/one", "/b/two", "/c/three", "/d/four", "/e/five"];
   const { view } = await form();

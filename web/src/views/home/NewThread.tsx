@@ -10,6 +10,7 @@ import {
   justInstalled,
   lastAgent,
   newestSettings,
+  rememberFolder,
   type Settings,
   settingsOf,
   setUpAgents,
@@ -25,13 +26,13 @@ import { threads, waiting } from "../../app/threads.ts";
 import { client, online, standing, startsThreads } from "../../connection/connection.ts";
 import { newId } from "../../connection/new-id.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
+import { AgentGlyph } from "../parts/AgentGlyph.tsx";
 import { Head } from "../parts/Head.tsx";
-import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
 import { ComposerBox } from "../thread/composer/ComposerBox.tsx";
 import { hasLater } from "../thread/composer/use-attachments.ts";
 import { sendKey } from "../thread/content/settings.ts";
-import { FolderField } from "./FolderField.tsx";
+import { FolderField, FolderNotes } from "./FolderField.tsx";
 import MoreOptions, { type Options } from "./MoreOptions.tsx";
 import ThreadsHome from "./ThreadsHome.tsx";
 import { useFolder } from "./use-folder.ts";
@@ -119,6 +120,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   const prompt = draftOf(NEW_THREAD);
   const [options, setOptions] = useState(NO_OPTIONS);
   const [problem, setProblem] = useState<Problem>();
+  const [browsing, setBrowsing] = useState(false);
   const sender = useRef<() => void>(undefined);
   const settings = useSettings(agent) ?? {};
   useEffect(() => document.getElementById("prompt")?.focus(), []);
@@ -135,7 +137,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     // Before there is a thread: what cannot be loaded leaves the form as it is.
     const files = hasLater(NEW_THREAD) ? await import("./send-with-files.ts") : undefined;
     const leave = (threadId: string) => {
-      folder.remember(cwd);
+      rememberFolder(cwd);
       lastAgent.value = agent;
       justInstalled.value = undefined;
       showStarted(threadId);
@@ -160,6 +162,15 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   if (!hasAgents(wished)) {
     return <Setup error={agentsError.value} />;
   }
+  const place = {
+    value: folder.typed,
+    places: folder.places,
+    problem: folder.problem,
+    onChange: (path: string) => {
+      folder.change(path);
+      setProblem(undefined);
+    },
+  };
   const isFirst = threads.value?.length === 0;
   const fresh = ready.find(({ id }) => id === justInstalled.value);
   return (
@@ -203,7 +214,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       >
         <label class="home-pick">
           <span class="sr-only">Agent</span>
-          <Icon name="agents" size={14} />
+          {agent !== undefined && <AgentGlyph agentType={agent} />}
           <select id="agent" value={agent} onChange={(event) => setPicked(event.currentTarget.value)}>
             {ready.map(({ id, title }) => (
               <option key={id} value={id}>
@@ -221,6 +232,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
             )}
           </select>
         </label>
+        <FolderField {...place} onEnter={folder.enter} onLeave={folder.leave} onBrowse={() => setBrowsing(true)} />
       </ComposerBox>
       {missing !== undefined && (
         <p class="home-note" role="status">
@@ -234,17 +246,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
           {problem.threadId !== undefined && <ThreadLink threadId={problem.threadId} />}
         </p>
       )}
-      <FolderField
-        value={folder.typed}
-        places={folder.places}
-        problem={folder.problem}
-        onChange={(path) => {
-          folder.change(path);
-          setProblem(undefined);
-        }}
-        onEnter={folder.enter}
-        onLeave={folder.leave}
-      />
+      <FolderNotes {...place} browsing={browsing} onBrowse={setBrowsing} />
       {fresh !== undefined && <Installed agent={fresh} />}
       <MoreOptions value={options} onChange={setOptions} settings={settings} owner={owner} />
       {isFirst && known(DEMO) !== undefined && (

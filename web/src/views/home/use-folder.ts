@@ -12,8 +12,6 @@ import type { FolderProblem } from "./FolderField.tsx";
 
 /** Maximum number of recent folders that are suggested. */
 const PLACES = 20;
-/** Maximum number of recent folders that are stored. */
-const STORED = 12;
 
 /** `own` is the folder of an agent that has one: it is used where no other is known, and created. */
 export function useFolder(own?: string) {
@@ -71,10 +69,6 @@ export function useFolder(own?: string) {
         const host = await listFolders("~").then((home) => visibleLine(home.host), () => "the daemon’s host");
         return refuse(`No such folder on ${host}.`, () => void create());
       }
-    },
-    /** Stores a folder as the latest one. */
-    remember: (path: string) => {
-      folders.value = [path, ...folders.peek().filter((one) => one !== path)].slice(0, STORED);
     },
   };
 }

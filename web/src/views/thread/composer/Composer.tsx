@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { ThreadViewProps } from "../../thread-props.ts";
 import { commandsOf, configOption, modesOf, type PromptCapabilities, steers, text } from "../../../state/acp.ts";
 import { promptsOf } from "../../../state/recall.ts";
+import { lazy } from "../../parts/lazy.tsx";
 import { ComposerBox } from "./ComposerBox.tsx";
 import { ConfigOptions, ModeSelect } from "./Options.tsx";
 import { sentence } from "../../../connection/connection.ts";
@@ -15,10 +16,13 @@ import { hasJustStopped } from "../../../app/escape.ts";
 import { editedState } from "../../../state/prompts.ts";
 import { attachOnce, leaveEdit, sendEdit } from "./edit-message.ts";
 import { Editing } from "./Editing.tsx";
+import type { EmptyPlaceProps } from "./EmptyPlace.tsx";
 import { isSending, whileSending } from "./sending.ts";
 import { moveAttachments } from "./use-attachments.ts";
 import { sendKey } from "../content/settings.ts";
 import { UsageMeter } from "./UsageMeter.tsx";
+
+const EmptyPlace = lazy<EmptyPlaceProps>(() => import("./EmptyPlace.tsx"));
 
 export interface ComposerProps extends ThreadViewProps {
   /** The prompt capabilities that the agent declared; without them, the daemon decides. */
@@ -139,6 +143,9 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         folded={thread.questions.length > 0 && turnId === undefined}
         {...(turnId === undefined && { prompts: () => promptsOf(turns.current) })}
       >
+        {head.turnCount === 0 && thread.turns.length === 0 && (
+          <EmptyPlace threadId={threadId} name={head.name} agentType={head.agentType} cwd={head.cwd} disabled={why !== undefined} />
+        )}
         {!hasMode(options) && (
           <ModeSelect
             modeId={head.modeId ?? text(head.modes?.currentModeId) ?? ""}

@@ -1,0 +1,59 @@
+/** The agent and the folder of a thread without turns, as chips in the bar of its message box: both can still be changed. */
+
+import { rememberFolder, titleOfAgent } from "../../../app/agents.ts";
+import { draftOf, keepDraft, NEW_THREAD } from "../../../app/drafts.ts";
+import { moving } from "../../../app/renaming.ts";
+import { go } from "../../../app/route.ts";
+import { folderNames } from "../../../app/threads.ts";
+import { folderOf } from "../../../state/threads.ts";
+import { visibleLine } from "../../../text/bidi-guard.ts";
+import { AgentGlyph } from "../../parts/AgentGlyph.tsx";
+import { Icon } from "../content/Icon.tsx";
+
+export interface EmptyPlaceProps {
+  threadId: string;
+  name: string | null | undefined;
+  agentType: string;
+  cwd: string;
+  disabled: boolean;
+}
+
+export default function EmptyPlace({ threadId: id, name, agentType, cwd, disabled }: EmptyPlaceProps) {
+  const agent = titleOfAgent(agentType);
+  /** A thread keeps its agent, so another one has a thread of its own, in the same folder. */
+  const startAnother = () => {
+    rememberFolder(cwd);
+    // Not over a prompt that waits there.
+    if (draftOf(NEW_THREAD).trim() === "") {
+      keepDraft(NEW_THREAD, draftOf(id));
+      keepDraft(id, "");
+    }
+    go({ view: "home" });
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="th-picker-button"
+        aria-label={`Agent: ${agent}`}
+        title="Start a thread with another agent"
+        disabled={disabled}
+        onClick={startAnother}
+      >
+        <AgentGlyph agentType={agentType} />
+        <span class="truncate">{agent}</span>
+      </button>
+      <button
+        type="button"
+        class="th-picker-button"
+        aria-label={`Folder: ${visibleLine(cwd)}`}
+        title={`Change the folder: ${visibleLine(cwd)}`}
+        disabled={disabled}
+        onClick={() => (moving.value = { id, name: name ?? null, cwd })}
+      >
+        <Icon name="folder" />
+        <bdi class="truncate">{folderNames.value.get(cwd) ?? folderOf(cwd)}</bdi>
+      </button>
+    </>
+  );
+}
