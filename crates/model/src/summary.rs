@@ -55,6 +55,9 @@ pub struct Summary {
     /// Whether a user pinned the thread: clients list it first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
+    /// The place that a user has chosen for the pinned thread among the others, the lowest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin_place: Option<u32>,
     /// The oldest unanswered question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<WaitingQuestion>>,

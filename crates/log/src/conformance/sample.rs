@@ -91,6 +91,7 @@ pub fn summary(name: &str, updated_at: Millis) -> Summary {
         turns: 1,
         archived: false,
         pinned: false,
+        pin_place: None,
         question: None,
         usage: None,
     }

@@ -173,6 +173,9 @@ pub enum EventKind {
     PinSet {
         /// Whether the thread is pinned from now on.
         pinned: bool,
+        /// The thread's place among pinned threads, the lowest first; absent if the user has chosen none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<u32>,
     },
     /// The thread was archived.
     ThreadArchived {},

@@ -399,7 +399,10 @@ impl Live {
                 self.summary.cwd.clone_from(&directories.cwd);
                 self.spec.set_directories((**directories).clone());
             }
-            EventKind::PinSet { pinned } => self.summary.pinned = *pinned,
+            EventKind::PinSet { pinned, place } => {
+                self.summary.pinned = *pinned;
+                self.summary.pin_place = *place;
+            }
             EventKind::ThreadArchived {} => self.summary.archived = true,
             EventKind::ThreadUnarchived {} => self.summary.archived = false,
             EventKind::ThreadDeleted { .. } => self.summary.status = ThreadStatus::Deleting,

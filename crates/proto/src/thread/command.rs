@@ -222,6 +222,8 @@ pub enum Change {
     Pin {
         /// Whether the thread is pinned from now on.
         pinned: bool,
+        /// The place among pinned threads; `None` keeps that of a pinned thread. Without a pin there is none.
+        place: Option<u32>,
     },
     /// Archives the thread.
     Archive,

@@ -370,10 +370,15 @@ fn a_fork_of_an_archived_thread_is_not_archived() {
 fn a_fork_of_a_pinned_thread_is_not_pinned() {
     check(|s| {
         s.open_session();
-        s.ask(Command::Change(Change::Pin { pinned: true })).unwrap();
+        let pin = Change::Pin {
+            pinned: true,
+            place: Some(7),
+        };
+        s.ask(Command::Change(pin)).unwrap();
         let at = point(&fork(s, None));
         let new = adopt(s, &at, None);
         assert!(!new.thread.live().summary.pinned && s.thread.live().summary.pinned);
+        assert_eq!(new.thread.live().summary.pin_place, None);
     });
 }
 

@@ -115,22 +115,54 @@ fn a_clients_data_are_replaced_as_a_whole() {
     });
 }
 
+fn pin(pinned: bool, place: Option<u32>) -> Change {
+    Change::Pin { pinned, place }
+}
+
+#[test]
+fn a_pinned_thread_keeps_its_place_until_another_is_chosen_or_the_pin_is_removed() {
+    check(|s| {
+        s.open_session();
+        let place = |s: &Scene| s.thread.live().summary.pin_place;
+        // Without a pin there is no place.
+        change(s, pin(false, Some(4))).unwrap();
+        assert!(!s.kinds().any(|kind| matches!(kind, EventKind::PinSet { .. })));
+        change(s, pin(true, Some(4))).unwrap();
+        change(s, pin(true, Some(4))).unwrap();
+        change(s, pin(true, None)).unwrap();
+        assert_eq!(place(s), Some(4));
+        change(s, pin(true, Some(u32::MAX))).unwrap();
+        assert_eq!(place(s), Some(u32::MAX));
+        change(s, pin(false, Some(5))).unwrap();
+        assert_eq!(place(s), None);
+        change(s, pin(true, None)).unwrap();
+        assert_eq!(place(s), None);
+        let updates = s.params("thread/updated");
+        let places: Vec<_> = updates
+            .iter()
+            .filter(|update| update.get("pinned").is_some())
+            .map(|update| update.get("pinPlace"))
+            .collect();
+        assert_eq!(places, [Some(&json!(4)), Some(&json!(u32::MAX)), None, None]);
+    });
+}
+
 #[test]
 fn a_pin_is_set_at_any_time_and_once() {
     check(|s| {
         s.open_turn();
         let used = s.thread.live().summary.updated_at;
         s.later(10);
-        change(s, Change::Pin { pinned: false }).unwrap();
+        change(s, pin(false, None)).unwrap();
         assert!(!s.kinds().any(|kind| matches!(kind, EventKind::PinSet { .. })));
-        change(s, Change::Pin { pinned: true }).unwrap();
-        change(s, Change::Pin { pinned: true }).unwrap();
+        change(s, pin(true, None)).unwrap();
+        change(s, pin(true, None)).unwrap();
         let summary = &s.thread.live().summary;
         assert!(summary.pinned);
         assert_eq!(summary.updated_at, used, "a pin is no use of the thread");
         s.stops_with("end_turn");
         change(s, Change::Archive).unwrap();
-        change(s, Change::Pin { pinned: false }).unwrap();
+        change(s, pin(false, None)).unwrap();
         assert!(!s.thread.live().summary.pinned);
         let updates = s.params("thread/updated");
         let pins: Vec<_> = updates.iter().filter_map(|update| update.get("pinned")).collect();

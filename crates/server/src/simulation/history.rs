@@ -127,7 +127,7 @@ impl World {
                 EventKind::TurnSettled { .. } => event.turn > forked.last,
                 EventKind::TurnsRolledBack { last_kept, .. } => *last_kept == forked.last,
                 EventKind::ThreadUnarchived {}
-                | EventKind::PinSet { pinned: false }
+                | EventKind::PinSet { pinned: false, .. }
                 | EventKind::LeaseMoved { holder: None, .. } => true,
                 _ => false,
             };

@@ -126,8 +126,9 @@ fn of_thread<'a>(thread: &'a str, at: At<'a>, event: &'a Event) -> Option<N<'a>>
             by: Some(by()),
             ..updated(at)
         }),
-        K::PinSet { pinned } => N::ThreadUpdated(ThreadUpdated {
+        K::PinSet { pinned, place } => N::ThreadUpdated(ThreadUpdated {
             pinned: Some(*pinned),
+            pin_place: *place,
             by: Some(by()),
             ..updated(at)
         }),

@@ -210,9 +210,10 @@ methods! {
         |On { thread, params }| Ok(change(thread, Change::SetMetadata { metadata: params.metadata }));
 
     /// Pins the thread, or removes its pin. Pins are for all users and devices. They change neither `updatedAt` nor the order of
-    /// `thread/list`: clients show pinned threads first. Setting what is set has no effect.
+    /// `thread/list`: clients show pinned threads first, by their places. Two threads may have the same place. Setting what is set
+    /// has no effect.
     "thread/pin/set" ChangeThread(On<SetPin>) -> Nothing,
-        |On { thread, params }| Ok(change(thread, Change::Pin { pinned: params.pinned }));
+        |On { thread, params }| Ok(change(thread, Change::Pin { pinned: params.pinned, place: params.place }));
 
     /// Sets the directories that the thread works in, for example after they were moved. Stops the agent; the next prompt
     /// continues its session in `cwd`. Returns `conflict` while a turn runs, and `invalidParams` if a directory does not

@@ -102,6 +102,9 @@ pub struct SetMetadata {
 pub struct SetPin {
     /// Whether the thread is pinned from now on.
     pub pinned: bool,
+    /// The thread's place among the pinned threads, the lowest first; by default, it keeps the one that it has. Without a pin it has none.
+    #[serde(default)]
+    pub place: Option<u32>,
 }
 
 /// Params of `thread/directories/set`.

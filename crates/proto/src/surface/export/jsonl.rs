@@ -285,8 +285,11 @@ fn fill_lifecycle(line: &mut Object<'_>, event: &Event) {
         EventKind::MetadataSet { metadata } => {
             line.put("metadata", metadata);
         }
-        EventKind::PinSet { pinned } => {
+        EventKind::PinSet { pinned, place } => {
             line.put("pinned", pinned);
+            if let Some(place) = place {
+                line.put("place", place);
+            }
         }
         EventKind::DirectoriesSet(directories) => {
             line.put("cwd", &directories.cwd)

@@ -114,7 +114,10 @@ impl Thread {
                 .emit_in(None, by.clone(), EventKind::ThreadUnarchived {}, None);
         }
         if self.live().summary.pinned {
-            let kind = EventKind::PinSet { pinned: false };
+            let kind = EventKind::PinSet {
+                pinned: false,
+                place: None,
+            };
             self.journal.emit_in(None, by.clone(), kind, None);
         }
         self.journal

@@ -23,9 +23,12 @@ impl Thread {
                 directory,
                 real_directories,
             } => self.add_directory(by, directory, real_directories),
-            Change::Pin { pinned } => {
-                if self.live().summary.pinned != pinned {
-                    self.journal.emit_in(None, by, EventKind::PinSet { pinned }, None);
+            Change::Pin { pinned, place } => {
+                let summary = &self.live().summary;
+                let place = place.or(summary.pin_place).filter(|_| pinned);
+                if (summary.pinned, summary.pin_place) != (pinned, place) {
+                    let kind = EventKind::PinSet { pinned, place };
+                    self.journal.emit_in(None, by, kind, None);
                 }
                 Ok(Reply::Done)
             }

@@ -44,6 +44,8 @@ wire! {
         metadata: Option<OrNull<&'a RawJson>>,
         /// Whether the thread is pinned from now on.
         pinned: Option<bool>,
+        /// With `pinned`: the thread's place among the pinned threads from now on, the lowest first; absent if it has none.
+        pin_place: Option<u32> as Option<u64>,
         /// Id of the new mode.
         mode_id: Option<&'a str>,
         /// Id of the new model.
@@ -74,6 +76,7 @@ impl<'a> ThreadUpdated<'a> {
             name: None,
             metadata: None,
             pinned: None,
+            pin_place: None,
             mode_id: None,
             model_id: None,
             config_option_update: None,

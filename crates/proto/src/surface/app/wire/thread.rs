@@ -59,6 +59,8 @@ wire! {
         archived: bool,
         /// Whether a user pinned the thread. Clients list pinned threads first.
         pinned: Option<bool>,
+        /// The place that a user has chosen for the pinned thread. Clients list those without a place first, then the lowest.
+        pin_place: Option<u32> as Option<u64>,
         /// When the thread was created or forked, in milliseconds since the epoch.
         created_at: Millis as u64,
         /// When a turn last started or ended, in milliseconds since the epoch.
@@ -149,6 +151,7 @@ impl<'a> ThreadEntry<'a> {
             last_turn_cut_off: summary.cut_off.then_some(true),
             archived: summary.archived,
             pinned: summary.pinned.then_some(true),
+            pin_place: summary.pin_place,
             created_at: summary.created_at,
             updated_at: summary.updated_at,
             turn_count: summary.turns,
