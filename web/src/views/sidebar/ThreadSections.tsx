@@ -8,6 +8,7 @@ import { filter, isListComplete, listSections, loadMoreThreads } from "../../app
 import { online } from "../../connection/connection.ts";
 import type { Section } from "../../state/threads.ts";
 import { ThreadRow } from "./ThreadRow.tsx";
+import { useKeptFocus } from "./keep-focus.ts";
 import { useSoftMoves } from "./soft-moves.ts";
 import { useCurrentInSight } from "./use-current-in-sight.ts";
 import { FEW, useRowWindow } from "./use-row-window.ts";
@@ -22,6 +23,7 @@ export function ThreadSections() {
   const parts = listSections.value;
   const list = useRef<HTMLDivElement>(null);
   useSoftMoves(list, parts ?? NONE);
+  useKeptFocus(list, parts ?? NONE);
   const current = route.value.view === "thread" ? route.value.threadId : undefined;
   useLayoutEffect(() => {
     // Tab reaches its row, and a long list renders that row wherever it is.
