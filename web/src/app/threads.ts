@@ -180,7 +180,7 @@ export async function pin({ id: threadId, name }: Pick<Thread, "id" | "name">, p
 export async function archive(thread: Pick<Thread, "id" | "name">): Promise<void> {
   const threadId = thread.id;
   if (await attempt("Couldn’t archive", (now) => now.call("thread/archive", { threadId }))) {
-    away(threadId);
+    closeGone(threadId);
     toast(`Archived “${nameOf(thread)}”`, { action: { label: "Undo", run: () => void unarchive(threadId) } });
   }
 }
@@ -209,7 +209,7 @@ export async function remove(thread: Pick<Thread, "id" | "name"> & { archived?: 
     return;
   }
   going.value = { ...going.peek(), [id]: Date.now() + UNDO_MS };
-  away(id);
+  closeGone(id);
   countDown(id, nameOf({ name }), archived);
 }
 
@@ -250,9 +250,15 @@ function resumeDeletions(): void {
 }
 
 /** Closes the view of a thread that is gone. */
-function away(threadId: string): void {
+export function closeGone(threadId: string): void {
   const now = route.peek();
   if ((now.view === "thread" || now.view === "policy") && now.threadId === threadId) {
     go({ view: "home" }, { replace: true });
   }
+}
+
+/** Closes the view of a thread that was deleted, and keeps nothing of it. */
+export function closeDeleted(threadId: string): void {
+  closeGone(threadId);
+  kept.drop(threadId);
 }

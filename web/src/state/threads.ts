@@ -3,6 +3,7 @@
 import type { ListChanged, TextFound, ThreadSummary, TurnStatus } from "@acpd/client";
 
 import { visibleLine, visibleName } from "../text/bidi-guard.ts";
+import { byPlace } from "./pin-order.ts";
 
 /** The activity of a thread, as shown in the list. */
 export type ThreadActivity = "waiting" | "running" | "failed" | "idle";
@@ -136,6 +137,7 @@ function split(
       groups.set(key, [thread]);
     }
   }
+  groups.get("Pinned")?.sort(byPlace);
   return [...groups].flatMap(([key, group]) => (group.length > 0 ? [{ key, title: titleOf(key), threads: group }] : []));
 }
 

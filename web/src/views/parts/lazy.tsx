@@ -15,6 +15,16 @@ export interface LazyView<P> {
 /** Time after which views that will probably be shown are loaded, in milliseconds. */
 const PRELOAD_MS = 2_000;
 
+/** Returns whether the page has been there for a while: what is rarely needed can be loaded and shown then. */
+export function useLater(): boolean {
+  const [later, setLater] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLater(true), PRELOAD_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return later;
+}
+
 /** Loads the code of views that will probably be shown, soon after the calling view. */
 export function usePreload(...views: readonly Pick<LazyView<never>, "preload">[]): void {
   useEffect(() => {

@@ -36,6 +36,9 @@ export function shortcuts(sendKey: SendKey): readonly ShortcutGroup[] {
       title: "In a list",
       shortcuts: [
         { keys: ["↑", "↓", "Home", "End"], does: "Move from row to row" },
+        { keys: ["x"], does: "Select the thread, to act on several; Esc clears" },
+        { keys: ["Shift ↑", "Shift ↓", `${MOD} A`], does: "Select more threads, or all" },
+        { keys: [`${ALT} ↑`, `${ALT} ↓`], does: "Move a pinned thread" },
         { keys: ["Menu", "Shift F10"], does: "Menu of the row, as a right click" },
         { keys: ["1", "…", "4"], does: "Answer, while a waiting row shows the whole request" },
         { keys: ["←", "→"], does: "Width of the list, on its edge" },

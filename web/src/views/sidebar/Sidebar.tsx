@@ -1,11 +1,14 @@
 /** The list of threads with the search above it, and links to all other views. */
 
+import { useRef } from "preact/hooks";
+
 import { drawer, narrow, over } from "../../app/layout.ts";
 import { go, pathOf, type Route, route } from "../../app/route.ts";
 import { startsThreads } from "../../connection/connection.ts";
 import { Icon, type IconName } from "../parts/Icon.tsx";
-import { lazy } from "../parts/lazy.tsx";
+import { lazy, useLater } from "../parts/lazy.tsx";
 import { FilterButton, Filters } from "./Filters.tsx";
+import type { SelectingProps } from "./Selecting.tsx";
 import { rove } from "./roving.ts";
 import { query, SearchField } from "./SearchField.tsx";
 import { ThreadSections } from "./ThreadSections.tsx";
@@ -14,8 +17,12 @@ import "./sidebar.css";
 import "./search.css";
 
 const Found = lazy(() => import("./SearchResults.tsx"));
+const Selecting = lazy<SelectingProps>(() => import("./Selecting.tsx"));
 
 export function Sidebar() {
+  const list = useRef<HTMLElement>(null);
+  const isSearching = query.value.trim() !== "";
+  const later = useLater();
   return (
     <>
       <div class="side-head">
@@ -44,9 +51,10 @@ export function Sidebar() {
         </div>
         <Filters />
       </div>
-      <nav class="side-list" aria-label="Threads" onKeyDown={rove}>
-        {query.value.trim() === "" ? <ThreadSections /> : <Found />}
+      <nav ref={list} class="side-list" aria-label="Threads" onKeyDown={rove}>
+        {isSearching ? <Found /> : <ThreadSections />}
       </nav>
+      {later && !isSearching && <Selecting list={list} />}
       <nav class="side-foot" aria-label="More">
         <Way to={{ view: "agents" }} icon="agents">
           Agents

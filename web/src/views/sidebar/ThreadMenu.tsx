@@ -7,12 +7,16 @@ import { printThread } from "../../app/print.ts";
 import { exporting, moving, renaming, sharing } from "../../app/renaming.ts";
 import { go } from "../../app/route.ts";
 import { archive, fork, pin, remove, unarchive } from "../../app/threads.ts";
+import { toast } from "../../app/toasts.ts";
 import { shared, standing } from "../../connection/connection.ts";
 import { nameOf } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Menu, type MenuItem } from "../parts/Menu.tsx";
 
 type Subject = Pick<ThreadSummary, "id" | "name" | "cwd" | "archived" | "pinned" | "status" | "turnCount">;
+
+/** Moves a pinned thread. */
+const stepPin = (id: string, by: 1 | -1) => void import("../../app/pin-order.ts").then((loaded) => loaded.stepPin(id, by), () => toast("Couldn’t load this. Reload the page.", { kind: "error" }));
 
 interface Props {
   thread: Subject;
@@ -39,6 +43,12 @@ export function ThreadMenu({ thread, tabIndex, class: extra, within }: Props) {
           thread.pinned === true
             ? { label: "Unpin", icon: "unpin", run: () => void pin(thread, false) }
             : { label: "Pin", icon: "pin", run: () => void pin(thread, true) },
+          ...(thread.pinned === true
+            ? [
+                { label: "Move up", icon: "move", run: () => stepPin(thread.id, -1) } as const,
+                { label: "Move down", icon: "move", run: () => stepPin(thread.id, 1) } as const,
+              ]
+            : []),
           { label: "Rename…", icon: "rename", run: () => (renaming.value = thread) },
           { label: "Change folder…", icon: "folder", run: () => (moving.value = thread), disabled: busy },
           { label: "Fork", icon: "fork", run: () => void fork(thread), disabled: thread.turnCount === 0 },

@@ -2,10 +2,12 @@
 
 import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
+import { selection } from "../../app/selection.ts";
 import { standing } from "../../connection/connection.ts";
 import { age, endOf, type Listed, nameOf } from "../../state/threads.ts";
 import { waitsFor } from "../../state/waiting-question.ts";
 import { dateAndTime } from "../../text/format.ts";
+import { Icon } from "../parts/Icon.tsx";
 import { StatusMark } from "../parts/StatusMark.tsx";
 import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -30,13 +32,14 @@ interface Props {
 export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props) {
   const { id, agentType, cwd, updatedAt, live, unread } = thread;
   const end = endOf(thread);
+  const isSelected = selection.value.has(id);
   const question = live === "waiting" ? thread.question : undefined;
   const { value: who } = standing;
   const mayAnswer = who.name === "in" && who.session.role !== "observer";
   const to = { view: "thread", threadId: id } as const;
   return (
     <li
-      class={`row${current ? " is-current" : ""}${question ? " is-asking" : ""}${question && mayAnswer ? " has-answers" : ""}`}
+      class={`row${isSelected ? " is-selected" : ""}${current ? " is-current" : ""}${question ? " is-asking" : ""}${question && mayAnswer ? " has-answers" : ""}`}
       data-thread={id}
       aria-posinset={index + 1}
       aria-setsize={count}
@@ -55,7 +58,13 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
           }
         }}
       >
-        <StatusMark live={live} says={live === "waiting" ? waitsFor(question) : end} />
+        {isSelected ? (
+          <span class="live" role="img" aria-label="selected">
+            <Icon name="check" size={14} />
+          </span>
+        ) : (
+          <StatusMark live={live} says={live === "waiting" ? waitsFor(question) : end} />
+        )}
         <span class="row-text">
           <span class="row-name truncate" dir="auto">
             {nameOf(thread)}
