@@ -16,13 +16,13 @@ beforeEach(() => {
   go({ view: "thread", threadId: "t" });
 });
 
-const place = (disabled = false) => drawn(<EmptyPlace threadId="t" name={null} agentType="fake" cwd="/home/ann/work" disabled={disabled} />);
+const place = (disabled = false) => drawn(<EmptyPlace threadId="t" agentType="fake" cwd="/home/ann/work" disabled={disabled} />);
 
 test("a thread without turns shows its agent and folder, and the folder can be changed", async () => {
   const view = place();
   expect(view.all("button").map(({ textContent }) => textContent)).toEqual(["fake", "work"]);
   await after(() => view.button("Folder: /home/ann/work").click());
-  expect(moving.value).toEqual({ id: "t", name: null, cwd: "/home/ann/work" });
+  expect(moving.value).toEqual({ id: "t", cwd: "/home/ann/work" });
 });
 
 test("another agent starts in the same folder, with what was written", async () => {

@@ -122,7 +122,7 @@ test("the default and an agent that wants a sign-in are marked, and no command s
   const view = drawn(<AgentRow agent={{ ...agent, isDefault: true }} check={check} onThread={() => {}} />);
   expect(view.all(".agent-tag").map((tag) => tag.textContent)).toEqual(["Default", "Needs a sign-in"]);
   expect(view.text()).toContain("Its next thread offers the sign-in.");
-  expect(view.one(".agent-glyph").textContent).toBe("F");
+  expect(view.one(".agent-glyph .glyph").dataset.initial).toBe("F");
   signedOut.value = new Set();
   const missing = drawn(<AgentRow agent={{ ...agent, source: "registry", installed: false, reason: "npm is missing" }} check={check} />);
   expect(missing.all("code")).toHaveLength(1);

@@ -144,7 +144,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         {...(turnId === undefined && { prompts: () => promptsOf(turns.current) })}
       >
         {head.turnCount === 0 && thread.turns.length === 0 && (
-          <EmptyPlace threadId={threadId} name={head.name} agentType={head.agentType} cwd={head.cwd} disabled={why !== undefined} />
+          <EmptyPlace threadId={threadId} agentType={head.agentType} cwd={head.cwd} disabled={why !== undefined} />
         )}
         {!hasMode(options) && (
           <ModeSelect

@@ -168,7 +168,9 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
       if (isGone.current) toast(`Couldn’t send a message. ${sentence(why)}`, { kind: "error" });
     } finally {
       const { activeElement } = document;
-      if (activeElement === document.body || box.current?.contains(activeElement)) area.current?.focus();
+      // Not out of another field of the box, which may be what has to be mended.
+      const isHere = box.current?.contains(activeElement) && !activeElement?.matches("input");
+      if (activeElement === document.body || isHere) area.current?.focus();
     }
   };
   if (props.sender !== undefined) props.sender.current = () => void send("queue");

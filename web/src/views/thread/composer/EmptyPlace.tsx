@@ -12,13 +12,12 @@ import { Icon } from "../content/Icon.tsx";
 
 export interface EmptyPlaceProps {
   threadId: string;
-  name: string | null | undefined;
   agentType: string;
   cwd: string;
   disabled: boolean;
 }
 
-export default function EmptyPlace({ threadId: id, name, agentType, cwd, disabled }: EmptyPlaceProps) {
+export default function EmptyPlace({ threadId: id, agentType, cwd, disabled }: EmptyPlaceProps) {
   const agent = titleOfAgent(agentType);
   /** A thread keeps its agent, so another one has a thread of its own, in the same folder. */
   const startAnother = () => {
@@ -49,7 +48,7 @@ export default function EmptyPlace({ threadId: id, name, agentType, cwd, disable
         aria-label={`Folder: ${visibleLine(cwd)}`}
         title={`Change the folder: ${visibleLine(cwd)}`}
         disabled={disabled}
-        onClick={() => (moving.value = { id, name: name ?? null, cwd })}
+        onClick={() => (moving.value = { id, cwd })}
       >
         <Icon name="folder" />
         <bdi class="truncate">{folderNames.value.get(cwd) ?? folderOf(cwd)}</bdi>
