@@ -55,7 +55,7 @@ impl<'a> Document<'a> {
                 DeValue::Table(below) => self.collect_table(value.span(), below, headers, values),
                 DeValue::Array(entries) => {
                     let mut has_headers = false;
-                    for entry in entries.iter() {
+                    for entry in entries {
                         if let DeValue::Table(below) = entry.get_ref()
                             && self.starts_with(&entry.span(), '[')
                         {

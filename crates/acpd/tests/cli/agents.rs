@@ -382,11 +382,12 @@ fn place_with_secrets() -> Place {
         (".npm/y", ""),
     ] {
         let file = place.home().join(file);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, text).unwrap();
+        let folder = file.parent().expect("a file is in a folder");
+        std::fs::create_dir_all(folder).expect("a folder can be made");
+        std::fs::write(file, text).expect("a file can be written");
     }
     place.make_data();
-    std::fs::write(place.data().join("token"), "token").unwrap();
+    std::fs::write(place.data().join("token"), "token").expect("a file can be written");
     place
 }
 
@@ -783,7 +784,7 @@ fn an_installer_that_a_command_starts_is_not_the_owner() {
     );
     let programs = [
         ("npm", npm.as_str()),
-        ("peer.py", include_str!("support/peer.py")),
+        ("peer.py", include_str!("../support/peer.py")),
     ];
     let installed = with_programs(&daemon.place, &programs, &["agents", "install", "gemini"]);
     assert_ne!(installed.code, Some(0));

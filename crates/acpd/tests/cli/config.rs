@@ -267,7 +267,7 @@ fn with_two_agents() -> (Daemon, String) {
 
 fn default_of(client: &mut Client) -> Option<String> {
     let listed = client.call("agent/list", &json!({}));
-    let mut agents = listed["data"].as_array().unwrap().iter();
+    let mut agents = listed["data"].as_array().expect("agents are listed").iter();
     let default = agents.find(|agent| agent["isDefault"] == true)?;
     default["id"].as_str().map(str::to_owned)
 }

@@ -338,15 +338,8 @@ async fn facts_that_found_no_room_are_read_from_the_log() {
     let thread = scene.thread();
     scene.end(thread, 1).await;
     scene.ids();
-    // As if the channel had been full.
     scene.store(thread, 2, TurnStatus::Completed).await;
-    scene
-        .context
-        .notifications
-        .0
-        .flags
-        .has_missed
-        .store(true, Ordering::Release);
+    scene.context.notifications.miss();
     scene.settle().await;
     assert_eq!(scene.ids(), [id(thread, 2, "a")]);
 }

@@ -149,6 +149,12 @@ impl Notifications {
         }
     }
 
+    /// Acts as if a fact had found no room.
+    #[cfg(test)]
+    pub(crate) fn miss(&self) {
+        self.0.flags.has_missed.store(true, Ordering::Release);
+    }
+
     /// Sends a test notification to one target or to all, and returns the results.
     pub async fn test(&self, target: Option<String>) -> Result<Vec<Tested>, Failure> {
         let (reply, answer) = oneshot::channel();
