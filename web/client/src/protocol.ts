@@ -235,6 +235,14 @@ export interface AgentsRunning {
   data: RunningAgent[];
 }
 
+/** Params of `config/folder/add`. */
+export interface AllowFolder {
+  /** Name of the agent, as in `agent/list`. */
+  agentType: string;
+  /** The folder, an absolute path on the daemon's host without links, such as `folder` of a notice. */
+  folder: string;
+}
+
 /** The effect of an "always" answer. */
 export type Always = {
   holds: string;
@@ -395,6 +403,8 @@ export interface ChangedThread {
   metadata?: Json | null;
   /** The name that a user set, else the agent's title, else the beginning of the first prompt. */
   name?: string | null;
+  /** The place that a user has chosen for the pinned thread. Clients list those without a place first, then the lowest. */
+  pinPlace?: number | null;
   /** Whether a user pinned the thread. Clients list pinned threads first. */
   pinned?: boolean | null;
   /** Project id that the client chose to group threads by. */
@@ -435,6 +445,20 @@ export interface CommandStarted {
   /** Id of the turn that contains the item. */
   turnId: string;
 }
+
+export type ConfigAgentSetParams = SetDefaultAgent;
+
+/** The setting is in the configuration file, and the daemon has applied it. */
+export interface ConfigChanged {
+  /** Whether the file was written: it may have had the setting already. */
+  changed: boolean;
+  /** Absolute path of the file on the daemon's host. */
+  file: string;
+}
+
+export type ConfigFolderAddParams = AllowFolder;
+
+export type ConfigPolicySetParams = SetDefaultPolicy;
 
 /** The value of a config option. */
 export type ConfigValue = boolean | string;
@@ -1458,6 +1482,20 @@ export interface SessionParams {
   mcpServers: (string | null)[];
 }
 
+/** Params of `config/agent/set`. */
+export interface SetDefaultAgent {
+  /** Name of the agent, as in `agent/list`. If absent or `null`, removes the setting. */
+  agentType?: string | null;
+}
+
+/** Params of `config/policy/set`. */
+export interface SetDefaultPolicy {
+  /** Name of the agent whose own policy is set, as in `agent/list`; the policy of all agents if absent. */
+  agentType?: string | null;
+  /** `permissive`, `standard`, `restricted` or `readonly`. If absent or `null`, removes the policy. */
+  preset?: string | null;
+}
+
 /** Params of `thread/seen/set`. */
 export interface SetSeen {
   /** For a principal that has never called this method: changes until then count as seen, in milliseconds since the epoch. By default, all changes until now. */
@@ -1776,6 +1814,8 @@ export interface Thread {
   name?: string | null;
   /** Ids of open questions. */
   pendingRequestIds: string[];
+  /** The place that a user has chosen for the pinned thread. Clients list those without a place first, then the lowest. */
+  pinPlace?: number | null;
   /** Whether a user pinned the thread. Clients list pinned threads first. */
   pinned?: boolean | null;
   /** The latest plan. */
@@ -1968,6 +2008,8 @@ export interface ThreadNameSetParams {
 export interface ThreadPinSetParams {
   /** Whether the thread is pinned from now on. */
   pinned: boolean;
+  /** The thread's place among the pinned threads, the lowest first; by default, it keeps the one that it has. Without a pin it has none. */
+  place?: number | null;
   /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
@@ -2086,6 +2128,8 @@ export interface ThreadSummary {
   metadata?: Json | null;
   /** The name that a user set, else the agent's title, else the beginning of the first prompt. */
   name?: string | null;
+  /** The place that a user has chosen for the pinned thread. Clients list those without a place first, then the lowest. */
+  pinPlace?: number | null;
   /** Whether a user pinned the thread. Clients list pinned threads first. */
   pinned?: boolean | null;
   /** Project id that the client chose to group threads by. */
@@ -2151,6 +2195,8 @@ export interface ThreadUpdated {
   modelId?: string | null;
   /** The thread's name; `null` if it was removed. */
   name?: string | null;
+  /** With `pinned`: the thread's place among the pinned threads from now on, the lowest first; absent if it has none. */
+  pinPlace?: number | null;
   /** Whether the thread is pinned from now on. */
   pinned?: boolean | null;
   /** The thread's own policy. */
@@ -2629,6 +2675,12 @@ export interface Methods {
   "agent/session/delete": { params: AgentSessionDeleteParams; result: Nothing };
   /** Lists the sessions that the agent has stored. */
   "agent/session/list": { params: AgentSessionListParams; result: AgentAnswered };
+  /** Sets `default_agent` in the configuration file: the agent of clients that name none. As all methods of `config`, it keeps the comments and the order of the file, and returns once the daemon has applied the change. Returns `conflict`, and changes nothing, if the file has mistakes, cannot be written, or is changed by another program at the same time. */
+  "config/agent/set": { params: ConfigAgentSetParams; result: ConfigChanged };
+  /** Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there in all threads. A running agent gets it when it starts again. Returns `forbidden` for the same directories as `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox. */
+  "config/folder/add": { params: ConfigFolderAddParams; result: ConfigChanged };
+  /** Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. Returns `conflict` if the file has a policy with rules of its own there. */
+  "config/policy/set": { params: ConfigPolicySetParams; result: ConfigChanged };
   /** Creates a folder on the daemon's host. */
   "folder/create": { params: FolderCreateParams; result: FolderCreated };
   /** Lists the folders in a folder of the daemon's host, sorted by name, at most 2,000. */
@@ -2679,7 +2731,7 @@ export interface Methods {
   "thread/mode/set": { params: ThreadModeSetParams; result: Nothing };
   /** Sets the thread's name, which takes precedence over the agent's titles. `null` removes it. `thread/updated` contains the resulting name. */
   "thread/name/set": { params: ThreadNameSetParams; result: Nothing };
-  /** Pins the thread, or removes its pin. Pins are for all users and devices. They change neither `updatedAt` nor the order of `thread/list`: clients show pinned threads first. Setting what is set has no effect. */
+  /** Pins the thread, or removes its pin. Pins are for all users and devices. They change neither `updatedAt` nor the order of `thread/list`: clients show pinned threads first, by their places. Two threads may have the same place. Setting what is set has no effect. */
   "thread/pin/set": { params: ThreadPinSetParams; result: Nothing };
   /** Sets or removes the thread's own permission policy. */
   "thread/policy/set": { params: ThreadPolicySetParams; result: Nothing };

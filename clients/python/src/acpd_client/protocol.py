@@ -317,6 +317,15 @@ class AgentsRunning(TypedDict):
     data: list[RunningAgent]
 
 
+class AllowFolder(TypedDict):
+    """Params of `config/folder/add`."""
+
+    agentType: str
+    """Name of the agent, as in `agent/list`."""
+    folder: str
+    """The folder, an absolute path on the daemon's host without links, such as `folder` of a notice."""
+
+
 class AlwaysHolds(TypedDict):
     """The answer applies to this from then on. The text follows "Allow" or "Reject"."""
 
@@ -575,6 +584,8 @@ class ChangedThread(_ChangedThread, total=False):
     """Arbitrary data that the client stored with the thread; `null` if the thread has none. Absent if it has not changed."""
     name: str | None
     """The name that a user set, else the agent's title, else the beginning of the first prompt."""
+    pinPlace: int | None
+    """The place that a user has chosen for the pinned thread. Clients list those without a place first, then the lowest."""
     pinned: bool | None
     """Whether a user pinned the thread. Clients list pinned threads first."""
     projectId: str | None
@@ -615,6 +626,24 @@ class CommandStarted(TypedDict):
     """Id of the command's item."""
     turnId: str
     """Id of the turn that contains the item."""
+
+
+ConfigAgentSetParams: TypeAlias = "SetDefaultAgent"
+
+
+class ConfigChanged(TypedDict):
+    """The setting is in the configuration file, and the daemon has applied it."""
+
+    changed: bool
+    """Whether the file was written: it may have had the setting already."""
+    file: str
+    """Absolute path of the file on the daemon's host."""
+
+
+ConfigFolderAddParams: TypeAlias = "AllowFolder"
+
+
+ConfigPolicySetParams: TypeAlias = "SetDefaultPolicy"
 
 
 ConfigValue: TypeAlias = "bool | str"
@@ -1955,6 +1984,22 @@ class SessionParams(_SessionParams, total=False):
     """Working directory of the session; `null` is the thread's."""
 
 
+class SetDefaultAgent(TypedDict, total=False):
+    """Params of `config/agent/set`."""
+
+    agentType: str | None
+    """Name of the agent, as in `agent/list`. If absent or `null`, removes the setting."""
+
+
+class SetDefaultPolicy(TypedDict, total=False):
+    """Params of `config/policy/set`."""
+
+    agentType: str | None
+    """Name of the agent whose own policy is set, as in `agent/list`; the policy of all agents if absent."""
+    preset: str | None
+    """`permissive`, `standard`, `restricted` or `readonly`. If absent or `null`, removes the policy."""
+
+
 class _SetSeen(TypedDict):
     threads: list[SeenMark]
     """The threads, at most 500."""
@@ -2337,6 +2382,8 @@ class Thread(_Thread, total=False):
     """ACP's `SessionModeState`, as it was when the session was opened."""
     name: str | None
     """The name that a user set, else the agent's title, else the beginning of the first prompt."""
+    pinPlace: int | None
+    """The place that a user has chosen for the pinned thread. Clients list those without a place first, then the lowest."""
     pinned: bool | None
     """Whether a user pinned the thread. Clients list pinned threads first."""
     plan: list[PlanEntry] | None
@@ -2555,13 +2602,18 @@ class ThreadNameSetParams(TypedDict):
     """Id of the thread."""
 
 
-class ThreadPinSetParams(TypedDict):
-    """Params of `thread/pin/set`."""
-
+class _ThreadPinSetParams(TypedDict):
     pinned: bool
     """Whether the thread is pinned from now on."""
     threadId: str
     """Id of the thread."""
+
+
+class ThreadPinSetParams(_ThreadPinSetParams, total=False):
+    """Params of `thread/pin/set`."""
+
+    place: int | None
+    """The thread's place among the pinned threads, the lowest first; by default, it keeps the one that it has. Without a pin it has none."""
 
 
 class _ThreadPolicySetParams(TypedDict):
@@ -2719,6 +2771,8 @@ class ThreadSummary(_ThreadSummary, total=False):
     """Arbitrary data that the client stored with the thread."""
     name: str | None
     """The name that a user set, else the agent's title, else the beginning of the first prompt."""
+    pinPlace: int | None
+    """The place that a user has chosen for the pinned thread. Clients list those without a place first, then the lowest."""
     pinned: bool | None
     """Whether a user pinned the thread. Clients list pinned threads first."""
     projectId: str | None
@@ -2792,6 +2846,8 @@ class ThreadUpdated(_ThreadUpdated, total=False):
     """Id of the new model."""
     name: str | None
     """The thread's name; `null` if it was removed."""
+    pinPlace: int | None
+    """With `pinned`: the thread's place among the pinned threads from now on, the lowest first; absent if it has none."""
     pinned: bool | None
     """Whether the thread is pinned from now on."""
     policy: Json | None
@@ -3822,6 +3878,24 @@ class TypedClient(ABC):
 
     @overload
     async def call(
+        self, method: Literal["config/agent/set"], params: ConfigAgentSetParams | None = None, *, timeout: float | None = None
+    ) -> ConfigChanged:
+        """Sets `default_agent` in the configuration file: the agent of clients that name none. As all methods of `config`, it keeps the comments and the order of the file, and returns once the daemon has applied the change. Returns `conflict`, and changes nothing, if the file has mistakes, cannot be written, or is changed by another program at the same time."""
+
+    @overload
+    async def call(
+        self, method: Literal["config/folder/add"], params: ConfigFolderAddParams, *, timeout: float | None = None
+    ) -> ConfigChanged:
+        """Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there in all threads. A running agent gets it when it starts again. Returns `forbidden` for the same directories as `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox."""
+
+    @overload
+    async def call(
+        self, method: Literal["config/policy/set"], params: ConfigPolicySetParams | None = None, *, timeout: float | None = None
+    ) -> ConfigChanged:
+        """Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. Returns `conflict` if the file has a policy with rules of its own there."""
+
+    @overload
+    async def call(
         self, method: Literal["folder/create"], params: FolderCreateParams, *, timeout: float | None = None
     ) -> FolderCreated:
         """Creates a folder on the daemon's host."""
@@ -3968,7 +4042,7 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["thread/pin/set"], params: ThreadPinSetParams, *, timeout: float | None = None
     ) -> Nothing:
-        """Pins the thread, or removes its pin. Pins are for all users and devices. They change neither `updatedAt` nor the order of `thread/list`: clients show pinned threads first. Setting what is set has no effect."""
+        """Pins the thread, or removes its pin. Pins are for all users and devices. They change neither `updatedAt` nor the order of `thread/list`: clients show pinned threads first, by their places. Two threads may have the same place. Setting what is set has no effect."""
 
     @overload
     async def call(
