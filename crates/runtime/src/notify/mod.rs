@@ -89,11 +89,11 @@ pub(crate) enum ToNotifier {
 
 /// Gives threads and clients access to the task; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Notifications(Arc<Channel>);
+pub struct Notifications(pub(crate) Arc<Channel>);
 
 #[derive(Debug)]
-struct Channel {
-    tx: mpsc::Sender<ToNotifier>,
+pub(crate) struct Channel {
+    pub(crate) tx: mpsc::Sender<ToNotifier>,
     flags: Arc<Flags>,
 }
 
