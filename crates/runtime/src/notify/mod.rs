@@ -93,8 +93,8 @@ pub struct Notifications(pub(crate) Arc<Channel>);
 
 #[derive(Debug)]
 pub(crate) struct Channel {
-    pub(crate) tx: mpsc::Sender<ToNotifier>,
-    flags: Arc<Flags>,
+    tx: mpsc::Sender<ToNotifier>,
+    pub(crate) flags: Arc<Flags>,
 }
 
 /// What threads and the task know of each other without a message.
