@@ -9,7 +9,6 @@ mod client;
 mod codex;
 mod config;
 mod daemon;
-mod data_files;
 mod doctor;
 mod editors;
 mod exit;

@@ -4,7 +4,11 @@
 //! leaves a part of a content under the name of a file, or follows a path that an agent has chosen: `acpd-host` does that, from open
 //! directories.
 
+pub mod data_files;
 mod draft;
 pub mod private_file;
+mod state;
 
+pub use data_files::{Backup, DATA_FILES, DataFile, backup_of};
 pub use draft::{Draft, follow_links, publish, replace, sync_names};
+pub use state::{Form, StateError, StateFile};

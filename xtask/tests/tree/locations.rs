@@ -35,7 +35,7 @@ const OF_PATHS: [Tests; 12] = [
         "acpd_catalog",
         &["tests::install::", "tests::on_host::", "tests::unpack::"],
     ),
-    ("acpd_files", &["draft::", "private_file::"]),
+    ("acpd_files", &["draft::", "private_file::", "state::"]),
     (
         "acpd_host",
         &[

@@ -5,7 +5,7 @@ use std::io::{BufReader, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use acpd_files::{private_file, sync_names};
+use acpd_files::{Backup, DATA_FILES, DataFile, private_file, sync_names};
 use acpd_log::backup::{BackupSource, check_copy};
 use acpd_model::limits::BACKUP_FILE_BYTES;
 use anyhow::{Context, bail, ensure};
@@ -14,7 +14,6 @@ use serde_json::json;
 use super::archive::{self, Content, Description, LOG};
 use super::staging::{Staging, parent};
 use crate::cli::BackupArgs;
-use crate::data_files::{Backup, DATA_FILES, DataFile};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::amounts::{size, threads};

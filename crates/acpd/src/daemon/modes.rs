@@ -5,9 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use acpd_files::DATA_FILES;
 use acpd_files::private_file::{self, UserFile};
-
-use crate::data_files::DATA_FILES;
 
 /// What is as private as the private ones of [`DATA_FILES`].
 const OTHERS: [&str; 5] = ["log.db", "log.db-wal", "daemon.log", "acpd.sock", "acp.sock"];

@@ -5,11 +5,11 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use acpd_files::DATA_FILES;
 use acpd_policy::shell_line;
 
 use super::report::{Finding, Group};
 use super::subject::Subject;
-use crate::data_files::DATA_FILES;
 
 /// A file with a secret.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     let daemon = &settings.daemon;
     let private = DATA_FILES.iter().filter(|file| file.is_private);
     let mut files: Vec<(PathBuf, &'static str, bool)> = private
-        .map(|file| (daemon.data_dir.join(file.name), "credentials of acpd", true))
+        .map(|file| (file.path(&daemon.data_dir), file.content, true))
         .collect();
     let has_values = daemon
         .agents
