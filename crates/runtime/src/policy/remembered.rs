@@ -6,10 +6,12 @@
 //! denial in it would be lost silently.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use acpd_files::private_file;
+use acpd_files::data_files::ANSWERS;
+use acpd_files::{Form, StateFile};
 use acpd_model::limits::{ANSWERS_BYTES, ANSWERS_WAITING};
 use acpd_model::{ErrorCode, Failure};
 use acpd_policy::{Remembered, RememberedRule, Scope};
@@ -22,17 +24,18 @@ use crate::host::{Host, blocking};
 /// The answers of each agent, by the agent's name.
 type AnswerBook = BTreeMap<String, Arc<Remembered>>;
 
-/// The version of the file format. A later format has another number, so that an earlier acpd does not read an answer
-/// as broader than it is.
-const VERSION: u32 = 2;
-/// The version in which answers had no directory and no arguments.
-const WITHOUT_BOUNDS: u32 = 1;
+/// The form of the file. A later form has another version, so that an earlier acpd does not read an answer as broader than it is. In
+/// version 1, answers had no directory and no arguments.
+const FORM: Form = Form {
+    versions: &[1, 2],
+    bytes: ANSWERS_BYTES,
+    is_pretty: true,
+};
 
 /// The content of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnswersFile {
-    version: u32,
     agents: BTreeMap<String, Remembered>,
 }
 
@@ -63,11 +66,11 @@ struct ChangeRequest {
 impl RememberedAnswers {
     /// Reads the answers in a data directory and starts the task that writes them. No other daemon may use the directory.
     pub fn open(host: Arc<dyn Host>, data_dir: &Path) -> Result<Self, AnswersError> {
-        let path = file_in(data_dir);
-        let book = Arc::new(read(&path)?);
+        let file = file_in(data_dir);
+        let book = Arc::new(read(&file)?);
         let (changes_tx, now) = watch::channel(book);
         let (orders, ordered) = mpsc::channel(ANSWERS_WAITING);
-        tokio::spawn(keep(host, path, changes_tx, ordered));
+        tokio::spawn(keep(host, file, changes_tx, ordered));
         Ok(Self { orders, now })
     }
 
@@ -129,8 +132,8 @@ fn of(book: &AnswerBook, agent: &str) -> Arc<Remembered> {
     known.unwrap_or_else(|| Arc::new(Remembered::for_agent()))
 }
 
-fn file_in(data_dir: &Path) -> PathBuf {
-    data_dir.join("answers.json")
+fn file_in(data_dir: &Path) -> StateFile<AnswersFile> {
+    StateFile::new(ANSWERS.path(data_dir), &FORM)
 }
 
 /// Returns the outcome that reports a failed change.
@@ -148,7 +151,7 @@ fn failing(what: &RememberedChange, why: &str) -> RememberedOutcome {
 
 async fn keep(
     host: Arc<dyn Host>,
-    path: PathBuf,
+    file: StateFile<AnswersFile>,
     changes_tx: watch::Sender<Arc<AnswerBook>>,
     mut ordered: mpsc::Receiver<ChangeRequest>,
 ) {
@@ -162,15 +165,15 @@ async fn keep(
             let mut book = AnswerBook::clone(&before);
             book.insert(agent, Arc::new(answers));
             let book = Arc::new(book);
-            let (file, kept) = (path.clone(), Arc::clone(&book));
-            let write = move || Ok(write(&file, &kept));
+            let (to, kept) = (file.clone(), Arc::clone(&book));
+            let write = move || Ok(write(&to, &kept));
             match blocking(&*host, write).await {
                 Ok(Ok(())) => {
                     changes_tx.send_replace(book);
                     outcome
                 }
                 Ok(Err(error)) => {
-                    tracing::error!(path = %path.display(), %error, "an answer could not be kept");
+                    tracing::error!(path = %file.path().display(), %error, "an answer could not be kept");
                     failed(&error.to_string())
                 }
                 Err(_) => failed("the file could not be written"),
@@ -210,21 +213,15 @@ fn is_done(outcome: &RememberedOutcome) -> bool {
     }
 }
 
-fn read(path: &Path) -> Result<AnswerBook, AnswersError> {
+fn read(file: &StateFile<AnswersFile>) -> Result<AnswerBook, AnswersError> {
     let fail = |reason: String| AnswersError {
-        path: path.to_owned(),
+        path: file.path().to_owned(),
         reason,
     };
-    let Some(text) = private_file::read(path, ANSWERS_BYTES).map_err(|error| fail(error.to_string()))? else {
+    let content = file.read().map_err(|error| fail(error.to_string()))?;
+    let Some(AnswersFile { agents }) = content else {
         return Ok(AnswerBook::new());
     };
-    let AnswersFile { version, agents } =
-        acpd_model::json::from_bytes(&text).map_err(|error| fail(error.to_string()))?;
-    if ![VERSION, WITHOUT_BOUNDS].contains(&version) {
-        return Err(fail(format!(
-            "its version is {version}, and this acpd knows {VERSION}"
-        )));
-    }
     let not_ours = |answers: &Remembered| answers.iter().any(|rule| rule.scope != Scope::Agent);
     if agents.values().any(not_ours) {
         return Err(fail("it has an answer whose scope is not \"agent\"".to_owned()));
@@ -244,18 +241,16 @@ fn read(path: &Path) -> Result<AnswerBook, AnswersError> {
 }
 
 /// Replaces the file as a whole; returns once the new content survives a power cut.
-fn write(path: &Path, book: &AnswerBook) -> std::io::Result<()> {
+fn write(file: &StateFile<AnswersFile>, book: &AnswerBook) -> std::io::Result<()> {
     let own = |(agent, answers): (&String, &Arc<Remembered>)| (agent.clone(), Remembered::clone(answers));
     let agents = book.iter().map(own).collect();
-    let version = VERSION;
-    let mut text = serde_json::to_vec_pretty(&AnswersFile { version, agents })?;
-    text.push(b'\n');
-    if text.len() as u64 > ANSWERS_BYTES {
-        let message =
-            format!("all answers together are more than {ANSWERS_BYTES} bytes; take some back first");
-        return Err(std::io::Error::other(message));
-    }
-    private_file::replace(path, &text)
+    file.write(&AnswersFile { agents })
+        .map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => std::io::Error::other(format!(
+                "all answers together are more than {ANSWERS_BYTES} bytes; take some back first"
+            )),
+            _ => error,
+        })
 }
 
 #[cfg(test)]
@@ -316,7 +311,7 @@ mod tests {
         assert_eq!(rules(&other.of("a")), expected);
         assert!(other.of("b").iter().next().is_none(), "another agent's");
         assert_eq!(rules(&remembered(&place.0, "a").unwrap()), expected);
-        let mode = std::fs::metadata(file_in(&place.0)).unwrap().permissions().mode();
+        let mode = file_in(&place.0).path().metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         // Remembering the same answer again changes nothing.
         let outcome = one.carry_out("a", remember("git push")).await;
@@ -368,7 +363,7 @@ mod tests {
             r#"{{"version":1,"agents":{{"a":{{"lastId":4294967304,"rules":[{}]}}}}}}"#,
             written.join(",")
         );
-        private_file::replace(&file_in(&place.0), text.as_bytes()).unwrap();
+        file_in(&place.0).store(text.as_bytes()).unwrap();
         let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         let kept: Vec<_> = rules(&answers.of("a"))
             .into_iter()
@@ -377,7 +372,7 @@ mod tests {
         assert_eq!(kept, ["Edit(/w/a)", "Bash(rm x)", "mcp__gh__delete"]);
         // The rewritten file must not be readable by an earlier version, which knows no directories.
         answers.carry_out("a", remember("git push")).await;
-        let text = std::fs::read_to_string(file_in(&place.0)).unwrap();
+        let text = std::fs::read_to_string(file_in(&place.0).path()).unwrap();
         assert!(
             text.contains(r#""version": 2"#) && text.contains(r#""cwd": "/w""#),
             "{text}"
@@ -385,6 +380,37 @@ mod tests {
         drop(answers);
         let mut later = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         assert_eq!(rules(&later.of("a")).last().unwrap().0, AGENT_IDS + 9);
+    }
+
+    #[tokio::test]
+    async fn the_file_is_read_and_written_in_its_form() {
+        let place = TestDir::new("form");
+        let text = r#"{
+  "version": 2,
+  "agents": {
+    "a": {
+      "lastId": 4294967297,
+      "rules": [
+        {
+          "id": 4294967297,
+          "scope": "agent",
+          "allow": true,
+          "rule": "Bash(git push)",
+          "cwd": "/w"
+        }
+      ]
+    }
+  }
+}
+"#;
+        file_in(&place.0).store(text.as_bytes()).unwrap();
+        let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
+        assert_eq!(
+            rules(&answers.of("a")),
+            [(4_294_967_297, "Bash(git push)".to_owned())]
+        );
+        write(&file_in(&place.0), &answers.now.borrow()).unwrap();
+        assert_eq!(std::fs::read_to_string(file_in(&place.0).path()).unwrap(), text);
     }
 
     #[tokio::test]
@@ -414,7 +440,7 @@ mod tests {
     async fn what_cannot_be_stored_does_not_hold() {
         let place = TestDir::new("full");
         let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
-        std::fs::create_dir(file_in(&place.0)).unwrap();
+        std::fs::create_dir(file_in(&place.0).path()).unwrap();
         let outcome = answers.carry_out("a", remember("git push")).await;
         let RememberedOutcome::Remembered(Err(failure)) = outcome else {
             panic!("{outcome:?}")
@@ -433,7 +459,7 @@ mod tests {
             r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"thread","allow":true,"rule":"Bash"}]}}}"#,
             r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"agent","allow":true,"rule":"Bash("}]}}}"#,
         ] {
-            private_file::replace(&file_in(&place.0), text.as_bytes()).unwrap();
+            file_in(&place.0).store(text.as_bytes()).unwrap();
             let error = RememberedAnswers::open(Arc::new(LocalHost), &place.0)
                 .unwrap_err()
                 .to_string();
