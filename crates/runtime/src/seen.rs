@@ -6,11 +6,12 @@
 //! principal.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_files::private_file;
+use acpd_files::data_files::SEEN;
+use acpd_files::{Form, StateFile};
 use acpd_model::limits::{
     AWAY_SECS, SEEN_BYTES, SEEN_FRONT_MILLIS, SEEN_ORDERS, SEEN_PRINCIPALS, SEEN_THREADS,
 };
@@ -22,8 +23,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::clock::Clock;
 use crate::host::{Host, blocking};
 
-/// The version of the file format.
-const VERSION: u32 = 1;
+/// The form of the file.
+const FORM: Form = Form {
+    versions: &[1],
+    bytes: SEEN_BYTES,
+    is_pretty: false,
+};
 
 /// What each principal has seen, by the principal's name.
 type SeenBook = BTreeMap<String, Arc<Reader>>;
@@ -80,8 +85,21 @@ impl Reader {
 /// The content of the file.
 #[derive(Serialize, Deserialize)]
 struct SeenFile {
-    version: u32,
     principals: BTreeMap<String, Reader>,
+}
+
+impl SeenFile {
+    fn of(book: SeenBook) -> Self {
+        let owned = |(name, reader)| (name, Arc::unwrap_or_clone(reader));
+        Self {
+            principals: book.into_iter().map(owned).collect(),
+        }
+    }
+
+    fn into_book(self) -> SeenBook {
+        let shared = |(name, reader)| (name, Arc::new(reader));
+        self.principals.into_iter().map(shared).collect()
+    }
 }
 
 /// A change of the marks of one principal.
@@ -117,19 +135,17 @@ pub struct Seen {
 
 impl Seen {
     /// Reads what is stored in a data directory and starts the task that writes it. No other daemon may use the
-    /// directory. A file that cannot be read is replaced: all that is lost is what was read.
+    /// directory. A file that cannot be read is set aside: all that is lost is what was read.
     pub fn open(host: Arc<dyn Host>, clock: Clock, data_dir: &Path) -> Self {
-        let path = data_dir.join("seen.json");
-        let book = read(&path).unwrap_or_else(|error| {
-            tracing::warn!(path = %path.display(), %error, "what users have read is unknown: all threads count as read");
-            SeenBook::new()
-        });
+        let file = file_in(data_dir);
+        let stored = file.read_or_set_aside("what users have read is unknown: all threads count as read");
+        let book = stored.map(SeenFile::into_book).unwrap_or_default();
         let (book_tx, now) = watch::channel(Arc::new(book.clone()));
         let (orders, ordered) = mpsc::channel(SEEN_ORDERS);
         let keeper = Keeper {
             host,
             clock,
-            path,
+            file,
             book,
             front: BTreeMap::new(),
             book_tx,
@@ -188,7 +204,7 @@ impl Seen {
 struct Keeper {
     host: Arc<dyn Host>,
     clock: Clock,
-    path: PathBuf,
+    file: StateFile<SeenFile>,
     book: SeenBook,
     /// When a page of each principal was last in front, by the time since the host was started.
     front: BTreeMap<String, Duration>,
@@ -294,10 +310,10 @@ impl Keeper {
     }
 
     async fn write(&self, book: &SeenBook) -> Result<(), Failure> {
-        let (path, book) = (self.path.clone(), book.clone());
-        let written = blocking(&*self.host, move || Ok(write(&path, book))).await?;
+        let (file, book) = (self.file.clone(), book.clone());
+        let written = blocking(&*self.host, move || Ok(file.write(&SeenFile::of(book)))).await?;
         written.map_err(|error| {
-            tracing::error!(path = %self.path.display(), %error, "what users have read could not be kept");
+            tracing::error!(path = %self.file.path().display(), %error, "what users have read could not be kept");
             Failure::new(ErrorCode::Internal, format!("the marks were not kept: {error}"))
         })
     }
@@ -318,29 +334,8 @@ fn entry(book: &mut SeenBook, principal: String, begin: Millis) -> &mut Reader {
     Arc::make_mut(reader)
 }
 
-fn read(path: &Path) -> std::io::Result<SeenBook> {
-    let Some(text) = private_file::read(path, SEEN_BYTES)? else {
-        return Ok(SeenBook::new());
-    };
-    let SeenFile { version, principals } =
-        acpd_model::json::from_bytes(&text).map_err(|error| std::io::Error::other(error.to_string()))?;
-    if version == VERSION {
-        let shared = |(name, reader)| (name, Arc::new(reader));
-        Ok(principals.into_iter().map(shared).collect())
-    } else {
-        let message = format!("its version is {version}, and this acpd knows {VERSION}");
-        Err(std::io::Error::other(message))
-    }
-}
-
-/// Replaces the file as a whole; returns once the new content survives a power cut.
-fn write(path: &Path, book: SeenBook) -> std::io::Result<()> {
-    let version = VERSION;
-    let owned = |(name, reader)| (name, Arc::unwrap_or_clone(reader));
-    let principals = book.into_iter().map(owned).collect();
-    let mut text = serde_json::to_vec(&SeenFile { version, principals })?;
-    text.push(b'\n');
-    private_file::replace(path, &text)
+fn file_in(data_dir: &Path) -> StateFile<SeenFile> {
+    StateFile::new(SEEN.path(data_dir), &FORM)
 }
 
 #[cfg(test)]
@@ -354,6 +349,10 @@ mod tests {
 
     fn thread(number: u128) -> ThreadId {
         ThreadId(uuid::Uuid::from_u128(number))
+    }
+
+    fn stored(data_dir: &Path) -> SeenBook {
+        file_in(data_dir).read().unwrap().unwrap().into_book()
     }
 
     fn open(place: &tempfile::TempDir, clock: Clock) -> Seen {
@@ -431,12 +430,12 @@ mod tests {
         let of_ann = seen.of("ann").unwrap();
         assert_eq!(of_ann(thread(1)), 105);
         assert_eq!(of_ann(thread(6)), 106);
-        let (book, most) = (read(&place.path().join("seen.json")).unwrap(), SEEN_THREADS);
+        let (book, most) = (stored(place.path()), SEEN_THREADS);
         assert!(book["ann"].threads.len() <= most);
         for number in 0..SEEN_PRINCIPALS + 3 {
             marked(&seen, &format!("p{number}"), &[mark(1, 50)]).await;
         }
-        let book = read(&place.path().join("seen.json")).unwrap();
+        let book = stored(place.path());
         assert_eq!(book.len(), SEEN_PRINCIPALS);
     }
 
@@ -480,15 +479,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_cannot_be_read_is_replaced() {
+    async fn a_file_that_cannot_be_read_is_set_aside() {
         let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("seen.json");
         for content in ["", "{}", "[1]", r#"{"version":9,"principals":{}}"#] {
-            private_file::replace(&path, content.as_bytes()).unwrap();
+            file_in(place.path()).store(content.as_bytes()).unwrap();
             let seen = open(&place, Clock::starting_at(BEGAN));
             assert!(seen.of("ann").is_none());
             assert_eq!(marked(&seen, "ann", &[mark(1, 50)]).await, [mark(1, 50)]);
-            assert_eq!(read(&path).unwrap()["ann"].seen_at(thread(1)), 50);
+            assert_eq!(stored(place.path())["ann"].seen_at(thread(1)), 50);
+            let aside = std::fs::read_to_string(place.path().join("seen.json.damaged"));
+            assert_eq!(aside.unwrap(), content);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_file_is_read_in_its_form() {
+        let place = tempfile::tempdir().unwrap();
+        for front in ["", r#","frontAt":7"#] {
+            let text = format!(
+                r#"{{"version":1,"principals":{{"ann":{{"since":5,"threads":{{"{}":50}}{front}}}}}}}{}"#,
+                thread(1),
+                "\n"
+            );
+            file_in(place.path()).store(text.as_bytes()).unwrap();
+            let seen = open(&place, Clock::starting_at(BEGAN));
+            let of_ann = seen.of("ann").unwrap();
+            assert_eq!((of_ann(thread(1)), of_ann(thread(2))), (50, 5));
         }
     }
 }
