@@ -18,7 +18,7 @@ use acpd_model::{Millis, RequestId, Seq, Summary, ThreadId};
 
 use self::queue::Queue;
 use super::notice::{Notice, NoticeKind, Subject};
-use super::record::{Considered, OutboxRecord, VERSION, WaitingRecord};
+use super::record::{Considered, OutboxRecord, WaitingRecord};
 use super::target::{DeliveryError, Target, TargetState};
 use crate::time::{Instant, Now, earliest};
 
@@ -118,12 +118,8 @@ impl Outbox {
         }
     }
 
-    /// Creates the outbox of an earlier daemon with these targets. Deliveries to other targets are dropped. Returns `None`
-    /// for a record of another version.
-    pub fn restore(record: OutboxRecord, targets: BTreeMap<String, Target>, now: Now) -> Option<Self> {
-        if record.version != VERSION {
-            return None;
-        }
+    /// Creates the outbox of an earlier daemon with these targets. Deliveries to other targets are dropped.
+    pub fn restore(record: OutboxRecord, targets: BTreeMap<String, Target>, now: Now) -> Self {
         let latest = record.threads.values().map(|considered| considered.at).max();
         let mut outbox = Self {
             since: record.since,
@@ -144,7 +140,7 @@ impl Outbox {
             };
             outbox.enqueue(&waiting.target, notice);
         }
-        Some(outbox)
+        outbox
     }
 
     /// Replaces the targets. What waits for a target that is gone is dropped.
@@ -336,7 +332,6 @@ impl Outbox {
             }
         }
         Some(OutboxRecord {
-            version: VERSION,
             since: self.since,
             threads: self.threads.clone(),
             waiting,

@@ -9,15 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::notice::NoticeKind;
 
-/// The version of the record.
-pub const VERSION: u32 = 1;
-
 /// The part of an [`Outbox`](super::Outbox) that outlives the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutboxRecord {
-    /// The version of the record.
-    pub version: u32,
     /// Turns that ended before this time are not considered.
     pub since: Millis,
     /// The last considered event of each thread in which a turn ended since then.

@@ -1,30 +1,51 @@
 //! The file that stores waiting notifications.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use acpd_files::private_file;
+use acpd_files::data_files::NOTIFICATIONS;
+use acpd_files::{Form, StateFile};
 use acpd_model::limits::NOTIFICATIONS_FILE_BYTES;
 use acpd_proto::notify::OutboxRecord;
 
-/// Returns the path of the file in a data directory.
-pub fn path(data_dir: &Path) -> PathBuf {
-    data_dir.join("notifications.json")
-}
+const FORM: Form = Form {
+    versions: &[1],
+    bytes: NOTIFICATIONS_FILE_BYTES,
+    is_pretty: false,
+};
 
-/// Reads the file; returns `None` if there is none.
-pub fn read(path: &Path) -> Result<Option<OutboxRecord>, String> {
-    let bytes = private_file::read(path, NOTIFICATIONS_FILE_BYTES).map_err(|error| error.to_string())?;
-    let Some(bytes) = bytes else { return Ok(None) };
-    acpd_model::json::from_bytes(&bytes).map_err(|error| error.to_string())
+/// Returns the file in a data directory.
+pub fn file_in(data_dir: &Path) -> StateFile<OutboxRecord> {
+    StateFile::new(NOTIFICATIONS.path(data_dir), &FORM)
 }
 
 /// Replaces the file, or removes it.
-pub fn write(path: &Path, record: Option<&OutboxRecord>) -> std::io::Result<()> {
+pub fn write(file: &StateFile<OutboxRecord>, record: Option<&OutboxRecord>) -> std::io::Result<()> {
     match record {
-        Some(record) => private_file::replace(path, &serde_json::to_vec(record)?),
-        None => match std::fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        },
+        Some(record) => file.write(record),
+        None => file.remove(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_read_and_written_in_its_form() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file_in(dir.path());
+        let thread = acpd_model::ThreadId(uuid::Uuid::from_u128(1));
+        let text = format!(
+            r#"{{"version":1,"since":5,"threads":{{"{thread}":{{"seq":6,"at":7}}}},"waiting":[{{"target":"phone","thread":"{thread}","kind":"done","turn":"turn_1","seq":6,"at":7}}]}}"#
+        );
+        file.store(text.as_bytes()).unwrap();
+        let record = file.read().unwrap().unwrap();
+        assert_eq!((record.since, record.waiting.len()), (5, 1));
+        write(&file, Some(&record)).unwrap();
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), text);
+        write(&file, None).unwrap();
+        write(&file, None).unwrap();
+        assert!(!file.path().exists());
     }
 }

@@ -12,10 +12,11 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use acpd_files::StateFile;
 use acpd_log::LogError;
 use acpd_model::limits::{LOG_RETRY_MOST, NOTIFICATIONS_GIVE_UP};
 use acpd_model::{Failure, Summary, ThreadId, ThreadStatus};
@@ -60,7 +61,7 @@ struct Task {
     context: Context,
     notifier: Notifier,
     outbox: Outbox,
-    path: PathBuf,
+    file: StateFile<OutboxRecord>,
     work: JoinSet<Ended>,
     /// Held while a delivery reads its event and makes its message: an event can be large, and targets many.
     reading: Arc<Mutex<()>>,
@@ -74,15 +75,12 @@ struct Task {
 pub async fn run(mut context: Context, mut notifier: Notifier) {
     // The task's own handle must not keep it.
     context.notifications = Notifications::off();
-    let path = file::path(&notifier.data_dir);
+    let file = file::file_in(&notifier.data_dir);
     let targets = Arc::clone(&notifier.targets.borrow_and_update());
     let now = context.clock.now();
-    let (outbox, has_past) = match stored(&context, &path).await {
+    let (outbox, has_past) = match stored(&context, &file).await {
         Some(record) if !targets.targets.is_empty() => {
-            match Outbox::restore(record, targets.targets.clone(), now) {
-                Some(outbox) => (outbox, true),
-                None => (Outbox::new(now), false),
-            }
+            (Outbox::restore(record, targets.targets.clone(), now), true)
         }
         _ => (Outbox::new(now), false),
     };
@@ -90,7 +88,7 @@ pub async fn run(mut context: Context, mut notifier: Notifier) {
         context,
         notifier,
         outbox,
-        path,
+        file,
         work: JoinSet::new(),
         reading: Arc::default(),
         is_saving: false,
@@ -104,14 +102,14 @@ pub async fn run(mut context: Context, mut notifier: Notifier) {
     task.run().await;
 }
 
-/// Reads the file. One that cannot be used is logged and replaced: no notification is worth a daemon that does not start.
-async fn stored(context: &Context, path: &Path) -> Option<OutboxRecord> {
-    let from = path.to_owned();
-    let read = move || file::read(&from).map_err(|error| Failure::new(acpd_model::ErrorCode::Storage, error));
+/// Reads the file. One that cannot be used is set aside: no notification is worth a daemon that does not start.
+async fn stored(context: &Context, file: &StateFile<OutboxRecord>) -> Option<OutboxRecord> {
+    let from = file.clone();
+    let read = move || Ok(from.read_or_set_aside("waiting notifications are lost"));
     match blocking(&*context.host, read).await {
         Ok(record) => record,
         Err(error) => {
-            tracing::error!(path = %path.display(), %error, "waiting notifications cannot be read; they are lost");
+            tracing::error!(path = %file.path().display(), %error, "waiting notifications are lost");
             None
         }
     }
@@ -291,7 +289,7 @@ impl Task {
             Ok(Ended::Saved(result)) => {
                 self.is_saving = false;
                 if let Err(error) = result {
-                    let path = self.path.display();
+                    let path = self.file.path().display();
                     // The next change is stored with this one.
                     tracing::error!(%path, %error, "waiting notifications cannot be stored; a restart would lose them");
                 }
@@ -347,11 +345,11 @@ impl Task {
             return;
         };
         let record = self.outbox.has_targets().then_some(record);
-        let path = self.path.clone();
+        let file = self.file.clone();
         let host = Arc::clone(&self.context.host);
         self.is_saving = true;
         self.work.spawn(async move {
-            let write = move || Ok(file::write(&path, record.as_ref()).map_err(|error| error.to_string()));
+            let write = move || Ok(file::write(&file, record.as_ref()).map_err(|error| error.to_string()));
             let written = blocking(&*host, write).await;
             Ended::Saved(written.unwrap_or_else(|failure| Err(failure.message)))
         });

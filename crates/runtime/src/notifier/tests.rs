@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use acpd_files::StateFile;
 use acpd_host::{Program, TerminalSpec, TerminalUpdate};
 use acpd_log::{Memory, SharedLog};
 use acpd_model::event::TurnStatus;
@@ -11,7 +12,7 @@ use acpd_model::{
     Event, EventKind, Limits, Millis, Origin, RequestId, Seq, ThreadStatus, TurnId, TurnMark, TurnMarks,
     TurnStep,
 };
-use acpd_proto::notify::{NoticeKind, Target};
+use acpd_proto::notify::{NoticeKind, OutboxRecord, Target};
 use acpd_proto::projection::extract;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -277,8 +278,8 @@ impl Scene {
         self.settle().await;
     }
 
-    fn file(&self) -> std::path::PathBuf {
-        file::path(self.place.path())
+    fn file(&self) -> StateFile<OutboxRecord> {
+        file::file_in(self.place.path())
     }
 }
 
@@ -392,7 +393,7 @@ async fn without_targets_there_is_no_file_and_later_targets_receive_nothing_of_t
     let mut scene = Scene::new(&[]);
     let thread = scene.thread();
     scene.end(thread, 1).await;
-    assert!(!scene.file().exists());
+    assert!(!scene.file().path().exists());
     tokio::time::advance(Duration::from_secs(1)).await;
     scene.targets.send_replace(targets(&["a"]));
     scene.settle().await;
@@ -401,10 +402,13 @@ async fn without_targets_there_is_no_file_and_later_targets_receive_nothing_of_t
     assert!(scene.ids().is_empty());
     scene.set_down(true);
     scene.end(thread, 2).await;
-    assert!(scene.file().exists());
+    assert!(scene.file().path().exists());
     scene.targets.send_replace(targets(&[]));
     scene.settle().await;
-    assert!(!scene.file().exists(), "a removed target drops what waits for it");
+    assert!(
+        !scene.file().path().exists(),
+        "a removed target drops what waits for it"
+    );
     assert_eq!(scene.waiting().await, 0);
 }
 
@@ -416,7 +420,7 @@ async fn a_closed_task_has_stored_everything() {
     let event = scene.store(thread, 1, TurnStatus::Completed).await;
     scene.context.notifications.stored(thread, &[event]);
     scene.context.notifications.close().await;
-    let record = file::read(&scene.file()).unwrap().expect("it is stored");
+    let record = scene.file().read().unwrap().expect("it is stored");
     assert_eq!(record.waiting.len(), 1);
     assert!(scene.context.notifications.states().await.is_err());
     // A second call finds no task.
@@ -424,13 +428,20 @@ async fn a_closed_task_has_stored_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_damaged_file_is_replaced() {
+async fn a_damaged_file_is_set_aside() {
     let mut scene = Scene::new(&["a"]);
     scene.end(scene.thread(), 1).await;
-    assert!(file::read(&scene.file()).unwrap().is_some());
-    acpd_files::private_file::replace(&scene.file(), b"{\"version\":").unwrap();
-    scene.restart(&["a"]).await;
-    assert!(file::read(&scene.file()).unwrap().is_some());
+    assert!(scene.file().read().unwrap().is_some());
+    for damaged in [
+        r#"{"version":"#,
+        r#"{"version":2,"since":0,"threads":{},"waiting":[]}"#,
+    ] {
+        scene.file().store(damaged.as_bytes()).unwrap();
+        scene.restart(&["a"]).await;
+        assert!(scene.file().read().unwrap().is_some());
+        let aside = std::fs::read_to_string(scene.place.path().join("notifications.json.damaged"));
+        assert_eq!(aside.unwrap(), damaged);
+    }
 }
 
 #[tokio::test(start_paused = true)]
