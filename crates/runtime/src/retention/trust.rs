@@ -12,13 +12,21 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acpd_files::private_file;
+use acpd_files::data_files::RETENTION;
+use acpd_files::{Form, StateFile};
 use acpd_model::Millis;
 use acpd_model::limits::{
     CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS, RETENTION_AWAY_MILLIS, RETENTION_FILE_BYTES, RETENTION_LOOKS,
     RETENTION_UNUSED_MILLIS,
 };
 use serde::{Deserialize, Serialize};
+
+/// The form of `retention.json`. A member that is absent has its default, so that it needs no version.
+const FORM: Form = Form {
+    versions: &[],
+    bytes: RETENTION_FILE_BYTES,
+    is_pretty: false,
+};
 
 /// The content of `retention.json`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,14 +94,16 @@ pub(super) struct Trust {
 
 /// Returns the path of the file in a data directory.
 pub fn path(data_dir: &Path) -> PathBuf {
-    data_dir.join("retention.json")
+    RETENTION.path(data_dir)
 }
 
 /// Reads the file; returns `None` if there is none. Blocks.
 pub fn read(path: &Path) -> Result<Option<TrustRecord>, String> {
-    let bytes = private_file::read(path, RETENTION_FILE_BYTES).map_err(|error| error.to_string())?;
-    let Some(bytes) = bytes else { return Ok(None) };
-    acpd_model::json::from_bytes(&bytes).map_err(|error| error.to_string())
+    file_at(path).read().map_err(|error| error.to_string())
+}
+
+fn file_at(path: &Path) -> StateFile<TrustRecord> {
+    StateFile::new(path.to_owned(), &FORM)
 }
 
 /// Returns the time of a daemon that starts now: the host's, unless that is behind the time that is known. Blocks.
@@ -108,9 +118,8 @@ pub fn time_of_daemon(path: &Path, host: Millis) -> Millis {
 impl Trust {
     /// Loads what earlier daemons have stored. Without a path, nothing is stored. Blocks.
     pub fn load(path: Option<PathBuf>) -> Self {
-        let stored = path.as_deref().map_or(Ok(None), read).unwrap_or_else(|error| {
-            tracing::warn!(%error, "retention.json cannot be read; retention compares the clock with the log alone");
-            None
+        let stored = path.as_deref().and_then(|path| {
+            file_at(path).read_or_set_aside("retention compares the clock with the log alone")
         });
         Self {
             path,
@@ -243,7 +252,7 @@ impl Trust {
 
 /// Writes the file. Blocks.
 pub(super) fn write(path: &Path, record: TrustRecord) -> std::io::Result<()> {
-    private_file::replace(path, &serde_json::to_vec(&record)?)
+    file_at(path).write(&record)
 }
 
 #[cfg(test)]
@@ -274,6 +283,25 @@ mod tests {
             trust.record.known_at.map(|known| (known - NOW) / HOUR)
         });
         known.collect()
+    }
+
+    #[test]
+    fn the_file_is_read_and_written_in_its_form() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path(dir.path());
+        let text =
+            r#"{"trustedAt":1,"knownAt":2,"looksLeft":3,"confirmedNewest":null,"held":{"now":4,"known":5}}"#;
+        file_at(&path).store(text.as_bytes()).unwrap();
+        let record = read(&path).unwrap().unwrap();
+        assert_eq!((record.trusted_at, record.looks_left), (Some(1), 3));
+        write(&path, record).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        file_at(&path).store(b"{}").unwrap();
+        assert_eq!(read(&path).unwrap(), Some(TrustRecord::default()));
+        file_at(&path).store(b"[]").unwrap();
+        assert!(read(&path).is_err() && path.exists());
+        assert_eq!(Trust::load(Some(path.clone())).record, TrustRecord::default());
+        assert!(!path.exists(), "it is set aside");
     }
 
     #[test]
