@@ -476,6 +476,7 @@ fn a_cookie_that_another_port_was_sent_opens_nothing() {
         "{}",
         daemon.log()
     );
+    assert!(daemon.place.data().join("sessions.json.damaged").exists());
     log_in(&daemon, &json!({ "token": daemon.place.token() }));
 }
 

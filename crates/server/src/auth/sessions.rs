@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use acpd_files::{Form, data_files};
 use acpd_model::limits::{
     SESSION_DAYS, SESSION_MAX_DAYS, SESSION_NOTE_SECS, SESSIONS, SESSIONS_FILE_BYTES, SESSIONS_OF_ONE,
     SHARE_SESSIONS,
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::devices::PushSubscription;
 use crate::auth::lifetime;
 use crate::auth::owner_token::{Hash, random};
-use crate::auth::stored_list::{Entry, Form, StoredList, Unstored};
+use crate::auth::stored_list::{Entry, ListForm, StoredList, Unstored};
 
 const DAY: i64 = 24 * 3600 * 1000;
 
@@ -77,13 +78,16 @@ impl SessionSecret {
 }
 
 impl Entry for Session {
-    const FORM: Form = Form {
-        file: "sessions.json",
+    const FORM: &'static ListForm = &ListForm {
+        file: data_files::SESSIONS,
+        form: Form {
+            // Sessions of version 1 had no page key.
+            versions: &[2],
+            bytes: SESSIONS_FILE_BYTES,
+            is_pretty: false,
+        },
         list: "sessions",
-        // Sessions of version 1 had no page key.
-        version: 2,
         entries: SESSIONS + SHARE_SESSIONS,
-        bytes: SESSIONS_FILE_BYTES,
         loss: "browsers have to log in again",
     };
 

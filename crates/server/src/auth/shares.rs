@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acpd_files::{Form, data_files};
 use acpd_model::limits::{SHARE_CONNECTIONS, SHARES, SHARES_FILE_BYTES, SHARES_OF_THREAD};
 use acpd_model::{ErrorCode, Failure, Role, ThreadId};
 use acpd_proto::surface::reply::ShareInfo;
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::lifetime;
 use crate::auth::owner_token::{Hash, random};
-use crate::auth::stored_list::{Entry, Form, StoredList, Unstored};
+use crate::auth::stored_list::{Entry, ListForm, StoredList, Unstored};
 use crate::auth::tokens::IssuedToken;
 
 /// The number of hexadecimal digits in the id of a link.
@@ -63,12 +64,15 @@ fn room() -> Arc<Semaphore> {
 }
 
 impl Entry for Share {
-    const FORM: Form = Form {
-        file: "shares.json",
+    const FORM: &'static ListForm = &ListForm {
+        file: data_files::SHARES,
+        form: Form {
+            versions: &[1],
+            bytes: SHARES_FILE_BYTES,
+            is_pretty: false,
+        },
         list: "shares",
-        version: 1,
         entries: SHARES,
-        bytes: SHARES_FILE_BYTES,
         loss: "all links that share threads have ended",
     };
 

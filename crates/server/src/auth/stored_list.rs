@@ -1,6 +1,6 @@
 //! A list of credentials in a private file of the data directory.
 //!
-//! In: a file, and changes of the list. Out: the entries, and what to write. Owns: the form of the file. Never: writes by
+//! In: a file, and changes of the list. Out: the entries, and what to write. Owns: the list in the file. Never: writes by
 //! itself: the task that owns the credentials does, before anyone knows of a change.
 //!
 //! The file is an object with the version and the list. It holds hashes of secrets only.
@@ -10,33 +10,31 @@ use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use acpd_files::private_file;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use acpd_files::{DataFile, Form, StateFile, private_file};
+use serde::de::{DeserializeOwned, Error};
 use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-/// The form of a list's file.
-pub(super) struct Form {
-    /// The name of the file in the data directory.
-    pub file: &'static str,
+/// How a list is stored.
+pub(super) struct ListForm {
+    /// The file.
+    pub file: DataFile,
+    /// The form of the file.
+    pub form: Form,
     /// The name of the list in the file. Errors use it, too.
     pub list: &'static str,
-    /// The version that this release reads and writes.
-    pub version: u32,
     /// The number of entries that a file may have.
     pub entries: usize,
-    /// The size that a file may have.
-    pub bytes: u64,
     /// What happens if the file cannot be read, as a line of the log.
     pub loss: &'static str,
 }
 
 /// An entry of a stored list.
 pub(super) trait Entry: Serialize + DeserializeOwned {
-    /// The form of the file.
-    const FORM: Form;
+    /// How the list is stored.
+    const FORM: &'static ListForm;
 
     /// Returns the token that is cancelled when the entry ends.
     fn ends(&self) -> &CancellationToken;
@@ -69,14 +67,14 @@ impl<T> Deref for StoredList<T> {
 
 /// The new content of a list's file. Not printed: an entry can have an address that is a secret.
 pub struct Unstored {
-    file: &'static str,
+    file: DataFile,
     bytes: Vec<u8>,
 }
 
 impl Unstored {
     /// Returns the path of the file in a data directory.
     pub fn path(&self, data_dir: &Path) -> PathBuf {
-        data_dir.join(self.file)
+        self.file.path(data_dir)
     }
 
     /// Writes the file. Blocks.
@@ -86,16 +84,12 @@ impl Unstored {
 }
 
 impl<T: Entry> StoredList<T> {
-    /// Loads the list of a data directory. A file that cannot be read, or has another version, counts as empty: its users
+    /// Loads the list of a data directory. A file that cannot be read, or has another version, is set aside: its users
     /// authenticate again, and the daemon starts.
     pub fn load(data_dir: &Path) -> Self {
-        let path = data_dir.join(T::FORM.file);
-        let entries = read(&path).unwrap_or_else(|error| {
-            tracing::warn!(path = %path.display(), %error, "{}", T::FORM.loss);
-            Vec::new()
-        });
+        let stored = file_in::<T>(data_dir).read_or_set_aside(T::FORM.loss);
         Self {
-            entries,
+            entries: stored.map(|Listed(entries)| entries).unwrap_or_default(),
             is_changed: false,
         }
     }
@@ -105,13 +99,11 @@ impl<T: Entry> StoredList<T> {
         if !std::mem::take(&mut self.is_changed) {
             return None;
         }
-        match serde_json::to_vec(&File(&self.entries)) {
-            Ok(bytes) => Some(Unstored {
-                file: T::FORM.file,
-                bytes,
-            }),
+        let file = T::FORM.file;
+        match T::FORM.form.encode(&ToList(&self.entries)) {
+            Ok(bytes) => Some(Unstored { file, bytes }),
             Err(error) => {
-                tracing::error!(file = T::FORM.file, %error, "the entries have no JSON");
+                tracing::error!(file = file.name, %error, "the entries cannot be written");
                 None
             }
         }
@@ -169,53 +161,50 @@ impl<T: Entry> StoredList<T> {
     }
 }
 
-/// The file of a list, to be written.
-struct File<'a, T>(&'a [T]);
+/// The content of a list's file, to be written.
+struct ToList<'a, T>(&'a [T]);
 
-impl<T: Entry> Serialize for File<'_, T> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut file = serializer.serialize_map(Some(2))?;
-        file.serialize_entry("version", &T::FORM.version)?;
+impl<T: Entry> Serialize for ToList<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut file = serializer.serialize_map(Some(1))?;
         file.serialize_entry(T::FORM.list, self.0)?;
         file.end()
     }
 }
 
-fn read<T: Entry>(path: &Path) -> io::Result<Vec<T>> {
-    let Form {
-        list,
-        version: known,
-        entries: most,
-        bytes,
-        ..
-    } = T::FORM;
-    let Some(bytes) = private_file::read(path, bytes)? else {
-        return Ok(Vec::new());
-    };
-    // The entries of another version are not parsed: the version is the reason to name.
-    let file: BTreeMap<String, &RawValue> = acpd_model::json::from_bytes(&bytes)?;
-    let member = |name: &str| {
-        let value = file.get(name).map(|value| value.get());
-        value.ok_or_else(|| io::Error::other(format!("it has no {name}")))
-    };
-    let version: u32 = serde_json::from_str(member("version")?)?;
-    if version != known {
-        return Err(io::Error::other(format!("its version is {version}, not {known}")));
+/// The content of a list's file, as it was read.
+struct Listed<T>(Vec<T>);
+
+impl<'de, T: Entry> Deserialize<'de> for Listed<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ListForm {
+            list, entries: most, ..
+        } = T::FORM;
+        let members = BTreeMap::<String, Box<RawValue>>::deserialize(deserializer)?;
+        let member = members.get(*list);
+        let member = member.ok_or_else(|| D::Error::custom(format_args!("it has no {list}")))?;
+        let entries: Vec<T> = serde_json::from_str(member.get()).map_err(D::Error::custom)?;
+        if entries.len() > *most {
+            return Err(D::Error::custom(format_args!("it has too many {list}")));
+        }
+        Ok(Self(entries))
     }
-    let entries: Vec<T> = serde_json::from_str(member(list)?)?;
-    if entries.len() > most {
-        return Err(io::Error::other(format!("it has too many {list}")));
-    }
-    Ok(entries)
+}
+
+fn file_in<T: Entry>(data_dir: &Path) -> StateFile<Listed<T>> {
+    StateFile::new(T::FORM.file.path(data_dir), &T::FORM.form)
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use serde::Deserialize;
+    use acpd_files::Backup;
+    use acpd_model::ThreadId;
 
     use super::*;
+    use crate::auth::sessions::Session;
+    use crate::auth::shares::Share;
 
     #[derive(Debug, Serialize, Deserialize)]
     struct Word {
@@ -225,12 +214,20 @@ mod tests {
     }
 
     impl Entry for Word {
-        const FORM: Form = Form {
-            file: "words.json",
+        const FORM: &'static ListForm = &ListForm {
+            file: DataFile {
+                name: "words.json",
+                content: "words",
+                is_private: true,
+                backup: Backup::Never,
+            },
+            form: Form {
+                versions: &[3],
+                bytes: 100,
+                is_pretty: false,
+            },
             list: "words",
-            version: 3,
             entries: 2,
-            bytes: 100,
             loss: "the words are gone",
         };
 
@@ -271,6 +268,31 @@ mod tests {
         assert!(again.take_unstored().is_none());
     }
 
+    /// Reads a file as an earlier daemon wrote it, and returns it as this one writes it.
+    fn written_again<T: Entry>(text: &str) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file_in::<T>(dir.path());
+        file.store(text.as_bytes()).unwrap();
+        let mut list = StoredList::<T>::load(dir.path());
+        list.changed();
+        list.take_unstored().unwrap().store(dir.path()).unwrap();
+        std::fs::read_to_string(file.path()).unwrap()
+    }
+
+    #[test]
+    fn sessions_and_links_are_read_and_written_in_their_form() {
+        let hash = "ab".repeat(32);
+        let sessions = format!(
+            r#"{{"version":2,"sessions":[{{"hash":"{hash}","pageKey":"{hash}","key":"{hash}","createdAt":5,"usedAt":6}},{{"hash":"{hash}","pageKey":"{hash}","key":"{hash}","shared":true,"createdAt":5,"usedAt":6,"name":"phone","browser":"Firefox on Linux","announcedEnd":7}}]}}"#
+        );
+        assert_eq!(written_again::<Session>(&sessions), sessions);
+        let thread = ThreadId(uuid::Uuid::from_u128(1));
+        let shares = format!(
+            r#"{{"version":1,"shares":[{{"id":"a1","hash":"{hash}","thread":"{thread}","name":"for Bob","createdBy":"ann","key":"{hash}","createdAt":5,"expiresAt":6}}]}}"#
+        );
+        assert_eq!(written_again::<Share>(&shares), shares);
+    }
+
     #[test]
     fn a_change_is_to_be_stored_once_unless_that_fails() {
         let mut list = StoredList::default();
@@ -305,17 +327,22 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_is_an_empty_list() {
+    fn a_file_that_cannot_be_used_is_set_aside() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("words.json");
+        let file = file_in::<Word>(dir.path());
+        let path = file.path();
+        let aside = dir.path().join("words.json.damaged");
         let reason = |text: &str| {
-            private_file::replace(&path, text.as_bytes()).unwrap();
+            file.store(text.as_bytes()).unwrap();
+            let reason = file.read().err().map(|error| error.to_string());
             assert!(StoredList::<Word>::load(dir.path()).is_empty(), "{text}");
-            read::<Word>(&path).unwrap_err().to_string()
+            assert_eq!(std::fs::read_to_string(&aside).unwrap(), text);
+            assert!(!path.exists());
+            reason.unwrap()
         };
         assert_eq!(
             reason(r#"{"version":2,"words":[{"other":1}]}"#),
-            "its version is 2, not 3"
+            "its version is 2, and this acpd knows 3"
         );
         assert_eq!(reason(r#"{"words":[]}"#), "it has no version");
         assert_eq!(reason(r#"{"version":3}"#), "it has no words");
@@ -334,9 +361,9 @@ mod tests {
             assert!(!reason(damaged).is_empty());
         }
         let whole = r#"{"version":3,"words":[{"text":"a"}],"more":1}"#;
-        private_file::replace(&path, whole.as_bytes()).unwrap();
+        file.store(whole.as_bytes()).unwrap();
         assert_eq!(texts(&StoredList::load(dir.path())), ["a"]);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert!(StoredList::<Word>::load(dir.path()).is_empty());
     }
 }
