@@ -5,13 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
+use acpd_files::{Form, StateError, StateFile, data_files, private_file};
 use acpd_model::Role;
 use acpd_model::limits::{PAIRED_OF_ONE, SESSION_MAX_DAYS, TOKEN_NAME_BYTES, TOKENS, TOKENS_FILE_BYTES};
 use serde::{Deserialize, Serialize};
 
 use crate::auth::lifetime;
 use crate::auth::owner_token::{Hash, random};
-use acpd_files::private_file;
 
 /// The record of an issued token. It does not contain the secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,17 +94,21 @@ impl IssuedToken {
     }
 }
 
-#[derive(Default, Serialize, Deserialize)]
-struct File {
-    version: u32,
+/// The form of the file.
+const FORM: Form = Form {
+    versions: &[1],
+    bytes: TOKENS_FILE_BYTES,
+    is_pretty: true,
+};
+
+/// The content of the file.
+#[derive(Serialize, Deserialize)]
+struct TokensFile {
     tokens: Vec<IssuedToken>,
 }
 
 /// A day in milliseconds.
 const DAY: i64 = 24 * 3600 * 1000;
-
-/// The version of the file that this release writes.
-const VERSION: u32 = 1;
 
 /// The principal of the owner's token in the data directory.
 pub const OWNER: &str = "owner";
@@ -152,37 +156,40 @@ pub enum TokensError {
 
 /// Returns the path of the tokens file in a data directory.
 pub fn path(data_dir: &Path) -> PathBuf {
-    data_dir.join("tokens.json")
+    data_files::TOKENS.path(data_dir)
+}
+
+fn file_in(data_dir: &Path) -> StateFile<TokensFile> {
+    StateFile::new(path(data_dir), &FORM)
 }
 
 /// Loads all tokens of a data directory.
 pub fn load(data_dir: &Path) -> Result<Vec<IssuedToken>, TokensError> {
-    let path = path(data_dir);
-    let bytes = private_file::read(&path, TOKENS_FILE_BYTES).map_err(|source| TokensError::File {
-        path: path.clone(),
-        source,
-    })?;
-    let Some(bytes) = bytes else {
-        return Ok(Vec::new());
-    };
+    let file = file_in(data_dir);
     let damaged = |reason: String| TokensError::Damaged {
-        path: path.clone(),
+        path: file.path().to_owned(),
         reason,
     };
-    let file: File = acpd_model::json::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))?;
-    if file.version != VERSION {
-        return Err(damaged(format!("its version is {}, not {VERSION}", file.version)));
-    }
-    if file.tokens.len() > TOKENS {
+    let content = file.read().map_err(|error| match error {
+        StateError::File(source) => TokensError::File {
+            path: file.path().to_owned(),
+            source,
+        },
+        StateError::Damaged(reason) => damaged(reason),
+    })?;
+    let Some(TokensFile { tokens }) = content else {
+        return Ok(Vec::new());
+    };
+    if tokens.len() > TOKENS {
         return Err(TokensError::Full);
     }
-    for (place, key) in file.tokens.iter().enumerate() {
+    for (place, key) in tokens.iter().enumerate() {
         check_name(&key.name)?;
-        if file.tokens[..place].iter().any(|other| other.name == key.name) {
+        if tokens[..place].iter().any(|other| other.name == key.name) {
             return Err(damaged(format!("it has two tokens {:?}", key.name)));
         }
     }
-    Ok(file.tokens)
+    Ok(tokens)
 }
 
 /// Creates a token, and returns its secret, which is stored nowhere.
@@ -294,20 +301,15 @@ fn change(
     data_dir: &Path,
     change: impl FnOnce(&mut Vec<IssuedToken>) -> Result<(), TokensError>,
 ) -> Result<(), TokensError> {
-    let path = path(data_dir);
+    let file = file_in(data_dir);
     let fail = |source| TokensError::File {
-        path: path.clone(),
+        path: file.path().to_owned(),
         source,
     };
-    let _lock = private_file::lock(&path).map_err(fail)?;
+    let _lock = private_file::lock(file.path()).map_err(fail)?;
     let mut tokens = load(data_dir)?;
     change(&mut tokens)?;
-    let file = File {
-        version: VERSION,
-        tokens,
-    };
-    let bytes = serde_json::to_vec_pretty(&file).map_err(|error| fail(std::io::Error::other(error)))?;
-    private_file::replace(&path, &bytes).map_err(fail)
+    file.write(&TokensFile { tokens }).map_err(fail)
 }
 
 /// Restricts names to harmless characters, because they appear in logs, terminal headers and file listings.
@@ -350,6 +352,43 @@ mod tests {
             ("ci", Role::Operator, 5, Some(9))
         );
         assert!(keys[0].hash == Hash::of(&secret) && keys[0].hash != Hash::of("x"));
+    }
+
+    #[test]
+    fn the_file_is_read_and_written_in_its_form() {
+        let dir = tempfile::tempdir().unwrap();
+        let hash = "ab".repeat(32);
+        let text = format!(
+            r#"{{
+  "version": 1,
+  "tokens": [
+    {{
+      "name": "ci",
+      "role": "operator",
+      "hash": "{hash}",
+      "createdAt": 5
+    }},
+    {{
+      "name": "phone",
+      "role": "observer",
+      "hash": "{hash}",
+      "createdAt": 6,
+      "expiresAt": 9,
+      "paired": true,
+      "parent": "{hash}"
+    }}
+  ]
+}}"#
+        );
+        let file = file_in(dir.path());
+        file.store(text.as_bytes()).unwrap();
+        let tokens = load(dir.path()).unwrap();
+        assert_eq!(
+            (tokens.len(), tokens[0].role, tokens[1].expires_at),
+            (2, Role::Operator, Some(9))
+        );
+        file.write(&TokensFile { tokens }).unwrap();
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), text + "\n");
     }
 
     #[test]
