@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use acpd_files::private_file;
+use acpd_files::{data_files, private_file};
 use acpd_server::net::listener;
 
 /// Ports after the default one that the daemon tries before it takes any free one.
@@ -68,7 +68,7 @@ fn remember(data_dir: &Path, port: u16) {
 }
 
 fn path(data_dir: &Path) -> PathBuf {
-    data_dir.join("port")
+    data_files::PORT.path(data_dir)
 }
 
 /// Returns the port of the last start. A file that cannot be used is as good as none.

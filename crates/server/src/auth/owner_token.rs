@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use acpd_files::private_file;
+use acpd_files::{data_files, private_file};
 
 /// The SHA-256 of a secret, which is stored in place of the secret. Secrets are 256 random bits, so that a slow salted hash
 /// would add no protection against brute force. Hashes are compared in constant time.
@@ -172,7 +172,7 @@ impl Token {
 
     /// Returns the path of the token file in a data directory.
     pub fn path(data_dir: &Path) -> PathBuf {
-        data_dir.join("token")
+        data_files::TOKEN.path(data_dir)
     }
 
     /// Returns whether the user may have chosen the token, so that an attacker could guess it.

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::auth::owner_token::hex;
+use acpd_files::data_files::{TLS_CERT, TLS_KEY};
 use acpd_files::private_file;
 
 /// The source of the certificate and the key (`[server.tls]`).
@@ -63,7 +64,7 @@ impl TlsConfig {
     pub fn files(&self, data_dir: &Path) -> Result<(PathBuf, PathBuf), TlsError> {
         match (&self.cert, &self.key, self.self_signed) {
             (Some(cert), Some(key), false) => Ok((cert.clone(), key.clone())),
-            (None, None, true) => Ok((data_dir.join("tls-cert.pem"), data_dir.join("tls-key.pem"))),
+            (None, None, true) => Ok((TLS_CERT.path(data_dir), TLS_KEY.path(data_dir))),
             _ => Err(TlsError::Config),
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use acpd_files::data_files::PUSH_KEY;
 use acpd_files::private_file;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -27,7 +28,7 @@ impl fmt::Debug for VapidKey {
 impl VapidKey {
     /// Reads the key of a data directory, or makes one with mode 0600. Blocks.
     pub fn load_or_create(data_dir: &Path) -> Result<Self, String> {
-        let path = data_dir.join("push.key");
+        let path = PUSH_KEY.path(data_dir);
         let fail = |problem: &str| format!("the key {} cannot be used: {problem}", path.display());
         let random = SystemRandom::new();
         let stored = private_file::read(&path, FILE_BYTES).map_err(|error| fail(&error.to_string()))?;
