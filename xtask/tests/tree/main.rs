@@ -8,5 +8,6 @@ mod links;
 mod locations;
 mod names;
 mod prose;
+mod replacing;
 mod setup;
 mod testing;

@@ -108,7 +108,7 @@ const SKIPPED: [&str; 5] = ["node_modules", "dist", "target", "__pycache__", "co
 /// Hidden folders that belong to the repository.
 const HIDDEN: [&str; 3] = [".cargo", ".ci", ".config"];
 
-fn workspace() -> PathBuf {
+pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
@@ -117,7 +117,7 @@ fn ending(name: &str) -> Option<&str> {
 }
 
 /// Adds the files and folders below a folder, relative to the root.
-fn list(folder: &str, found: &mut Vec<String>) {
+pub fn list(folder: &str, found: &mut Vec<String>) {
     // A folder that another test has made may be gone.
     let Ok(entries) = fs::read_dir(workspace().join(folder)) else {
         return;

@@ -1,0 +1,69 @@
+//! Files are replaced in one way: by `crates/files`, which syncs them. What else renames something is listed here with its reason.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
+
+use std::fs;
+
+use crate::names::{list, workspace};
+
+/// Files that rename something else.
+const OTHERS: [(&str, &str); 6] = [
+    (
+        "crates/acpd/src/backup/create.rs",
+        "a synced archive leaves the directory of incomplete files",
+    ),
+    ("crates/acpd/src/backup/restore.rs", "directories"),
+    ("crates/acpd/src/daemon/ssh_agent.rs", "a link"),
+    (
+        "crates/catalog/src/install.rs",
+        "a downloaded program moves into the folder of its version",
+    ),
+    (
+        "crates/log/src/sqlite/upgrade/copies.rs",
+        "a copy that is given up gets the name of an incomplete one",
+    ),
+    (
+        "crates/runtime/src/attachments.rs",
+        "an attachment arrives in parts, and its mode says whether it was sent",
+    ),
+];
+
+/// Crates that are no part of the daemon, or that do the renaming.
+const LEFT_OUT: [&str; 4] = [
+    "crates/fake-agent/",
+    "crates/files/",
+    "crates/fuzz/",
+    "crates/loopback/",
+];
+
+fn renames(text: &str) -> bool {
+    let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+    ["fs::rename(", "renameat(", "renameat_with("]
+        .iter()
+        .any(|call| product.contains(call))
+}
+
+#[test]
+fn files_are_replaced_in_one_way() {
+    let mut files = Vec::new();
+    list("crates", &mut files);
+    let is_product = |file: &&String| {
+        file.contains("/src/")
+            && file.ends_with(".rs")
+            && !file.ends_with("/tests.rs")
+            && !file.contains("/tests/")
+            && !LEFT_OUT.iter().any(|folder| file.starts_with(folder))
+    };
+    let mut found: Vec<&str> = files
+        .iter()
+        .filter(is_product)
+        .filter(|file| renames(&fs::read_to_string(workspace().join(file)).unwrap()))
+        .map(String::as_str)
+        .collect();
+    found.sort_unstable();
+    let listed: Vec<&str> = OTHERS.iter().map(|(file, _)| *file).collect();
+    assert_eq!(
+        found, listed,
+        "a file is replaced with acpd_files::replace or acpd_files::Draft; what renames something else is listed in this test"
+    );
+}
