@@ -28,6 +28,8 @@ pub struct Form {
     pub bytes: u64,
     /// Whether people may read or correct the file, so that each member has a line.
     pub is_pretty: bool,
+    /// Whether a file that belongs to another user, or that other users can use, is refused. It is written with mode 0600 in any case.
+    pub is_private: bool,
 }
 
 /// A file with a `T`.
@@ -106,7 +108,12 @@ impl<T> StateFile<T> {
 impl<T: DeserializeOwned> StateFile<T> {
     /// Reads the file; returns `None` if there is none. A file that cannot be used stays as it is. Blocks.
     pub fn read(&self) -> Result<Option<T>, StateError> {
-        match private_file::read(&self.path, self.form.bytes)? {
+        let read = if self.form.is_private {
+            private_file::read
+        } else {
+            private_file::read_unchecked
+        };
+        match read(&self.path, self.form.bytes)? {
             Some(bytes) => self.decode(&bytes).map(Some),
             None => Ok(None),
         }
@@ -231,12 +238,14 @@ mod tests {
         versions: &[2, 3],
         bytes: 100,
         is_pretty: false,
+        is_private: true,
     };
 
     const WITHOUT_VERSION: Form = Form {
         versions: &[],
         bytes: 100,
         is_pretty: true,
+        is_private: false,
     };
 
     #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -296,7 +305,11 @@ mod tests {
         scene.file.write(&words(&[])).unwrap();
         let text = std::fs::read_to_string(scene.file.path()).unwrap();
         assert_eq!(text, "{\n  \"words\": []\n}\n");
+        std::fs::set_permissions(scene.file.path(), Permissions::from_mode(0o644)).unwrap();
         assert_eq!(scene.file.read().unwrap(), Some(words(&[])));
+        scene.file.write(&words(&[])).unwrap();
+        let mode = scene.file.path().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]

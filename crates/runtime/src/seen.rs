@@ -28,6 +28,7 @@ const FORM: Form = Form {
     versions: &[1],
     bytes: SEEN_BYTES,
     is_pretty: false,
+    is_private: true,
 };
 
 /// What each principal has seen, by the principal's name.

@@ -11,6 +11,7 @@ const FORM: Form = Form {
     versions: &[1],
     bytes: NOTIFICATIONS_FILE_BYTES,
     is_pretty: false,
+    is_private: true,
 };
 
 /// Returns the file in a data directory.

@@ -30,6 +30,7 @@ const FORM: Form = Form {
     versions: &[1, 2],
     bytes: ANSWERS_BYTES,
     is_pretty: true,
+    is_private: true,
 };
 
 /// The content of the file.

@@ -26,6 +26,7 @@ const FORM: Form = Form {
     versions: &[],
     bytes: RETENTION_FILE_BYTES,
     is_pretty: false,
+    is_private: true,
 };
 
 /// The content of `retention.json`.

@@ -85,6 +85,7 @@ impl Entry for Session {
             versions: &[2],
             bytes: SESSIONS_FILE_BYTES,
             is_pretty: false,
+            is_private: true,
         },
         list: "sessions",
         entries: SESSIONS + SHARE_SESSIONS,

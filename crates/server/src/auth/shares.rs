@@ -70,6 +70,7 @@ impl Entry for Share {
             versions: &[1],
             bytes: SHARES_FILE_BYTES,
             is_pretty: false,
+            is_private: true,
         },
         list: "shares",
         entries: SHARES,

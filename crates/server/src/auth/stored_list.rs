@@ -225,6 +225,7 @@ mod tests {
                 versions: &[3],
                 bytes: 100,
                 is_pretty: false,
+                is_private: true,
             },
             list: "words",
             entries: 2,

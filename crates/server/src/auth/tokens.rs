@@ -99,6 +99,7 @@ const FORM: Form = Form {
     versions: &[1],
     bytes: TOKENS_FILE_BYTES,
     is_pretty: true,
+    is_private: true,
 };
 
 /// The content of the file.
