@@ -98,8 +98,24 @@ pub const TLS_CERT: DataFile = DataFile {
     backup: Backup::WithSecrets,
 };
 
-/// All files but the log, its parts, what describes the running daemon, sockets and locks.
-pub const DATA_FILES: [DataFile; 12] = [
+/// The notice of the running daemon.
+pub const DAEMON: DataFile = DataFile {
+    name: "daemon.json",
+    content: "the address of the running daemon",
+    is_private: false,
+    backup: Backup::Never,
+};
+
+/// The registry of agents, if it was fetched.
+pub const REGISTRY: DataFile = DataFile {
+    name: "registry.json",
+    content: "the fetched registry of agents",
+    is_private: false,
+    backup: Backup::Never,
+};
+
+/// All files but the log, its parts, output, sockets and locks.
+pub const DATA_FILES: [DataFile; 14] = [
     TOKEN,
     TOKENS,
     SESSIONS,
@@ -112,6 +128,8 @@ pub const DATA_FILES: [DataFile; 12] = [
     PUSH_KEY,
     TLS_KEY,
     TLS_CERT,
+    DAEMON,
+    REGISTRY,
 ];
 
 const fn private(name: &'static str, content: &'static str, backup: Backup) -> DataFile {
