@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::error::CatalogError;
 
-/// The mode of files in the data directory that have no secrets, before the umask.
+/// The mode of the registry's document, before the umask. It has no secrets.
 const MODE: u32 = 0o666;
 
 /// Creates the directory with access for its owner only. An existing directory keeps its mode.

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use acpd_files::{Form, StateFile};
 use acpd_model::limits::{ARCHIVE_BYTES, PACKAGE_FILE_BYTES, PACKAGE_LOCK_BYTES};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -14,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
-use super::files::{make_private, replace};
+use super::files::make_private;
 use super::installed::Installed;
 use super::installer::{Installer, Phase, cache};
 use super::progress::Progress;
@@ -64,6 +65,13 @@ impl From<String> for Fetched {
 }
 
 const RECORD: &str = "installed.json";
+/// The form of that file. Its member `version` is that of the package. Earlier versions of acpd wrote it with the mode of any file.
+const FORM: Form = Form {
+    versions: &[],
+    bytes: PACKAGE_FILE_BYTES,
+    is_pretty: true,
+    is_private: false,
+};
 const LOCK: &str = "lock";
 
 /// Returns all agents that are installed below `agents`, by id.
@@ -109,8 +117,13 @@ pub fn one(agents: &Path, id: &str) -> Option<Installed> {
     })
 }
 
+fn record_in(home: &Path) -> StateFile<Record> {
+    StateFile::new(home.join(RECORD), &FORM)
+}
+
+/// Returns the record of the installed agent. One that cannot be used is as good as none: the agent can be installed again.
 fn read(home: &Path) -> Option<Record> {
-    serde_json::from_str(&read_small(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
+    record_in(home).read().ok().flatten()
 }
 
 /// The way in which an agent is installed.
@@ -187,9 +200,8 @@ pub fn install(entry: &Entry, agents: &Path, host: Installer<'_>) -> Result<Inst
             env: env.clone(),
             package: package.to_owned(),
         };
-        let text =
-            serde_json::to_vec_pretty(&record).map_err(|error| CatalogError::disk(&home)(error.into()))?;
-        replace(&home.join(RECORD), &text)
+        let file = record_in(&home);
+        file.write(&record).map_err(CatalogError::disk(file.path()))
     });
     if let Err(error) = done {
         let _ = std::fs::remove_dir_all(&into);

@@ -25,6 +25,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use acpd_files::data_files;
 use acpd_model::limits::REGISTRY_BYTES;
 
 use acpd_host::read_small;
@@ -64,7 +65,7 @@ impl Catalog {
     }
 
     fn document(&self) -> PathBuf {
-        self.data_dir.join("registry.json")
+        data_files::REGISTRY.path(&self.data_dir)
     }
 
     fn agents(&self) -> PathBuf {
@@ -133,7 +134,8 @@ impl Catalog {
             ));
         }
         make_private(&self.data_dir)?;
-        replace(&self.document(), text.as_bytes())?;
+        let path = self.document();
+        replace(&path, text.as_bytes())?;
         Ok(registry)
     }
 }

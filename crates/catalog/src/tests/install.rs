@@ -449,20 +449,29 @@ fn two_at_once_do_not_meet() {
 fn a_record_that_points_elsewhere_is_none() {
     let machine = Machine::new();
     let home = machine.data().join("agents/agent");
-    std::fs::create_dir_all(&home).unwrap();
+    std::fs::create_dir_all(home.join("v1")).unwrap();
+    std::fs::write(home.join("v1/x"), "").unwrap();
+    let file = home.join("installed.json");
+    let record = |folder: &str, command: &str| {
+        let record = format!(
+            r#"{{ "name": "A", "version": "1", "folder": "{folder}", "command": "{command}", "args": [], "env": {{}}, "package": "a" }}"#
+        );
+        std::fs::write(&file, record).unwrap();
+    };
     for (folder, command) in [
         ("..", "x"),
         ("v1", "../../../../bin/sh"),
         ("v1", "/bin/sh"),
         ("v1", "missing"),
     ] {
-        let record = format!(
-            r#"{{ "name": "A", "version": "1", "folder": "{folder}", "command": "{command}", "args": [], "env": {{}}, "package": "a" }}"#
-        );
-        std::fs::write(home.join("installed.json"), record).unwrap();
+        record(folder, command);
         assert!(
             machine.catalog().look().installed.is_empty(),
             "{folder} {command}"
         );
     }
+    // Earlier versions of acpd wrote it with this mode.
+    record("v1", "x");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(machine.catalog().look().installed["agent"].version, "1");
 }
