@@ -4,12 +4,20 @@ use std::fs::OpenOptions;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use acpd_files::private_file;
+use acpd_files::{Form, StateError, StateFile, data_files};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 /// Variable by which a command tells the daemon that it starts where the log goes.
 pub(super) const LOG_FILE: &str = "ACPD_LOG_FILE";
+
+/// The form of `daemon.json`. The options in it have no bound but that of the system for arguments. Its member `version` is that of acpd.
+const FORM: Form = Form {
+    versions: &[],
+    bytes: 16 << 20,
+    is_pretty: false,
+    is_private: false,
+};
 
 /// The content of `daemon.json`, by which a running daemon publishes its address.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,15 +46,28 @@ pub struct Notice {
 impl Notice {
     /// Reads the notice of the daemon that runs on a data directory.
     pub fn read(data_dir: &Path) -> anyhow::Result<Self> {
-        let path = Self::path(data_dir);
-        let text = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-        acpd_model::json::from_bytes(&text)
-            .with_context(|| format!("{} does not say where the daemon listens", path.display()))
+        let file = Self::file(data_dir);
+        let path = file.path().display();
+        match file.read() {
+            Ok(Some(notice)) => Ok(notice),
+            Ok(None) => {
+                let missing = std::io::Error::from(rustix::io::Errno::NOENT);
+                Err(missing).with_context(|| format!("{path} cannot be read"))
+            }
+            Err(StateError::File(error)) => Err(error).with_context(|| format!("{path} cannot be read")),
+            Err(error @ StateError::Damaged(_)) => {
+                Err(error).with_context(|| format!("{path} does not say where the daemon listens"))
+            }
+        }
+    }
+
+    fn file(data_dir: &Path) -> StateFile<Self> {
+        StateFile::new(Self::path(data_dir), &FORM)
     }
 
     /// Returns the path of the notice in a data directory.
     pub fn path(data_dir: &Path) -> PathBuf {
-        data_dir.join("daemon.json")
+        data_files::DAEMON.path(data_dir)
     }
 
     /// Returns the address on which the daemon listens.
@@ -102,7 +123,7 @@ impl Running {
         url: String,
         options: Vec<String>,
     ) -> std::io::Result<Self> {
-        let path = Notice::path(data_dir);
+        let file = Notice::file(data_dir);
         let notice = Notice {
             address,
             url,
@@ -113,8 +134,10 @@ impl Running {
             options,
             host: Some(HostMark::own()),
         };
-        private_file::replace(&path, &serde_json::to_vec(&notice)?)?;
-        Ok(Self { path })
+        file.write(&notice)?;
+        Ok(Self {
+            path: file.path().to_owned(),
+        })
     }
 
     /// Shows other hosts that the daemon still runs.
