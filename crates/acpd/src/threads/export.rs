@@ -146,7 +146,37 @@ impl Target {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
     use super::*;
+
+    #[test]
+    fn a_complete_export_replaces_the_file_that_a_link_leads_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        symlink("file", &link).unwrap();
+        let write = |text: &str| {
+            let mut target = Target::open(&link).unwrap();
+            target.write_all(text.as_bytes()).unwrap();
+            target
+        };
+        write("first").keep().unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "first");
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        write("second").keep().unwrap();
+        drop(write("half"));
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "second");
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);
+        assert_eq!(dir.path().read_dir().unwrap().count(), 2);
+        assert!(Target::open(dir.path()).is_err());
+        // A device stays one.
+        let mut null = Target::open(Path::new("/dev/null")).unwrap();
+        null.write_all(b"text").unwrap();
+        assert!(matches!(null, Target::InPlace(_)));
+        null.keep().unwrap();
+    }
 
     #[test]
     fn the_ending_of_the_file_is_the_format() {

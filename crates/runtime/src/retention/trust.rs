@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         file_at(&path).store(b"{}").unwrap();
         assert_eq!(read(&path).unwrap(), Some(TrustRecord::default()));
-        file_at(&path).store(b"[]").unwrap();
+        file_at(&path).store(b"{").unwrap();
         assert!(read(&path).is_err() && path.exists());
         assert_eq!(Trust::load(Some(path.clone())).record, TrustRecord::default());
         assert!(!path.exists(), "it is set aside");

@@ -162,7 +162,39 @@ impl Drop for Running {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    #[test]
+    fn a_notice_is_whole_and_read_as_earlier_daemons_wrote_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = || Notice::read(dir.path()).map_err(|error| format!("{error:#}"));
+        assert!(
+            read()
+                .unwrap_err()
+                .contains("daemon.json cannot be read: No such file")
+        );
+        let address: SocketAddr = ([127, 0, 0, 1], 4127).into();
+        let url = "http://127.0.0.1:4127".to_owned();
+        let running = Running::announce(dir.path(), address, url, Vec::new()).unwrap();
+        let path = Notice::path(dir.path());
+        assert_eq!(read().unwrap().pid, std::process::id());
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(dir.path().read_dir().unwrap().count(), 1);
+        drop(running);
+        assert!(!path.exists());
+        let earlier =
+            r#"{"address":"127.0.0.1:4127","url":"http://127.0.0.1:4127","pid":7,"version":"0.1.0"}"#;
+        std::fs::write(&path, earlier).unwrap();
+        assert_eq!(read().unwrap().pid, 7);
+        std::fs::write(&path, "{}").unwrap();
+        assert!(
+            read()
+                .unwrap_err()
+                .contains("daemon.json does not say where the daemon listens")
+        );
+    }
 
     #[test]
     fn every_address_of_a_machine_is_also_its_own() {
