@@ -1,9 +1,7 @@
 //! The owner's access token, and the generation and hashing of secrets.
 
 use std::fmt;
-use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use acpd_model::limits::TOKEN_FILE_BYTES;
@@ -11,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use acpd_files::{data_files, private_file};
+use acpd_files::{Draft, data_files, private_file};
 
 /// The SHA-256 of a secret, which is stored in place of the secret. Secrets are 256 random bits, so that a slow salted hash
 /// would add no protection against brute force. Hashes are compared in constant time.
@@ -140,15 +138,12 @@ impl Token {
             source,
         };
         let token = random().map_err(fail)?;
-        match OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-        {
-            Ok(mut file) => {
-                file.write_all(token.as_bytes())
-                    .and_then(|()| file.sync_all())
+        // On a full disk, no empty file remains, which the next start would refuse.
+        match Draft::of_new_file(path.clone(), 0o600) {
+            Ok(mut draft) => {
+                draft
+                    .write_all(token.as_bytes())
+                    .and_then(|()| draft.keep())
                     .map_err(fail)?;
                 Ok(Self(token))
             }
