@@ -455,8 +455,9 @@ fn keep_file(modes: &Mutex<()>, root: &Path, own: Option<&Path>, path: &Path) ->
 /// Makes the name of a stored file survive a power failure, and those of the directories up to the data directory: an upload or the
 /// start of an agent may just have created them.
 fn sync_names(path: &Path) -> std::io::Result<()> {
-    let mut directories = path.ancestors().skip(1).take(DIRECTORIES);
-    directories.try_for_each(|directory| File::open(directory)?.sync_all())
+    path.ancestors()
+        .take(DIRECTORIES)
+        .try_for_each(acpd_files::sync_names)
 }
 
 /// Creates a private directory and those above it, unless they exist.
