@@ -89,12 +89,12 @@ pub(crate) enum ToNotifier {
 
 /// Gives threads and clients access to the task; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Notifications(pub(crate) Arc<Channel>);
+pub struct Notifications(Arc<Channel>);
 
 #[derive(Debug)]
-pub(crate) struct Channel {
+struct Channel {
     tx: mpsc::Sender<ToNotifier>,
-    pub(crate) flags: Arc<Flags>,
+    flags: Arc<Flags>,
 }
 
 /// What threads and the task know of each other without a message.
