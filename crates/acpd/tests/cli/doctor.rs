@@ -168,7 +168,7 @@ fn everything_that_is_broken_is_found_at_once() {
         "unknown key \"liste\"",
         "was made by a newer acpd: it has version 9999",
         "has mode 0644: the daemon does not use it",
-        &format!("{address} is in use by doctor"),
+        &format!("{address} is in use by cli"),
         "starts /no/such/acpd, which does not exist",
     ] {
         assert!(problems.contains(part), "{part}: {problems}");
