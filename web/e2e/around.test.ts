@@ -391,16 +391,16 @@ test("the first load has at most 146 kB of scripts and styles, also with a threa
 
 test("an owner sets the default agent for all devices, and the size of text for this one", async () => {
   await page.goto(`${stage.url}/agents`);
-  await page.getByRole("button", { name: "Make fake the default agent" }).click();
+  await page.getByRole("button", { name: "Make default: fake" }).click();
   const fake = page.locator(".agent", { has: page.getByRole("button", { name: "Check fake" }) });
   await fake.getByText("Default", { exact: true }).waitFor();
   await expect.poll(async () => (await other.call("agent/list")).data.find(({ isDefault }) => isDefault)?.id).toBe("fake");
-  await expect.poll(() => page.getByRole("button", { name: "Make fake the default agent" }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("button", { name: "Make default: fake" }).count()).toBe(0);
   const token = (await stage.daemon.run("token", "create", "--name", "olga", "--role", "operator")).trim();
   const operator = await stage.page({ token });
   await operator.goto(`${stage.url}/agents`);
   await operator.getByRole("button", { name: "Check mute" }).waitFor();
-  await expect.poll(() => operator.getByRole("button", { name: /the default agent/ }).count()).toBe(0);
+  await expect.poll(() => operator.getByRole("button", { name: /Make default/ }).count()).toBe(0);
 
   const size = () => page.evaluate(() => getComputedStyle(document.documentElement).fontSize);
   await expect.poll(size).toBe("16px");

@@ -60,7 +60,7 @@ export function AgentRow({ agent, check, barred, onThread, onDefault }: Props) {
           {installed && (
             <>
               {onDefault && !agent.isDefault && (
-                <button type="button" class="button" aria-label={`Make ${name} the default agent`} onClick={onDefault}>
+                <button type="button" class="button" aria-label={`Make default: ${name}`} onClick={onDefault}>
                   Make default
                 </button>
               )}

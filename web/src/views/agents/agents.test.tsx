@@ -133,7 +133,7 @@ test("the owner makes an agent the default; the one that is has a mark instead",
   const onDefault = vi.fn();
   const row = (more: Partial<Agent>, act?: () => void) =>
     drawn(<AgentRow agent={{ ...agent, ...more }} check={asked().check} onDefault={act} />);
-  await after(() => row({}, onDefault).button("Make Fake the default agent").click());
+  await after(() => row({}, onDefault).button("Make default: Fake").click());
   expect(onDefault).toHaveBeenCalledOnce();
   const now = row({ isDefault: true }, onDefault);
   expect(now.one(".agent-tag").textContent).toBe("Default");
