@@ -1,422 +1,291 @@
-//! The places of settings in a TOML text, and the texts in which a setting is changed.
+//! The texts in which a setting of a TOML text is changed.
 //!
 //! In: a text, a path of keys, a value. Out: texts in the order in which they are preferred. Never: promises that they mean what they
 //! should, which the caller checks.
 
-use std::ops::Range;
+use std::iter::repeat_n;
 
-use toml::de::{DeTable, DeValue};
-use toml::{Spanned, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, Key, RawString, Table, Value};
 
-/// A parsed text.
+/// A text, and how its lines end. `toml_edit` writes `\n` alone, and ends the last line.
 pub struct Document<'a> {
-    text: &'a str,
-    root: DeTable<'a>,
-    /// Where lines such as `[agents.a]` start, in order.
-    headers: Vec<usize>,
-    /// Where the values of lines are.
-    values: Vec<Range<usize>>,
+    mark: &'a str,
+    original: &'a str,
+    text: String,
     line_end: &'static str,
 }
 
-/// How a table is written.
-enum Place<'d, 'a> {
-    /// The file itself.
-    Root,
-    /// By a header, which is here.
-    Header(Range<usize>),
-    /// In braces, which are here.
-    Inline(Range<usize>, &'d DeTable<'a>),
-    /// By dotted keys, or by the headers of tables below it.
-    Implied(&'d DeTable<'a>),
-}
-
 impl<'a> Document<'a> {
-    /// Parses a text; `None` if it is not TOML.
-    pub fn parse(text: &'a str) -> Option<Self> {
-        let mut document = Self {
-            text,
-            root: DeTable::parse(text).ok()?.into_inner(),
-            headers: Vec::new(),
-            values: Vec::new(),
+    pub fn new(text: &'a str) -> Self {
+        let original = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut plain = original.replace("\r\n", "\n");
+        if !plain.is_empty() && !plain.ends_with('\n') {
+            plain.push('\n');
+        }
+        Self {
+            mark: text.strip_suffix(original).unwrap_or_default(),
+            original,
+            text: plain,
             line_end: if text.contains("\r\n") { "\r\n" } else { "\n" },
-        };
-        let (mut headers, mut values) = (Vec::new(), Vec::new());
-        document.collect(&document.root, &mut headers, &mut values);
-        headers.sort_unstable();
-        (document.headers, document.values) = (headers, values);
-        Some(document)
-    }
-
-    /// Finds all headers and values.
-    fn collect(&self, table: &DeTable<'a>, headers: &mut Vec<usize>, values: &mut Vec<Range<usize>>) {
-        for value in table.values() {
-            match value.get_ref() {
-                DeValue::Table(below) => self.collect_table(value.span(), below, headers, values),
-                DeValue::Array(entries) => {
-                    let mut has_headers = false;
-                    for entry in entries {
-                        if let DeValue::Table(below) = entry.get_ref()
-                            && self.starts_with(&entry.span(), '[')
-                        {
-                            has_headers = true;
-                            self.collect_table(entry.span(), below, headers, values);
-                        }
-                    }
-                    if !has_headers {
-                        values.push(value.span());
-                    }
-                }
-                _ => values.push(value.span()),
-            }
         }
-    }
-
-    fn collect_table(
-        &self,
-        span: Range<usize>,
-        table: &DeTable<'a>,
-        headers: &mut Vec<usize>,
-        values: &mut Vec<Range<usize>>,
-    ) {
-        if self.starts_with(&span, '{') {
-            values.push(span);
-            return;
-        }
-        if self.starts_with(&span, '[') {
-            headers.push(span.start);
-        }
-        self.collect(table, headers, values);
-    }
-
-    fn starts_with(&self, span: &Range<usize>, sign: char) -> bool {
-        self.text
-            .get(span.clone())
-            .is_some_and(|text| text.starts_with(sign))
     }
 
     /// Returns texts in which the key at `path` has this value.
-    pub fn set(&self, path: &[String], value: &Value) -> Vec<String> {
-        if let Some(now) = self.value(path) {
-            return vec![self.replaced(now.span(), &literal(value))];
-        }
-        let Some((place, depth)) = self.place(path) else {
-            return Vec::new();
-        };
-        let (Some((last, parents)), Some(rest)) = (path.split_last(), path.get(depth..)) else {
-            return Vec::new();
-        };
-        let line = |keys: &[String]| format!("{} = {}", dotted(keys), literal(value));
-        let section = format!(
-            "[{}]{}{}",
-            dotted(parents),
-            self.line_end,
-            line(std::slice::from_ref(last))
-        );
-        match place {
-            Place::Root if rest.len() == 1 => {
-                let beside = self.behind_comment(last).into_iter();
-                let places = beside.chain([self.end_of_root()]);
-                places.map(|at| self.with_line(at, &line(rest), true)).collect()
-            }
-            Place::Root => vec![self.with_section(self.text.len(), &section)],
-            Place::Header(header) => {
-                let body = self.body(&header);
-                let last_value = self.last_value(&body);
-                let end = self.end_of_line(last_value.unwrap_or(header.end));
-                let in_body = self.with_line(end, &line(rest), false);
-                if rest.len() == 1 {
-                    return vec![in_body];
-                }
-                let at = last_value.map_or(self.text.len(), |_| end);
-                vec![self.with_section(at, &section), in_body]
-            }
-            Place::Inline(span, table) => vec![self.with_member(&span, table, &line(rest))],
-            Place::Implied(table) => {
-                let mut ways = Vec::new();
-                // Beside its other keys, whichever of their parts are in the header above.
-                if let Some(end) = self.ends(table).into_iter().max() {
-                    let end = self.end_of_line(end);
-                    ways.extend((0..=depth).map(|from| self.with_line(end, &line(&path[from..]), false)));
-                }
-                ways.push(self.with_section(self.text.len(), &section));
-                ways
-            }
-        }
-    }
-
-    /// Returns texts in which the list at `path` has one more entry.
-    pub fn push(&self, path: &[String], entry: &Value) -> Vec<String> {
-        let Some((span, entries)) = self.value(path).and_then(|value| match value.get_ref() {
-            DeValue::Array(entries) => Some((value.span(), entries)),
-            _ => None,
-        }) else {
-            return Vec::new();
-        };
-        let entry = literal(entry);
-        let Some(last) = entries.iter().map(Spanned::span).max_by_key(|span| span.end) else {
-            let inside = span.start + 1..span.end.saturating_sub(1);
-            let is_blank = self
-                .text
-                .get(inside.clone())
-                .is_some_and(|text| text.trim().is_empty());
-            let inside = if is_blank {
-                inside
-            } else {
-                inside.start..inside.start
-            };
-            return vec![self.replaced(inside, &entry)];
-        };
-        let mut ways = Vec::new();
-        let before = self.text.get(..last.start).unwrap_or_default();
-        let indent = before.rsplit('\n').next().unwrap_or_default();
-        let end = self.end_of_line(last.end);
-        let behind = self.text.get(last.end..end).unwrap_or_default();
-        if before.contains('\n') && indent.trim().is_empty() && end <= span.end {
-            let comma = if behind.trim_start().starts_with(',') {
-                ","
-            } else {
-                ""
-            };
-            let line = format!("{indent}{entry}{comma}{}", self.line_end);
-            let mut way = self.replaced(end..end, &line);
-            if comma.is_empty() {
-                way.insert(last.end, ',');
-            }
-            ways.push(way);
-        }
-        ways.push(self.replaced(last.end..last.end, &format!(", {entry}")));
-        ways
-    }
-
-    /// Returns texts without the line of a key.
-    pub fn remove(&self, path: &[String]) -> Vec<String> {
+    pub fn set(&self, path: &[String], value: &toml::Value) -> Vec<String> {
         let Some((last, parents)) = path.split_last() else {
             return Vec::new();
         };
-        let Some((key, value)) = self
-            .table(parents)
-            .and_then(|table| table.get_key_value(last.as_str()))
-        else {
-            return Vec::new();
+        let line = format!("{} = {value}", key(last));
+        let mut is_new = true;
+        let edited = self.edited(|root| {
+            is_new = root.get(last).is_none();
+            put(root, path, parsed(value)?)
+        });
+        let ways = if !parents.is_empty() {
+            [edited, Some(self.with_section(parents, &line)), None]
+        } else if is_new {
+            let (header, set_off) = (format!("{line}\n["), format!("{line}\n\n["));
+            let edited = edited.map(|text| text.replacen(&header, &set_off, 1));
+            [
+                self.below_comment(last, &line),
+                edited,
+                Some(self.below_intro(&line)),
+            ]
+        } else {
+            [edited, None, None]
         };
-        let before = self.text.get(..key.span().start).unwrap_or_default();
-        let start = before.rfind('\n').map_or(0, |at| at + 1);
-        vec![self.replaced(start..self.end_of_line(value.span().end), "")]
+        ways.into_iter().flatten().collect()
     }
 
-    /// Returns the value at a path of keys.
-    fn value(&self, path: &[String]) -> Option<&Spanned<DeValue<'a>>> {
+    /// Returns texts in which the list at `path` has one more entry.
+    pub fn push(&self, path: &[String], entry: &toml::Value) -> Vec<String> {
+        let edited = self.edited(|root| {
+            let list = path
+                .iter()
+                .try_fold(root, |item, key| item.as_table_like_mut()?.get_mut(key))?;
+            append(list.as_array_mut()?, parsed(entry)?)
+        });
+        edited.into_iter().collect()
+    }
+
+    /// Returns texts without the line of a key. The comment above it stays, which `toml_edit` would remove with the key.
+    pub fn remove(&self, path: &[String]) -> Vec<String> {
+        self.without_line(path).into_iter().collect()
+    }
+
+    fn without_line(&self, path: &[String]) -> Option<String> {
+        let document = toml_edit::Document::parse(self.text.as_str()).ok()?;
         let (last, parents) = path.split_last()?;
-        self.table(parents)?.get(last.as_str())
+        let table = parents
+            .iter()
+            .try_fold(document.as_item(), |item, key| item.get(key))?;
+        let (key, value) = table.as_table_like()?.get_key_value(last)?;
+        let before = self.text.get(..key.span()?.start)?;
+        let (_, after) = self.text.split_at_checked(value.span()?.end)?;
+        let before = before.rfind('\n').map_or("", |at| &before[..=at]);
+        let after = after.split_once('\n').map_or("", |(_, lines)| lines);
+        Some(format!("{before}{after}"))
     }
 
-    fn table(&self, path: &[String]) -> Option<&DeTable<'a>> {
-        path.iter().try_fold(&self.root, |table, key| {
-            match table.get(key.as_str())?.get_ref() {
-                DeValue::Table(below) => Some(below),
-                _ => None,
+    /// Returns a changed text with the mark and the line ends of this one. New lines end as the others.
+    pub fn restored(&self, changed: &str) -> String {
+        let (old, new): (Vec<_>, Vec<_>) = (self.original.lines().collect(), changed.lines().collect());
+        let ends = self.original.split_inclusive('\n').map(|line| {
+            if line.ends_with('\n') && !line.ends_with("\r\n") {
+                "\n"
+            } else {
+                self.line_end
             }
-        })
+        });
+        let is_same = |(old, new): &(&&str, &&str)| old == new;
+        let head = old.iter().zip(&new).take_while(is_same).count();
+        let (old_rest, new_rest) = (old.iter().skip(head).rev(), new.iter().skip(head).rev());
+        let tail = old_rest.zip(new_rest).take_while(is_same).count();
+        let between = repeat_n(self.line_end, new.len() - head - tail);
+        let tail_ends = ends.clone().skip(old.len() - tail);
+        let ends = ends.take(head).chain(between).chain(tail_ends);
+        let lines = new.into_iter().zip(ends).flat_map(|(line, end)| [line, end]);
+        [self.mark].into_iter().chain(lines).collect()
     }
 
-    /// Returns the innermost table on the way to a key, and the number of keys that lead there. `None` if another value is in the way.
-    fn place(&self, path: &[String]) -> Option<(Place<'_, 'a>, usize)> {
-        let (mut table, mut place) = (&self.root, Place::Root);
-        for (depth, key) in path.iter().enumerate() {
-            let Some(value) = table.get(key.as_str()) else {
-                return Some((place, depth));
-            };
-            let DeValue::Table(below) = value.get_ref() else {
+    /// Returns the text after a change by `toml_edit`. `None` for texts that it would also change elsewhere: it moves dotted keys of one
+    /// table together.
+    fn edited(&self, change: impl FnOnce(&mut Item) -> Option<()>) -> Option<String> {
+        let mut document: DocumentMut = self.text.parse().ok()?;
+        if document.to_string() != self.text {
+            return None;
+        }
+        change(document.as_item_mut())?;
+        Some(document.to_string())
+    }
+
+    /// Returns the text with a line behind the comment that shows this setting.
+    fn below_comment(&self, key: &str, line: &str) -> Option<String> {
+        let mut at = 0;
+        for shown in self.text.split_inclusive('\n') {
+            at += shown.len();
+            let rest = shown.strip_prefix('#').and_then(|shown| shown.strip_prefix(key));
+            if rest.is_some_and(|rest| rest.trim_start().starts_with('=')) {
+                return Some(self.with_line(at, line));
+            }
+        }
+        None
+    }
+
+    /// Returns the text with a line behind the comment that introduces the file.
+    fn below_intro(&self, line: &str) -> String {
+        let comments = self
+            .text
+            .split_inclusive('\n')
+            .take_while(|line| line.starts_with('#'));
+        let end = comments.map(str::len).sum();
+        match self.text.get(end..) {
+            Some("") => self.with_line(end, line),
+            Some(rest) if rest.starts_with('\n') => self.with_line(end + 1, line),
+            // What is directly above a header is about it.
+            _ => self.with_line(0, line),
+        }
+    }
+
+    /// Returns the text with a line at this start of a line, set off from what follows.
+    fn with_line(&self, at: usize, line: &str) -> String {
+        let (before, after) = self.text.split_at(at);
+        let gap = if after.is_empty() || after.starts_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        format!("{before}{line}\n{gap}{after}")
+    }
+
+    /// Returns the text with a table at its end.
+    fn with_section(&self, table: &[String], line: &str) -> String {
+        let text = &self.text;
+        let gap = if text.is_empty() || text.ends_with("\n\n") {
+            ""
+        } else {
+            "\n"
+        };
+        format!("{text}{gap}[{}]\n{line}\n", dotted(table))
+    }
+}
+
+/// Sets the value at a path of keys below a table. `None` if no table there has a good place for it.
+fn put(item: &mut Item, path: &[String], value: Value) -> Option<()> {
+    let (first, rest) = path.split_first()?;
+    if let Some(below) = item.as_table_like_mut()?.get_mut(first) {
+        if !rest.is_empty() {
+            return put(below, rest, value);
+        }
+        let now = below.as_value_mut()?;
+        let decor = now.decor().clone();
+        *now = value;
+        *now.decor_mut() = decor;
+        return Some(());
+    }
+    match item {
+        Item::Value(Value::InlineTable(table)) => add_member(table, first, inline(rest, value)),
+        Item::Table(table) => {
+            let has_header = table.position().is_some();
+            let has_values = !table.get_values().is_empty();
+            let below = if table.is_dotted() || rest.is_empty() && (has_header || has_values) {
+                Item::Value(inline(rest, value))
+            } else if has_header && has_values && !rest.is_empty() {
+                section(rest, value)
+            } else {
                 return None;
             };
-            let span = value.span();
-            place = if self.starts_with(&span, '{') {
-                Place::Inline(span, below)
-            } else if self.starts_with(&span, '[') {
-                Place::Header(span)
-            } else {
-                Place::Implied(below)
-            };
-            table = below;
+            table.insert(first, below);
         }
-        None
+        _ => return None,
     }
+    Some(())
+}
 
-    /// Returns the part of the text that belongs to a header.
-    fn body(&self, header: &Range<usize>) -> Range<usize> {
-        let mut later = self.headers.iter().filter(|start| **start >= header.end);
-        header.end..later.next().copied().unwrap_or(self.text.len())
+/// Returns tables in braces around a value.
+fn inline(path: &[String], value: Value) -> Value {
+    path.iter().rev().fold(value, |value, key| {
+        let mut table = InlineTable::new();
+        table.insert(key, value);
+        Value::InlineTable(table)
+    })
+}
+
+/// Returns tables with headers around a value.
+fn section(path: &[String], value: Value) -> Item {
+    path.iter().rev().fold(Item::Value(value), |item, key| {
+        let mut table = Table::new();
+        // Only the innermost one has a header.
+        table.set_implicit(item.is_table());
+        table.insert(key, item);
+        Item::Table(table)
+    })
+}
+
+/// Adds a member to a table in braces, behind the others.
+fn add_member(table: &mut InlineTable, key: &str, mut value: Value) {
+    let last = table.iter_mut().last().map(|(_, last)| take_suffix(last));
+    match last {
+        Some(suffix) => value = value.decorated(" ", suffix),
+        None if is_blank(table.trailing()) => table.set_trailing(""),
+        None => {}
     }
+    table.insert(key, value);
+}
 
-    /// Returns the end of the last value that starts in this part of the text.
-    fn last_value(&self, part: &Range<usize>) -> Option<usize> {
-        let within = self.values.iter().filter(|value| part.contains(&value.start));
-        within.map(|value| value.end).max()
-    }
-
-    /// Returns the ends of a table's values, without those below another header.
-    fn ends(&self, table: &DeTable<'a>) -> Vec<usize> {
-        let mut ends = Vec::new();
-        for value in table.values() {
-            let span = value.span();
-            match value.get_ref() {
-                DeValue::Table(below) if !self.starts_with(&span, '{') => {
-                    if !self.starts_with(&span, '[') {
-                        ends.extend(self.ends(below));
-                    }
-                }
-                _ => ends.push(span.end),
-            }
+/// Adds an entry to a list: on a line of its own if the last one is.
+fn append(list: &mut toml_edit::Array, entry: Value) -> Option<()> {
+    if list.is_empty() {
+        if is_blank(list.trailing()) {
+            list.set_trailing("");
         }
-        ends
+        list.push_formatted(entry);
+        return Some(());
     }
+    let trailing = list.trailing_comma().then(|| raw(list.trailing()).to_owned());
+    let last = list.iter_mut().last()?;
+    let indent = last.decor().prefix().map_or("", raw).rsplit_once('\n');
+    let indent = indent.map(|(_, indent)| indent.to_owned());
+    let has_comma = trailing.is_some();
+    let after = trailing.unwrap_or_else(|| take_suffix(last));
+    let (prefix, after) = match (indent, after.rsplit_once('\n')) {
+        (Some(indent), Some((comment, end))) => (format!("{comment}\n{indent}"), format!("\n{end}")),
+        _ => (" ".to_owned(), after),
+    };
+    if has_comma {
+        list.set_trailing(after);
+        list.push_formatted(entry.decorated(prefix, ""));
+    } else {
+        list.push_formatted(entry.decorated(prefix, after));
+    }
+    Some(())
+}
 
-    /// Returns the place behind a comment that shows this setting, above all headers.
-    fn behind_comment(&self, key: &str) -> Option<usize> {
-        let root = self.text.get(..self.root_end())?;
-        let mut at = 0;
-        for line in root.split_inclusive('\n') {
-            at += line.len();
-            let shown = line.strip_prefix('#').and_then(|line| line.strip_prefix(key));
-            if shown.is_some_and(|rest| rest.trim_start().starts_with('=')) {
-                return Some(at);
-            }
-        }
-        None
-    }
+/// Removes what is between a value and the comma or bracket behind it, and returns it.
+fn take_suffix(value: &mut Value) -> String {
+    let suffix = value.decor().suffix().map_or("", raw).to_owned();
+    value.decor_mut().set_suffix("");
+    suffix
+}
 
-    fn root_end(&self) -> usize {
-        self.headers.first().copied().unwrap_or(self.text.len())
-    }
+fn raw(text: &RawString) -> &str {
+    text.as_str().unwrap_or_default()
+}
 
-    /// Returns the place for a line above all headers: behind the others there, else behind what introduces the file.
-    fn end_of_root(&self) -> usize {
-        let root = 0..self.root_end();
-        if let Some(end) = self.last_value(&root) {
-            return self.end_of_line(end);
-        }
-        let start = if self.text.starts_with('\u{feff}') { 3 } else { 0 };
-        let mut at = start;
-        for line in self
-            .text
-            .get(start..root.end)
-            .unwrap_or_default()
-            .split_inclusive('\n')
-        {
-            at += line.len();
-            if line.trim().is_empty() {
-                return at;
-            }
-            if !line.starts_with('#') {
-                break;
-            }
-        }
-        // What is directly above a header is about it.
-        if self.headers.is_empty() { at } else { start }
-    }
+fn is_blank(text: &RawString) -> bool {
+    raw(text).trim().is_empty()
+}
 
-    /// Returns the start of the line behind this place.
-    fn end_of_line(&self, at: usize) -> usize {
-        let rest = self.text.get(at..).unwrap_or_default();
-        rest.find('\n').map_or(self.text.len(), |end| at + end + 1)
-    }
-
-    fn replaced(&self, span: Range<usize>, new: &str) -> String {
-        let before = self.text.get(..span.start).unwrap_or_default();
-        let after = self.text.get(span.end..).unwrap_or_default();
-        format!("{before}{new}{after}")
-    }
-
-    /// Returns the text with a line before this place. `is_of_root` sets it off from a header.
-    fn with_line(&self, at: usize, line: &str, is_of_root: bool) -> String {
-        let (before, after) = (
-            self.text.get(..at).unwrap_or_default(),
-            self.text.get(at..).unwrap_or_default(),
-        );
-        let end = self.line_end;
-        let open = if before.is_empty() || before.ends_with(['\n', '\u{feff}']) {
-            ""
-        } else {
-            end
-        };
-        let next_is_header = self.headers.contains(&at) || at == 0 && !after.is_empty();
-        let gap = if is_of_root
-            && (next_is_header || self.last_value(&(0..at)).is_none())
-            && !after.is_empty()
-            && !after.starts_with(['\r', '\n'])
-        {
-            end
-        } else {
-            ""
-        };
-        format!("{before}{open}{line}{end}{gap}{after}")
-    }
-
-    /// Returns the text with a table at this place, between blank lines.
-    fn with_section(&self, at: usize, section: &str) -> String {
-        let (before, after) = (
-            self.text.get(..at).unwrap_or_default(),
-            self.text.get(at..).unwrap_or_default(),
-        );
-        let end = self.line_end;
-        let open = if before.is_empty() || before.ends_with('\n') {
-            ""
-        } else {
-            end
-        };
-        let gap = if before.is_empty() { "" } else { end };
-        let close = if after.is_empty() || after.starts_with(['\r', '\n']) {
-            ""
-        } else {
-            end
-        };
-        format!("{before}{open}{gap}{section}{end}{close}{after}")
-    }
-
-    /// Returns the text with a member in a table in braces.
-    fn with_member(&self, span: &Range<usize>, table: &DeTable<'a>, member: &str) -> String {
-        if let Some(end) = self.ends(table).into_iter().max() {
-            return self.replaced(end..end, &format!(", {member}"));
-        }
-        let inside = span.start + 1..span.end.saturating_sub(1);
-        self.replaced(inside, &format!(" {member} "))
-    }
+fn parsed(value: &toml::Value) -> Option<Value> {
+    value.to_string().parse().ok()
 }
 
 /// Writes keys with dots between them.
 pub fn dotted(keys: &[String]) -> String {
-    let is_bare = |key: &str| {
-        !key.is_empty()
-            && key
-                .bytes()
-                .all(|c| c.is_ascii_alphanumeric() || b"_-".contains(&c))
-    };
-    let keys = keys
-        .iter()
-        .map(|key| if is_bare(key) { key.clone() } else { quoted(key) });
-    keys.collect::<Vec<_>>().join(".")
+    keys.iter().map(|part| key(part)).collect::<Vec<_>>().join(".")
 }
 
-/// Writes a value in one line.
-pub fn literal(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted(text),
-        Value::Array(entries) => {
-            let entries: Vec<_> = entries.iter().map(literal).collect();
-            format!("[{}]", entries.join(", "))
-        }
-        Value::Table(members) => {
-            let members = members
-                .iter()
-                .map(|(key, value)| format!("{} = {}", dotted(std::slice::from_ref(key)), literal(value)));
-            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
-        }
-        other => other.to_string(),
-    }
-}
-
-/// Writes a string. Those of JSON are strings of TOML.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+/// Writes a key, in quotes if it needs them.
+pub fn key(name: &str) -> String {
+    Key::new(name).display_repr().into_owned()
 }

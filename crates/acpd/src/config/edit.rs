@@ -9,7 +9,7 @@ use acpd_proto::surface::request::ConfigChange;
 use acpd_runtime::agent::registry::DEMO;
 use toml::{Table, Value};
 
-use super::document::{Document, dotted, literal};
+use super::document::{Document, dotted};
 use super::error::ConfigError;
 use super::file::File;
 
@@ -188,8 +188,8 @@ impl Step {
     fn line(&self) -> String {
         let key = dotted(self.path());
         match self {
-            Self::Set(_, value) => format!("{key} = {}", literal(value)),
-            Self::Push(_, value) => format!("{} into the list {key}", literal(value)),
+            Self::Set(_, value) => format!("{key} = {value}"),
+            Self::Push(_, value) => format!("{value} into the list {key}"),
             Self::Remove(_) => format!("no {key}"),
         }
     }
@@ -199,13 +199,14 @@ impl Step {
     fn apply(&self, text: &str) -> Option<String> {
         let mut expected: Table = toml::from_str(text).ok()?;
         self.change(&mut expected)?;
-        let document = Document::parse(text)?;
+        let document = Document::new(text);
         let ways = match self {
             Self::Set(path, value) => document.set(path, value),
             Self::Push(path, value) => document.push(path, value),
             Self::Remove(path) => document.remove(path),
         };
-        ways.into_iter()
+        ways.iter()
+            .map(|way| document.restored(way))
             .find(|way| toml::from_str::<Table>(way).is_ok_and(|found| found == expected))
     }
 
@@ -495,6 +496,61 @@ mod tests {
         assert!(
             edited.contains("[agents.a]\"\"\"\ndefault_agent = \"b\"\n"),
             "{edited}"
+        );
+    }
+
+    #[test]
+    fn all_other_lines_stay_as_they_are() {
+        for (text, expected) in [
+            // Both kinds of line ends, a mark, and no end of the last line.
+            (
+                "\u{feff}listen = '127.0.0.1:1'\r\n# here\n[limits] \r\nagents=3",
+                "\u{feff}listen = '127.0.0.1:1'\r\ndefault_agent = \"b\"\r\n# here\n[limits] \r\nagents=3\r\n",
+            ),
+            (
+                "\n \n  listen='127.0.0.1:1'\t# here \n\n\n[ limits ]\n  agents = 0x3\n\n# The end.\n\n",
+                "\n \n  listen='127.0.0.1:1'\t# here \ndefault_agent = \"b\"\n\n\n[ limits ]\n  agents = 0x3\n\n# The end.\n\n",
+            ),
+            (
+                "default_agent = 'a'\n[limits]\nagents = 3\n",
+                "default_agent = \"b\"\n[limits]\nagents = 3\n",
+            ),
+            // No line moves to those of its agent.
+            (
+                "agents.a.command = 'x'\nagents.b.command = 'y'\nagents.a.args = []\n",
+                "default_agent = \"b\"\n\nagents.a.command = 'x'\nagents.b.command = 'y'\nagents.a.args = []\n",
+            ),
+        ] {
+            assert_eq!(made(text, &default_agent("b")), expected, "{text}");
+        }
+        let divided = "agents.a.command = 'x'\nagents.b.command = 'y'\nagents.a.args = []\n";
+        let refused = make(divided, &policy(Some("a"), Some(Preset::Standard)), None).unwrap_err();
+        assert!(
+            refused.contains("write agents.a.policy = \"standard\" there yourself"),
+            "{refused}"
+        );
+        let remove = policy(None, None);
+        assert_eq!(made("\n\npolicy = 'standard'\r\n\n", &remove), "\n\n\n");
+        assert_eq!(made("policy = 'standard'", &remove), "");
+    }
+
+    #[test]
+    fn a_section_is_written_behind_the_comments_of_the_last_one() {
+        let text = "[limits]\n\n[agents]\n#example = { command = \"x\" }\n";
+        assert_eq!(
+            made(text, &policy(Some("a"), Some(Preset::Standard))),
+            format!("{text}\n[agents.a]\npolicy = \"standard\"\n")
+        );
+        assert_eq!(
+            made("agents.a.command = 'x'\n\n[limits]\n", &folder("a", "/w")),
+            "agents.a.command = 'x'\nagents.a.sandbox = { folders = [\"/w\"] }\n\n[limits]\n"
+        );
+        assert_eq!(
+            made(
+                "agents = {\n  a = { command = 'x' }, # mine\n}\n",
+                &folder("a", "/w")
+            ),
+            "agents = {\n  a = { command = 'x', sandbox = { folders = [\"/w\"] } }, # mine\n}\n"
         );
     }
 
