@@ -12,6 +12,7 @@ mod mistakes;
 mod parse;
 mod paths;
 
+pub use document::key;
 pub use edit::edit;
 pub use error::ConfigError;
 pub use file::{File, data_dir_of};

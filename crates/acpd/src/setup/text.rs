@@ -10,6 +10,7 @@ use acpd_model::Limits;
 use acpd_model::text::plain_line;
 
 use super::chosen::Chosen;
+use crate::config::key;
 
 /// A comment line that begins with this, without a space, is a setting.
 const SETTING: char = '#';
@@ -44,7 +45,7 @@ fn general(text: &mut Text, default: Option<&str>) {
     text.gap();
     text.prose(&["The agent of commands and editors that name none."]);
     match default {
-        Some(name) => text.line(&format!("default_agent = {name:?}")),
+        Some(name) => text.line(&format!("default_agent = {}", string(name))),
         None => text.setting("default_agent = \"demo\""),
     }
     text.gap();
@@ -175,16 +176,6 @@ fn agent(text: &mut Text, agent: &Chosen) {
     text.prose(&["Its own policy and sandbox instead of those above."]);
     text.setting("policy = \"standard\"");
     text.setting("sandbox = \"workspace\"");
-}
-
-/// Returns a name as a key of TOML.
-fn key(name: &str) -> String {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !name.is_empty() && name.chars().all(is_bare) {
-        name.to_owned()
-    } else {
-        string(name)
-    }
 }
 
 /// Returns a text as a string of TOML.
