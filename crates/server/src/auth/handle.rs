@@ -380,6 +380,7 @@ async fn write(unstored: Unstored, data_dir: &Arc<Path>) -> std::io::Result<()> 
 
 #[cfg(test)]
 mod tests {
+    use acpd_files::data_files;
     use acpd_model::Role;
 
     use super::*;
@@ -626,8 +627,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let auth = open(dir.path());
         let made = auth.create(new_share()).await.unwrap();
-        // A directory in the place of the draft cannot be replaced.
-        std::fs::create_dir(dir.path().join("shares.new")).unwrap();
+        // A directory cannot be replaced by a file.
+        let file = data_files::SHARES.path(dir.path());
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
         let refused = auth.create(new_share()).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Storage);
         let listed = auth.list(None).await.unwrap();
@@ -639,7 +642,7 @@ mod tests {
         assert!(revoked.message.contains("if the daemon restarts"), "{revoked}");
         assert!(reader.ends.is_cancelled());
         // The next change stores it.
-        std::fs::remove_dir(dir.path().join("shares.new")).unwrap();
+        std::fs::remove_dir(&file).unwrap();
         auth.list(None).await.unwrap();
         assert_eq!(Shares::load(dir.path()).threads(), []);
     }
