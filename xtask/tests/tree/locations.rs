@@ -17,7 +17,7 @@ use std::time::SystemTime;
 
 use tempfile::TempDir;
 
-use crate::not_tested::{CI, NOT_TESTED, not_tested, record_not_tested};
+use crate::not_tested::{CI, EXCEPTIONS, NOT_TESTED, not_tested, record_not_tested_in};
 
 /// Programs that a clone has in `target/debug`.
 const PROGRAMS: [&str; 2] = ["acpd", "acpd-fake-agent"];
@@ -352,8 +352,17 @@ fn without_sandboxes() -> Command {
     command
 }
 
+/// What cannot be tested in a place: a test, and its reason.
+type NotTested = (String, String);
+
+/// Returns the reasons that a test has given on its standard error.
+fn reasons_in<'e>(err: &'e str, test: &str) -> impl Iterator<Item = &'e str> {
+    let begin = format!("not tested: {test}: ");
+    err.lines().filter_map(move |line| line.strip_prefix(&begin))
+}
+
 /// Runs tests in a place. Returns how many could be run, and what cannot be tested there.
-fn passes_in(place: &Place, tests: &[Tests]) -> (usize, Vec<String>) {
+fn passes_in(place: &Place, tests: &[Tests]) -> (usize, Vec<NotTested>) {
     let mut tested = 0;
     let mut reasons = Vec::new();
     let where_it_is = place.clone.display();
@@ -369,8 +378,7 @@ fn passes_in(place: &Place, tests: &[Tests]) -> (usize, Vec<String>) {
             "{binary} {test} fails in {where_it_is}:\n{out}\n{err}"
         );
         let before = reasons.len();
-        let lines = err.lines().filter_map(|line| line.strip_prefix("not tested: "));
-        reasons.extend(lines.map(str::to_owned));
+        reasons.extend(reasons_in(&err, &test).map(|reason| (test.clone(), reason.to_owned())));
         if reasons.len() == before {
             assert!(
                 out.contains("1 passed"),
@@ -385,9 +393,18 @@ fn passes_in(place: &Place, tests: &[Tests]) -> (usize, Vec<String>) {
 /// Runs all tests in a place, and records what cannot be tested there.
 fn all_pass_in(place: &Place) {
     let (tested, reasons) = passes_in(place, &[&OF_PATHS[..], &OF_SANDBOXES[..]].concat());
-    assert!(tested > 0, "nothing could be tested in {}", place.clone.display());
-    for reason in reasons {
-        record_not_tested(&format!("in {}: {reason}", place.clone.display()));
+    let shown = place.clone.display();
+    assert!(tested > 0, "nothing could be tested in {shown}");
+    for (test, reason) in reasons {
+        record_not_tested_in(Some(&format!("{shown}, {test}")), &reason);
+    }
+}
+
+#[test]
+fn a_reason_of_a_place_is_found_as_exceptions_have_it() {
+    for (reason, _) in EXCEPTIONS {
+        let err = format!("a warning\nnot tested: a::test: {reason}\n");
+        assert_eq!(reasons_in(&err, "a::test").collect::<Vec<_>>(), [reason]);
     }
 }
 
@@ -453,8 +470,10 @@ fn the_tests_pass_without_landlock_and_user_namespaces() {
     }
     let place = Place::new(in_target(), Path::to_owned, Runner::Unsandboxed);
     let (_, named) = passes_in(&place, &OF_SANDBOXES[..]);
-    let named = named.join("\n");
-    for reason in ["Landlock", "user namespaces"] {
-        assert!(named.contains(reason), "{reason}: {named}");
+    for part in ["Landlock", "user namespaces"] {
+        assert!(
+            named.iter().any(|(_, reason)| reason.contains(part)),
+            "{part}: {named:?}"
+        );
     }
 }
