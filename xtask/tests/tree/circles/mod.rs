@@ -16,10 +16,11 @@ use std::path::{Path, PathBuf};
 use self::graph::Graph;
 use self::rust::Crate;
 
-/// The crates of the product. The others are for tests.
-const PRODUCT: [&str; 14] = [
+/// The crates of the product, with the agent of `acpd demo-agent`.
+const PRODUCT: [&str; 15] = [
     "acpd",
     "catalog",
+    "files",
     "formats",
     "host",
     "http-client",
@@ -33,6 +34,9 @@ const PRODUCT: [&str; 14] = [
     "web",
     "fake-agent",
 ];
+
+/// The crates for tests.
+const FOR_TESTS: [&str; 3] = ["fake-model", "fuzz", "loopback"];
 
 /// The most lines of the product that may be in files of circles, of a thousand.
 const MOST_IN_CIRCLES: usize = 130;
@@ -223,6 +227,20 @@ fn children(graph: &Graph, folder: &str, folder_of: impl Fn(&str) -> String) -> 
         }
     }
     found
+}
+
+#[test]
+fn each_crate_is_of_the_product_or_for_tests() {
+    let entries = fs::read_dir(workspace().join("crates")).unwrap();
+    let mut found: Vec<String> = entries
+        .map(Result::unwrap)
+        .filter(|entry| entry.file_type().unwrap().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    let mut listed = [&PRODUCT[..], &FOR_TESTS[..]].concat();
+    listed.sort_unstable();
+    assert_eq!(found, listed, "list a new crate in this file");
 }
 
 #[test]
