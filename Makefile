@@ -63,8 +63,10 @@ FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
 # With RUNS=N, each target has N inputs, however long they take.
 FUZZ_LIMIT = $(if $(RUNS),-runs=$(RUNS),-max_total_time=$(SECONDS_EACH))
-# Where targets make files and run programs: in memory, if the system has a place for that.
-FUZZ_SCRATCH ?= $(if $(wildcard /dev/shm/.),/dev/shm,/tmp)
+# Where targets make files and run programs: in memory, if the system has a place for that. Docker's runs no programs.
+FUZZ_SCRATCH ?= $(or $(shell probe=$$(mktemp -d /dev/shm/acpd-fuzz.XXXXXX 2>/dev/null) && { \
+	printf '\043!/bin/sh\n' >"$$probe/run" && chmod +x "$$probe/run" && "$$probe/run" 2>/dev/null && echo /dev/shm; \
+	rm -rf "$$probe"; }),/tmp)
 FUZZ_LENGTH = $(if $(RUNS),$(RUNS) inputs,$(SECONDS_EACH) s)
 # Shells that judge what the policy decides, where they are installed. "make test" has the first three.
 JUDGES ?= bash dash zsh mksh ksh busybox yash
@@ -188,10 +190,12 @@ test-dist: ## Install, use, upgrade and remove each package that "make dist" bui
 	@test -f dist/SHA256SUMS || { echo "there are no packages: run make dist first" >&2; exit 1; }
 	ACPD_VERSION=$(VERSION) PYTHONPATH=packaging $(PYTHON) -m unittest discover -s packaging/tests $(ARGS)
 
-# The corpus of crates/fuzz is only read; what is found goes on from run to run in .tools/fuzz.
+# The corpus of crates/fuzz is only read; what is found goes on from run to run in .tools/fuzz. dash runs the trap for EXIT only if the
+# shell exits, and a signal ends it otherwise.
 fuzz: deps ## Run each fuzz target under libFuzzer; SECONDS_EACH=N or RUNS=N, FUZZ_TARGETS="a b", JUDGES= for no shells
 	RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --locked --manifest-path fuzz/Cargo.toml --target $(shell rustc -vV | sed -n 's/host: //p') --target-dir $(FUZZ)
 	@scratch=$$(mktemp -d "$(FUZZ_SCRATCH)/acpd-fuzz.XXXXXX") && trap 'rm -rf "$$scratch"' EXIT && \
+	trap 'exit 130' INT TERM && \
 	for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/corpus/$$target && echo "fuzzing $$target for $(FUZZ_LENGTH)" && \
 		TMPDIR="$$scratch" ACPD_SHELLS="$(JUDGES)" ACPD_FUZZ_TARGET=$$target $(FUZZ)/*/debug/fuzz $(FUZZ_LIMIT) -max_len=16384 -timeout=10 -print_final_stats=1 -verbosity=0 \
 			-artifact_prefix=$(FUZZ)/$$target- $(FUZZ)/corpus/$$target crates/fuzz/corpus/$$target || \
