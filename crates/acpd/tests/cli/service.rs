@@ -227,16 +227,19 @@ fn a_service_of_the_system_needs_root_and_a_user() {
     let place = Place::new("");
     systemctl(&place, None);
     let units = place.home().join("units");
-    let system = |args: &[&str]| {
+    let run = |program: &Path, args: &[&str]| {
         let args: Vec<&str> = ["service"].iter().chain(args).copied().collect();
         let path = format!("{}:/usr/bin:/bin", place.home().join("bin").display());
+        let mut command = Command::new(program);
+        support::copy_surroundings(&place.command(&[]), &mut command);
         outcome(
-            place
-                .command(&args)
+            command
+                .args(args)
                 .env("PATH", path)
                 .env("SYSTEMD_UNIT_PATH", &units),
         )
     };
+    let system = |args: &[&str]| run(&built("acpd"), args);
     if !rustix::process::geteuid().is_root() {
         for verb in ["install", "uninstall"] {
             let refused = system(&[verb, "--system"]);
@@ -257,16 +260,22 @@ fn a_service_of_the_system_needs_root_and_a_user() {
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
         assert!(!units.exists());
     }
-    let installed = system(&["install", "--system", "--user", STRANGER]);
-    let program = PathBuf::from(program());
-    let is_open = |path: &Path| {
-        path.metadata()
-            .is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
+    // Other users may be unable to enter the clone, so the program is a copy, which they can run once its directory is open.
+    let directory = tempfile::tempdir_in("/tmp").expect("it can be made");
+    let copy = directory.path().join("acpd");
+    std::fs::copy(built("acpd"), &copy).expect("it can be copied");
+    let open = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it can be set");
     };
-    if !program.ancestors().all(is_open) {
-        assert!(installed.stderr.contains("cannot run"), "{}", installed.stderr);
-        return;
-    }
+    open(&copy, 0o755);
+    open(directory.path(), 0o700);
+    let install = ["install", "--system", "--user", STRANGER];
+    let refused = run(&copy, &install);
+    assert_eq!(refused.code, Some(1), "{}", refused.stdout);
+    assert!(refused.stderr.contains("cannot run"), "{}", refused.stderr);
+    assert!(!units.exists());
+    open(directory.path(), 0o755);
+    let installed = run(&copy, &install);
     assert_eq!(installed.code, Some(0), "{}", installed.stderr);
     let unit = units.join("acpd.service");
     let text = std::fs::read_to_string(&unit).expect("it is written");
