@@ -131,6 +131,22 @@ impl Counter {
         }
     }
 
+    /// Reads all frames up to the next response. Fails if it is an error: a refused request is no load.
+    pub fn next_result(&mut self) -> anyhow::Result<()> {
+        loop {
+            let frame = self.next()?;
+            if let Some(rest) = frame.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":") {
+                let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                anyhow::ensure!(
+                    rest[digits..].starts_with(b",\"result\":"),
+                    "{}",
+                    String::from_utf8_lossy(frame)
+                );
+                return Ok(());
+            }
+        }
+    }
+
     /// Counts frames until one starts with one of `ends`.
     pub fn count_until(&mut self, ends: &[&[u8]]) -> anyhow::Result<u64> {
         let mut count = 0;

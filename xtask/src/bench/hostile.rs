@@ -364,7 +364,7 @@ fn observe(observers: &mut [Counter], thread: &Value) -> anyhow::Result<()> {
     }
     for observer in observers {
         for _ in 0..REQUESTS {
-            observer.count_until(&[b"{\"jsonrpc\":\"2.0\",\"id\":"])?;
+            observer.next_result()?;
         }
     }
     Ok(())
@@ -394,7 +394,7 @@ fn lists(client: &mut Counter) -> anyhow::Result<()> {
             let id = 100 + requested;
             client.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "thread/list", "params": {} }))?;
         } else {
-            client.count_until(&[b"{\"jsonrpc\":\"2.0\",\"id\":"])?;
+            client.next_result()?;
             received += 1;
         }
     }
