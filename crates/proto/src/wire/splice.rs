@@ -1,6 +1,8 @@
 //! Adds members to a JSON object from elsewhere. All its other text stays unchanged: order, spaces, big integers,
 //! unknown members.
 
+use std::borrow::Cow;
+
 use acpd_model::RawJson;
 
 use super::{Object, members};
@@ -83,9 +85,17 @@ pub(crate) fn has_string(json: &RawJson, name: &str) -> bool {
 
 /// Returns whether a key, as written, is this name. A key with escapes may also match.
 fn is_key(key: &str, name: &str) -> bool {
-    key == name
-        || key.contains('\\')
-            && serde_json::from_str::<String>(&format!("\"{key}\"")).is_ok_and(|key| key == name)
+    key == name || key.contains('\\') && decoded(key) == name
+}
+
+/// Returns the name of a key that [`members`] gives, which may have escapes. Some that are no text, such as half of a surrogate pair,
+/// stay as they are written.
+pub(crate) fn decoded(key: &str) -> Cow<'_, str> {
+    if !key.contains('\\') {
+        return key.into();
+    }
+    let name = serde_json::from_str::<String>(&format!("\"{key}\""));
+    name.map_or(Cow::Borrowed(key), Cow::Owned)
 }
 
 /// Returns the member `name` of `part`, which is a slice of `whole`, as a slice of `whole`.

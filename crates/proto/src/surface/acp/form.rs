@@ -3,15 +3,22 @@
 //! In: the params of the agent's request. Out: what it asks, as text of the conversation. Never: an answer. The agent's words are
 //! quotations of one line each.
 
-use acpd_model::text::{plain_line, shorten};
+use std::collections::HashSet;
+
+use acpd_model::text::{clip, plain_line, shorten};
 use acpd_model::{RawJson, json};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::wire::{member, members};
+use crate::wire::{decoded, member, members};
 
 /// Maximum length of the message, in characters.
 const MESSAGE_CHARS: usize = 1000;
+/// Maximum length of a text of the agent before it is made a quotation, in bytes.
+const TEXT_BYTES: usize = 16 << 10;
+/// Maximum size of the schema: a larger one is not read, for the params may be as long as an agent's line. What is read takes many times
+/// its size for a moment.
+const SCHEMA_BYTES: usize = 64 << 10;
 /// Maximum length of a title or a description, in characters.
 const WORDS_CHARS: usize = 200;
 /// Maximum length of a choice, in characters.
@@ -51,34 +58,36 @@ struct Choice {
 
 /// Returns what the agent asks. Optional fields without choices are left out if others have some: agents add them for free text.
 pub(super) fn in_words(params: &RawJson) -> FormInWords {
-    let message = member(params, "message").and_then(|text| json::read::<Value>(text).ok());
-    let message = message.unwrap_or_default();
-    let schema = member(params, "requestedSchema").map(RawJson::trusted);
+    let message = member(params, "message").and_then(|text| json::read::<String>(text).ok());
+    let schema = member(params, "requestedSchema").filter(|schema| schema.len() <= SCHEMA_BYTES);
+    let schema = schema.map(RawJson::trusted);
     let fields = schema.map(|schema| fields_of(&schema)).unwrap_or_default();
     let has_choices = fields.iter().any(|(field, _)| !choices(field).is_empty());
     let told = fields
         .iter()
         .filter(|(field, required)| *required || !has_choices || !choices(field).is_empty());
     FormInWords {
-        message: quoted(message.as_str().unwrap_or_default(), MESSAGE_CHARS),
+        message: quoted(&message.unwrap_or_default(), MESSAGE_CHARS),
         fields: told.take(PARTS).map(|(field, _)| line(field)).collect(),
     }
 }
 
 /// Returns the fields in the agent's order, each with its name as title if it has none, and whether it is required.
 fn fields_of(schema: &RawJson) -> Vec<(Field, bool)> {
-    let required: Vec<String> = member(schema, "required")
+    let required: HashSet<String> = member(schema, "required")
         .and_then(|text| json::read(text).ok())
         .unwrap_or_default();
     let properties = member(schema, "properties").map(RawJson::trusted);
     let mut fields = Vec::new();
     if let Some(properties) = &properties {
         members(properties, |name, field| {
+            let name = decoded(name);
+            let is_required = required.contains(&*name);
             let mut field: Field = json::read(field).unwrap_or_default();
             if !field.title.is_string() {
-                field.title = name.into();
+                field.title = name.into_owned().into();
             }
-            fields.push((field, required.iter().any(|required| required == name)));
+            fields.push((field, is_required));
         });
     }
     fields
@@ -122,7 +131,7 @@ fn line(field: &Field) -> String {
 }
 
 fn quoted(text: &str, chars: usize) -> String {
-    format!("“{}”", shorten(plain_line(text).trim(), chars))
+    format!("“{}”", shorten(plain_line(&clip(text, TEXT_BYTES)).trim(), chars))
 }
 
 #[cfg(test)]
@@ -155,6 +164,34 @@ mod tests {
         let plain =
             told(r#"{"message":"m","requestedSchema":{"properties":{"n":{"type":"integer","title":"N"}}}}"#);
         assert_eq!(plain.fields, "- “N”\n");
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_meant() {
+        let form = told(
+            r#"{"requestedSchema":{"properties":{
+                "gr\u00f6\u00dfe":{"type":"string"},"a\"b":{"type":"string"},"kind":{"enum":["S"]}
+            },"required":["gr\u00f6ße"]}}"#,
+        );
+        assert_eq!(form.fields, "- “größe”\n- “kind” (“S”)\n");
+    }
+
+    /// Reading it in full would take minutes and gigabytes: each name is looked for among as many.
+    #[test]
+    fn a_form_as_large_as_a_line_has_its_message_only() {
+        let names = |count: usize| (0..count).map(|at| format!("f{at}"));
+        let form = |count: usize, message: &str| {
+            let properties: serde_json::Map<String, Value> =
+                names(count).map(|name| (name, serde_json::json!({}))).collect();
+            let required: Vec<_> = names(count).collect();
+            let schema = serde_json::json!({ "properties": properties, "required": required });
+            serde_json::json!({ "message": message, "requestedSchema": schema }).to_string()
+        };
+        assert_eq!(told(&form(3_000, "m")).fields.lines().count(), PARTS);
+        let large = form(1_000_000, &"m".repeat(1 << 20));
+        let large = told(&large);
+        assert_eq!(large.fields, "");
+        assert_eq!(large.message.chars().count(), MESSAGE_CHARS + 2);
     }
 
     #[test]
