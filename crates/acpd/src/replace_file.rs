@@ -5,6 +5,7 @@
 
 use std::fs::Metadata;
 use std::io::{Error, ErrorKind, Result, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use acpd_files::{Draft, follow_links};
@@ -26,13 +27,17 @@ pub fn replace(path: &Path, before: Option<&str>, text: &str, mode: u32) -> Resu
         _ => None,
     };
     let draft = Draft::new(&target, PRIVATE)?;
+    let mode = metadata.as_ref().map_or(mode, mode_of);
     write(draft, text.as_bytes(), metadata.as_ref(), mode)?;
     Ok(copy)
 }
 
 /// Replaces the text of a file in the same way, without a copy: for a single setting, which the user can set back. A file that may not
 /// be written stays, although its directory would permit it.
-pub fn change(path: &Path, before: Option<&str>, text: &str, mode: u32) -> Result<()> {
+///
+/// `known` is the mode that the file had when the caller last checked it. An agent may have opened the file to others since, so the
+/// new file gives nobody more. Returns its mode.
+pub fn change(path: &Path, before: Option<&str>, text: &str, mode: u32, known: Option<u32>) -> Result<u32> {
     let target = follow_links(path)?;
     check(&target, before)?;
     let metadata = target.metadata().ok();
@@ -42,8 +47,16 @@ pub fn change(path: &Path, before: Option<&str>, text: &str, mode: u32) -> Resul
     {
         return Err(Error::new(ErrorKind::PermissionDenied, "it is read-only"));
     }
+    let most = known.map_or(0o777, |known| known | 0o700);
+    let mode = metadata.as_ref().map_or(mode, |found| mode_of(found) & most);
     let draft = Draft::new(&target, PRIVATE)?;
-    write(draft, text.as_bytes(), metadata.as_ref(), mode)
+    write(draft, text.as_bytes(), metadata.as_ref(), mode)?;
+    Ok(mode)
+}
+
+/// Returns the bits of a file's mode that say who may do what with it.
+fn mode_of(found: &Metadata) -> u32 {
+    found.mode() & 0o777
 }
 
 /// Checks that a file still has the text that the caller has read.
@@ -72,7 +85,7 @@ fn keep(path: &Path, bytes: &[u8], metadata: &Metadata) -> Result<PathBuf> {
         let copy = PathBuf::from(name);
         match Draft::of_new_file(copy.clone(), PRIVATE) {
             Ok(draft) => {
-                write(draft, bytes, Some(metadata), PRIVATE)?;
+                write(draft, bytes, Some(metadata), mode_of(metadata))?;
                 return Ok(copy);
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -89,10 +102,10 @@ fn keep(path: &Path, bytes: &[u8], metadata: &Metadata) -> Result<PathBuf> {
     )))
 }
 
-/// Fills a draft that has the mode and the owner of the file before, if there was one, before others can read a text in it.
+/// Fills a draft that has its mode, and the owner of the file before, if there was one, before others can read a text in it.
 fn write(mut draft: Draft, text: &[u8], before: Option<&Metadata>, mode: u32) -> Result<()> {
     match before {
-        Some(before) => draft.take_after(before)?,
+        Some(before) => draft.take_after(before, mode)?,
         None => draft.set_mode(mode)?,
     }
     draft.write_all(text)?;
@@ -102,7 +115,7 @@ fn write(mut draft: Draft, text: &[u8], before: Option<&Metadata>, mode: u32) ->
 #[cfg(test)]
 mod tests {
     use std::fs::Permissions;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -177,15 +190,26 @@ mod tests {
     fn a_setting_changes_without_a_copy_and_a_read_only_file_stays() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
-        change(&path, None, "1", 0o600).unwrap();
+        change(&path, None, "1", 0o600, None).unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        change(&path, Some("1"), "2", 0o600).unwrap();
+        change(&path, Some("1"), "2", 0o600, None).unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o640);
-        let refused = change(&path, Some("1"), "3", 0o600).unwrap_err();
+        // What others got since the mode was known is not given to them again.
+        for (known, now, after) in [
+            (0o600, 0o666, 0o600),
+            (0o600, 0o777, 0o700),
+            (0o644, 0o666, 0o644),
+            (0o644, 0o600, 0o600),
+        ] {
+            std::fs::set_permissions(&path, Permissions::from_mode(now)).unwrap();
+            let given = change(&path, Some("2"), "2", 0o600, Some(known)).unwrap();
+            assert_eq!((given, path.metadata().unwrap().mode() & 0o777), (after, after));
+        }
+        let refused = change(&path, Some("1"), "3", 0o600, None).unwrap_err();
         assert!(refused.to_string().contains("has changed meanwhile"), "{refused}");
         std::fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-        let refused = change(&path, Some("2"), "3", 0o600).unwrap_err();
+        let refused = change(&path, Some("2"), "3", 0o600, None).unwrap_err();
         assert!(refused.to_string().contains("read-only"), "{refused}");
         assert_eq!(names(dir.path()), ["x"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "2");

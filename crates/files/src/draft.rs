@@ -74,14 +74,14 @@ impl Draft {
         self.file.set_permissions(Permissions::from_mode(mode))
     }
 
-    /// Gives the new file the owner and the mode of another one.
-    pub fn take_after(&self, old: &Metadata) -> Result<()> {
+    /// Gives the new file the owner of another one, and a mode.
+    pub fn take_after(&self, old: &Metadata, mode: u32) -> Result<()> {
         let made = self.file.metadata()?;
         if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
             std::os::unix::fs::fchown(&self.file, Some(old.uid()), Some(old.gid()))?;
         }
         // A change of the owner may take set-user-ID and similar bits away. No text has a use for them.
-        self.set_mode(old.mode() & 0o777)
+        self.set_mode(mode)
     }
 
     /// Replaces the file by the draft. When this returns success, the new content survives a power failure.
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o640);
         let next = Draft::new(&path, 0o600).unwrap();
-        next.take_after(&path.metadata().unwrap()).unwrap();
+        next.take_after(&path.metadata().unwrap(), 0o640).unwrap();
         next.keep().unwrap();
         let found = path.metadata().unwrap();
         assert_eq!((found.len(), found.mode() & 0o777), (0, 0o640));

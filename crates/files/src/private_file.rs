@@ -80,6 +80,18 @@ impl UserFile {
         &self.path
     }
 
+    /// Returns the remembered mode; `None` if there was no file, or one of another user.
+    pub fn mode(&self) -> Option<u32> {
+        self.seen.map(|seen| seen.mode)
+    }
+
+    /// Remembers `mode` for the file that this program has just put there. Access that others have got to it already is taken back
+    /// like any other.
+    pub fn replaced(&mut self, mode: u32) {
+        let now = look(&self.path).ok().flatten();
+        self.seen = now.map(|now| Seen { mode, ..now });
+    }
+
     /// Takes access back that other users got since the mode was remembered, and restores the mode if the user lost access. Returns
     /// the mode if that had to be changed. A mode that gives others less is remembered, and so is that of another file: an agent
     /// cannot put one there.
@@ -275,6 +287,14 @@ mod tests {
             );
             assert_eq!(file.restore().unwrap(), None);
         }
+        // The daemon put another file there, which was opened at once.
+        set(0o600);
+        let mut file = UserFile::new(path.clone());
+        replace(&path, b"new").unwrap();
+        set(0o666);
+        file.replaced(0o600);
+        assert_eq!(file.mode(), Some(0o600));
+        assert_eq!((file.restore().unwrap(), mode()), (Some(0o666), 0o600));
         // The user closed it, or put another file there.
         set(0o644);
         let mut file = UserFile::new(path.clone());

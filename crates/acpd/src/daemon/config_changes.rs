@@ -15,13 +15,25 @@ use crate::config::edit;
 use crate::replace_file;
 use crate::setup::{MODE, new_text};
 
-/// Makes a requested change in the file at `path`. Returns the request with its result.
+/// What a change has done.
+#[derive(Debug)]
+pub struct Made {
+    /// What the client receives.
+    pub changed: Changed,
+    /// The mode of the new file; `None` if nothing was written.
+    pub mode: Option<u32>,
+}
+
+/// Makes a requested change in the file at `path`, which has the mode `known` as far as the daemon knows. Returns the request with its
+/// result.
 pub async fn carry_out(
     path: PathBuf,
+    known: Option<u32>,
     requested: RequestedChange,
-) -> (RequestedChange, Result<Changed, Failure>) {
+) -> (RequestedChange, Result<Made, Failure>) {
     let (wanted, default_agent) = (requested.change.clone(), requested.default_agent.clone());
-    let made = tokio::task::spawn_blocking(move || change(&path, &wanted, default_agent.as_deref())).await;
+    let change = move || change(&path, known, &wanted, default_agent.as_deref());
+    let made = tokio::task::spawn_blocking(change).await;
     let result = made.unwrap_or_else(|_| {
         Err(Failure::new(
             ErrorCode::Internal,
@@ -31,24 +43,31 @@ pub async fn carry_out(
     (requested, result)
 }
 
-fn change(path: &Path, wanted: &ConfigChange, default_agent: Option<&str>) -> Result<Changed, Failure> {
+fn change(
+    path: &Path,
+    known: Option<u32>,
+    wanted: &ConfigChange,
+    default_agent: Option<&str>,
+) -> Result<Made, Failure> {
     let before = read(path)?;
     let text = before.clone().unwrap_or_else(new_text);
     let edited = edit(path, &text, wanted, default_agent)
         .map_err(|error| Failure::new(ErrorCode::Conflict, error.to_string()))?;
-    if let Some(edited) = &edited {
-        write(path, before.as_deref(), edited).map_err(|error| {
+    let write = |edited: String| {
+        write(path, before.as_deref(), &edited, known).map_err(|error| {
             let message = format!(
                 "the configuration {} cannot be changed: {error}; nothing was written",
                 path.display()
             );
             Failure::new(ErrorCode::Conflict, message)
-        })?;
-    }
-    Ok(Changed {
+        })
+    };
+    let mode = edited.map(write).transpose()?;
+    let changed = Changed {
         file: path.to_string_lossy().into_owned(),
-        is_new: edited.is_some(),
-    })
+        is_new: mode.is_some(),
+    };
+    Ok(Made { changed, mode })
 }
 
 /// Returns the text of the file; `None` if there is none.
@@ -71,16 +90,18 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
-fn write(path: &Path, before: Option<&str>, text: &str) -> std::io::Result<()> {
+fn write(path: &Path, before: Option<&str>, text: &str, known: Option<u32>) -> std::io::Result<u32> {
     if let (None, Some(folder)) = (before, path.parent()) {
         std::fs::create_dir_all(folder)?;
     }
-    replace_file::change(path, before, text, MODE)
+    replace_file::change(path, before, text, MODE, known)
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+
+    use acpd_files::private_file::UserFile;
 
     use super::*;
 
@@ -94,15 +115,40 @@ mod tests {
     fn an_absent_file_is_made_as_setup_makes_it_and_closed_to_others() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("acpd/config.toml");
-        let made = change(&path, &default_agent("demo"), None).unwrap();
-        assert!(made.is_new && made.file == path.to_string_lossy(), "{made:?}");
+        let made = change(&path, None, &default_agent("demo"), None).unwrap();
+        assert_eq!(made.mode, Some(MODE));
+        let changed = made.changed;
+        assert!(
+            changed.is_new && changed.file == path.to_string_lossy(),
+            "{changed:?}"
+        );
         let text = std::fs::read_to_string(&path).unwrap();
         let setting = "\ndefault_agent = \"demo\"\n";
         assert!(text.contains(setting), "{text}");
         assert_eq!(text.replacen(setting, "\n", 1), new_text());
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        let again = change(&path, &default_agent("demo"), None).unwrap();
-        assert!(!again.is_new);
+        let again = change(&path, None, &default_agent("demo"), None).unwrap();
+        assert!(!again.changed.is_new && again.mode.is_none());
+    }
+
+    /// An agent has opened the file since the daemon looked at it last.
+    #[test]
+    fn a_change_gives_nobody_what_the_user_has_not_given() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, "[agents.a]\ncommand = \"a\"\n").unwrap();
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
+        let set = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        set(0o600);
+        let mut file = UserFile::new(path.clone());
+        set(0o666);
+        let made = change(&path, file.mode(), &default_agent("a"), None).unwrap();
+        assert_eq!((made.mode, mode()), (Some(0o600), 0o600));
+        // Before the daemon looks again, too.
+        set(0o666);
+        file.replaced(made.mode.unwrap());
+        file.restore().unwrap();
+        assert_eq!(mode(), 0o600);
     }
 
     #[test]
@@ -111,7 +157,7 @@ mod tests {
         let path = dir.path().join("config.toml");
         let refused = |part: &str| {
             let before = std::fs::read(&path).ok();
-            let refused = change(&path, &default_agent("a"), None).unwrap_err();
+            let refused = change(&path, None, &default_agent("a"), None).unwrap_err();
             assert_eq!(refused.code, ErrorCode::Conflict);
             assert!(refused.message.contains(part), "{part}: {refused}");
             assert!(refused.message.contains("config.toml"), "{refused}");

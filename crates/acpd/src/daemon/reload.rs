@@ -109,6 +109,24 @@ impl Files {
         modes::watch(&self.data_dir, &mut self.private);
     }
 
+    /// Returns the mode that the configuration file is to have, once what an agent has changed is taken back; `None` if there is none.
+    pub fn config_mode(&mut self) -> Option<u32> {
+        modes::watch(&self.data_dir, &mut self.private);
+        self.private_config().and_then(|config| config.mode())
+    }
+
+    /// Remembers the mode of the configuration file that the daemon has just written.
+    pub fn config_written(&mut self, mode: u32) {
+        if let Some(config) = self.private_config() {
+            config.replaced(mode);
+        }
+    }
+
+    fn private_config(&mut self) -> Option<&mut UserFile> {
+        let path = &self.config.path;
+        self.private.iter_mut().find(|file| file.path() == path)
+    }
+
     /// Applies what has changed, or everything if `all`. `load` reads the configuration.
     pub async fn apply(&mut self, daemon: &Daemon, all: bool, load: impl Fn() -> anyhow::Result<Config>) {
         modes::watch(&self.data_dir, &mut self.private);

@@ -21,7 +21,7 @@ use crate::client::local;
 use crate::client::local::elsewhere;
 use crate::client::local::hindrance::explained;
 use crate::client::local::notice::{Notice, Running, reachable};
-use crate::daemon::config_changes;
+use crate::daemon::config_changes::{self, Made};
 use crate::daemon::logging::start_logging;
 use crate::daemon::port;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
@@ -209,10 +209,14 @@ async fn serve_until_stopped(
                 }
                 _ = hangup.recv() => true,
                 Some(requested) = changes.recv() => {
-                    let (requested, result) = config_changes::carry_out(settings.config_path.clone(), requested).await;
+                    let (path, known) = (settings.config_path.clone(), files.config_mode());
+                    let (requested, made) = config_changes::carry_out(path, known, requested).await;
+                    if let Ok(Made { mode: Some(mode), .. }) = &made {
+                        files.config_written(*mode);
+                    }
                     // The client is answered when the setting is in use.
                     files.apply(&daemon, false, &load).await;
-                    requested.answer(result);
+                    requested.answer(made.map(|made| made.changed));
                     continue;
                 }
             };
