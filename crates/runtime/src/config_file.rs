@@ -1,7 +1,9 @@
 //! Changes of the configuration file that clients request. The program that reads the file carries them out.
 //!
-//! In: changes, which the service has checked. Out: the same, one after the other, each with a place for its result. Owns: a short
-//! queue. Never: reads or writes the file.
+//! In: changes, which the service has checked. Out: the same, one after the other, each with a place for its result, and whether the
+//! daemon uses the setting then: the next change may already have replaced it when the client is answered. Owns: a short queue. Never: reads or writes the file.
+
+use std::fmt;
 
 use acpd_model::limits::CONFIG_CHANGES;
 use acpd_model::{ErrorCode, Failure};
@@ -12,14 +14,33 @@ use tokio::sync::{mpsc, oneshot};
 #[derive(Debug, Clone, Default)]
 pub struct ConfigFile(Option<mpsc::Sender<RequestedChange>>);
 
+/// Returns whether the daemon uses the setting of a change.
+type IsInUse = Box<dyn Fn(&ConfigChange) -> bool + Send>;
+
 /// A change that a client has requested.
-#[derive(Debug)]
 pub struct RequestedChange {
     /// The change.
     pub change: ConfigChange,
     /// The agent of clients that name none, before the change.
     pub default_agent: Option<String>,
-    done_tx: oneshot::Sender<Result<Changed, Failure>>,
+    is_in_use: IsInUse,
+    done_tx: oneshot::Sender<Result<Done, Failure>>,
+}
+
+impl fmt::Debug for RequestedChange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("RequestedChange")
+            .field("change", &self.change)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A change that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub changed: Changed,
+    /// Whether the daemon used the setting once it had reloaded the file.
+    pub is_in_use: bool,
 }
 
 /// The result of a change.
@@ -38,12 +59,13 @@ impl ConfigFile {
         (Self(Some(tx)), rx)
     }
 
-    /// Queues a change. The receiver gets its result once the daemon has reloaded the file.
+    /// Queues a change. The receiver gets its result once the daemon has reloaded the file. `is_in_use` is called then.
     pub(crate) fn change(
         &self,
         change: ConfigChange,
         default_agent: Option<String>,
-    ) -> Result<oneshot::Receiver<Result<Changed, Failure>>, Failure> {
+        is_in_use: impl Fn(&ConfigChange) -> bool + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<Done, Failure>>, Failure> {
         let tx = self
             .0
             .as_ref()
@@ -52,6 +74,7 @@ impl ConfigFile {
         let requested = RequestedChange {
             change,
             default_agent,
+            is_in_use: Box::new(is_in_use),
             done_tx,
         };
         tx.try_send(requested).map_err(|_| {
@@ -65,8 +88,39 @@ impl ConfigFile {
 }
 
 impl RequestedChange {
-    /// Answers the client, which may have gone.
+    /// Answers the client, which may have gone. Called when the daemon has reloaded the file, before the next change.
     pub fn answer(self, result: Result<Changed, Failure>) {
-        let _ = self.done_tx.send(result);
+        let is_in_use = (self.is_in_use)(&self.change);
+        let _ = self
+            .done_tx
+            .send(result.map(|changed| Done { changed, is_in_use }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_setting_counts_as_used_although_the_next_change_replaces_it() {
+        let (file, mut requested) = ConfigFile::channel();
+        let used = Arc::new(AtomicBool::new(false));
+        let is_used = Arc::clone(&used);
+        let change = ConfigChange::DefaultAgent { agent: None };
+        let done = file
+            .change(change, None, move |_| is_used.load(Ordering::Relaxed))
+            .unwrap();
+        let requested = requested.recv().await.unwrap();
+        used.store(true, Ordering::Relaxed);
+        requested.answer(Ok(Changed {
+            file: "/c.toml".to_owned(),
+            is_new: true,
+        }));
+        // The next change, before the client is answered.
+        used.store(false, Ordering::Relaxed);
+        assert!(done.await.unwrap().unwrap().is_in_use);
     }
 }

@@ -12,8 +12,9 @@ use acpd_proto::surface::request::ConfigChange;
 
 use crate::agent::registry::Agents;
 use crate::agent::sandbox::SandboxState;
-use crate::context::Context;
+use crate::config_file::Done;
 use crate::host::blocking;
+use crate::policy::book::PolicyBook;
 use crate::service::{Dispatched, Service};
 
 impl Service {
@@ -33,17 +34,21 @@ impl Service {
             Ok(agents.default_agent())
         };
         let default_agent = blocking(&*self.context.host, look).await?;
-        let done = self.context.config_file.change(change.clone(), default_agent)?;
-        let context = self.context.clone();
+        let (agents, policies) = (Arc::clone(&self.context.agents), self.context.policies.clone());
+        let is_used = move |change: &ConfigChange| is_in_use(&agents, &policies.borrow(), change);
+        let done = self
+            .context
+            .config_file
+            .change(change.clone(), default_agent, is_used)?;
         Ok(Dispatched::answer(async move {
             let stopping = |_| Failure::new(ErrorCode::Overloaded, "the daemon is being stopped");
-            let changed = done.await.map_err(stopping)??;
+            let Done { changed, is_in_use } = done.await.map_err(stopping)??;
             if changed.is_new {
                 let principal = by.into_client().map(|client| client.principal);
                 let file = &changed.file;
                 tracing::info!(principal, file, setting = %Setting(&change), "a client has changed the configuration");
             }
-            if !is_in_use(&context, &change) {
+            if !is_in_use {
                 return Err(Failure::new(
                     ErrorCode::Conflict,
                     format!(
@@ -76,6 +81,9 @@ fn check(agents: &Agents, reserved: &Reserved, change: &ConfigChange) -> Result<
             let reason = match config.sandbox_state() {
                 SandboxState::Confined(_) => None,
                 SandboxState::Off => Some("as configured"),
+                SandboxState::Impossible(_) if config.uses_own_sandbox() => {
+                    Some("it confines itself; set sandbox = \"workspace\" for it first")
+                }
                 SandboxState::Impossible(reason) => Some(reason),
             };
             if let Some(reason) = reason {
@@ -92,12 +100,11 @@ fn check(agents: &Agents, reserved: &Reserved, change: &ConfigChange) -> Result<
 }
 
 /// Returns whether the daemon uses a setting: a file that it cannot reload has no effect.
-fn is_in_use(context: &Context, change: &ConfigChange) -> bool {
-    let book = context.agents.book();
+fn is_in_use(agents: &Agents, policies: &PolicyBook, change: &ConfigChange) -> bool {
+    let book = agents.book();
     match change {
         ConfigChange::DefaultAgent { agent } => book.default == *agent,
         ConfigChange::Policy { agent, preset } => {
-            let policies = context.policies.borrow();
             let [daemon, own] = policies.layers(agent.as_deref());
             let used = if agent.is_some() { own } else { daemon };
             used == preset.map(Policy::from).as_ref()
@@ -127,5 +134,39 @@ impl std::fmt::Display for Setting<'_> {
                 write!(out, "agents.{agent}.sandbox.folders += {folder:?}")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::agent::config::AgentConfig;
+    use crate::agent::registry::AgentBook;
+
+    #[test]
+    fn a_folder_for_an_agent_without_the_sandbox_is_refused_with_what_to_do_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = AgentConfig {
+            command: "/bin/true".to_owned(),
+            confines_itself: Some(true),
+            ..AgentConfig::default()
+        };
+        let agents = Agents::fixed(
+            AgentBook {
+                configured: BTreeMap::from([("own".to_owned(), config)]),
+                ..AgentBook::default()
+            },
+            dir.path(),
+        );
+        let change = ConfigChange::AllowFolder {
+            agent: "own".to_owned(),
+            folder: "/work".to_owned(),
+        };
+        let refused = check(&agents, &Reserved::default(), &change).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Unsupported);
+        let advice = "it confines itself; set sandbox = \"workspace\" for it first";
+        assert!(refused.message.ends_with(advice), "{refused}");
     }
 }

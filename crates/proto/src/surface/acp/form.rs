@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(form.fields, "- “größe”\n- “kind” (“S”)\n");
     }
 
-    /// Reading it in full would take minutes and gigabytes: each name is looked for among as many.
+    /// Reading it in full would take a hundred times its memory, and each name would be looked for among as many.
     #[test]
     fn a_form_as_large_as_a_line_has_its_message_only() {
         let names = |count: usize| (0..count).map(|at| format!("f{at}"));
@@ -188,7 +188,7 @@ mod tests {
             serde_json::json!({ "message": message, "requestedSchema": schema }).to_string()
         };
         assert_eq!(told(&form(3_000, "m")).fields.lines().count(), PARTS);
-        let large = form(1_000_000, &"m".repeat(1 << 20));
+        let large = form(100_000, &"m".repeat(1 << 20));
         let large = told(&large);
         assert_eq!(large.fields, "");
         assert_eq!(large.message.chars().count(), MESSAGE_CHARS + 2);
