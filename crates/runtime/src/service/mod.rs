@@ -7,6 +7,7 @@ mod agents;
 mod answer_room;
 mod caller;
 mod config;
+mod directories;
 mod folders;
 mod fork;
 mod named_turns;

@@ -12,7 +12,7 @@ use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns
 
 use crate::feed::log_faults::show;
 use crate::service::caller::Caller;
-use crate::service::same_directory::on_this_host;
+use crate::service::same_directory::is_named;
 use crate::service::seen::user_of;
 use crate::service::{Response, Service};
 use crate::stored::log_failure;
@@ -47,7 +47,6 @@ impl Service {
                 AgentFilter::Named(agent) => Some(agent),
                 AgentFilter::Default => Some(caller.defaults.agent.clone()?),
             },
-            cwd: cwd.map(on_this_host).transpose()?,
             search,
             id,
             page_bytes: Some(LIST_PAGE_BYTES),
@@ -61,13 +60,18 @@ impl Service {
             Some(ListedStatus::Idle) => (Some(false), None, None),
             Some(ListedStatus::Failed) => (Some(false), None, Some(TurnStatus::Failed)),
         };
-        let spellings = match &filter.cwd {
-            Some(cwd) => self.spellings(cwd.clone()).await?,
-            None => Vec::new(),
+        let spellings;
+        (filter.cwd, spellings) = match cwd {
+            // Readers of a link are many, so the daemon does not look at its disk for them.
+            Some(cwd) if only.is_none() => {
+                let (cwd, spellings) = self.spellings(cwd).await?;
+                (Some(cwd), spellings)
+            }
+            cwd => (cwd, Vec::new()),
         };
         let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
         let mut page = match only {
-            Some(thread) => self.list_one(thread, filter, spellings, cursor).await?,
+            Some(thread) => self.list_one(thread, filter, cursor).await?,
             None => self.list_of_directory(filter, spellings, cursor, limit).await?,
         };
         let (fitting, is_cut) = fitting(&page);
@@ -95,7 +99,6 @@ impl Service {
         &self,
         thread: ThreadId,
         mut filter: Filter,
-        spellings: Vec<String>,
         cursor: Option<ListCursor>,
     ) -> Result<Vec<ListedThread>, Failure> {
         let summary = match self.context.log.summary(thread).await {
@@ -103,9 +106,8 @@ impl Service {
             Err(LogError::NoSuchThread(_)) => return Ok(Vec::new()),
             Err(error) => return Err(log_failure(&error)),
         };
-        if filter.cwd.is_some() {
-            let mut spellings = spellings.into_iter();
-            filter.cwd = spellings.find(|own| *own == summary.cwd).or(filter.cwd);
+        if filter.cwd.as_ref().is_some_and(|cwd| is_named(&summary.cwd, cwd)) {
+            filter.cwd = Some(summary.cwd.clone());
         }
         let is_after = cursor.is_none_or(
             |ListCursor {

@@ -45,11 +45,16 @@ impl Service {
         Ok(found)
     }
 
-    /// Returns the directories of stored threads that are this one.
-    pub(super) async fn spellings(&self, cwd: String) -> Result<Vec<String>, Failure> {
+    /// Returns a directory that a client names as a path of this host, and the directories of stored threads that are the same one.
+    pub(super) async fn spellings(&self, cwd: String) -> Result<(String, Vec<String>), Failure> {
         let known = self.context.log.directories().await;
         let known = known.map_err(|error| log_failure(&error))?;
-        blocking(&*self.context.host, move || Ok(same(&cwd, known))).await
+        let look = move || {
+            let cwd = on_this_host(cwd)?;
+            let same = same(&cwd, known);
+            Ok((cwd, same))
+        };
+        blocking(&*self.context.host, look).await
     }
 }
 
@@ -64,9 +69,14 @@ fn same(cwd: &str, known: Vec<String>) -> Vec<String> {
     let is_same = |own: &String| match wanted {
         Some(_) => same_names(own, cwd) || identity(own) == wanted,
         // A directory that is gone has its names only.
-        None => same_names(own, cwd) || same_text(&plain(own), &plain(cwd)),
+        None => is_named(own, cwd),
     };
     known.into_iter().filter(is_same).collect()
+}
+
+/// Returns whether two paths are the same by their names, in whatever form. Does not look at the disk.
+pub(super) fn is_named(one: &str, other: &str) -> bool {
+    same_names(one, other) || same_text(&plain(one), &plain(other))
 }
 
 fn same_names(one: &str, other: &str) -> bool {
@@ -87,7 +97,7 @@ fn same_text(one: &str, other: &str) -> bool {
     one.nfc().eq(other.nfc())
 }
 
-/// Returns a directory that a client names as a path of this host.
+/// Returns a directory that a client names as a path of this host. Blocks on the disk.
 pub(super) fn on_this_host(path: String) -> Result<String, Failure> {
     match WindowsPath::read(&path) {
         Some(windows) => translated(&path, &windows, acpd_host::windows_drives().as_deref()),

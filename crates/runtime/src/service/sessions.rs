@@ -8,6 +8,7 @@ use acpd_proto::surface::request::SessionOptions;
 use acpd_proto::thread::Command;
 use tokio_util::sync::CancellationToken;
 
+use crate::host::blocking;
 use crate::service::caller::{Caller, Delegate};
 use crate::service::same_directory::on_this_host;
 use crate::service::{Service, await_reply};
@@ -50,13 +51,19 @@ impl Service {
             additional_directories,
         } = wanted;
         let live = self.directory.look(thread).await?;
-        change.cwd = match change.cwd {
-            Some(cwd) => Some(within(thread, &live.spec, Path::new(&on_this_host(cwd)?))?),
-            None => None,
-        };
-        for directory in additional_directories {
-            within(thread, &live.spec, Path::new(&on_this_host(directory)?))?;
+        let named = change.cwd.take();
+        if named.is_none() && additional_directories.is_empty() {
+            return Ok(change);
         }
+        let look = move || {
+            let found = |named| within(thread, &live.spec, Path::new(&on_this_host(named)?));
+            let cwd = named.map(found).transpose()?;
+            for directory in additional_directories {
+                found(directory)?;
+            }
+            Ok(cwd)
+        };
+        change.cwd = blocking(&*self.context.host, look).await?;
         Ok(change)
     }
 
@@ -136,7 +143,7 @@ impl Service {
 }
 
 /// Returns the directory as the thread spells it, if it is one of the thread's directories or inside one. Links and
-/// `..` are resolved first.
+/// `..` are resolved first. Blocks on the disk.
 fn within(thread: ThreadId, spec: &Spec, directory: &Path) -> Result<String, Failure> {
     let roots = || std::iter::once(&spec.cwd).chain(&spec.additional_directories);
     let named = |path: &Path| path.to_string_lossy().into_owned();

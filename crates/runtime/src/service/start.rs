@@ -1,8 +1,7 @@
 //! Starting a thread.
 
-use std::path::Path;
-
 use acpd_log::{Filter, ListedThread};
+use acpd_model::event::Directories;
 use acpd_model::limits::LIST_PAGE;
 use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
 use acpd_proto::agent::AgentRequest;
@@ -12,9 +11,9 @@ use acpd_proto::surface::request::{Follow, StartThread};
 use acpd_proto::thread::{self, Command, TurnView};
 
 use crate::feed::session_claims::SessionClaim;
-use crate::host::paths;
+use crate::host::blocking;
 use crate::service::caller::Caller;
-use crate::service::same_directory::on_this_host;
+use crate::service::directories::find_directories;
 use crate::service::started::{StartHash, StartKey};
 use crate::service::{Dispatched, Response, Service, await_reply, misplaced};
 use crate::stored::log_failure;
@@ -164,28 +163,29 @@ impl Service {
         }
         let agent = start.agent.map_or_else(|| caller.defaults.agent.clone(), Ok)?;
         self.context.agents.find(&agent)?;
-        let cwd = on_this_host(start.cwd)?;
-        let additional = start.additional_directories.into_iter().map(on_this_host);
-        let additional_directories = additional.collect::<Result<Vec<_>, _>>()?;
-        for directory in std::iter::once(&cwd).chain(&additional_directories) {
-            check_directory(directory)?;
-        }
+        let (cwd, additional_directories) = (start.cwd, start.additional_directories);
+        let look = move || find_directories(cwd, additional_directories);
+        let Directories {
+            cwd,
+            additional_directories,
+            real_directories,
+        } = blocking(&*self.context.host, look).await?;
         let claim = match &start.session_id {
             Some(session) => Some(self.begin_with(&agent, session).await?),
             None => None,
         };
         let thread = start.thread.unwrap_or_else(|| self.context.ids.thread());
-        let mut spec = Spec {
+        let spec = Spec {
             agent,
             cwd,
             additional_directories,
+            real_directories,
             mcp_servers: start.session.mcp_servers.unwrap_or_default(),
             meta: start.session.meta,
             members: start.session.members,
             session_id: start.session_id,
             ..Spec::default()
         };
-        spec.real_directories = paths::real_directories(spec.directories());
         self.offer_standby(caller, thread, &spec.agent, &spec.cwd, true)
             .await?;
         let command = |command| self.directory.command(thread, caller.by.clone(), command);
@@ -276,20 +276,4 @@ impl Service {
         }
         Ok(start)
     }
-}
-
-/// Rejects paths that are not a directory on this host.
-pub(super) fn check_directory(path: &str) -> Result<(), Failure> {
-    let directory = Path::new(path);
-    if !directory.is_absolute() {
-        return Err(Failure::invalid_params(format!(
-            "{path:?} is not an absolute path"
-        )));
-    }
-    if !directory.is_dir() {
-        return Err(Failure::invalid_params(format!(
-            "directory not found on the daemon's host: {path:?}"
-        )));
-    }
-    Ok(())
 }

@@ -18,11 +18,11 @@ use acpd_model::{
 };
 use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
-use acpd_proto::projection::{Live, TurnsPage, marks_of};
+use acpd_proto::projection::{Live, SessionChange, TurnsPage, marks_of};
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::reply::{Reply, SeenThread};
 use acpd_proto::surface::request::{
-    Extent, ListThreads, ReadUsage, Request, SearchThreads, SeeThreads, Turns, UsageBy,
+    Extent, Follow, ListThreads, ReadUsage, Request, SearchThreads, SeeThreads, StartThread, Turns, UsageBy,
 };
 use acpd_proto::thread::{Answer, InterruptOptions};
 use futures_util::FutureExt;
@@ -30,6 +30,7 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc;
 
 use super::{Caller, Defaults, Response, Service};
+use crate::agent::config::AgentConfig;
 use crate::host::{AgentIo, Host, TerminalIo};
 use crate::test_context::context;
 use crate::thread::directory::Directory;
@@ -577,15 +578,9 @@ async fn answers_that_wait_for_a_disk_hold_no_room() {
     let mut service = service(dir.path()).await;
     service.context.host = Arc::new(StuckDisk);
     let caller = Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none());
-    let list = |only| ListThreads {
-        cwd: Some("/stuck".into()),
-        only,
-        ..ListThreads::default()
-    };
     for request in [
         Request::ListFolders { path: None },
-        Request::ListThreads(list(None)),
-        Request::ListThreads(list(Some(thread()))),
+        Request::ListThreads(list_stuck(None)),
     ] {
         let name = format!("{request:?}");
         let mut answer = service.call(&caller, request).await.answer;
@@ -596,6 +591,65 @@ async fn answers_that_wait_for_a_disk_hold_no_room() {
         let all = service.context.unsent.try_take(&caller, u64::MAX);
         assert!(all.is_some(), "{name} holds room");
     }
+}
+
+fn list_stuck(only: Option<ThreadId>) -> ListThreads {
+    ListThreads {
+        cwd: Some("/st\u{fc}ck".into()),
+        only,
+        ..ListThreads::default()
+    }
+}
+
+#[tokio::test]
+async fn a_directory_is_looked_up_where_the_disk_may_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = AgentConfig {
+        command: "/bin/true".to_owned(),
+        ..AgentConfig::default()
+    };
+    let agents = BTreeMap::from([("a".to_owned(), config)]);
+    let context = context(dir.path(), agents, Limits::default());
+    let directory = Directory::open(context.clone()).await.unwrap();
+    let mut service = Service::new(directory, context);
+    service.context.host = Arc::new(StuckDisk);
+    let caller = Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none());
+    let start = StartThread {
+        thread: None,
+        agent: Some("a".to_owned()),
+        cwd: "/st\u{fc}ck".to_owned(),
+        additional_directories: vec!["/st\u{fc}ck".to_owned()],
+        session: SessionChange::default(),
+        name: None,
+        project_id: None,
+        metadata: None,
+        policy: None,
+        mode: None,
+        config: BTreeMap::new(),
+        session_id: None,
+        input: Vec::new(),
+        client_turn_id: None,
+        follow: Follow::AtOnce,
+    };
+    // On this thread, it would be found missing at once.
+    let mut started = Box::pin(service.call(&caller, Request::StartThread(Box::new(start))));
+    for _ in 0..20 {
+        assert!(started.as_mut().now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+}
+
+/// They are many, and have no files to look for.
+#[tokio::test]
+async fn readers_of_a_link_do_not_make_the_daemon_look_at_its_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut service = service(dir.path()).await;
+    service.context.host = Arc::new(StuckDisk);
+    let caller = Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none());
+    let list = Request::ListThreads(list_stuck(Some(thread())));
+    let listed = service.call(&caller, list).await.answer;
+    let listed = tokio::time::timeout(Duration::from_mins(1), listed).await;
+    assert!(listed.expect("no disk is needed").is_ok());
 }
 
 #[tokio::test]
