@@ -236,6 +236,14 @@ impl Walks {
         walk
     }
 
+    /// Returns the same walk. One that was not known is not kept, so many paths need few descriptors. For paths that nothing else checks.
+    pub(crate) fn once(&self, path: &Path) -> Option<Arc<Walk>> {
+        if let Some(known) = self.known.borrow().get(path) {
+            return known.clone();
+        }
+        self.found(path, Walk::along(path)).map(Arc::new)
+    }
+
     /// Returns the walk along a path, then the directories around what that leads to, innermost first. Returns nothing if the
     /// path leads nowhere, or elsewhere than before.
     pub fn trail(&self, path: &Path) -> Vec<Arc<Walk>> {

@@ -17,6 +17,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use acpd_host::Workspace;
 use acpd_log::{LogError, SharedLog, free_bytes};
 use acpd_model::limits::{
     ATTACHMENT_LINK_BYTES, ATTACHMENT_UNSENT_MILLIS, ATTACHMENTS_ARRIVING, ATTACHMENTS_ARRIVING_OF_ONE,
@@ -164,6 +165,19 @@ impl Attachments {
         let mut all: Vec<_> = self.directory(thread, makes).into_iter().collect();
         all.extend(forks::taken_directories(&self.root, &self.of(thread)));
         all
+    }
+
+    /// Returns a workspace with the files in `attached`, which [`Self::directories`] has returned for the thread. It keeps two
+    /// directories open, however many files a fork has taken along. Blocks.
+    pub fn open_in(&self, workspace: Workspace, thread: ThreadId, attached: &[PathBuf]) -> Workspace {
+        let own = self.of(thread);
+        let (own, taken): (Vec<_>, Vec<_>) = attached.iter().partition(|directory| **directory == own);
+        let workspace = own.into_iter().cloned().fold(workspace, Workspace::and_readable);
+        if taken.is_empty() {
+            return workspace;
+        }
+        let origins = self.of(thread).join(forks::ORIGINS);
+        workspace.and_readable_as(self.root.to_path_buf(), origins)
     }
 
     /// Returns the directory with a thread's own files; `None` if there are none. `makes` creates it for files
@@ -539,9 +553,13 @@ fn is_older(path: &Path, before: Millis) -> bool {
     changed.is_ok_and(|changed| changed < before)
 }
 
-/// Returns the entries of a thread's directory, but for what it has of the threads before it: that takes no space.
+/// Returns the entries of a thread's directory, but for what forks need: what it has of the threads before it, which takes no space,
+/// and the mark that its own files are those of forks.
 fn own_entries(directory: &Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {
-    entries(directory).filter(|entry| entry.file_name() != forks::ORIGINS)
+    entries(directory).filter(|entry| {
+        let name = entry.file_name();
+        name != forks::ORIGINS && name != forks::DELETED
+    })
 }
 
 /// Returns the entries of a directory; none if it cannot be read.

@@ -101,6 +101,14 @@ impl Workspace {
         self
     }
 
+    /// Returns the same directories and those files below `given` that are also in `directory`, which contains nothing else. They may be
+    /// read although a reserved directory contains them. This keeps one directory open.
+    #[must_use]
+    pub fn and_readable_as(mut self, given: PathBuf, directory: PathBuf) -> Self {
+        self.roots.push(Root::open_as(given, directory).spared());
+        self
+    }
+
     /// Reads `limit` lines from line `line` (counted from 1; 0 counts as 1), or the whole file. The returned text must
     /// be UTF-8 and at most [`READ_FILE_BYTES`](acpd_model::limits::READ_FILE_BYTES) long. Of a larger file, only lines
     /// can be read.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 
+use super::elsewhere::only_names;
 use crate::file_id::FileId;
 #[cfg(target_os = "linux")]
 use crate::walk;
@@ -19,6 +20,8 @@ pub(super) struct Root {
     pub(super) opened: io::Result<OpenedRoot>,
     /// Whether the directory may only be read, although a reserved directory contains it.
     pub(super) is_spared: bool,
+    /// Whether the path names another directory, which has the same files as this one and more.
+    pub(super) is_alias: bool,
 }
 
 /// An opened root. Only the handle determines what is reached. It was opened by this path, without following a link.
@@ -36,6 +39,16 @@ impl Root {
             given,
             opened,
             is_spared: false,
+            is_alias: false,
+        }
+    }
+
+    /// Opens `directory`. Paths below `given` lead into it.
+    pub(super) fn open_as(given: PathBuf, directory: PathBuf) -> Self {
+        Self {
+            given,
+            is_alias: true,
+            ..Self::open(directory)
         }
     }
 
@@ -45,6 +58,12 @@ impl Root {
             is_spared: true,
             ..self
         }
+    }
+
+    /// Returns the rest of a path that begins with the path of this directory, as given. Of an alias, `..` would lead elsewhere.
+    pub(super) fn below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        let below = path.strip_prefix(&self.given).ok()?;
+        (!self.is_alias || only_names(below)).then_some(below)
     }
 
     /// Returns the directory, if it is open.

@@ -80,7 +80,8 @@ impl Workspace {
 
     pub(super) fn is_below_a_root(&self, path: &Path) -> bool {
         self.roots.iter().any(|root| {
-            path.starts_with(&root.given) || root.real().is_some_and(|real| path.starts_with(real))
+            let is_given = path.starts_with(&root.given) && !root.is_alias;
+            is_given || root.real().is_some_and(|real| path.starts_with(real))
         })
     }
 
@@ -137,12 +138,17 @@ impl Workspace {
                 let rest = parts.as_path();
                 let last = rest.as_os_str().is_empty();
                 let next = if last {
-                    leaf(&dir, name)
+                    leaf(&dir, name, !is_spared || parents != Parents::NameOnly)
                 } else {
                     let make = parents == Parents::Made && only_names(rest);
                     descend(&dir, name, make)
                 };
                 if parents == Parents::NameOnly && matches!(next, Err(Errno::NOENT)) && only_names(rest) {
+                    if is_spared {
+                        // It may exist: one directory can stand for another that has more.
+                        let real = elsewhere(&text, path)?;
+                        return Ok(WalkResult { real, place: None });
+                    }
                     let real = walked.join(name).join(rest);
                     return Ok(WalkResult { real, place: None });
                 }
@@ -202,7 +208,7 @@ impl Workspace {
         let length = |below: &Path| below.components().count();
         let opened = self.roots.iter().filter_map(|root| {
             let opened = root.get()?;
-            let given = text.strip_prefix(&root.given).ok();
+            let given = root.below(text);
             let real = text.strip_prefix(&opened.real).ok();
             let below = given.into_iter().chain(real).min_by_key(|below| length(below))?;
             Some((opened, root.is_spared, below))
@@ -221,7 +227,7 @@ impl Workspace {
         // Checked last, so that a path below an open root follows that root's rules, even if a closed root has the same
         // path now. The outermost root is reported, for the same reason.
         let closed = self.roots.iter().filter_map(|root| {
-            let below = text.strip_prefix(&root.given).ok()?;
+            let below = root.below(text)?;
             Some((length(below), &root.given, root.opened.as_ref().err()?))
         });
         let (_, root, error) = closed
@@ -263,9 +269,11 @@ enum Step {
     Link(PathBuf),
 }
 
-fn leaf(dir: &Dir, name: &OsStr) -> Result<Step, Errno> {
+/// `may_be_missing`: whether the last name of a path need not exist.
+fn leaf(dir: &Dir, name: &OsStr, may_be_missing: bool) -> Result<Step, Errno> {
     match link(dir, name) {
-        Err(Errno::INVAL | Errno::NOENT) => Ok(Step::Leaf),
+        Err(Errno::INVAL) => Ok(Step::Leaf),
+        Err(Errno::NOENT) if may_be_missing => Ok(Step::Leaf),
         other => other,
     }
 }

@@ -68,7 +68,7 @@ impl Ruleset {
         for path in &grants.read {
             reach.carve(path, &mut |walk| allow(&mut created, walk, reads))?;
         }
-        for walk in grants.spared.iter().filter_map(|path| walks.along(path)) {
+        for walk in grants.spared.iter().filter_map(|path| walks.once(path)) {
             allow(&mut created, &walk, reads)?;
         }
         for walk in grants.target.iter().filter_map(|path| walks.along(path)) {

@@ -22,7 +22,7 @@ use crate::host::blocking;
 /// The directory, in that of a thread, with the files of the threads before it.
 pub(super) const ORIGINS: &str = "origins";
 /// The file in the directory of a deleted thread whose files forks have taken along.
-const DELETED: &str = ".deleted";
+pub(super) const DELETED: &str = ".deleted";
 
 impl Attachments {
     /// Lets the agent of the thread `fork` read files that prompts link to which it has copied from the thread `origin`. Only files that

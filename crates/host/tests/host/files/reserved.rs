@@ -221,3 +221,42 @@ fn a_directory_within_a_reserved_one_is_read_where_it_is_meant_to_be() {
     }
     assert_eq!(scene.all(), before);
 }
+
+/// `data/copies` has some of the files of `data`, under the same names.
+#[test]
+fn files_that_are_copied_are_read_under_their_own_paths_and_no_others() {
+    let scene = Scene::new();
+    furnish(&scene);
+    for name in ["w/data/copies/sub", "w/data/mine"] {
+        fs::create_dir_all(scene.base.join(name)).unwrap();
+    }
+    scene.write("w/data/sub/other", "secret");
+    let deep = scene.base.join("w/data/sub/deep");
+    fs::hard_link(deep, scene.base.join("w/data/copies/sub/deep")).unwrap();
+    scene.link("w/link", "data/sub/deep");
+    let files = around(&scene, &["w"])
+        .and_readable(scene.base.join("w/data/mine"))
+        .and_readable_as(scene.base.join("w/data"), scene.base.join("w/data/copies"));
+    for name in ["w/data/sub/deep", "w/data/copies/sub/deep", "w/link"] {
+        let path = scene.path(name);
+        assert_eq!(files.read_text(&path, None, None).unwrap(), "secret", "{name}");
+        assert!(!files.reserves(&path), "{name}");
+    }
+    for name in [
+        "w/data/token",
+        "w/data/sub/other",
+        "w/data/sub/../token",
+        "w/data/mine/../token",
+        "w/data/sub/../../data/token",
+    ] {
+        let path = scene.path(name);
+        assert!(files.read_text(&path, None, None).is_err(), "{name}");
+        assert!(files.reserves(&path), "{name}");
+    }
+    let before = scene.all();
+    for name in ["w/data/sub/deep", "w/data/sub/new", "w/data/new"] {
+        let failure = files.write_text(&scene.path(name), "mine").unwrap_err();
+        assert_eq!(failure.code, ErrorCode::Forbidden, "{name}: {failure}");
+    }
+    assert_eq!(scene.all(), before);
+}

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use acpd_host::{Fit, Reserved, Workspace};
+
+use super::super::forks::DELETED;
 use super::*;
 
 impl Scene {
@@ -49,6 +52,38 @@ async fn a_fork_reads_what_its_copied_turns_link_to_and_no_more() {
     assert!(!scene.may_read(other, &copied));
     assert!(scene.files().keep(Some(other), &prompt).await.is_err());
     assert_eq!(scene.files().directories(other, false), [] as [PathBuf; 0]);
+}
+
+#[tokio::test]
+async fn a_fork_with_many_files_keeps_few_directories_open() {
+    let scene = Scene::new();
+    let mut links = Vec::new();
+    for at in 0..20 {
+        let content = format!("content {at}");
+        let upload = scene.begin("ann", "x.txt", content.len() as u64).await.unwrap();
+        let upload = upload.write(Bytes::from(content)).await.unwrap();
+        let prompt = Scene::prompt(&upload.finish().await.unwrap().uri);
+        scene.files().keep(Some(scene.thread), &prompt).await.unwrap();
+        links.push(scene.linked(&prompt));
+    }
+    let later = scene.sent("later.txt").await.0;
+    let fork = scene.fork(scene.thread, &links.iter().collect::<Vec<_>>()).await;
+    let reserved = Reserved::new(vec![scene.dir.path().to_owned()], Vec::new());
+    let attached = scene.files().directories(fork, false);
+    let files = Workspace::open(std::iter::empty()).without(Arc::new(reserved));
+    let files = scene.files().open_in(files, fork, &attached);
+    assert_eq!(files.real_directories().count(), 2);
+    let read = |path: &Path| files.read_text_within(path.to_str().unwrap(), None, None, u64::MAX);
+    for link in &links {
+        assert!(matches!(read(link), Ok(Fit::Done(text)) if text.starts_with("content ")));
+        assert!(!files.reserves(link.to_str().unwrap()));
+    }
+    assert!(read(&later).is_err() && files.reserves(later.to_str().unwrap()));
+    // A thread that has taken nothing along has its own directory.
+    let attached = scene.files().directories(scene.thread, false);
+    let files = Workspace::open(std::iter::empty());
+    let files = scene.files().open_in(files, scene.thread, &attached);
+    assert_eq!(files.real_directories().count(), 1);
 }
 
 /// An agent can put any link into the history that acpd imports.
@@ -101,14 +136,16 @@ async fn a_file_outlives_its_thread_until_the_last_fork_is_deleted() {
     assert!(!other.exists());
     assert_eq!(std::fs::read(&copied).unwrap(), b"content");
     scene.files().keep(Some(second), &prompt).await.unwrap();
-    // The sweep knows the thread no more, and leaves the file.
+    // The sweep knows the thread no more, and leaves the file. It also leaves the mark by which the last fork removes it.
     let old = std::time::SystemTime::UNIX_EPOCH;
-    File::open(copied.ancestors().nth(2).unwrap())
-        .unwrap()
-        .set_modified(old)
-        .unwrap();
-    scene.files().sweep(&scene.context.log).await;
-    assert!(copied.exists());
+    let directory = copied.ancestors().nth(2).unwrap();
+    for _ in 0..2 {
+        for path in [directory.join(DELETED), directory.to_owned()] {
+            File::open(&path).unwrap().set_modified(old).unwrap();
+        }
+        scene.files().sweep(&scene.context.log).await;
+        assert!(copied.exists());
+    }
     scene.files().forget(first).await;
     assert!(copied.exists() && scene.may_read(second, &copied));
     scene.files().forget(second).await;

@@ -63,7 +63,7 @@ fn prepare(
     let reserved = reserved.and(config.homes_of_others(), &directories);
     let workspace = workspace.without(Arc::new(reserved));
     Ok(Prepared {
-        workspace: attached.into_iter().fold(workspace, Workspace::and_readable),
+        workspace: files.attachments.open_in(workspace, thread, &attached),
         config,
         sandbox,
     })
