@@ -419,12 +419,24 @@ fn the_owner_allows_a_folder_for_all_threads_of_an_agent() {
     assert_eq!(after.replacen(&entry, "", 1), before);
     let later = client.thread(&daemon);
     assert!(client.turn(&later, &look).said().contains("quince"));
+    // The agent's own calls reach it as well, and nothing around it.
+    let write = |path: &Path| format!("write path='{}' text=apple", path.display());
+    let said = client.turn(&later, &write(&library.join("new/y"))).said();
+    assert!(said.contains("wrote 5 bytes"), "{said}");
+    let said = client.turn(&later, &write(&home.join("y"))).said();
+    assert!(!said.contains("wrote") && !home.join("y").exists(), "{said}");
+    let said = client.turn(&thread, &write(&library.join("z"))).said();
+    assert!(said.contains("outside workspace"), "{said}");
 
     // What takes its place afterwards is not opened.
     std::fs::rename(&library, home.join("elsewhere")).expect("it can be moved");
     symlink(home.join(".ssh"), &library).expect("it can be linked");
     let led = client.thread(&daemon);
     let said = client.turn(&led, &look).said();
+    assert!(!said.contains("the secret"), "{said}");
+    let said = client
+        .turn(&led, &format!("read path='{}'", library.join("x").display()))
+        .said();
     assert!(!said.contains("the secret"), "{said}");
     std::fs::remove_file(&library).expect("it is there");
     std::fs::rename(home.join("elsewhere"), &library).expect("it can be moved");

@@ -94,6 +94,13 @@ impl Workspace {
         Self { reserved, ..self }
     }
 
+    /// Returns the same directories and one more, under its real path: what a sandbox grants by the same walk, whatever is there now.
+    #[must_use]
+    pub fn and_granted(mut self, directory: &Walk) -> Self {
+        self.roots.push(Root::of(directory));
+        self
+    }
+
     /// Returns the same directories and one more, from which files may be read although a reserved directory contains it.
     #[must_use]
     pub fn and_readable(mut self, directory: PathBuf) -> Self {

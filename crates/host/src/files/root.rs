@@ -7,8 +7,7 @@ use cap_std::fs::Dir;
 
 use super::elsewhere::only_names;
 use crate::file_id::FileId;
-#[cfg(target_os = "linux")]
-use crate::walk;
+use crate::walk::Walk;
 
 /// A directory of the workspace.
 #[derive(Debug)]
@@ -38,6 +37,17 @@ impl Root {
         Self {
             given,
             opened,
+            is_spared: false,
+            is_alias: false,
+        }
+    }
+
+    /// Takes the directory that a walk has found, under its real path.
+    pub(super) fn of(walk: &Walk) -> Self {
+        let real = walk.real().to_owned();
+        Self {
+            given: real.clone(),
+            opened: walk.directory().map(|dir| OpenedRoot { real, dir }),
             is_spared: false,
             is_alias: false,
         }
@@ -85,7 +95,7 @@ impl Root {
 /// Opens a directory. Returns its real path of the same walk.
 #[cfg(target_os = "linux")]
 fn open_directory(given: &Path) -> io::Result<(PathBuf, Dir)> {
-    walk::Walk::along(given)?.into_directory()
+    Walk::along(given)?.into_directory()
 }
 
 /// Opens a directory. Other systems cannot open a parent directory without the right to list it.

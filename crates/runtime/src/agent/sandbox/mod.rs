@@ -51,6 +51,9 @@ pub enum SandboxState {
     Impossible(&'static str),
 }
 
+/// The folders that a sandbox opens like the workspace, by the walks that it was made with.
+pub type Folders = Vec<Arc<Walk>>;
+
 const SHARED: &str = "one process serves several workspaces (share = true)";
 const NO_LANDLOCK: &str = "this system has no Landlock";
 const CONFINES_ITSELF: &str = "it confines its commands with a sandbox of its own, which does not work inside acpd's sandbox; set sandbox \
@@ -85,6 +88,23 @@ impl AgentConfig {
     ) -> Result<Option<Sandbox>, Failure> {
         let confined = self.confine_with_grants(reserved, workspace, servers, attachments)?;
         Ok(confined.map(|(sandbox, _)| sandbox))
+    }
+
+    /// Returns the same sandbox, and the folders that it opens like the workspace.
+    pub fn confine_with_folders(
+        &self,
+        reserved: &Reserved,
+        workspace: &[PathBuf],
+        servers: &[ServerCommand],
+        attachments: &[PathBuf],
+    ) -> Result<Option<(Sandbox, Folders)>, Failure> {
+        let confined = self.confine_with_grants(reserved, workspace, servers, attachments)?;
+        Ok(confined.map(|(sandbox, grants)| {
+            let env = self.variables();
+            let folders = self.folders(Places(&env, &grants.walks));
+            let folders = folders.iter().filter_map(|folder| grants.walks.along(folder));
+            (sandbox, folders.collect())
+        }))
     }
 
     fn confine_with_grants(

@@ -30,7 +30,7 @@ use crate::thread::actor::folder::if_gone;
 pub(super) struct Prepared {
     pub config: AgentConfig,
     pub sandbox: Option<Sandbox>,
-    /// The thread's directories, without reserved files and without other agents' own directories.
+    /// The thread's directories and the agent's folders, without reserved files and without other agents' own directories.
     pub workspace: Workspace,
 }
 
@@ -57,8 +57,14 @@ fn prepare(
     // The rules of a sandbox name what exists. A process that waits for a thread was confined without this thread's directory.
     let makes = !files.is_for_standby || !matches!(config.sandbox_state(), SandboxState::Confined(_));
     let attached = files.attachments.directories(thread, makes);
-    let sandbox = config.confine(reserved, &callbacks::directories(spec), &servers, &attached)?;
+    let confined =
+        config.confine_with_folders(reserved, &callbacks::directories(spec), &servers, &attached)?;
+    let (sandbox, folders) = confined.unzip();
     let workspace = paths::open(spec, sandbox.as_ref())?;
+    let folders = folders.unwrap_or_default();
+    let workspace = folders
+        .iter()
+        .fold(workspace, |workspace, folder| workspace.and_granted(folder));
     let directories: Vec<_> = workspace.real_directories().map(Path::to_owned).collect();
     let reserved = reserved.and(config.homes_of_others(), &directories);
     let workspace = workspace.without(Arc::new(reserved));
