@@ -12,6 +12,7 @@ use acpd_model::limits::{PAIRING_MAX_SECS, PAIRING_MIN_SECS};
 use anyhow::bail;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
+use toml::{Table, Value};
 
 use self::address::Address;
 use crate::cli::PairArgs;
@@ -172,19 +173,23 @@ fn unknown_name(settings: &Settings, name: &str) -> String {
 
 /// Says how a configuration file, which has this text and these names if it exists, comes to have another name.
 fn change(file: &str, text: Option<&str>, known: &[String], name: &str) -> String {
-    let is_section = |line: &str| {
-        line.split('#')
-            .next()
-            .is_some_and(|line| line.trim() == "[server]")
-    };
     let line = hosts(known, name);
-    match text {
-        None => format!("Create {file} with these lines:\n\n  [server]\n{line}"),
-        // A second section of that name would be a mistake.
-        Some(text) if !known.is_empty() || text.lines().any(is_section) => {
-            format!("Set this in the section [server] of {file}:\n\n{line}")
-        }
-        Some(_) => format!("Add these lines to the end of {file}:\n\n  [server]\n{line}"),
+    let Some(text) = text else {
+        return format!("Create {file} with these lines:\n\n  [server]\n{line}");
+    };
+    // A second table of that name would be a mistake, however the first one is written.
+    if toml::from_str::<Table>(&format!("{text}\n[server]\n{line}")).is_ok() {
+        return format!("Add these lines to the end of {file}:\n\n  [server]\n{line}");
+    }
+    let is_section = |line: &str| {
+        let found = toml::from_str::<Table>(line).unwrap_or_default();
+        let server = found.get("server").and_then(Value::as_table);
+        line.trim_start().starts_with('[') && server.is_some_and(Table::is_empty)
+    };
+    if text.lines().any(is_section) {
+        format!("Set this in the section [server] of {file}:\n\n{line}")
+    } else {
+        format!("Set this in the table server of {file}, where its other settings are:\n\n{line}")
     }
 }
 
@@ -246,10 +251,29 @@ mod tests {
                 "Set this in the section [server] of c.toml:\n\n  hosts = [\"new.example\"]\n".to_owned(),
             ),
             (
-                Some("server = { hosts = [\"old.example\"] }\n"),
+                Some("[ \"server\" ]\nhosts = [\"old.example\"]\n"),
                 known,
                 "Set this in the section [server] of c.toml:\n\n  hosts = [\"old.example\", \"new.example\"]\n"
                     .to_owned(),
+            ),
+            (
+                Some("server = { hosts = [\"old.example\"] }\n"),
+                known,
+                "Set this in the table server of c.toml, where its other settings are:\n\n  hosts = [\"old.example\", \
+                 \"new.example\"]\n"
+                    .to_owned(),
+            ),
+            (
+                Some("server.insecure_listen = true\n[agents.a]\ncommand = \"a\"\n"),
+                none,
+                "Set this in the table server of c.toml, where its other settings are:\n\n  hosts = [\"new.example\"]\n"
+                    .to_owned(),
+            ),
+            // Such a section may follow.
+            (
+                Some("[server.tls]\nname = \"\"\"\n[server]\n\"\"\""),
+                none,
+                format!("Add these lines to the end of c.toml:{lines}"),
             ),
         ] {
             assert_eq!(change("c.toml", text, known, "new.example"), said);
