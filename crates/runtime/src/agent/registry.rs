@@ -39,11 +39,17 @@ pub struct AgentBook {
 }
 
 impl AgentBook {
-    /// Returns the agent of clients that name none: the default one, or the only one that is configured.
+    /// Returns the agent of clients that name none: the default one, the only one that is configured, or the demo agent if an option of
+    /// the daemon has configured it.
     pub fn default_agent(&self) -> Option<&str> {
         let mut configured = self.configured.keys();
         let only = || configured.next().filter(|_| self.configured.len() == 1);
-        self.default.as_ref().or_else(only).map(String::as_str)
+        let demo = || {
+            let (name, config) = self.configured.get_key_value(DEMO)?;
+            (self.demo.as_ref() == Some(config)).then_some(name)
+        };
+        let default = self.default.as_ref().or_else(only).or_else(demo);
+        default.map(String::as_str)
     }
 }
 
@@ -568,6 +574,29 @@ mod tests {
         assert!(default.len() <= 1, "{default:?}");
         let names = agents.iter().map(|agent| agent.id.clone()).collect();
         (names, default.first().cloned())
+    }
+
+    /// A client has changed a setting of another agent, which is a configured one from then on.
+    #[test]
+    fn the_demo_agent_of_an_option_stays_the_default() {
+        let config = |command: &str| AgentConfig {
+            command: command.to_owned(),
+            ..AgentConfig::default()
+        };
+        let mut book = AgentBook {
+            configured: BTreeMap::from([(DEMO.to_owned(), config("acpd"))]),
+            demo: Some(config("acpd")),
+            ..AgentBook::default()
+        };
+        assert_eq!(book.default_agent(), Some(DEMO));
+        book.configured.insert("a".to_owned(), config(""));
+        assert_eq!(book.default_agent(), Some(DEMO));
+        book.default = Some("a".to_owned());
+        assert_eq!(book.default_agent(), Some("a"));
+        book.default = None;
+        // An agent of that name in the file is one of several.
+        book.configured.insert(DEMO.to_owned(), config("other"));
+        assert_eq!(book.default_agent(), None);
     }
 
     fn some() -> Vec<ListedAgent> {

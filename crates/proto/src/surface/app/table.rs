@@ -377,16 +377,18 @@ methods! {
     "config/agent/set" ChangeConfig(SetDefaultAgent) -> ConfigChanged,
         |params| Ok(Request::ChangeConfig(ConfigChange::DefaultAgent { agent: params.agent_type }));
 
-    /// Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. Returns
-    /// `conflict` if the file has a policy with rules of its own there.
+    /// Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. An agent that
+    /// gets its first setting is a configured one from then on: if there was no default agent and no other is configured, it
+    /// becomes the default. Returns `conflict` if the file has a policy with rules of its own there.
     "config/policy/set" ChangeConfig(SetDefaultPolicy) -> ConfigChanged,
         |SetDefaultPolicy { agent_type, preset }| {
             Ok(Request::ChangeConfig(ConfigChange::Policy { agent: agent_type, preset }))
         };
 
     /// Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there
-    /// in all threads. A running agent gets it when it starts again. Returns `forbidden` for the same directories as
-    /// `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox.
+    /// in all threads. A running agent gets it when it starts again. The agent can become the default, as with `config/policy/set`.
+    /// Returns `forbidden` for the same directories as `thread/directories/add`, and `unsupported` if the agent runs without acpd's
+    /// sandbox.
     "config/folder/add" ChangeConfig(AllowFolder) -> ConfigChanged,
         |AllowFolder { agent_type, folder }| {
             Ok(Request::ChangeConfig(ConfigChange::AllowFolder { agent: agent_type, folder }))
