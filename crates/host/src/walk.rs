@@ -237,7 +237,7 @@ impl Walks {
     }
 
     /// Returns the same walk. One that was not known is not kept, so many paths need few descriptors. For paths that nothing else checks.
-    pub(crate) fn once(&self, path: &Path) -> Option<Arc<Walk>> {
+    pub fn once(&self, path: &Path) -> Option<Arc<Walk>> {
         if let Some(known) = self.known.borrow().get(path) {
             return known.clone();
         }

@@ -420,12 +420,12 @@ fn the_owner_allows_a_folder_for_all_threads_of_an_agent() {
     let later = client.thread(&daemon);
     assert!(client.turn(&later, &look).said().contains("quince"));
     // The agent's own calls reach it as well, and nothing around it.
-    let write = |path: &Path| format!("write path='{}' text=apple", path.display());
-    let said = client.turn(&later, &write(&library.join("new/y"))).said();
+    let put = |path: &Path| format!("write path='{}' text=apple", path.display());
+    let said = client.turn(&later, &put(&library.join("new/y"))).said();
     assert!(said.contains("wrote 5 bytes"), "{said}");
-    let said = client.turn(&later, &write(&home.join("y"))).said();
+    let said = client.turn(&later, &put(&home.join("y"))).said();
     assert!(!said.contains("wrote") && !home.join("y").exists(), "{said}");
-    let said = client.turn(&thread, &write(&library.join("z"))).said();
+    let said = client.turn(&thread, &put(&library.join("z"))).said();
     assert!(said.contains("outside workspace"), "{said}");
 
     // What takes its place afterwards is not opened.

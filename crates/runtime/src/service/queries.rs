@@ -60,8 +60,7 @@ impl Service {
             Some(ListedStatus::Idle) => (Some(false), None, None),
             Some(ListedStatus::Failed) => (Some(false), None, Some(TurnStatus::Failed)),
         };
-        let spellings;
-        (filter.cwd, spellings) = match cwd {
+        let (cwd, spellings) = match cwd {
             // Readers of a link are many, so the daemon does not look at its disk for them.
             Some(cwd) if only.is_none() => {
                 let (cwd, spellings) = self.spellings(cwd).await?;
@@ -69,6 +68,7 @@ impl Service {
             }
             cwd => (cwd, Vec::new()),
         };
+        filter.cwd = cwd;
         let charge = self.context.unsent.take(caller, UNSENT_ANSWER_BYTES).await;
         let mut page = match only {
             Some(thread) => self.list_one(thread, filter, cursor).await?,
