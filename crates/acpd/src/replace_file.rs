@@ -36,7 +36,7 @@ pub fn replace(path: &Path, before: Option<&str>, text: &str, mode: u32) -> Resu
 /// be written stays, although its directory would permit it.
 ///
 /// `known` is the mode that the file had when the caller last checked it. An agent may have opened the file to others since, so the
-/// new file gives nobody more. Returns its mode.
+/// new file gives other users no more. Returns its mode.
 pub fn change(path: &Path, before: Option<&str>, text: &str, mode: u32, known: Option<u32>) -> Result<u32> {
     let target = follow_links(path)?;
     check(&target, before)?;

@@ -133,7 +133,7 @@ mod tests {
 
     /// An agent has opened the file since the daemon looked at it last.
     #[test]
-    fn a_change_gives_nobody_what_the_user_has_not_given() {
+    fn a_change_gives_others_nothing_that_the_user_has_not_given() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
         std::fs::write(&path, "[agents.a]\ncommand = \"a\"\n").unwrap();
