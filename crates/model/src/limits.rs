@@ -588,6 +588,9 @@ pub const STEERS_SHOWN: usize = 64;
 pub const NAME_BYTES: usize = 1024;
 /// Largest data that a client may store with a thread, in bytes.
 pub const METADATA_BYTES: usize = 64 << 10;
+/// Largest schema of a form that an agent requests of which fields are read, in bytes. What is read takes many times its size for a
+/// moment, and an agent's line may be much longer. A larger schema passes through unread.
+pub const FORM_SCHEMA_BYTES: usize = 64 << 10;
 /// Turns on one page of a thread if the client sets no limit.
 pub const TURNS_PAGE: usize = 20;
 /// Seconds that the user has to sign in to an agent.

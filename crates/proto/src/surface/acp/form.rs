@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use acpd_model::limits::FORM_SCHEMA_BYTES;
 use acpd_model::text::{clip, plain_line, shorten};
 use acpd_model::{RawJson, json};
 use serde::Deserialize;
@@ -16,9 +17,6 @@ use crate::wire::{decoded, member, members};
 const MESSAGE_CHARS: usize = 1000;
 /// Maximum length of a text of the agent before it is made a quotation, in bytes.
 const TEXT_BYTES: usize = 16 << 10;
-/// Maximum size of the schema: a larger one is not read, for the params may be as long as an agent's line. What is read takes many times
-/// its size for a moment.
-const SCHEMA_BYTES: usize = 64 << 10;
 /// Maximum length of a title or a description, in characters.
 const WORDS_CHARS: usize = 200;
 /// Maximum length of a choice, in characters.
@@ -59,7 +57,7 @@ struct Choice {
 /// Returns what the agent asks. Optional fields without choices are left out if others have some: agents add them for free text.
 pub(super) fn in_words(params: &RawJson) -> FormInWords {
     let message = member(params, "message").and_then(|text| json::read::<String>(text).ok());
-    let schema = member(params, "requestedSchema").filter(|schema| schema.len() <= SCHEMA_BYTES);
+    let schema = member(params, "requestedSchema").filter(|schema| schema.len() <= FORM_SCHEMA_BYTES);
     let schema = schema.map(RawJson::trusted);
     let fields = schema.map(|schema| fields_of(&schema)).unwrap_or_default();
     let has_choices = fields.iter().any(|(field, _)| !choices(field).is_empty());

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use acpd_model::RawJson;
+use acpd_model::limits::FORM_SCHEMA_BYTES;
 use serde_json::{Map, Value, json};
 
 /// The type of a field that Codex has no input for.
@@ -56,10 +57,12 @@ impl FieldType {
 /// The fields of a form that are shown as text.
 pub(super) type TextFields = BTreeMap<String, FieldType>;
 
-/// Returns the schema to show, and the fields that it shows as text. A schema without such fields stays unchanged.
+/// Returns the schema to show, and the fields that it shows as text. A schema without such fields stays unchanged, and so does one above
+/// [`FORM_SCHEMA_BYTES`].
 pub(super) fn shown_schema(schema: &RawJson) -> (RawJson, TextFields) {
     let mut fields = TextFields::new();
-    let Ok(mut shown) = schema.read::<Value>() else {
+    let small = Some(schema).filter(|schema| schema.get().len() <= FORM_SCHEMA_BYTES);
+    let Some(Ok(mut shown)) = small.map(RawJson::read::<Value>) else {
         return (schema.clone(), fields);
     };
     let properties = shown["properties"].as_object_mut();
@@ -101,4 +104,25 @@ pub(super) fn read_fields(content: &RawJson, fields: &TextFields) -> Result<RawJ
         values.insert(name.clone(), value);
     }
     Ok(Value::from(values).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_as_large_as_a_line_passes_through_unread() {
+        let schema = |title: &str| {
+            let count = json!({ "type": "integer", "title": title });
+            RawJson::from(json!({ "type": "object", "properties": { "count": count } }))
+        };
+        let (shown, fields) = shown_schema(&schema("Count"));
+        assert!(
+            shown.get().contains("string") && fields.contains_key("count"),
+            "{shown:?}"
+        );
+        let large = schema(&"x".repeat(FORM_SCHEMA_BYTES));
+        let (shown, fields) = shown_schema(&large);
+        assert!(shown.get() == large.get() && fields.is_empty());
+    }
 }
