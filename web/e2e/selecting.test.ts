@@ -113,7 +113,10 @@ test.each([
   await begin(...names);
   const page = await stage.page({ size: viewport });
   if (viewport.width < 700) {
+    // The form has the focus, where a letter is a text.
+    await page.locator("#prompt").press("Escape");
     await page.keyboard.press("b");
+    await page.locator("#sidebar.is-open").waitFor();
   }
   await selectable(page, names[0]!);
   await row(page, names[0]!).locator(".row-link").focus();

@@ -203,7 +203,8 @@ async function offered(code: string, ownedAgent: string | undefined, call: (...g
 test("an owner allows a folder for all threads of the agent, where the sandbox denied it", async () => {
   const call = vi.fn(async () => ({ file: "/etc/acpd\u202e.toml", changed: true }));
   const view = await offered("sandboxDenied", "fake", call);
-  expect(call).not.toHaveBeenCalled();
+  // The page's list asks for its threads meanwhile.
+  expect(call).not.toHaveBeenCalledWith("config/folder/add", expect.anything());
   await after(() => view.button("Allow for all threads of fake").click());
   expect(call).toHaveBeenCalledWith("config/folder/add", { agentType: "fake", folder: '/srv/a "b"\u202e' });
   expect(view.one("[role=status]").textContent).toBe(
