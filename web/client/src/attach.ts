@@ -3,6 +3,12 @@
 import { AcpdError } from "./errors.js";
 import type { AcpObject } from "./protocol.js";
 
+/** The largest file that the daemon stores, in bytes. */
+const LARGEST = 50 << 20;
+/** The daemon's codes, and the statuses without one, after which the same request may succeed. */
+const PASSING_CODES = ["overloaded", "rate_limited", "agent_failed", "storage"];
+const PASSING_STATUSES = [408, 429, 503];
+
 /** The daemon, the thread, and the file. */
 export interface AttachOptions {
   /** The daemon's address, as for `connect`. */
@@ -29,6 +35,10 @@ export interface AttachOptions {
  */
 export async function attachFile(options: AttachOptions): Promise<AcpObject> {
   const { url, token, threadId, name, content, signal, fetch = globalThis.fetch } = options;
+  const size = content instanceof Blob ? content.size : content.byteLength;
+  if (size > LARGEST) {
+    throw new AcpdError("too_large", `${name} has ${size} bytes, and at most ${LARGEST >> 20} MiB can be attached`);
+  }
   const page = (globalThis as { location?: { href: string } }).location?.href;
   const address = new URL(url, page);
   address.protocol = address.protocol.replace(/^ws/, "http");
@@ -56,10 +66,10 @@ export async function attachFile(options: AttachOptions): Promise<AcpObject> {
     return body.block;
   }
   const { code, message } = body?.error ?? {};
-  const local = [401, 403].includes(response.status) ? "unauthenticated" : response.status === 413 ? "too_large" : "internal";
-  throw new AcpdError(
-    typeof code === "string" ? code : local,
-    typeof message === "string" ? message : `the daemon did not take ${name} (${response.status})`,
-    { retryable: response.status === 408 || response.status === 503 },
-  );
+  const { status } = response;
+  const local = status === 401 ? "unauthenticated" : status === 413 ? "too_large" : undefined;
+  const known = local ?? (typeof code === "string" ? code : status === 403 ? "forbidden" : "internal");
+  throw new AcpdError(known, typeof message === "string" ? message : `the daemon did not take ${name} (${status})`, {
+    retryable: PASSING_STATUSES.includes(status) || PASSING_CODES.includes(known),
+  });
 }

@@ -6,6 +6,7 @@ runs in a thread of its own.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import mimetypes
@@ -20,6 +21,9 @@ from .protocol import AcpObject
 
 #: The largest file that the daemon stores, in bytes.
 LARGEST = 50 << 20
+#: The daemon's codes, and the statuses without one, after which the same request may succeed.
+_PASSING_CODES = ("overloaded", "rate_limited", "agent_failed", "storage")
+_PASSING_STATUSES = (408, 429, 503)
 
 
 def send(
@@ -40,11 +44,14 @@ def send(
     kind = media_type or mimetypes.guess_type(name)[0] or "application/octet-stream"
     path_of_file = f"/api/threads/{quote(thread_id, safe='')}/attachments/{escaped}"
     with endpoint.http() as (connection, headers):
+        connection.connect()
         try:
-            connection.request("PUT", path_of_file, content, {**headers, "Content-Type": kind})
+            # What refuses a file may end the connection before it has all of it. Its answer can be there nevertheless.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request("PUT", path_of_file, content, {**headers, "Content-Type": kind})
             response = connection.getresponse()
             body = response.read()
-        except http.client.HTTPException as error:
+        except (http.client.HTTPException, ConnectionError) as error:
             raise ConnectionLost(f"the connection ended before the daemon had {name}: attach it again") from error
     said = _parsed(body)
     block = said.get("block")
@@ -71,18 +78,15 @@ def _refusal(status: int, error: object, name: str) -> AcpdError:
     said = error if isinstance(error, dict) else {}
     words = said.get("message")
     message = words if isinstance(words, str) else f"the daemon did not take {name} ({status})"
-    if status in (401, 403):
+    if status == 401:
         return Unauthenticated(message)
     if status == 413:
         return MessageTooLarge(message)
     code = said.get("code")
-    failed = RequestFailed(
-        {
-            "code": status,
-            "message": message,
-            "data": {"code": code if isinstance(code, str) else "internal", "retryable": status in (408, 503)},
-        }
-    )
+    if not isinstance(code, str):
+        code = "forbidden" if status == 403 else "internal"
+    may_pass = status in _PASSING_STATUSES or code in _PASSING_CODES
+    failed = RequestFailed({"code": status, "message": message, "data": {"code": code, "retryable": may_pass}})
     # It is no error of JSON-RPC.
     failed.rpc_code = None
     return failed

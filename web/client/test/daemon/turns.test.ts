@@ -59,7 +59,7 @@ test("a file that a message has no room for is attached, and a prompt links to i
   const seen = new Seen(client, threadId);
   const { turn } = await client.call("turn/start", { threadId, text: "say done", input: [block] });
   assert.equal((await seen.turn(turn.id)).status, "completed");
-  await assert.rejects(attachFile({ ...file, token: "0".repeat(64) }), { code: "unauthenticated" });
+  await assert.rejects(attachFile({ ...file, content: new Blob(["x"]), token: "0".repeat(64) }), { code: "unauthenticated" });
   await assert.rejects(attachFile({ ...file, threadId: `${threadId.slice(0, -1)}x` }), { name: "AcpdError", retryable: false });
 });
 

@@ -32,6 +32,13 @@ test("a refusal is an error with the daemon's words, or with those of the client
   for (const [status, body, expected] of [
     [409, error("conflict", "this thread has no room"), ["conflict", "this thread has no room", false]],
     [503, error("overloaded", "try again"), ["overloaded", "try again", true]],
+    [403, error("forbidden", "not your thread"), ["forbidden", "not your thread", false]],
+    [403, "<html>", ["forbidden", `the daemon did not take ${FILE.name} (403)`, false]],
+    [408, error("invalid_request", "too slow"), ["invalid_request", "too slow", true]],
+    [413, error("invalid_params", "too many bytes"), ["too_large", "too many bytes", false]],
+    [429, error("rate_limited", "later"), ["rate_limited", "later", true]],
+    [429, "", ["internal", `the daemon did not take ${FILE.name} (429)`, true]],
+    [500, error("storage", "the disk is full"), ["storage", "the disk is full", true]],
     [413, "<html>", ["too_large", `the daemon did not take ${FILE.name} (413)`, false]],
     [401, "", ["unauthenticated", `the daemon did not take ${FILE.name} (401)`, false]],
     [200, "{}", ["internal", `the daemon did not take ${FILE.name} (200)`, false]],
@@ -49,4 +56,12 @@ test("a connection that ends can be tried again; what was aborted is over", asyn
   await assert.rejects(attachFile({ ...FILE, fetch: fails }), { code: "disconnected", retryable: true });
   const signal = AbortSignal.abort();
   await assert.rejects(attachFile({ ...FILE, fetch: fails, signal }), { code: "aborted" });
+});
+
+test("a file that is too large is not sent", async () => {
+  const { asked, fetch } = answering(200, "{}");
+  for (const content of [new Uint8Array((50 << 20) + 1), new Blob([new Uint8Array((50 << 20) + 1)])]) {
+    await assert.rejects(attachFile({ ...FILE, content, fetch }), { code: "too_large", retryable: false });
+  }
+  assert.deepEqual(asked, []);
 });
