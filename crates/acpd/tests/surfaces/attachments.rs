@@ -223,6 +223,7 @@ fn a_prompt_takes_no_file_of_another_thread() {
 fn who_may_prompt_may_attach() {
     let place = Place::new("");
     let tokens = ["observer", "approver", "operator"].map(|role| (role, token(&place, role)));
+    let observer = tokens[0].1.clone();
     let daemon = Daemon::at(place);
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
@@ -237,6 +238,13 @@ fn who_may_prompt_may_attach() {
     }
     let (status, answer) = put(&daemon, "wrong", &path, &[], "x");
     assert_eq!(status, 401, "{answer}");
+    // A client that sends a large file has to be able to read why it is refused.
+    let large = "x".repeat(32 << 20);
+    let refused = [("wrong", 401), (&*observer, 403)];
+    for (token, expected) in refused {
+        let (status, answer) = put(&daemon, token, &path, &[], &large);
+        assert_eq!(status, expected, "{answer}");
+    }
     // Nobody downloads them: a page could be made to run one.
     let (host, bearer) = (
         daemon.address().to_string(),

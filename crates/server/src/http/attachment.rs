@@ -45,10 +45,27 @@ pub async fn attach(
     match receive(&server, &identity, place, &headers, &mut arriving).await {
         Ok(block) => Json(json!({ "block": block })).into_response(),
         Err(refused) => {
-            arriving.drain(&server.stop, &identity.ends).await;
+            let wait = Duration::from_secs(HEAD_SECS);
+            arriving.drain(wait, &server.stop, &identity.ends).await;
             *refused
         }
     }
+}
+
+/// Time for a file whose client may not attach it. Shorter than for others: the client may have no credential.
+const UNWANTED: Duration = Duration::from_secs(HEAD_SECS / 2);
+
+/// Discards the file of a client that may not attach it: see [`Arriving::drain`].
+pub async fn discard(server: &ServerState, headers: &HeaderMap, body: Body) {
+    let mut unwanted = Arriving {
+        body: body.into_data_stream(),
+        until: Instant::now() + UNWANTED,
+        is_held_back: headers.contains_key(header::EXPECT),
+    };
+    // The client has no access here that could end.
+    unwanted
+        .drain(UNWANTED, &server.stop, &CancellationToken::new())
+        .await;
 }
 
 /// Stores the body of a request. Returns the content block, or the response that says why there is none.
@@ -180,18 +197,27 @@ impl Arriving {
         Ok(upload.finish().await?)
     }
 
-    /// Discards what a client sends after its file was refused, for a short time: while it sends, it does not see the answer.
-    async fn drain(&mut self, stop: &CancellationToken, ends: &CancellationToken) {
+    /// Discards what a client sends after its file was refused, for a short time, and as much as a file may have: while it sends, it
+    /// does not see the answer.
+    async fn drain(&mut self, wait: Duration, stop: &CancellationToken, ends: &CancellationToken) {
         if self.is_held_back {
             return;
         }
-        let rest = async { while let Some(Ok(_)) = self.body.next().await {} };
+        let rest = async {
+            let mut bytes = 0;
+            while let Some(Ok(part)) = self.body.next().await {
+                bytes += part.len() as u64;
+                if bytes > ATTACHMENT_BYTES {
+                    break;
+                }
+            }
+        };
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
             () = ends.cancelled() => {}
             // The answer is sent in any case, and then the connection is closed.
-            _ = timeout(Duration::from_secs(HEAD_SECS), rest) => {}
+            _ = timeout(wait, rest) => {}
         }
     }
 
@@ -212,6 +238,9 @@ impl Arriving {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use axum::http::HeaderValue;
     use futures_util::stream;
 
@@ -257,7 +286,8 @@ mod tests {
                 until: begun + Duration::from_secs(ATTACHMENT_SECS),
                 is_held_back,
             };
-            arriving.drain(stop, ends).await;
+            let wait = Duration::from_secs(HEAD_SECS);
+            arriving.drain(wait, stop, ends).await;
             begun.elapsed().as_secs()
         };
         let live = CancellationToken::new();
@@ -267,6 +297,28 @@ mod tests {
         assert_eq!(drained(&over, &live, false).await, 0);
         assert_eq!(drained(&live, &over, false).await, 0);
         assert_eq!(drained(&live, &live, true).await, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_file_is_received_up_to_the_size_of_a_file() {
+        let sent = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&sent);
+        let part = Bytes::from(vec![0; 1 << 20]);
+        let parts = stream::repeat_with(move || {
+            counted.fetch_add(1 << 20, Ordering::Relaxed);
+            Ok::<_, std::io::Error>(part.clone())
+        });
+        let begun = Instant::now();
+        let mut arriving = Arriving {
+            body: Body::from_stream(parts).into_data_stream(),
+            until: begun + Duration::from_secs(ATTACHMENT_SECS),
+            is_held_back: false,
+        };
+        let live = CancellationToken::new();
+        arriving.drain(UNWANTED, &live, &live).await;
+        assert_eq!(begun.elapsed().as_secs(), 0);
+        let sent = sent.load(Ordering::Relaxed);
+        assert!(sent <= ATTACHMENT_BYTES + (2 << 20), "{sent}");
     }
 
     #[test]

@@ -14,9 +14,9 @@ use axum::response::Response;
 
 use crate::auth::identity::Identity;
 use crate::auth::store::{AuthError, AuthStore, Source};
-use crate::http::acp_stream;
 use crate::http::credentials::{bearer, cookies, is_socket, page_key, share_of, ticket};
 use crate::http::{ServerState, host_check, refuse, same_user, slow_down, stopping, unauthenticated};
+use crate::http::{acp_stream, attachment};
 use crate::net::peer_address::PeerAddress;
 use crate::net::unauthenticated::AuthProgress;
 use crate::net::unix_socket::{NOT_FOR_AGENTS, Peer};
@@ -53,6 +53,8 @@ pub enum Credential {
 pub enum Needs {
     /// A token of this role, or a session of one.
     Role(Role),
+    /// As `Role`, for a file that a client attaches. It is received before it is refused: a client that sends does not see the answer.
+    Attach(Role),
     /// A token of any role, or a link that shares a thread. The route limits the link to its thread.
     SharedThread,
 }
@@ -64,24 +66,40 @@ pub async fn authenticate(
     next: Next,
 ) -> Result<Response, Infallible> {
     let (mut parts, body) = request.into_parts();
-    let identity = match enter(&server, &parts).await {
-        Ok(identity) => identity,
-        Err(refused) => return Ok(*refused),
-    };
-    if let Needs::Role(needed) = needs {
-        if identity.share.is_some() {
-            return Ok(refuse(StatusCode::FORBIDDEN, "forbidden", &outside().message));
+    match enter(&server, &parts)
+        .await
+        .and_then(|identity| permit(needs, identity))
+    {
+        Ok(identity) => {
+            parts.extensions.insert(identity);
+            Ok(next.run(Request::from_parts(parts, body)).await)
         }
-        if !identity.role.may(needed) {
-            let message = format!(
-                "requires the role {needed}; {} has the role {}",
-                identity.principal, identity.role
-            );
-            return Ok(refuse(StatusCode::FORBIDDEN, "forbidden", &message));
+        Err(refused) => {
+            if matches!(needs, Needs::Attach(_)) {
+                attachment::discard(&server, &parts.headers, body).await;
+            }
+            Ok(*refused)
         }
     }
-    parts.extensions.insert(identity);
-    Ok(next.run(Request::from_parts(parts, body)).await)
+}
+
+/// Returns the identity if it has what the route needs, or the error response.
+fn permit(needs: Needs, identity: Identity) -> Result<Identity, Box<Response>> {
+    let needed = match needs {
+        Needs::Role(needed) | Needs::Attach(needed) => needed,
+        Needs::SharedThread => return Ok(identity),
+    };
+    let forbidden = |message: &str| Err(Box::new(refuse(StatusCode::FORBIDDEN, "forbidden", message)));
+    if identity.share.is_some() {
+        return forbidden(&outside().message);
+    }
+    if !identity.role.may(needed) {
+        return forbidden(&format!(
+            "requires the role {needed}; {} has the role {}",
+            identity.principal, identity.role
+        ));
+    }
+    Ok(identity)
 }
 
 /// Returns the identity of a request's client, or the error response.

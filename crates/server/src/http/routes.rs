@@ -61,7 +61,7 @@ pub fn router(server: ServerState) -> Router {
         .route_layer(needs(Needs::Role(Role::Approver)));
     let operator = Router::new()
         .route("/api/threads/{thread}/attachments/{name}", put(attach))
-        .route_layer(needs(Needs::Role(Role::Operator)));
+        .route_layer(needs(Needs::Attach(Role::Operator)));
     let owner = Router::new()
         .route("/api/tokens/reload", post(reload))
         .route_layer(needs(Needs::Role(Role::Owner)));
