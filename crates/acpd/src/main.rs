@@ -130,10 +130,8 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
         Command::Schema => return Ok(reference::schema()),
         Command::Completions(args) => return Ok(reference::completions(args)),
         Command::Man(args) => return reference::man(args),
+        Command::DemoAgent(args) => return Ok(reference::demo_agent(args)),
         _ => {}
-    }
-    if let Command::DemoAgent(args) = cli.command {
-        return reference::demo_agent(args);
     }
     if let Command::Doctor(_) | Command::Setup(_) = &cli.command {
         // They work with a configuration that is missing or wrong.

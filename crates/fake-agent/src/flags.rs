@@ -82,7 +82,7 @@ impl Default for Flags {
 }
 
 const HEAD: &str = "\
-A scripted ACP v1 agent over stdio, for tests, benchmarks and the demo.
+A scripted ACP v1 agent over stdio, for tests and benchmarks.
 
 Usage: acpd-fake-agent [FLAGS]
        acpd-fake-agent --play FILE [--proc N] [--speed X] [--patience MS]

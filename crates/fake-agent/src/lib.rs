@@ -1,27 +1,24 @@
-//! A scripted ACP v1 agent over stdio, for tests, benchmarks and the demo.
+//! A scripted ACP v1 agent over stdio, for tests and benchmarks.
 //!
 //! In: JSON-RPC lines on stdin. Out: JSON-RPC lines on stdout, a few plain ones on stderr. Owns: its sessions. Never:
-//! imports another crate of this project, so that a shared mistake cannot hide a bug of either.
+//! uses a crate of the daemon, so that a shared mistake cannot hide a bug of either.
 //!
 //! The text of a prompt is a script (see [`scenarios::script`]), whose words are the entries of one table ([`scenarios::TABLE`]);
-//! any other text starts the demo turn. With `--play` it replays the agent's side of a recording instead (see
+//! any other text starts the turn of the demo agent. With `--play` it replays the agent's side of a recording instead (see
 //! [`play`]).
 
 mod agent;
-mod calls;
-mod clock;
 mod flags;
-mod input;
-mod out;
 mod play;
 mod scenarios;
-mod session;
+mod session_file;
 mod store;
 mod template;
 mod turn;
-mod wire;
 
 use std::sync::Arc;
+
+use acpd_scripted_agent::{calls, clock, input, out, session, wire};
 
 use flags::{Flags, Request};
 use out::Out;

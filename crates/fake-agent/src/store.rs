@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::clock;
 use crate::session::{Session, Shared, lock};
+use crate::session_file;
 
 /// The sessions of this process and of its state directory.
 #[derive(Debug)]
@@ -134,8 +135,8 @@ impl Store {
             return;
         };
         let part = file.with_extension("part");
-        let written =
-            std::fs::write(&part, session.to_json().to_string()).and_then(|()| std::fs::rename(&part, &file));
+        let written = std::fs::write(&part, session_file::write(session).to_string())
+            .and_then(|()| std::fs::rename(&part, &file));
         if let Err(error) = written {
             eprintln!("fake-agent: {}: {error}", file.display());
         }
@@ -166,5 +167,5 @@ fn read(file: &Path) -> Option<Session> {
         return None;
     }
     let value: Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
-    Session::from_json(&value)
+    session_file::read(&value)
 }

@@ -91,9 +91,9 @@ pub struct KeepArgs {
 
 #[derive(Debug, Args)]
 pub struct DemoAgentArgs {
-    /// Options of the demo agent
-    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
-    pub options: Vec<String>,
+    /// Pause between the pieces of its text, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 30)]
+    pub pace: u64,
 }
 
 #[derive(Debug, Args)]

@@ -145,7 +145,7 @@ pub enum Command {
     #[command(hide = true)]
     Keep(KeepArgs),
     /// Run the demo agent; started by the daemon itself
-    #[command(hide = true, disable_help_flag = true)]
+    #[command(hide = true)]
     DemoAgent(DemoAgentArgs),
 }
 

@@ -28,9 +28,9 @@ pub fn completions(args: &CompletionsArgs) -> Exit {
 }
 
 /// Runs the demo agent over standard input and output.
-pub fn demo_agent(args: DemoAgentArgs) -> anyhow::Result<Exit> {
-    acpd_fake_agent::run_with(args.options.into_iter()).map_err(|message| Exit::Usage.error(message))?;
-    Ok(Exit::Success)
+pub fn demo_agent(args: &DemoAgentArgs) -> Exit {
+    acpd_demo_agent::run(args.pace);
+    Exit::Success
 }
 
 /// Writes a man page for each command.

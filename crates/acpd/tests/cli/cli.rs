@@ -439,6 +439,17 @@ fn the_demo_needs_no_configuration() {
     ] {
         assert!(allowed.stderr.contains(shown), "{shown}: {}", allowed.stderr);
     }
+    let said = run("deny", "say hello; crash");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stdout.contains("hello; crash"), "{}", said.stdout);
+    // It has no steps of the tests' agent.
+    let talk = run("deny", "crash code=3");
+    assert!(
+        talk.stdout.contains("> crash code=3"),
+        "{} {}",
+        talk.stdout,
+        talk.stderr
+    );
     // It asks once, and keeps what a user wrote.
     std::fs::write(place.work().join("acpd-demo/notes.md"), "mine\n").unwrap();
     let json = acpd(

@@ -1,8 +1,8 @@
-//! Responses to every method except `session/prompt`. Required params are checked strictly, so that a client's omission
-//! fails.
+//! Responses to every method except `session/prompt`.
 
 use std::time::Duration;
 
+use acpd_scripted_agent::params::{self, cwd, servers, text};
 use serde_json::{Value, json};
 
 use super::Agent;
@@ -12,14 +12,6 @@ use crate::wire::{self, Answer, RpcError};
 
 /// Sessions per page of `session/list`.
 const PAGE: usize = 50;
-
-/// Returns a required string of the params.
-pub fn text<'a>(params: &'a Value, key: &str) -> Result<&'a str, RpcError> {
-    params
-        .get(key)
-        .and_then(Value::as_str)
-        .ok_or_else(|| RpcError::params(format!("{key} must be a string")))
-}
 
 /// Returns whether a message for the running turn has the word "later".
 pub(super) fn comes_later(params: &Value) -> bool {
@@ -37,22 +29,6 @@ pub(super) fn comes_later(params: &Value) -> bool {
 /// The answer to a message for a turn that has ended.
 pub(super) fn no_running_turn() -> Value {
     json!({ "outcome": "promptRequired", "reason": "noRunningTurn" })
-}
-
-fn cwd(params: &Value) -> Result<&str, RpcError> {
-    let cwd = text(params, "cwd")?;
-    if cwd.starts_with('/') {
-        Ok(cwd)
-    } else {
-        Err(RpcError::params("cwd must be absolute"))
-    }
-}
-
-fn servers(params: &Value) -> Result<(), RpcError> {
-    match params.get("mcpServers") {
-        Some(Value::Array(_)) => Ok(()),
-        _ => Err(RpcError::params("mcpServers must be a list")),
-    }
 }
 
 impl Agent {
@@ -99,11 +75,7 @@ impl Agent {
     }
 
     fn initialize(&mut self, params: &Value) -> Answer {
-        if !params.get("protocolVersion").is_some_and(Value::is_u64) {
-            return Err(RpcError::params("protocolVersion must be a number"));
-        }
-        let options = params.pointer("/clientCapabilities/session/configOptions/boolean");
-        self.booleans = options.is_some_and(Value::is_object);
+        self.booleans = params::initialize(params)?;
         self.ready = true;
         let mut session = json!({ "list": {}, "close": {} });
         if self.flags.load {
@@ -254,14 +226,11 @@ impl Agent {
     /// Forwards a message to the running turn. The client must make sure that a turn runs.
     fn steer(&mut self, params: &Value) -> Answer {
         let id = text(params, "sessionId")?;
-        let blocks = params.get("prompt").and_then(Value::as_array);
-        let blocks = blocks.ok_or_else(|| RpcError::params("prompt must be a list"))?;
-        let words = blocks
+        let words = params::prompt(params)?
             .iter()
             .filter_map(|block| block.get("text")?.as_str())
             .collect();
-        let heard = self.running.get(id).is_some_and(|turn| turn.steer(words));
-        Ok(if heard {
+        Ok(if self.running.steer(id, words) {
             json!({ "outcome": "injected" })
         } else {
             no_running_turn()
@@ -272,9 +241,7 @@ impl Agent {
     fn close(&mut self, params: &Value) -> Answer {
         let id = text(params, "sessionId")?;
         let session = self.store.active(id).ok_or_else(|| RpcError::no_session(id))?;
-        if let Some(turn) = self.running.get(id) {
-            turn.cancel();
-        }
+        self.running.cancel(id);
         lock(&session).open = false;
         Ok(json!({}))
     }

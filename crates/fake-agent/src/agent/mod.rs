@@ -5,19 +5,20 @@
 
 mod methods;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
+use acpd_scripted_agent::params;
+use acpd_scripted_agent::running::Turns;
 use serde_json::Value;
 
-use crate::calls::{Calls, Signal};
+use crate::calls::Calls;
 use crate::flags::Flags;
 use crate::input::{self, Incoming};
 use crate::out::Out;
 use crate::scenarios;
-use crate::session::{Shared, lock};
+use crate::session::lock;
 use crate::store::Store;
 use crate::turn::{Outcome, Turn};
 use crate::wire::{self, RpcError};
@@ -32,17 +33,6 @@ enum Event {
     TurnOver(String, Outcome),
 }
 
-/// A running turn.
-#[derive(Debug)]
-struct Running {
-    /// The id of the prompt request.
-    request: Value,
-    session: Shared,
-    signals: Sender<Signal>,
-    /// The ids of requests that are answered after the turn.
-    unanswered: Vec<Value>,
-}
-
 /// The state of the agent.
 #[derive(Debug)]
 struct Agent {
@@ -51,7 +41,7 @@ struct Agent {
     store: Store,
     calls: Arc<Calls>,
     events: Sender<Event>,
-    running: HashMap<String, Running>,
+    running: Turns,
     /// Whether the client has sent `initialize`.
     ready: bool,
     /// Whether the client supports boolean options.
@@ -69,7 +59,7 @@ pub fn run(flags: Flags, out: &Arc<Out>) -> Result<(), String> {
         out: out.clone(),
         calls: Arc::default(),
         events,
-        running: HashMap::new(),
+        running: Turns::default(),
         ready: false,
         booleans: false,
     };
@@ -101,7 +91,7 @@ impl Agent {
                     self.after(&method, &params);
                 }
             }
-            Incoming::Notification { method, params } => self.notification(&method, &params),
+            Incoming::Notification { method, params } => self.running.notified(&method, &params),
             Incoming::Response { id, answer } => {
                 if !self.calls.settle(&id, answer) {
                     eprintln!("fake-agent: unexpected response {id}");
@@ -126,38 +116,13 @@ impl Agent {
         true
     }
 
-    fn notification(&self, method: &str, params: &Value) {
-        match method {
-            "session/cancel" => {
-                let session = params
-                    .get("sessionId")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
-                if let Some(turn) = self.running.get(session) {
-                    turn.cancel();
-                }
-            }
-            "$/cancel_request" => {
-                let request = params.get("requestId");
-                self.running
-                    .values()
-                    .filter(|turn| Some(&turn.request) == request)
-                    .for_each(Running::cancel);
-            }
-            _ => {}
-        }
-    }
-
     /// Starts a turn on its own thread.
     fn prompt(&mut self, request: &Value, params: &Value) -> Result<(), RpcError> {
         self.handshaken("session/prompt")?;
-        let id = methods::text(params, "sessionId")?;
-        let blocks = params.get("prompt").and_then(Value::as_array).cloned();
-        let blocks = blocks.ok_or_else(|| RpcError::params("prompt must be a list"))?;
+        let id = params::text(params, "sessionId")?;
+        let blocks = params::prompt(params)?.to_vec();
         let session = self.store.active(id).ok_or_else(|| RpcError::no_session(id))?;
-        if self.running.contains_key(id) {
-            return Err(RpcError::new(wire::INVALID_REQUEST, "a turn is already running"));
-        }
+        self.running.check_idle(id)?;
         {
             let mut session = lock(&session);
             session.asked(&blocks);
@@ -166,17 +131,8 @@ impl Agent {
         let mut turn = Turn::new(&session, blocks, &self.out, &self.calls);
         turn.pace = self.flags.pace;
         turn.booleans = self.booleans;
-        let (id, request) = (id.to_owned(), request.clone());
-        self.running.insert(
-            id.clone(),
-            Running {
-                request,
-                session,
-                signals: turn.signals(),
-                unanswered: Vec::new(),
-            },
-        );
-        let events = self.events.clone();
+        self.running.begin(request, &turn);
+        let (id, events) = (id.to_owned(), self.events.clone());
         std::thread::spawn(move || {
             let flow = scenarios::run(&mut turn);
             // The receiver is gone only when the process is about to exit.
@@ -187,7 +143,7 @@ impl Agent {
 
     /// Responds to the prompt. The session is free before: the client may send the next prompt at once.
     fn turn_over(&mut self, session: &str, outcome: Outcome) {
-        let Some(running) = self.running.remove(session) else {
+        let Some(running) = self.running.end(session) else {
             return;
         };
         self.store.save(&lock(&running.session));
@@ -218,17 +174,5 @@ impl Agent {
             wire::INVALID_REQUEST,
             format!("{method} before initialize"),
         ))
-    }
-}
-
-impl Running {
-    /// Sends a message to the turn; returns `false` if the turn has ended.
-    fn steer(&self, words: String) -> bool {
-        self.signals.send(Signal::Steer(words)).is_ok()
-    }
-
-    fn cancel(&self) {
-        // A turn that has ended needs no cancellation.
-        let _ = self.signals.send(Signal::Cancel);
     }
 }

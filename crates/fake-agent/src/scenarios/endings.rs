@@ -18,8 +18,8 @@ pub fn error(_: &mut Turn, args: &Args) -> Flow {
 
 pub fn late(turn: &mut Turn, args: &Args) -> Flow {
     let chunk = wire::chunk("agent_message_chunk", &wire::text(args.text("text", "too late")));
-    turn.late
-        .push((args.number("ms", 50), wire::update(&turn.id, &chunk)));
+    let update = wire::update(&turn.id, &chunk);
+    turn.late.push((args.number("ms", 50), update));
     Ok(())
 }
 

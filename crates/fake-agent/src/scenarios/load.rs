@@ -1,8 +1,9 @@
 //! Steps that generate load for the benchmark.
 
+use acpd_scripted_agent::content;
 use serde_json::{Value, json};
 
-use super::{files, tools};
+use super::files;
 use crate::clock;
 use crate::scenarios::args::Args;
 use crate::template::{COUNTER, Template};
@@ -69,7 +70,7 @@ pub fn flood(turn: &mut Turn, args: &Args) -> Flow {
             let (old, new) = (files::text(1, bytes), files::text(2, bytes) + COUNTER);
             let begun = json!({
                 "sessionUpdate": "tool_call", "toolCallId": id, "title": "flood", "kind": "edit",
-                "status": "in_progress", "content": tools::diff(&turn.path("flood.txt"), &old, &new),
+                "status": "in_progress", "content": content::diff(&turn.path("flood.txt"), &old, &new),
             });
             let ended =
                 json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed" });

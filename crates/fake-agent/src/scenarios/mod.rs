@@ -10,7 +10,6 @@
 
 mod args;
 mod callbacks;
-mod demo;
 mod endings;
 mod files;
 mod load;
@@ -22,6 +21,7 @@ mod text;
 mod tools;
 mod waiting;
 
+use acpd_demo_agent::story;
 use serde_json::Value;
 
 use crate::scenarios::args::Args;
@@ -177,7 +177,7 @@ pub fn run(turn: &mut Turn) -> Flow {
         .map(script::parse)
         .find(|script| !matches!(script, Script::Talk));
     match script {
-        None | Some(Script::Talk) => demo::run(turn),
+        None | Some(Script::Talk) => story::run(turn),
         Some(Script::Faulty(message)) => Err(End::Fail(RpcError::params(message))),
         Some(Script::Steps(steps)) => {
             turn.deaf = steps

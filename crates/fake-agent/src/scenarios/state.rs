@@ -1,5 +1,6 @@
 //! Steps that change session state other than messages.
 
+use acpd_scripted_agent::content;
 use serde_json::{Value, json};
 
 use crate::clock;
@@ -7,31 +8,16 @@ use crate::scenarios::args::Args;
 use crate::session::lock;
 use crate::turn::{End, Flow, Turn};
 
-/// Returns a plan whose first `done` entries are completed, and the next one is in progress.
-pub fn entries(contents: &[&str], done: usize) -> Value {
-    let entries: Vec<Value> = contents
-        .iter()
-        .enumerate()
-        .map(|(at, content)| {
-            let status = match at.cmp(&done) {
-                std::cmp::Ordering::Less => "completed",
-                std::cmp::Ordering::Equal => "in_progress",
-                std::cmp::Ordering::Greater => "pending",
-            };
-            let priority = ["high", "medium", "low"][at.min(2)];
-            json!({ "content": content, "priority": priority, "status": status })
-        })
-        .collect();
-    json!({ "sessionUpdate": "plan", "entries": entries })
-}
-
 pub fn plan(turn: &mut Turn, args: &Args) -> Flow {
     if args.word() == "empty" {
-        turn.update(&entries(&[], 0));
+        turn.update(&content::plan(&[], 0));
         return Ok(());
     }
     for done in 0..2 {
-        turn.update(&entries(&["Look around", "Make the change", "Check it"], done));
+        turn.update(&content::plan(
+            &["Look around", "Make the change", "Check it"],
+            done,
+        ));
     }
     Ok(())
 }

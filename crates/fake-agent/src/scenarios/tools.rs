@@ -1,23 +1,13 @@
 //! Steps that send tool calls, both valid and irregular ones.
 
+use acpd_scripted_agent::content::{diff, output};
 use serde_json::{Value, json};
 
 use crate::scenarios::args::Args;
 use crate::turn::{Flow, Turn};
-use crate::wire;
 
 const OLD: &str = "fn main() {\n    println!(\"old\");\n}\n";
 const NEW: &str = "fn main() {\n    println!(\"new\");\n}\n";
-
-/// Returns a file's diff as tool call content.
-pub fn diff(path: &str, old: &str, new: &str) -> Value {
-    json!([{ "type": "diff", "path": path, "oldText": old, "newText": new }])
-}
-
-/// Returns text as tool call content.
-pub fn output(text: &str) -> Value {
-    json!([{ "type": "content", "content": wire::text(text) }])
-}
 
 /// Returns the title of a call of this kind.
 pub fn title(kind: &str, path: &str, command: &str) -> String {

@@ -16,10 +16,11 @@ use std::path::{Path, PathBuf};
 use self::graph::Graph;
 use self::rust::Crate;
 
-/// The crates of the product, with the agent of `acpd demo-agent`.
-const PRODUCT: [&str; 15] = [
+/// The crates of the product.
+const PRODUCT: [&str; 16] = [
     "acpd",
     "catalog",
+    "demo-agent",
     "files",
     "formats",
     "host",
@@ -29,14 +30,14 @@ const PRODUCT: [&str; 15] = [
     "policy",
     "proto",
     "runtime",
+    "scripted-agent",
     "server",
     "traces",
     "web",
-    "fake-agent",
 ];
 
-/// The crates for tests.
-const FOR_TESTS: [&str; 3] = ["fake-model", "fuzz", "loopback"];
+/// The crates for tests, which the product does not contain.
+const FOR_TESTS: [&str; 4] = ["fake-agent", "fake-model", "fuzz", "loopback"];
 
 /// The most lines of the product that may be in files of circles, of a thousand.
 const MOST_IN_CIRCLES: usize = 130;
@@ -120,16 +121,6 @@ const REASONS: &[(&str, &str, &str)] = &[
         "server",
         "auth/store.rs",
         "`AuthStore` has a file for each kind of what it stores",
-    ),
-    (
-        "fake-agent",
-        "agent/mod.rs",
-        "the agent, and a table of its methods",
-    ),
-    (
-        "fake-agent",
-        "scenarios/mod.rs",
-        "scripts have the words of the table, and the table has the functions that scripts call",
     ),
 ];
 
@@ -258,6 +249,22 @@ fn no_folder_of_a_crate_is_in_a_circle() {
         "these need each other; move what both use below them:\n{}",
         faults.join("\n")
     );
+}
+
+#[test]
+fn the_product_contains_no_crate_for_tests() {
+    for name in PRODUCT {
+        let manifest = workspace().join("crates").join(name).join("Cargo.toml");
+        let manifest = fs::read_to_string(manifest).unwrap();
+        let (_, rest) = manifest.split_once("[dependencies]\n").unwrap_or_default();
+        let used = rest.split("\n[").next().unwrap_or_default();
+        for test in FOR_TESTS {
+            assert!(
+                !used.contains(&format!("acpd-{test} ")),
+                "crates/{name} uses acpd-{test}, which is for tests"
+            );
+        }
+    }
 }
 
 #[test]

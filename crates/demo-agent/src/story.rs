@@ -1,16 +1,15 @@
 //! The demo turn: a small story that edits a file in a scratch folder, for real.
 //!
-//! In: a prompt that is no script. Out: a plan, a file, one question with a diff, a command in a terminal, and a
+//! In: a prompt. Out: a plan, a file, one question with a diff, a command in a terminal, and a
 //! sentence. Never: touches a file outside its scratch folder, or replaces text that a user wrote in it.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
+use acpd_scripted_agent::turn::{Choice, End, Flow, Turn};
+use acpd_scripted_agent::wire::RpcError;
+use acpd_scripted_agent::{content, terminal};
 use serde_json::{Value, json};
-
-use super::{callbacks, state, tools};
-use crate::turn::{Choice, End, Flow, Turn};
-use crate::wire::RpcError;
 
 const PLAN: [&str; 3] = ["Read the notes", "Make the greeting warmer", "Look at the result"];
 
@@ -47,7 +46,7 @@ pub fn run(turn: &mut Turn) -> Flow {
         turn.think(piece);
         turn.pause(turn.pace)?;
     }
-    turn.update(&state::entries(&PLAN, 0));
+    turn.update(&content::plan(&PLAN, 0));
     speak(
         turn,
         &format!(
@@ -63,7 +62,7 @@ pub fn run(turn: &mut Turn) -> Flow {
         "sessionUpdate": "usage_update", "used": 1_234 + asked.len(), "size": 200_000,
         "cost": { "amount": 0.0, "currency": "USD" },
     }));
-    turn.update(&state::entries(&PLAN, PLAN.len()));
+    turn.update(&content::plan(&PLAN, PLAN.len()));
     speak(turn, &said)
 }
 
@@ -73,17 +72,17 @@ fn story(turn: &mut Turn, file: &str) -> Result<Result<String, RpcError>, End> {
         Ok(old) => old,
         Err(error) => return Ok(Err(error)),
     };
-    turn.update(&state::entries(&PLAN, 1));
+    turn.update(&content::plan(&PLAN, 1));
     speak(turn, "The greeting is short. I would like to change it.\n\n")?;
     match edit(turn, file, &old)? {
         Ok(true) => {}
         Ok(false) => return Ok(Ok(format!("Left as it is: `{file}` is unchanged.\n"))),
         Err(error) => return Ok(Err(error)),
     }
-    turn.update(&state::entries(&PLAN, 2));
+    turn.update(&content::plan(&PLAN, 2));
     speak(turn, "Now I look at the result.\n\n")?;
     let path = turn.path(file);
-    Ok(callbacks::show_in_terminal(turn, "cat", &[&path])?.map(|_| {
+    Ok(terminal::run(turn, "cat", &[&path], true)?.map(|_| {
         format!("Done: `{file}` has a warmer greeting, and you can delete `{FOLDER}` whenever you like.\n")
     }))
 }
@@ -106,8 +105,8 @@ fn read(turn: &mut Turn, file: &str) -> Result<Result<String, RpcError>, End> {
             .map(|_| OLD.to_owned()),
     };
     let done = match &text {
-        Ok(text) => json!({ "status": "completed", "content": tools::output(text) }),
-        Err(error) => json!({ "status": "failed", "content": tools::output(&error.to_string()) }),
+        Ok(text) => json!({ "status": "completed", "content": content::output(text) }),
+        Err(error) => json!({ "status": "failed", "content": content::output(&error.to_string()) }),
     };
     turn.tool_update(&id, done);
     Ok(text)
@@ -125,7 +124,7 @@ fn edit(turn: &mut Turn, file: &str, old: &str) -> Result<Result<bool, RpcError>
     let call = json!({
         "toolCallId": id, "title": "Edit notes.md", "kind": "edit", "status": "pending",
         "rawInput": { "path": path, "oldText": old, "newText": new },
-        "locations": [{ "path": path, "line": 3 }], "content": tools::diff(&path, old, &new),
+        "locations": [{ "path": path, "line": 3 }], "content": content::diff(&path, old, &new),
     });
     let mut opened = call.clone();
     opened["sessionUpdate"] = json!("tool_call");
@@ -145,8 +144,8 @@ fn edit(turn: &mut Turn, file: &str, old: &str) -> Result<Result<bool, RpcError>
     turn.pause(pace_of_work(turn))?;
     let written = turn.call("fs/write_text_file", json!({ "path": path, "content": new }));
     let done: Value = match &written {
-        Ok(_) => json!({ "status": "completed", "content": tools::diff(&path, old, &new) }),
-        Err(error) => json!({ "status": "failed", "content": tools::output(&error.to_string()) }),
+        Ok(_) => json!({ "status": "completed", "content": content::diff(&path, old, &new) }),
+        Err(error) => json!({ "status": "failed", "content": content::output(&error.to_string()) }),
     };
     turn.tool_update(&id, done);
     Ok(written.map(|_| true))

@@ -1,4 +1,4 @@
-//! One session: its history, mode and options, and its file format.
+//! One session: its history, mode and options.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -167,70 +167,11 @@ impl Session {
         }
         info
     }
-
-    /// Returns the content of the session's file.
-    pub fn to_json(&self) -> Value {
-        let history: Vec<Value> = self
-            .history
-            .iter()
-            .map(|(role, block)| json!({ "user": *role == Role::User, "block": block }))
-            .collect();
-        json!({
-            "sessionId": self.id, "cwd": self.cwd, "title": self.title, "mode": self.mode, "model": self.model,
-            "verbose": self.verbose, "turns": self.turns, "used": self.used, "history": history,
-        })
-    }
-
-    /// Parses a session's file into a closed session; returns `None` if the file is not valid.
-    pub fn from_json(file: &Value) -> Option<Self> {
-        let text = |key: &str| file.get(key)?.as_str().map(String::from);
-        let number = |key: &str| file.get(key).and_then(Value::as_u64);
-        let history = file.get("history")?.as_array()?.iter();
-        Some(Self {
-            title: text("title"),
-            mode: text("mode")?,
-            model: text("model")?,
-            verbose: file.get("verbose")?.as_bool()?,
-            turns: number("turns")?,
-            used: number("used")?,
-            open: false,
-            history: history
-                .map(|entry| {
-                    let role = if entry.get("user")?.as_bool()? {
-                        Role::User
-                    } else {
-                        Role::Agent
-                    };
-                    Some((role, entry.get("block")?.clone()))
-                })
-                .collect::<Option<_>>()?,
-            ..Self::new(text("sessionId")?, text("cwd")?)
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_brings_back_what_was_said() {
-        let mut session = Session::new("s".into(), "/w".into());
-        session.asked(&[
-            wire::text("hi"),
-            json!({"type": "image", "data": "", "mimeType": "image/png"}),
-        ]);
-        session.said("Good ");
-        session.said("day");
-        session.title = Some("T".into());
-        session.set_mode("code").unwrap();
-        let back = Session::from_json(&session.to_json()).unwrap();
-        assert!(!back.open);
-        assert_eq!(back.to_json(), session.to_json());
-        let replay: Vec<Value> = back.replay().collect();
-        assert_eq!(replay.len(), 3);
-        assert_eq!(replay[2]["params"]["update"]["content"]["text"], "Good day");
-    }
 
     #[test]
     fn options_are_checked() {
