@@ -12,8 +12,9 @@ fn workspace() -> PathBuf {
 }
 
 /// Documents outside of the book.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
     "clients/python/README.md",
+    "crates/client/README.md",
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",

@@ -17,9 +17,10 @@ use self::graph::Graph;
 use self::rust::Crate;
 
 /// The crates of the product.
-const PRODUCT: [&str; 16] = [
+const PRODUCT: [&str; 17] = [
     "acpd",
     "catalog",
+    "client",
     "demo-agent",
     "files",
     "formats",

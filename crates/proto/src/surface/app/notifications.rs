@@ -1,5 +1,5 @@
 //! Every message that the daemon sends unrequested: notifications and questions. The frames, the JSON Schema, the
-//! types of both clients and the reference all come from this table.
+//! types of the clients and the reference all come from this table.
 
 use acpd_model::RequestId;
 

@@ -1,5 +1,5 @@
 //! Every method of the app protocol that a client may call: its params, its result, and the request that it is. The
-//! JSON Schema, the types of both clients and the reference all come from this table.
+//! JSON Schema, the types of the clients and the reference all come from this table.
 
 use acpd_model::role::Role;
 use acpd_model::{Failure, ThreadId};

@@ -1,7 +1,7 @@
 //! The description of the app protocol: the documents that are generated from the tables of methods and notifications.
 //!
-//! In: the tables, with the types that describe what is sent and received. Out: the JSON Schema, the TypeScript and Python
-//! types and the reference, which are in the repository. Owns: the form of these documents. Never: describes an object that
+//! In: the tables, with the types that describe what is sent and received. Out: the JSON Schema, the types of the
+//! TypeScript, Python and Rust clients and the reference, which are in the repository. Owns: the form of these documents. Never: describes an object that
 //! the daemon sends; its definition does. Only built for tests, which check that the documents are up to date.
 
 #![allow(dead_code, reason = "of some types only the schema is wanted")]
@@ -9,6 +9,8 @@
 mod initialize;
 mod python;
 mod reference;
+mod rust;
+mod schema;
 mod typescript;
 
 use std::path::{Path, PathBuf};
@@ -234,6 +236,12 @@ fn the_python_types_are_up_to_date() {
         "clients/python/src/acpd_client/protocol.py",
         &python::write(&document()),
     );
+}
+
+#[test]
+fn the_rust_types_are_up_to_date() {
+    up_to_date("crates/client/src/protocol.rs", &rust::types(&document()));
+    up_to_date("crates/client/src/methods.rs", &rust::methods(&document()));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
+use super::schema::{members, referred, requires, target, with_required_thread};
 use super::type_name;
 
 /// Returns a module with every type, and with the methods of a client that depend on them.
@@ -20,7 +21,7 @@ pub fn write(document: &Value) -> String {
         .collect();
     for (name, schema) in members(&document["$defs"]) {
         if params.contains(&name.as_str()) {
-            definition(&mut out, document, name, &with_thread(schema));
+            definition(&mut out, document, name, &with_required_thread(schema));
         } else {
             definition(&mut out, document, name, schema);
         }
@@ -42,42 +43,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeAlias, TypedDict, overload
 "#;
-
-fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    value.as_object().into_iter().flatten()
-}
-
-/// Returns the name that a reference ends with, through any number of aliases.
-fn target<'a>(document: &'a Value, schema: &'a Value) -> &'a str {
-    let name = referred(schema).unwrap_or_default();
-    match &document["$defs"][name] {
-        alias if alias["$ref"].is_string() => target(document, alias),
-        _ => name,
-    }
-}
-
-fn referred(schema: &Value) -> Option<&str> {
-    schema["$ref"].as_str()?.rsplit('/').next()
-}
-
-/// Makes a `threadId` required that may be absent, unless `null` has a meaning of its own.
-fn with_thread(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    let is_required = requires(&schema, "threadId");
-    if !is_required && schema["properties"]["threadId"]["type"] == "string" {
-        schema["properties"]["threadId"]["description"] = "Id of the thread.".into();
-        match schema["required"].as_array_mut() {
-            Some(required) => required.push("threadId".into()),
-            None => schema["required"] = vec!["threadId"].into(),
-        }
-    }
-    schema
-}
-
-fn requires(schema: &Value, member: &str) -> bool {
-    let required = schema["required"].as_array();
-    required.is_some_and(|list| list.iter().any(|name| name == member))
-}
 
 fn definition(out: &mut String, document: &Value, name: &str, schema: &Value) {
     let choices = schema["oneOf"].as_array().or(schema["anyOf"].as_array());
@@ -318,7 +283,7 @@ fn client(out: &mut String, document: &Value) {
     out.push_str(CLIENT);
     for (method, entry) in members(&document["methods"]).filter(|(method, _)| *method != "initialize") {
         let name = of(&entry["params"]);
-        let params = with_thread(&document["$defs"][target(document, &entry["params"])]);
+        let params = with_required_thread(&document["$defs"][target(document, &entry["params"])]);
         let is_empty = params["required"].as_array().is_none_or(Vec::is_empty);
         let default = if is_empty { " | None = None" } else { "" };
         let result = of(&entry["result"]);

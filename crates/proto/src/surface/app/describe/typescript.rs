@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
+use super::schema::members;
+
 /// Returns a module with every type, and with maps from methods to their types.
 pub fn write(document: &Value) -> String {
     let mut out = String::from(
@@ -39,10 +41,6 @@ pub fn write(document: &Value) -> String {
     map(&mut out, document, "serverRequests", "ServerRequests", title);
     out.truncate(out.trim_end().len());
     out + "\n"
-}
-
-fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    value.as_object().into_iter().flatten()
 }
 
 fn about(out: &mut String, schema: &Value, indent: &str) {

@@ -1,0 +1,71 @@
+//! JSON-RPC messages.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+use crate::protocol;
+
+/// A message of the daemon.
+#[derive(Deserialize)]
+pub(crate) struct Incoming<'a> {
+    #[serde(borrow)]
+    pub(crate) method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(crate) params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) result: Option<&'a RawValue>,
+    pub(crate) error: Option<protocol::Error>,
+}
+
+impl<'a> Incoming<'a> {
+    pub(crate) fn read(text: &'a str) -> Result<Self, Error> {
+        serde_json::from_str(text).map_err(|error| {
+            Error::Malformed(format!("the daemon sent a message that is not JSON-RPC: {error}"))
+        })
+    }
+
+    /// Returns the id of the request that it answers.
+    pub(crate) fn request_id(&self) -> Option<u64> {
+        serde_json::from_str(self.id?.get()).ok()
+    }
+}
+
+#[derive(Serialize)]
+struct Request<'a, P: ?Sized> {
+    jsonrpc: &'static str,
+    id: u64,
+    method: &'a str,
+    params: &'a P,
+}
+
+/// Writes params.
+pub(crate) fn raw<P: Serialize + ?Sized>(method: &str, params: &P) -> Result<Box<RawValue>, Error> {
+    serde_json::value::to_raw_value(params).map_err(|error| {
+        Error::Malformed(format!(
+            "the params of {method} cannot be written as JSON: {error}"
+        ))
+    })
+}
+
+/// Writes a request.
+pub(crate) fn request<P: Serialize + ?Sized>(id: u64, method: &str, params: &P) -> Result<String, Error> {
+    let request = Request {
+        jsonrpc: "2.0",
+        id,
+        method,
+        params,
+    };
+    serde_json::to_string(&request)
+        .map_err(|error| Error::Malformed(format!("a request {method} cannot be written as JSON: {error}")))
+}
+
+/// Reads a result.
+pub(crate) fn result<'a, R: Deserialize<'a>>(method: &str, text: &'a RawValue) -> Result<R, Error> {
+    serde_json::from_str(text.get())
+        .map_err(|error| Error::Malformed(format!("the result of {method} cannot be read: {error}")))
+}

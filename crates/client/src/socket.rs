@@ -1,0 +1,198 @@
+//! One WebSocket to the daemon, and its handshake.
+//!
+//! In: messages to send. Out: messages of the daemon, or why the connection ended. Never: knows threads, or reconnects.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use tokio::time::{Instant, timeout_at};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Message};
+
+use crate::address::Transport;
+use crate::error::Error;
+use crate::message::{Incoming, request, result};
+use crate::options::Options;
+use crate::protocol::{ClientCapabilities, InitializeParams, Initialized, PROTOCOL_VERSION};
+
+/// Id of the request that opens a connection. Later requests have other ids.
+const FIRST_ID: u64 = 0;
+
+/// An open connection.
+pub(crate) struct Socket {
+    socket: WebSocketStream<Box<dyn Transport>>,
+    silence: Duration,
+    max_message_bytes: usize,
+    /// When the connection counts as broken, if the daemon sends nothing until then.
+    dead_at: Instant,
+}
+
+impl Socket {
+    /// Connects and greets the daemon, within the timeout for both.
+    pub(crate) async fn open(options: &Options) -> Result<(Self, Initialized), Error> {
+        let timeout = options.connect_timeout;
+        let opening = async {
+            let mut socket = Self::connect(options).await?;
+            let server = socket.greet(options).await?;
+            Ok((socket, server))
+        };
+        let opened = tokio::time::timeout(timeout, opening).await;
+        opened.unwrap_or_else(|_| {
+            let name = options.address.name();
+            Err(Error::Disconnected(format!(
+                "{name} did not answer within {timeout:?}"
+            )))
+        })
+    }
+
+    async fn connect(options: &Options) -> Result<Self, Error> {
+        let name = options.address.name();
+        let stream = options.address.dial(&options.tls).await?;
+        let invalid =
+            |why: &dyn std::fmt::Display| Error::Address(format!("no request can be sent to {name}: {why}"));
+        let mut request = options
+            .address
+            .socket_url()
+            .into_client_request()
+            .map_err(|error| invalid(&error))?;
+        if let Some(token) = &options.token {
+            let mut value = HeaderValue::from_str(&format!("Bearer {token}"))
+                .map_err(|_| invalid(&"the access token has characters that no token has"))?;
+            value.set_sensitive(true);
+            request.headers_mut().insert("authorization", value);
+        }
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(options.max_message_bytes))
+            .max_frame_size(Some(options.max_message_bytes));
+        let opened = tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
+        let (socket, _) = opened.map_err(|error| not_opened(&name, &error))?;
+        Ok(Self {
+            socket,
+            silence: options.silence,
+            max_message_bytes: options.max_message_bytes,
+            dead_at: Instant::now() + options.silence,
+        })
+    }
+
+    async fn greet(&mut self, options: &Options) -> Result<Initialized, Error> {
+        let params = InitializeParams {
+            capabilities: Some(ClientCapabilities {
+                subscribers: options.subscribers,
+                // Questions arrive as notifications, and requests answer them: then a lost answer can be sent again.
+                ..ClientCapabilities::default()
+            }),
+            client_info: options.info.clone(),
+        };
+        self.send(request(FIRST_ID, "initialize", &params)?).await?;
+        loop {
+            let text = self.next().await?;
+            let message = Incoming::read(&text)?;
+            if message.request_id() != Some(FIRST_ID) || message.method.is_some() {
+                continue;
+            }
+            if let Some(error) = message.error {
+                return Err(error.into());
+            }
+            let found = message.result.ok_or_else(|| {
+                Error::Malformed("the response to initialize has neither result nor error".to_owned())
+            })?;
+            // The version decides whether the rest can be read.
+            let version: Version = result("initialize", found)?;
+            if version.protocol_version != PROTOCOL_VERSION {
+                return Err(Error::ProtocolVersion {
+                    daemon: version.protocol_version,
+                });
+            }
+            let server = result("initialize", found)?;
+            self.send(r#"{"jsonrpc":"2.0","method":"initialized"}"#.to_owned())
+                .await?;
+            return Ok(server);
+        }
+    }
+
+    /// Returns the next message. Cancel-safe: no message is lost.
+    pub(crate) async fn next(&mut self) -> Result<String, Error> {
+        loop {
+            let Ok(received) = timeout_at(self.dead_at, self.socket.next()).await else {
+                let silence = self.silence;
+                return Err(Error::Disconnected(format!(
+                    "the daemon sent nothing for {silence:?}"
+                )));
+            };
+            self.dead_at = Instant::now() + self.silence;
+            match received {
+                Some(Ok(Message::Text(text))) => return Ok(text.to_string()),
+                Some(Ok(Message::Close(frame))) => {
+                    let reason = frame.map(|frame| frame.reason.to_string()).unwrap_or_default();
+                    let reason = if reason.is_empty() {
+                        "it gave no reason"
+                    } else {
+                        &reason
+                    };
+                    return Err(Error::Disconnected(format!(
+                        "the daemon closed the connection: {reason}"
+                    )));
+                }
+                // tungstenite answers pings.
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(self.lost(&error)),
+                None => return Err(Error::Disconnected("the connection ended".to_owned())),
+            }
+        }
+    }
+
+    /// Sends a message.
+    pub(crate) async fn send(&mut self, text: String) -> Result<(), Error> {
+        let until = Instant::now() + self.silence;
+        match timeout_at(until, self.socket.send(Message::text(text))).await {
+            Ok(sent) => sent.map_err(|error| self.lost(&error)),
+            Err(_) => {
+                let silence = self.silence;
+                Err(Error::Disconnected(format!(
+                    "the daemon read nothing for {silence:?}"
+                )))
+            }
+        }
+    }
+
+    /// Closes the connection. A daemon that does not answer is not waited for.
+    pub(crate) async fn close(mut self) {
+        // The connection ends in any case.
+        let _ = tokio::time::timeout(Duration::from_secs(1), self.socket.close(None)).await;
+    }
+
+    fn lost(&self, error: &tungstenite::Error) -> Error {
+        match error {
+            tungstenite::Error::Capacity(_) => Error::MessageTooLarge {
+                limit: self.max_message_bytes,
+            },
+            other => Error::Disconnected(format!("the connection broke: {other}")),
+        }
+    }
+}
+
+/// The part of the response that every version has.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    protocol_version: u64,
+}
+
+fn not_opened(name: &str, error: &tungstenite::Error) -> Error {
+    match error {
+        tungstenite::Error::Http(response) => match response.status() {
+            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => Error::Unauthenticated(format!(
+                "{name} does not accept this client ({}): check the access token",
+                status.as_u16()
+            )),
+            status => Error::Disconnected(format!(
+                "{name} refused the connection with status {}",
+                status.as_u16()
+            )),
+        },
+        other => Error::Disconnected(format!("{name} does not answer as a daemon: {other}")),
+    }
+}
