@@ -10,6 +10,7 @@ mod http2;
 mod networks;
 mod page;
 mod replay;
+mod rust_client;
 mod search;
 mod steps;
 mod threads;
