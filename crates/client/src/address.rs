@@ -110,18 +110,10 @@ impl Address {
         }
     }
 
-    /// Returns the URL of the WebSocket, with the host that the daemon should see.
+    /// Returns the URL of the WebSocket, with the host that the daemon should see. TLS is below it.
     pub(crate) fn socket_url(&self) -> String {
         match self {
-            Self::Port {
-                is_secure,
-                host,
-                port,
-                path,
-            } => {
-                let scheme = if *is_secure { "wss" } else { "ws" };
-                format!("{scheme}://{}{path}", authority(host, *port))
-            }
+            Self::Port { host, port, path, .. } => format!("ws://{}{path}", authority(host, *port)),
             _ => "ws://localhost/ws".to_owned(),
         }
     }
@@ -262,10 +254,10 @@ mod tests {
         for (text, url) in [
             ("http://127.0.0.1:4127", "ws://127.0.0.1:4127/ws"),
             ("ws://localhost:1/", "ws://127.0.0.1:1/ws"),
-            ("https://box.example", "wss://box.example:443/ws"),
+            ("https://box.example", "ws://box.example:443/ws"),
             (
                 "https://box.example:8443/acpd/ws",
-                "wss://box.example:8443/acpd/ws",
+                "ws://box.example:8443/acpd/ws",
             ),
             ("http://[::1]:4127", "ws://[::1]:4127/ws"),
         ] {

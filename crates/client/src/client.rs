@@ -6,87 +6,30 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::control::{Control, Ends, Request, State};
 use crate::error::Error;
 use crate::feed::{Feeds, Notifications};
 use crate::inbox::Inbox;
 use crate::message::{raw, result};
 use crate::options::Options;
-use crate::protocol::{Initialized, Notification};
-use crate::stream::{First, Follow};
+use crate::protocol::Initialized;
+use crate::stream::Follow;
 use crate::subscription::Subscription;
 
 /// Requests that wait for the task of the connection.
 const REQUESTS: usize = 64;
 
-/// The state of a client's connection.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum State {
-    /// The client is connecting.
-    Connecting,
-    /// There is a connection. The response to `initialize` has the daemon's version and limits, and this client's role.
-    Open(Arc<Initialized>),
-    /// The last connection or attempt has ended.
-    Waiting {
-        /// The delay before the next attempt.
-        retry_in: Duration,
-        /// Why it has ended.
-        error: Error,
-    },
-    /// There will be no further connection. The reason is [`Error::Closed`] if the client was closed on purpose.
-    Closed(Error),
-}
-
-/// A request of the program.
-pub(crate) struct Request {
-    pub(crate) method: String,
-    pub(crate) params: Box<RawValue>,
-    pub(crate) done: oneshot::Sender<Result<Box<RawValue>, Error>>,
-}
-
-/// What a program wants of the task, apart from requests.
-pub(crate) enum Control {
-    Follow {
-        key: u64,
-        thread_id: String,
-        follow: Follow,
-        inbox: Arc<Inbox<Notification>>,
-        first: First,
-    },
-    /// A full buffer has room again.
-    Unpaused {
-        key: u64,
-        thread_id: String,
-    },
-    /// A subscription was dropped.
-    Left {
-        key: u64,
-        thread_id: String,
-    },
-    Close,
-}
-
-/// What the task of the connection has of the client.
-pub(crate) struct Ends {
-    pub(crate) requests: mpsc::Receiver<Request>,
-    pub(crate) control: mpsc::UnboundedReceiver<Control>,
-    pub(crate) state: watch::Sender<State>,
-    pub(crate) feeds: Feeds,
-}
-
 /// A client of the daemon. It survives any number of reconnects, and its clones share one connection.
 ///
-/// The client has a method for each method of the app protocol, such as [`thread_start`](Self::thread_start). It sends a request at most once, and paces requests by the daemon's
-/// limits. Without a connection, or if it breaks before the response, the request fails with [`Error::Disconnected`]. Then
-/// only the caller knows whether a retry is safe. It is for `turn_start` with the same `client_turn_id`, and for requests that only
-/// read.
+/// The client has a method for each method of the app protocol, such as [`thread_start`](Self::thread_start). It sends a
+/// request at most once, and paces requests by the daemon's limits. Without a connection, or if it breaks before the
+/// response, the request fails with [`Error::Disconnected`]. Then only the caller knows whether a retry is safe. It is for
+/// `turn_start` with the same `client_turn_id`, and for requests that only read.
 ///
 /// The connection lasts until [`close`](Self::close), or until all clones and subscriptions are dropped.
 #[derive(Clone)]

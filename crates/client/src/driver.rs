@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
-use crate::client::{Control, Ends, Request, State};
+use crate::control::{Control, Ends, Request, State};
 use crate::error::Error;
 use crate::message::{Incoming, raw, request, result};
 use crate::options::Options;

@@ -79,6 +79,7 @@
 mod address;
 mod backoff;
 mod client;
+mod control;
 mod driver;
 mod error;
 mod feed;
@@ -91,7 +92,12 @@ mod objects;
 mod options;
 mod pace;
 #[rustfmt::skip]
-#[allow(clippy::doc_markdown, clippy::option_option, reason = "the docs are those of the protocol, and absent is not null")]
+#[allow(
+    clippy::doc_markdown,
+    clippy::match_same_arms,
+    clippy::option_option,
+    reason = "docs and kinds are those of the protocol, in which absent is not null"
+)]
 pub mod protocol;
 mod socket;
 mod stream;
@@ -102,7 +108,8 @@ mod words;
 
 pub use address::{Dialing, Transport};
 pub use backoff::Backoff;
-pub use client::{Client, State};
+pub use client::Client;
+pub use control::State;
 pub use error::{Error, Refusal};
 pub use feed::{Notifications, Update};
 pub use options::Options;

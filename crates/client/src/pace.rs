@@ -10,6 +10,9 @@ use crate::protocol::LimitsInForce;
 /// Added to the daemon's window: requests may arrive closer to each other than they were sent.
 const MARGIN: Duration = Duration::from_millis(500);
 
+/// The longest window that makes sense. A daemon may send any number.
+const LONGEST_SECS: u64 = 24 * 60 * 60;
+
 /// The requests that were sent in the daemon's window, on one connection.
 #[derive(Debug)]
 pub(crate) struct Pace {
@@ -25,7 +28,7 @@ impl Pace {
             most: usize::try_from(limits.requests_per_window)
                 .unwrap_or(usize::MAX)
                 .max(1),
-            window: Duration::from_secs(limits.request_window_secs) + MARGIN,
+            window: Duration::from_secs(limits.request_window_secs.min(LONGEST_SECS)) + MARGIN,
             in_flight: usize::try_from(limits.requests_in_flight)
                 .unwrap_or(usize::MAX)
                 .max(1),

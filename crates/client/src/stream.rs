@@ -155,7 +155,7 @@ impl Stream {
                 Notification::ThreadLogDamaged(damaged) => damaged.first_seq,
                 _ => seq,
             };
-            if first > taken + 1 {
+            if first > taken.saturating_add(1) {
                 self.missed(now);
                 return false;
             }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use futures_util::Stream;
 use tokio::sync::mpsc;
 
-use crate::client::Control;
+use crate::control::Control;
 use crate::error::Error;
 use crate::inbox::{Inbox, Taken};
 use crate::protocol::{Notification, ThreadResumed};

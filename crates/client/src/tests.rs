@@ -493,6 +493,31 @@ fn a_removed_name_is_not_an_unchanged_one() {
     assert_eq!((unchanged.name, removed.name), (None, Some(None)));
 }
 
+#[tokio::test(start_paused = true)]
+async fn absurd_numbers_of_a_daemon_are_no_panic() {
+    let (options, mut connections) = scripted();
+    let script = async {
+        let mut server = Server::accept_with(&mut connections, u64::MAX).await;
+        server.resume(u64::MAX).await;
+        server.event(u64::MAX).await;
+        server.event(0).await;
+        server.notify("daemon/moved", &Value::Null).await;
+        server
+    };
+    let program = async {
+        let client = Client::connect(options).await.expect("it connects");
+        let mut updates = client.notifications();
+        let events = client
+            .follow("t", Follow::default())
+            .await
+            .expect("the thread exists");
+        assert_eq!(events.cursor(), u64::MAX);
+        assert!(matches!(updates.next().await, Some(Ok(Update::Notification(_)))));
+        (client, events)
+    };
+    tokio::join!(script, program);
+}
+
 #[tokio::test]
 async fn tokens_are_in_no_debug_text() {
     let (options, _connections) = scripted();
