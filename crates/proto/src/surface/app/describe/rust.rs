@@ -264,7 +264,7 @@ fn words_of(schema: &Value) -> Option<Vec<(&str, &str)>> {
         return words.iter().map(|word| Some((word.as_str()?, ""))).collect();
     }
     let choices = schema["oneOf"].as_array()?;
-    let word = |choice: &'_ Value| choice["const"].is_string();
+    let word = |choice: &Value| choice["const"].is_string();
     if !choices.iter().all(word) {
         return None;
     }
