@@ -21,7 +21,10 @@ export function byPlace(one: Pinned, other: Pinned): number {
   return (one.pinPlace ?? -1) - (other.pinPlace ?? -1);
 }
 
-/** Returns the places to set so that a thread comes before another one, or to the end. `order` has all pinned threads. */
+/**
+ * Returns the places to set so that a thread comes before another one, or to the end. `order` has all pinned threads. Set in the
+ * order of the result, no place makes another thread pass its neighbours: what is set until a connection breaks scrambles nothing.
+ */
 export function placesAfterMove(order: readonly Pinned[], id: string, before: string | undefined): PinPlace[] {
   const moved = order.find((thread) => thread.id === id);
   if (moved === undefined || before === id) {
@@ -40,11 +43,14 @@ export function placesAfterMove(order: readonly Pinned[], id: string, before: st
     return [{ id, place }];
   }
   // Threads without a place would move again with their next turn.
-  return others
+  const changed = others
     .toSpliced(to, 0, moved)
-    .map((thread, index) => ({ thread, place: Math.min((index + 1) * STEP, LAST) }))
-    .filter(({ thread, place }) => thread.pinPlace !== place)
-    .map(({ thread, place }) => ({ id: thread.id, place }));
+    .map((thread, index) => ({ before: thread.pinPlace ?? -1, id: thread.id, place: Math.min((index + 1) * STEP, LAST) }))
+    .filter((thread) => thread.before !== thread.place);
+  // Those that rise make room from the end, and then the others follow from the front.
+  const rising = changed.filter((thread) => thread.place > thread.before).reverse();
+  const falling = changed.filter((thread) => thread.place < thread.before);
+  return [...rising, ...falling].map(({ id, place }) => ({ id, place }));
 }
 
 function between(low: number | undefined, high: number | undefined): number | undefined {

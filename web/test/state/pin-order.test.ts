@@ -66,3 +66,16 @@ test("the list has pinned threads by place, and the others by time", () => {
   ];
   expect(sections(list, 0)[0]!.threads.map(({ id }) => id)).toEqual(["new", "early", "late"]);
 });
+
+test("whatever places there are, those that are set one by one keep the others in their order", () => {
+  for (const places of [{ a: null, b: null, c: null, d: null }, { a: null, b: 1, c: 2, d: 3 }, { a: 1, b: 2, c: 3, d: 4 }, { a: 4_000_000_000, b: 4_000_000_001, c: 4_000_000_002, d: 4_000_000_003 }]) {
+    for (const [id, before] of [["d", "c"], ["d", "a"], ["a", undefined], ["b", "d"], ["c", "b"]] as const) {
+      let now = pins(places);
+      const others = now.map((one) => one.id).filter((one) => one !== id).join("");
+      for (const { id: set, place } of placesAfterMove(now, id, before)) {
+        now = now.map((one) => (one.id === set ? { ...one, pinPlace: place } : one));
+        expect(now.toSorted(byPlace).map((one) => one.id).filter((one) => one !== id).join("")).toBe(others);
+      }
+    }
+  }
+});

@@ -1,6 +1,6 @@
 /** Orders the pinned threads in the list: Alt with the arrow keys on a row, and dragging with the mouse. In: events of the list. */
 
-import { mayOrderPins, movePin, shownPins, stepPin } from "../../app/pin-order.ts";
+import { isMovingPin, mayOrderPins, movePin, shownPins, stepPin } from "../../app/pin-order.ts";
 
 /** Listens to a list. Returns a function that ends this. */
 export function pinGestures(list: HTMLElement): () => void {
@@ -17,7 +17,10 @@ export function pinGestures(list: HTMLElement): () => void {
     // In some browsers it would leave the page.
     event.preventDefault();
     event.stopPropagation();
-    stepPin(id, by);
+    // A held key waits for its move: otherwise the thread goes on moving after the key is up.
+    if (!event.repeat || !isMovingPin()) {
+      void stepPin(id, by);
+    }
   }, { capture: true, signal });
 
   const mark = (row?: HTMLElement, side?: string) => {
