@@ -16,6 +16,7 @@ import { newId } from "./new-id.ts";
 import { Pace } from "./pace.ts";
 import { answerHeld, onQuestion } from "./questions.ts";
 import { findInitialize, findQuestions } from "./read-log.ts";
+import { twice } from "./twice.ts";
 
 /** Number of turns in the first page, and in each page of older turns. */
 const FIRST_PAGE = 10;
@@ -267,7 +268,7 @@ export class OpenThread implements ThreadActions {
     const input = blocks.length > 0 ? [...blocks] : undefined;
     // A retry with the same id refers to the same turn, so a broken connection cannot duplicate it, or drop turns twice.
     const prompt = { threadId: this.threadId, clientTurnId: newId(), text: text || undefined, input, replacesTurnId };
-    await this.#twice(async () => {
+    await twice(this.client, async () => {
       if (replacesTurnId !== undefined) this.#checkReplaces();
       return this.client.call("turn/start", prompt);
     });
@@ -450,18 +451,6 @@ export class OpenThread implements ThreadActions {
         await load();
       }
       await new Promise((next) => setTimeout(next, waits || this.loading.peek() ? 50 : 0));
-    }
-  }
-
-  async #twice<T>(call: () => Promise<T>): Promise<T> {
-    try {
-      return await call();
-    } catch (error) {
-      if ((error as { code?: string }).code !== "disconnected") {
-        throw error;
-      }
-      await this.client.ready();
-      return call();
     }
   }
 }

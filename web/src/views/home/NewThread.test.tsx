@@ -87,6 +87,7 @@ class Daemon {
     return this.#waiting.splice(at, 1)[0]!;
   }
   onState = () => () => {};
+  ready = async () => {};
   // A thread that has started is opened.
   follow = () => ({ resumed: new Promise(() => {}), close: () => {} });
 
@@ -295,6 +296,28 @@ test("a file that no message has room for waits for the thread, and the first pr
   const turn = daemon.asked.find((asked) => asked.startsWith("turn/start"))!;
   expect(JSON.parse(turn.slice("turn/start ".length))).toMatchObject({ threadId: "t", text: "read it", input: [{ type: "resource" }, block] });
   await vi.waitFor(() => expect([draftOf("t"), attachmentsOf("t")]).toEqual(["", []]));
+});
+
+test("a file that is attached while the first prompt is on its way stays", async () => {
+  const { daemon, upload } = await startWithFile();
+  await upload.answer(200, { block: { type: "resource_link", uri: "file:///d/a.pdf", name: "a.pdf" } });
+  await vi.waitFor(() => expect(daemon.asked.some((asked) => asked.startsWith("turn/start"))).toBe(true));
+  const added = { name: "b.rs", block: { type: "resource" }, size: 1 };
+  putAttachments("t", [...attachmentsOf("t"), added]);
+  await daemon.respond("turn/start", {});
+  await vi.waitFor(() => expect([draftOf("t"), attachmentsOf("t")]).toEqual(["", [added]]));
+  putAttachments("t", []);
+});
+
+test("a first prompt whose answer a broken connection loses is sent again as the same turn", async () => {
+  const { daemon, upload } = await startWithFile();
+  await upload.answer(200, { block: { type: "resource_link", uri: "file:///d/a.pdf", name: "a.pdf" } });
+  const turns = () => daemon.asked.filter((asked) => asked.startsWith("turn/start"));
+  await vi.waitFor(() => expect(turns()).toHaveLength(1));
+  await daemon.refuse("turn/start", "disconnected");
+  await daemon.respond("turn/start", {});
+  await vi.waitFor(() => expect([draftOf("t"), attachmentsOf("t"), isSending("t")]).toEqual(["", [], false]));
+  expect(turns()[1]).toBe(turns()[0]);
 });
 
 test("a first prompt whose file is refused stays in the composer of the thread", async () => {

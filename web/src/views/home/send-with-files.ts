@@ -6,8 +6,9 @@ import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
 import { toast } from "../../app/toasts.ts";
 import { sentence } from "../../connection/connection.ts";
 import { newId } from "../../connection/new-id.ts";
+import { twice } from "../../connection/twice.ts";
 import { whileSending } from "../thread/composer/sending.ts";
-import { attachmentsOf, putAttachments, sendLater } from "../thread/composer/use-attachments.ts";
+import { attachmentsOf, dropAttachments, sendLater } from "../thread/composer/use-attachments.ts";
 
 /**
  * Moves the draft to a thread that was just started, sends its files, and then the message. If a file is refused or cancelled, the message
@@ -17,11 +18,13 @@ export function sendWithFiles(now: Client, threadId: string, text: string): void
   keepDraft(threadId, text);
   const send = async () => {
     if (!(await sendLater(NEW_THREAD, threadId))) return;
-    const input = attachmentsOf(threadId).map(({ block }) => block);
-    await now.call("turn/start", { threadId, clientTurnId: newId(), text: text.trim() || undefined, input });
-    // What another tab has put there meanwhile was not sent.
+    const sent = attachmentsOf(threadId);
+    // The id stays the same, so a broken connection cannot duplicate the turn.
+    const prompt = { threadId, clientTurnId: newId(), text: text.trim() || undefined, input: sent.map(({ block }) => block) };
+    await twice(now, () => now.call("turn/start", prompt));
+    // What was put there meanwhile, here or by another tab, was not sent.
     if (draftOf(threadId) === text) keepDraft(threadId, "");
-    putAttachments(threadId, []);
+    dropAttachments(threadId, sent);
   };
   whileSending(threadId, send).catch((error: unknown) => toast(`Couldn’t send the message. ${sentence(error)}`, { kind: "error" }));
 }

@@ -55,6 +55,13 @@ export function putAttachments(name: string, attached: readonly Attachment[]): v
   keep(name, { ...NOTHING, attached });
 }
 
+/** Drops attachments that were sent, and the sentences about refused files unless others are left. */
+export function dropAttachments(name: string, sent: readonly Attachment[]): void {
+  const { attached, arriving, later, refused } = keptOf(name);
+  const left = attached.filter((one) => !sent.includes(one));
+  keep(name, { attached: left, arriving, later, refused: left.length + arriving.length + later.length > 0 ? refused : [] });
+}
+
 /**
  * Moves the attachments of a draft to another one, in place of what that has. Files that are stored for a thread other than `threadId`
  * stay behind. Files on their way are cancelled: they go to the thread of the draft.
@@ -163,7 +170,7 @@ export interface Attachments {
   /** Attaches files, up to a size in bytes. */
   take(files: readonly File[], room: number): Promise<void>;
   remove(attachment: Attachment | File): void;
-  /** Drops attachments that were sent, and the sentences about refused files unless others are left. */
+  /** Drops attachments that were sent: see `dropAttachments`. */
   drop(sent: readonly Attachment[]): void;
 }
 
@@ -220,11 +227,7 @@ export function useAttachments(
       const { attached, later, ...rest } = keptOf(name);
       keep(name, { ...rest, attached: attached.filter((other) => other !== attachment), later: later.filter((other) => other !== attachment) });
     },
-    drop: (sent) => {
-      const { attached, arriving, later, refused } = keptOf(name);
-      const left = attached.filter((one) => !sent.includes(one));
-      keep(name, { attached: left, arriving, later, refused: left.length + arriving.length + later.length > 0 ? refused : [] });
-    },
+    drop: (sent) => dropAttachments(name, sent),
   };
 }
 
