@@ -3,7 +3,7 @@
 import type { AcpObject, Agent, Client } from "@acpd/client";
 import { computed, effect, signal } from "@preact/signals";
 
-import { client, online, sentence, shared } from "../connection/connection.ts";
+import { client, onLeave, online, sentence, shared } from "../connection/connection.ts";
 import { type PromptCapabilities, promptCapabilitiesOf } from "../state/acp.ts";
 import { isRecord, isTexts, stored } from "../state/stored.ts";
 import { visibleName } from "../text/bidi-guard.ts";
@@ -39,6 +39,12 @@ const STORED = 12;
 export function rememberFolder(path: string): void {
   folders.value = [path, ...folders.peek().filter((one) => one !== path)].slice(0, STORED);
 }
+
+/** The folder that the form for a new thread begins with the next time, whatever the user has set. */
+export const nextFolder = signal<string | undefined>(undefined);
+onLeave(async () => {
+  nextFolder.value = undefined;
+});
 
 /** The folder of new threads that the user has set; empty for the latest one. */
 export const defaultFolder = stored<string>("default-folder", "", (value) => typeof value === "string");

@@ -1,8 +1,8 @@
 /** The folder of a new thread: what the user typed, what is wrong with it, and its absolute path on the daemon's host. */
 
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
-import { defaultFolder, folders } from "../../app/agents.ts";
+import { defaultFolder, folders, nextFolder } from "../../app/agents.ts";
 import { createFolder, listFolders } from "../../app/folders.ts";
 import { announce } from "../../app/live-region.ts";
 import { threads } from "../../app/threads.ts";
@@ -19,7 +19,9 @@ export function useFolder(own?: string) {
   const places = [...new Set([...usual, ...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, PLACES);
   // Threads that others start meanwhile do not change what the user sees.
   const latest = useRef<string | undefined>(undefined);
-  latest.current ??= places[0];
+  latest.current ??= nextFolder.peek() ?? places[0];
+  // Only this form begins with it.
+  useEffect(() => void (nextFolder.value = undefined), []);
   const [chosen, choose] = useState<string>();
   // What the field had when the user entered it: text that arrives later would mix with theirs.
   const [entered, enter] = useState<string>();
