@@ -15,6 +15,10 @@ export async function makeDefault({ id: agentType, title }: Pick<Agent, "id" | "
 }
 
 /** Sets the preset of all agents; `null` removes their policy. Returns whether it succeeded. */
-export function setGlobalPreset(preset: string | null): Promise<boolean> {
-  return attempt("Couldn’t change the global policy", (now) => now.call("config/policy/set", { preset }));
+export async function setGlobalPreset(preset: string | null): Promise<boolean> {
+  const isSet = await attempt("Couldn’t change the global policy", (now) => now.call("config/policy/set", { preset }));
+  if (isSet) {
+    toast(preset === null ? "Removed the global policy" : `The global policy is now ${preset}`);
+  }
+  return isSet;
 }

@@ -1,6 +1,7 @@
 import type { Client } from "@acpd/client";
 import { afterEach, expect, test, vi } from "vitest";
 
+import { toasts } from "../../app/toasts.ts";
 import { client, link } from "../../connection/connection.ts";
 import { after, drawn, type Drawn } from "../testing.ts";
 import { Default } from "./Policy.tsx";
@@ -8,6 +9,7 @@ import { Default } from "./Policy.tsx";
 afterEach(() => {
   client.value = undefined;
   link.value = { name: "connecting" };
+  toasts.value = [];
 });
 
 /** Connects to a daemon that answers so; returns the requests. */
@@ -38,7 +40,9 @@ test("the owner sets the preset of all agents, or removes it", async () => {
   expect(onSet).toHaveBeenCalledOnce();
 
   const set = drawn(<Default written="readonly" onSet={onSet} />);
-  expect(set.button("Use for all agents").disabled).toBe(true);
+  await after(() => set.button("Use for all agents").click());
+  const sent = call.mock.calls.filter(([method]) => method === "config/policy/set");
+  expect([set.button("Use for all agents").getAttribute("aria-disabled"), sent.length]).toEqual(["true", 1]);
   await after(() => set.button("Remove the policy").click());
   expect(call).toHaveBeenLastCalledWith("config/policy/set", { preset: null });
 });
@@ -56,5 +60,20 @@ test("a failure changes nothing, and the button can be used again", async () => 
   const view = drawn(<Default written={null} onSet={onSet} />);
   await after(() => view.button("Use for all agents").click());
   expect(onSet).not.toHaveBeenCalled();
-  expect(view.button("Use for all agents").disabled).toBe(false);
+  expect(view.button("Use for all agents").getAttribute("aria-disabled")).toBeNull();
+});
+
+test("what was set is said, and neither shuts the section nor takes the focus", async () => {
+  connected();
+  const view: Drawn = drawn(<Default written={null} onSet={() => view.draw(<Default written="permissive" onSet={() => view.draw(<Default written={null} onSet={() => {}} />)} />)} />);
+  view.one<HTMLDetailsElement>("details").open = true;
+  await pick(view, "permissive");
+  const button = view.button("Use for all agents");
+  button.focus();
+  await after(() => button.click());
+  expect([view.one<HTMLDetailsElement>("details").open, document.activeElement === button]).toEqual([true, true]);
+  view.button("Remove the policy").focus();
+  await after(() => view.button("Remove the policy").click());
+  expect([view.one<HTMLDetailsElement>("details").open, document.activeElement?.id]).toEqual([true, "default-preset"]);
+  expect(toasts.value.map(({ text }) => text)).toEqual(["The global policy is now permissive", "Removed the global policy"]);
 });

@@ -1,7 +1,7 @@
 /** The policies in force, of the daemon or a thread, their evaluation for a call, and the past decisions. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { setGlobalPreset } from "../../app/configuration.ts";
 import { go, pathOf } from "../../app/route.ts";
@@ -58,7 +58,7 @@ function OfDaemon() {
               </p>
             )}
             {layers && <Layers layers={layers} />}
-            {layers && isOwner && <Default key={JSON.stringify(written)} written={written} onSet={() => setRound(round + 1)} />}
+            {layers && isOwner && <Default written={written} onSet={() => setRound(round + 1)} />}
           </section>
           {layers && <OfAgents />}
           {layers && <AllRemembered role={who.name === "in" ? who.session.role : "observer"} />}
@@ -193,9 +193,18 @@ export function Default({ written, onSet }: { written: unknown; onSet: () => voi
   const hasRules = written != null && now === undefined;
   const [preset, setPreset] = useState(now ?? "standard");
   const [isSent, setSent] = useState(false);
+  const field = useRef<HTMLSelectElement>(null);
+  // Any client can set it.
+  useEffect(() => setPreset(now ?? "standard"), [now]);
+  // The pressed button keeps the focus, so it is not disabled.
+  const isOff = isSent || !online.value;
   const set = async (wanted: string | null) => {
     setSent(true);
     if (await setGlobalPreset(wanted)) {
+      if (wanted === null && field.current?.closest("details")?.contains(document.activeElement)) {
+        // Its button goes.
+        field.current.focus();
+      }
       onSet();
     }
     setSent(false);
@@ -206,7 +215,7 @@ export function Default({ written, onSet }: { written: unknown; onSet: () => voi
       <label class="label" for="default-preset">
         Preset
       </label>
-      <select id="default-preset" class="field" value={preset} onChange={(event) => setPreset(event.currentTarget.value)}>
+      <select ref={field} id="default-preset" class="field" value={preset} onChange={(event) => setPreset(event.currentTarget.value)}>
         {PRESET_NAMES.map((one) => (
           <option key={one} value={one}>
             {one}
@@ -234,13 +243,13 @@ export function Default({ written, onSet }: { written: unknown; onSet: () => voi
             <button
               type="button"
               class="button"
-              disabled={isSent || !online.value || preset === now}
-              onClick={() => void set(preset)}
+              aria-disabled={isOff || preset === now || undefined}
+              onClick={() => !isOff && preset !== now && void set(preset)}
             >
               Use for all agents
             </button>
             {now !== undefined && (
-              <button type="button" class="button quiet" disabled={isSent || !online.value} onClick={() => void set(null)}>
+              <button type="button" class="button quiet" aria-disabled={isOff || undefined} onClick={() => !isOff && void set(null)}>
                 Remove the policy
               </button>
             )}
