@@ -84,8 +84,8 @@ export default defineConfig({
   test: {
     environment: "happy-dom",
     setupFiles: ["test/setup.ts"],
-    // One test reads the colours; the others have no use for styles.
-    css: { include: [/(tokens|fonts|book|virtual)\.css/] },
+    // Some tests read these; the others have no use for styles.
+    css: { include: [/(tokens|fonts|book|virtual|folder-dialog)\.css/] },
     // Only failures take long, and busy machines.
     testTimeout: 30_000,
     include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}"],

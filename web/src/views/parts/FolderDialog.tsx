@@ -10,6 +10,8 @@ import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { Dialog } from "./Dialog.tsx";
 import { Icon } from "./Icon.tsx";
 
+import "./folder-dialog.css";
+
 export interface FolderDialogProps {
   /** Where it starts, if that exists. */
   start: string;
