@@ -3,11 +3,13 @@ import type { Client, ListChanged, ThreadSummary } from "@acpd/client";
 import { useRef } from "preact/hooks";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
+import { work } from "../../src/app/selected-threads.ts";
 import { selection } from "../../src/app/selection.ts";
 import { toasts } from "../../src/app/toasts.ts";
-import { client, link, standing } from "../../src/connection/connection.ts";
+import { client, leave, link, standing } from "../../src/connection/connection.ts";
 import { after, drawn, press } from "../../src/views/testing.ts";
 import Selecting from "../../src/views/sidebar/Selecting.tsx";
+import { query } from "../../src/views/sidebar/SearchField.tsx";
 import { ThreadSections } from "../../src/views/sidebar/ThreadSections.tsx";
 
 HTMLDialogElement.prototype.showModal = function () {
@@ -27,11 +29,14 @@ const thread = (id: string, more: Partial<ThreadSummary> = {}) =>
 
 const refused = new Map<string, string>();
 let asked: string[] = [];
+/** What the answers of the daemon wait for. */
+let held: Promise<void> | undefined;
 let changed: (change: ListChanged) => void = () => {};
 let data: ThreadSummary[] = [];
 
 beforeEach(() => {
   refused.clear();
+  held = undefined;
   asked = [];
   data = ["a", "b", "c", "d"].map((id) => thread(id));
 });
@@ -39,6 +44,7 @@ afterEach(() => {
   client.value = undefined;
   toasts.value = [];
   selection.value = new Set();
+  query.value = "";
 });
 
 function List() {
@@ -64,6 +70,7 @@ async function view(role: "observer" | "operator" | "owner" = "owner") {
       return { since: 0 };
     }
     asked.push(`${method} ${threadId}${"pinned" in params ? ` ${String(params.pinned)}` : ""}`);
+    await held;
     if (refused.has(threadId)) {
       throw new Error(refused.get(threadId));
     }
@@ -80,7 +87,7 @@ async function view(role: "observer" | "operator" | "owner" = "owner") {
   };
   link.value = { name: "open" } as typeof link.value;
   standing.value = { name: "in", session: { principal: "ann", role } };
-  client.value = { call, on, onState: () => () => {}, state: { name: "open" } } as unknown as Client;
+  client.value = { call, on, close: () => {}, onState: () => () => {}, state: { name: "open" } } as unknown as Client;
   const shown = drawn(<List />);
   await vi.waitFor(() => expect(shown.all(".row")).toHaveLength(data.length));
   const row = (id: string) => shown.one(`[data-thread=${id}] .row-link`);
@@ -190,4 +197,66 @@ test("what leaves the list leaves the selection", async () => {
   await list.toggle("a", "b");
   await after(() => changed({ threadId: "a", thread: null } as unknown as ListChanged));
   await vi.waitFor(() => expect([...selection.value]).toEqual(["b"]));
+});
+
+/** Holds the daemon's answers. Returns what lets them go. */
+function hold(): () => Promise<void> {
+  let release = () => {};
+  held = new Promise((over) => (release = over));
+  return () => after(release);
+}
+
+test("the end of a long action leaves the focus to the user who writes elsewhere", async () => {
+  const list = await view();
+  const composer = document.body.appendChild(document.createElement("textarea"));
+  const release = hold();
+  await list.toggle("a");
+  list.button("Archive 1 thread").focus();
+  await list.act("Archive 1 thread");
+  composer.focus();
+  await release();
+  await vi.waitFor(() => expect(texts()).toEqual(["Archived “Thread a”"]));
+  await after(() => new Promise((next) => requestAnimationFrame(next)));
+  expect(document.activeElement).toBe(composer);
+  composer.remove();
+});
+
+test("a question about threads that are gone does not come back with the next ones", async () => {
+  const list = await view();
+  await list.toggle("a");
+  await list.act("Delete 1 thread");
+  expect(list.all("dialog")).toHaveLength(1);
+  await after(() => changed({ threadId: "a", thread: null } as unknown as ListChanged));
+  await vi.waitFor(() => expect(list.all(".select-bar, dialog")).toEqual([]));
+  await list.toggle("b");
+  expect([list.all(".select-bar").length, list.all("dialog")]).toEqual([1, []]);
+});
+
+test("an action can be stopped while the user searches, and what failed is said", async () => {
+  const list = await view();
+  const release = hold();
+  refused.set("a", "a turn runs");
+  await list.toggle("a", "b", "c");
+  await list.act("Archive 3 threads");
+  await after(() => (query.value = "x"));
+  expect(list.one(".select-count").textContent).toBe("Archiving 0 of 3…");
+  expect([...selection.value]).toEqual([]);
+  await list.act("Stop");
+  await release();
+  await vi.waitFor(() => expect(texts()).toEqual(["Couldn’t archive “Thread a”: a turn runs"]));
+  expect([asked, list.all(".select-bar")]).toEqual([["thread/archive a"], []]);
+  // Nothing is selected among results.
+  await list.toggle("d");
+  expect(list.all(".select-bar")).toEqual([]);
+});
+
+test("an action ends when the user signs out, without a word to the next one", async () => {
+  vi.stubGlobal("fetch", async () => new Response(null, { status: 204 }));
+  const list = await view();
+  const release = hold();
+  await list.toggle("a", "b");
+  await list.act("Archive 2 threads");
+  await after(() => leave());
+  await release();
+  expect([work.value, asked, texts()]).toEqual([undefined, ["thread/archive a"], []]);
 });

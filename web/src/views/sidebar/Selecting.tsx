@@ -10,7 +10,7 @@ import { focusWhenThere } from "../../app/focus.ts";
 import { touch } from "../../app/layout.ts";
 import { announce } from "../../app/live-region.ts";
 import { see } from "../../app/seen.ts";
-import { eachInOrder, type Failure, inWords, type Run, type Subject } from "../../app/selected-threads.ts";
+import { eachInOrder, type Failure, inWords, type Run, type Subject, work as running, workOn } from "../../app/selected-threads.ts";
 import { selection } from "../../app/selection.ts";
 import { closeDeleted, closeGone, listSections } from "../../app/threads.ts";
 import { toast } from "../../app/toasts.ts";
@@ -20,6 +20,7 @@ import { type Listed, nameOf } from "../../state/threads.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { Icon, type IconName } from "../parts/Icon.tsx";
 import { pinGestures } from "./pin-gestures.ts";
+import { query } from "./SearchField.tsx";
 import { gestures } from "./select-gestures.ts";
 
 import "./selecting.css";
@@ -33,9 +34,11 @@ export interface SelectingProps {
 }
 
 export default function Selecting({ list }: SelectingProps) {
+  // The results are no list to select from.
+  const isSearching = query.value.trim() !== "";
   useEffect(() => {
     const element = list.current;
-    if (!element) {
+    if (!element || isSearching) {
       return;
     }
     const endPins = pinGestures(element);
@@ -62,13 +65,13 @@ export default function Selecting({ list }: SelectingProps) {
       element.removeAttribute("data-selectable");
       selection.value = new Set();
     };
-  }, []);
+  }, [isSearching]);
   const chosen = shownThreads().filter(({ id }) => selection.value.has(id));
   // What a filter hides, or what has left the list, must not be acted on unseen.
   useEffect(() => {
     selection.value = stillShown(selection.peek(), orderOf());
   }, [listSections.value]);
-  return <Bar list={list} chosen={chosen} />;
+  return <Bar list={list} chosen={chosen} isSearching={isSearching} />;
 }
 
 /** Changes the selection, and says so. */
@@ -80,23 +83,19 @@ function set(next: ReadonlySet<string>): void {
   }
 }
 
-/** What is being done to the selected threads. */
-interface Work {
-  /** The verb in progress: "Archiving". */
-  readonly verb: string;
-  readonly done: number;
-  readonly of: number;
-  readonly abort: AbortController;
-}
-
 /** What could not be done, in words: "archive". */
 interface Outcome {
   readonly verb: string;
   readonly failures: readonly Failure[];
 }
 
-function Bar({ list, chosen }: SelectingProps & { chosen: readonly Listed[] }) {
-  const [work, setWork] = useState<Work>();
+interface BarProps extends SelectingProps {
+  chosen: readonly Listed[];
+  isSearching: boolean;
+}
+
+function Bar({ list, chosen, isSearching }: BarProps) {
+  const { value: work } = running;
   const [outcome, setOutcome] = useState<Outcome>();
   const [deleting, setDeleting] = useState(false);
   const bar = useRef<HTMLDivElement>(null);
@@ -110,7 +109,18 @@ function Bar({ list, chosen }: SelectingProps & { chosen: readonly Listed[] }) {
       bar.current?.focus();
     }
   }, [work !== undefined]);
-  if (chosen.length === 0 && work === undefined && outcome === undefined) {
+  // The question is about threads that another device, a filter or a search has taken away: it must not come back with the next ones.
+  useEffect(() => {
+    if (chosen.length === 0) {
+      setDeleting(false);
+    }
+  }, [chosen.length === 0]);
+  useEffect(() => {
+    if (isSearching) {
+      setOutcome(undefined);
+    }
+  }, [isSearching]);
+  if (work === undefined && (isSearching || (chosen.length === 0 && outcome === undefined))) {
     return null;
   }
   const { value: who } = standing;
@@ -126,24 +136,23 @@ function Bar({ list, chosen }: SelectingProps & { chosen: readonly Listed[] }) {
   ) => {
     const [verb, doing, past] = verbs;
     const order = orderOf();
-    const abort = new AbortController();
     setOutcome(undefined);
-    setWork({ verb: doing, done: 0, of: chosen.length, abort });
-    const hadFocus = bar.current?.contains(document.activeElement) === true || document.activeElement === document.body;
-    const { done, failures } = await eachInOrder(chosen, run, (count) => setWork((now) => now && { ...now, done: count }), abort.signal);
-    setWork(undefined);
-    setOutcome(failures.length > 0 ? { verb, failures } : undefined);
-    const over = new Set(done.map(({ id }) => id));
-    selection.value = new Set([...selection.peek()].filter((id) => !over.has(id)));
-    if (done.length > 0) {
-      toast(`${past} ${inWords(done)}`, undo && { action: { label: "Undo", run: () => void revert(undo, done) } });
-    }
-    if (failures.length > 0 && bar.current === null) {
-      // The list has made room for a search.
-      toast(`Couldn’t ${verb} ${inWords(failures.map(({ thread }) => thread))}: ${failures[0]!.why}`, { kind: "error" });
-    } else if (hadFocus && failures.length === 0) {
-      focusRow(order, over);
-    }
+    await workOn(doing, chosen, run, ({ done, failures }) => {
+      // Meanwhile the user may search, or write elsewhere.
+      const isHidden = bar.current === null || query.peek().trim() !== "";
+      const hasFocus = document.activeElement === document.body || bar.current?.contains(document.activeElement) === true;
+      setOutcome(failures.length > 0 && !isHidden ? { verb, failures } : undefined);
+      const over = new Set(done.map(({ id }) => id));
+      selection.value = new Set([...selection.peek()].filter((id) => !over.has(id)));
+      if (done.length > 0) {
+        toast(`${past} ${inWords(done)}`, undo && { action: { label: "Undo", run: () => void revert(undo, done) } });
+      }
+      if (failures.length > 0 && isHidden) {
+        toast(`Couldn’t ${verb} ${inWords(failures.map(({ thread }) => thread))}: ${failures[0]!.why}`, { kind: "error" });
+      } else if (hasFocus && !isHidden && failures.length === 0) {
+        focusRow(order, over);
+      }
+    });
   };
   const close = () => {
     setOutcome(undefined);

@@ -54,7 +54,7 @@ export function Sidebar() {
       <nav ref={list} class="side-list" aria-label="Threads" onKeyDown={rove}>
         {isSearching ? <Found /> : <ThreadSections />}
       </nav>
-      {later && !isSearching && <Selecting list={list} />}
+      {later && <Selecting list={list} />}
       <nav class="side-foot" aria-label="More">
         <Way to={{ view: "agents" }} icon="agents">
           Agents
