@@ -17,7 +17,6 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use acpd_host::Workspace;
 use acpd_log::{LogError, SharedLog, free_bytes};
 use acpd_model::limits::{
     ATTACHMENT_LINK_BYTES, ATTACHMENT_UNSENT_MILLIS, ATTACHMENTS_ARRIVING, ATTACHMENTS_ARRIVING_OF_ONE,
@@ -165,19 +164,6 @@ impl Attachments {
         let mut all: Vec<_> = self.directory(thread, makes).into_iter().collect();
         all.extend(forks::taken_directories(&self.root, &self.of(thread)));
         all
-    }
-
-    /// Returns a workspace with the files in `attached`, which [`Self::directories`] has returned for the thread. It keeps two
-    /// directories open, however many files a fork has taken along. Blocks.
-    pub fn open_in(&self, workspace: Workspace, thread: ThreadId, attached: &[PathBuf]) -> Workspace {
-        let own = self.of(thread);
-        let (own, taken): (Vec<_>, Vec<_>) = attached.iter().partition(|directory| **directory == own);
-        let workspace = own.into_iter().cloned().fold(workspace, Workspace::and_readable);
-        if taken.is_empty() {
-            return workspace;
-        }
-        let origins = self.of(thread).join(forks::ORIGINS);
-        workspace.and_readable_as(self.root.to_path_buf(), origins)
     }
 
     /// Returns the directory with a thread's own files; `None` if there are none. `makes` creates it for files

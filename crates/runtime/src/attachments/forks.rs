@@ -14,6 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 
+use acpd_host::Workspace;
 use acpd_model::ThreadId;
 
 use super::{Attachments, HASH_DIGITS, entries, is_sent, lock, make};
@@ -52,6 +53,19 @@ impl Attachments {
         if let Err(failure) = blocking(&*self.host, work).await {
             tracing::warn!(thread = %fork, %failure, "the fork has no attached files of its origin");
         }
+    }
+
+    /// Returns a workspace with the files in `attached`, which [`Self::directories`] has returned for the thread. It keeps two
+    /// directories open, however many files a fork has taken along. Blocks.
+    pub fn open_in(&self, workspace: Workspace, thread: ThreadId, attached: &[PathBuf]) -> Workspace {
+        let own = self.of(thread);
+        let (own, taken): (Vec<_>, Vec<_>) = attached.iter().partition(|directory| **directory == own);
+        let workspace = own.into_iter().cloned().fold(workspace, Workspace::and_readable);
+        if taken.is_empty() {
+            return workspace;
+        }
+        let origins = self.of(thread).join(ORIGINS);
+        workspace.and_readable_as(self.root.to_path_buf(), origins)
     }
 
     /// Returns whether a thread has attached files, which a fork may need.
