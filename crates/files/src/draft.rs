@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
 
+use crate::leftovers;
+
 /// Links that are followed to a file.
 const LINKS: usize = 40;
 
-/// Bytes of a file's name that the name of its draft repeats. No name has more than 255.
-const NAME_BYTES: usize = 200;
+/// Names that are tried for a draft.
+const NAMES: usize = 1000;
 
 /// Replaces a file atomically: after a crash or a power failure it has either the old content or the new. `mode` is the mode of the
 /// new file, before the umask.
@@ -33,24 +35,29 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Creates a draft of the file at `target`, which need not exist. `mode` is the mode of the new file, before the umask.
+    /// Creates a draft of the file at `target`, which need not exist, and removes drafts of it that killed processes have left. `mode`
+    /// is the mode of the new file, before the umask.
     pub fn new(target: &Path, mode: u32) -> Result<Self> {
         /// Distinguishes the drafts of this process.
         static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-        let name = target.file_name().ok_or(ErrorKind::InvalidFilename)?;
-        let name = name.to_string_lossy();
-        let name = &name[..name.floor_char_boundary(NAME_BYTES)];
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = target.with_file_name(format!(".{name}.acpd-{}-{number}", std::process::id()));
-        // A process that was killed may have had the same id, as in a container.
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let prefix = leftovers::prefix(target.file_name().ok_or(ErrorKind::InvalidFilename)?);
+        leftovers::remove_drafts(directory_of(target), &prefix);
+        for _ in 0..NAMES {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = target.with_file_name(format!("{prefix}{}-{number}", std::process::id()));
+            match Self::of_new_file(path, mode) {
+                // A process in another container may have the same id, and still write this draft.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => {
+                    let mut draft = made?;
+                    draft.target = Some(target.to_owned());
+                    return Ok(draft);
+                }
+            }
         }
-        let mut draft = Self::of_new_file(path, mode)?;
-        draft.target = Some(target.to_owned());
-        Ok(draft)
+        let message = format!("there are {NAMES} drafts of it already: remove the files {prefix}*");
+        Err(Error::new(ErrorKind::AlreadyExists, message))
     }
 
     /// Creates a file under its own name, and removes it if the draft is dropped. Fails with [`ErrorKind::AlreadyExists`] if there is
@@ -84,7 +91,8 @@ impl Draft {
         self.set_mode(mode)
     }
 
-    /// Replaces the file by the draft. When this returns success, the new content survives a power failure.
+    /// Replaces the file by the draft. When this returns success, the new content survives a power failure. After an error, the file
+    /// has the old content or, if only its directory could not be synced, the new.
     pub fn keep(mut self) -> Result<()> {
         self.file.sync_all()?;
         if let Some(target) = &self.target {
@@ -124,11 +132,19 @@ pub fn publish(complete: &Path, path: &Path) -> Result<()> {
 
 /// Makes new and removed names in the directory of `path` survive a power failure, where the file system can do so.
 pub fn sync_names(path: &Path) -> Result<()> {
-    let folder = match path.parent() {
+    sync_directory(directory_of(path))
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
-    };
-    let synced = match File::open(folder) {
+    }
+}
+
+/// Does the same as [`sync_names`] for the names in a directory.
+pub fn sync_directory(directory: &Path) -> Result<()> {
+    let synced = match File::open(directory) {
         // The user may create files there and not list them, as in a drop box.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(()),
         opened => opened?.sync_all(),
@@ -226,6 +242,32 @@ mod tests {
     }
 
     #[test]
+    fn a_draft_of_another_process_stays_while_it_may_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        let draft = Draft::new(&path, 0o600).unwrap();
+        let name = draft.path.to_str().unwrap();
+        let (begin, number) = name.rsplit_once('-').unwrap();
+        let number: u64 = number.parse().unwrap();
+        // The next names are those of a process with the same id.
+        let others: Vec<String> = (1..=5).map(|next| format!("{begin}-{}", number + next)).collect();
+        for other in &others {
+            std::fs::write(other, "theirs").unwrap();
+        }
+        replace(&path, b"new", 0o600).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        for other in &others {
+            assert_eq!(std::fs::read(other).unwrap(), b"theirs");
+        }
+        let aged = File::open(&others[0]).unwrap();
+        aged.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        replace(&path, b"newer", 0o600).unwrap();
+        assert!(!Path::new(&others[0]).exists());
+        assert!(draft.path.exists());
+        assert_eq!(names(dir.path()).len(), 6);
+    }
+
+    #[test]
     fn every_name_that_a_file_can_have_has_a_draft() {
         let dir = tempfile::tempdir().unwrap();
         let long = "é".repeat(127) + "x";
@@ -252,6 +294,9 @@ mod tests {
         assert_eq!(names(dir.path()), ["x"]);
         assert_eq!(publish(&part, &path).unwrap_err().kind(), ErrorKind::NotFound);
         sync_names(Path::new("x")).unwrap();
+        sync_directory(dir.path()).unwrap();
+        let missing = sync_directory(&dir.path().join("missing")).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::NotFound);
     }
 
     #[test]

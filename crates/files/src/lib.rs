@@ -6,9 +6,11 @@
 
 pub mod data_files;
 mod draft;
+mod leftovers;
 pub mod private_file;
 mod state;
 
 pub use data_files::{Backup, DATA_FILES, DataFile, backup_of};
-pub use draft::{Draft, follow_links, publish, replace, sync_names};
+pub use draft::{Draft, follow_links, publish, replace, sync_directory, sync_names};
+pub use leftovers::remove_leftovers;
 pub use state::{Form, StateError, StateFile};

@@ -137,8 +137,9 @@ impl Daemon {
                 names.refuse_localhost(listener.address().port());
             }
         }
-        // The log is open, so no other daemon uses the data directory. Processes that its last daemon left can be
+        // The log is open, so no other daemon uses the data directory. What its last daemon left can be removed, and processes
         // terminated.
+        acpd_files::remove_leftovers(&data_dir);
         let supervision = supervise(&data_dir, keeper)
             .await
             .map_err(|source| StartError::DataDir {

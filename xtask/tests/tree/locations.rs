@@ -35,7 +35,10 @@ const OF_PATHS: [Tests; 12] = [
         "acpd_catalog",
         &["tests::install::", "tests::on_host::", "tests::unpack::"],
     ),
-    ("acpd_files", &["draft::", "private_file::", "state::"]),
+    (
+        "acpd_files",
+        &["draft::", "leftovers::", "private_file::", "state::"],
+    ),
     (
         "acpd_host",
         &[

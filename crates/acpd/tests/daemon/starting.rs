@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
@@ -36,6 +37,19 @@ fn without_a_home_variable_the_user_database_has_it() {
     let status = outcome(&mut command);
     assert!(!status.stderr.contains("home directory"), "{status:?}");
     assert!(status.stdout.contains("running"), "{status:?}");
+}
+
+#[test]
+fn what_a_killed_daemon_had_not_written_to_the_end_is_removed() {
+    let place = Place::new("");
+    place.make_data();
+    let [old, young] = [".seen.json.acpd-1-0", ".seen.json.acpd-1-1"].map(|name| place.data().join(name));
+    let abandoned = std::fs::File::create(&old).unwrap();
+    abandoned.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    std::fs::write(&young, "").unwrap();
+    let _daemon = Daemon::at(place);
+    assert!(!old.exists());
+    assert!(young.exists());
 }
 
 #[test]
