@@ -36,15 +36,30 @@ const LEFT_OUT: [&str; 4] = [
     "crates/loopback/",
 ];
 
-fn renames(text: &str) -> bool {
-    let product = text.split("#[cfg(test)]").next().unwrap_or_default();
-    ["fs::rename(", "renameat(", "renameat_with("]
-        .iter()
-        .any(|call| product.contains(call))
+/// Files that sync what they have opened by its path: no directory, which some file systems cannot sync.
+const SYNC_FILES: [&str; 2] = [
+    "crates/acpd/src/backup/restore.rs",
+    "crates/runtime/src/attachments.rs",
+];
+
+fn product(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or_default()
 }
 
-#[test]
-fn files_are_replaced_in_one_way() {
+fn renames(text: &str) -> bool {
+    ["fs::rename(", "renameat(", "renameat_with("]
+        .iter()
+        .any(|call| product(text).contains(call))
+}
+
+fn opens_to_sync(text: &str) -> bool {
+    product(text)
+        .lines()
+        .any(|line| line.contains("File::open(") && line.contains(".sync_all()"))
+}
+
+/// Returns the files of the daemon whose text is as asked for, in order.
+fn files_with(is_it: impl Fn(&str) -> bool) -> Vec<String> {
     let mut files = Vec::new();
     list("crates", &mut files);
     let is_product = |file: &&String| {
@@ -54,13 +69,28 @@ fn files_are_replaced_in_one_way() {
             && !file.contains("/tests/")
             && !LEFT_OUT.iter().any(|folder| file.starts_with(folder))
     };
-    let mut found: Vec<&str> = files
+    let mut found: Vec<String> = files
         .iter()
         .filter(is_product)
-        .filter(|file| renames(&fs::read_to_string(workspace().join(file)).unwrap()))
-        .map(String::as_str)
+        .filter(|file| is_it(&fs::read_to_string(workspace().join(file)).unwrap()))
+        .cloned()
         .collect();
     found.sort_unstable();
+    found
+}
+
+#[test]
+fn directories_are_synced_in_one_way() {
+    assert_eq!(
+        files_with(opens_to_sync),
+        SYNC_FILES,
+        "a directory is synced with acpd_files::sync_directory or acpd_files::sync_names; what syncs a file is listed in this test"
+    );
+}
+
+#[test]
+fn files_are_replaced_in_one_way() {
+    let found = files_with(renames);
     let listed: Vec<&str> = OTHERS.iter().map(|(file, _)| *file).collect();
     assert_eq!(
         found, listed,

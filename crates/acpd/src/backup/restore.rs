@@ -5,7 +5,7 @@ use std::io::{BufReader, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use acpd_files::sync_names;
+use acpd_files::{sync_directory, sync_names};
 use acpd_log::LogError;
 use acpd_log::backup::check_copy;
 use anyhow::{Context, bail, ensure};
@@ -203,6 +203,6 @@ fn unpack(file: File, part: &Path) -> anyhow::Result<Description> {
     for entry in part.read_dir()? {
         File::open(entry?.path())?.sync_all()?;
     }
-    File::open(part)?.sync_all()?;
+    sync_directory(part)?;
     Ok(description)
 }

@@ -14,6 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 
+use acpd_files::sync_directory;
 use acpd_host::Workspace;
 use acpd_model::ThreadId;
 
@@ -44,9 +45,7 @@ impl Attachments {
                 }
             }
             // The fork is stored next, and its prompts must not outlive the files in a power failure.
-            let synced = changed
-                .iter()
-                .try_for_each(|directory| File::open(directory)?.sync_all());
+            let synced = changed.iter().try_for_each(|directory| sync_directory(directory));
             synced.unwrap_or_else(|error| warn(fork, &error));
             Ok(())
         };
