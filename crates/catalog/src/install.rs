@@ -204,7 +204,7 @@ pub fn install(entry: &Entry, agents: &Path, host: Installer<'_>) -> Result<Inst
         file.write(&record).map_err(CatalogError::disk(file.path()))
     });
     if let Err(error) = done {
-        let _ = std::fs::remove_dir_all(&into);
+        give_up(&home, &folder);
         return Err(error);
     }
     // Agents of the previous version may still run and load parts of their files late.
@@ -547,6 +547,15 @@ fn folder_name(version: &str) -> String {
     format!("v{version}-{:08x}", u32::from_be_bytes(random))
 }
 
+/// Removes the folder of an installation that has failed. It stays if the record names it: the record is written, and only its directory
+/// could not be synced.
+fn give_up(home: &Path, folder: &str) {
+    if read(home).is_none_or(|record| record.folder != folder) {
+        // The next installation removes what cannot be removed now.
+        let _ = std::fs::remove_dir_all(home.join(folder));
+    }
+}
+
 /// Removes all folders except `kept`. A folder that cannot be removed stays until the next run.
 fn sweep(home: &Path, kept: &[Option<&str>]) {
     for folder in std::fs::read_dir(home).into_iter().flatten().flatten() {
@@ -561,6 +570,31 @@ fn sweep(home: &Path, kept: &[Option<&str>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failed_installation_leaves_the_folder_that_the_record_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let record = Record {
+            name: "Agent".to_owned(),
+            version: "2".to_owned(),
+            folder: "v2-1".to_owned(),
+            command: "agent".to_owned(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            package: String::new(),
+            from_archive: true,
+            scripts_left: Vec::new(),
+        };
+        for folder in ["v2-1", "v2-2", "v2-3"] {
+            std::fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        give_up(dir.path(), "v2-3");
+        record_in(dir.path()).write(&record).unwrap();
+        give_up(dir.path(), "v2-2");
+        give_up(dir.path(), "v2-1");
+        let exists = ["v2-1", "v2-2", "v2-3"].map(|folder| dir.path().join(folder).exists());
+        assert_eq!(exists, [true, false, false]);
+    }
 
     #[test]
     fn the_program_of_an_npm_package_is_picked_as_npx_does() {
