@@ -54,13 +54,8 @@ fn change(
     let edited = edit(path, &text, wanted, default_agent)
         .map_err(|error| Failure::new(ErrorCode::Conflict, error.to_string()))?;
     let write = |edited: String| {
-        write(path, before.as_deref(), &edited, known).map_err(|error| {
-            let message = format!(
-                "the configuration {} cannot be changed: {error}; nothing was written",
-                path.display()
-            );
-            Failure::new(ErrorCode::Conflict, message)
-        })
+        write(path, before.as_deref(), &edited, known)
+            .map_err(|error| not_written(path, before.as_deref(), &edited, &error))
     };
     let mode = edited.map(write).transpose()?;
     let changed = Changed {
@@ -68,6 +63,20 @@ fn change(
         is_new: mode.is_some(),
     };
     Ok(Made { changed, mode })
+}
+
+/// Describes an error of writing by what is in the file now: its directory may have failed after the file was replaced.
+fn not_written(path: &Path, before: Option<&str>, edited: &str, error: &std::io::Error) -> Failure {
+    let state = match read(path) {
+        Ok(now) if now.as_deref() == before => "; nothing was written",
+        Ok(Some(now)) if now == edited => "; the file has the change, which a power failure may undo",
+        _ => "",
+    };
+    let shown = path.display();
+    Failure::new(
+        ErrorCode::Conflict,
+        format!("the configuration {shown} cannot be changed: {error}{state}"),
+    )
 }
 
 /// Returns the text of the file; `None` if there is none.
@@ -149,6 +158,27 @@ mod tests {
         file.replaced(made.mode.unwrap());
         file.restore().unwrap();
         assert_eq!(mode(), 0o600);
+    }
+
+    #[test]
+    fn an_error_says_what_is_in_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        let ends = |before, part: &str| {
+            let error = std::io::Error::other("the disk failed");
+            let failure = not_written(&path, before, "new", &error);
+            assert!(failure.message.ends_with(part), "{part}: {failure}");
+        };
+        ends(None, "the disk failed; nothing was written");
+        ends(Some("old"), "the disk failed");
+        std::fs::write(&path, "old").unwrap();
+        ends(Some("old"), "the disk failed; nothing was written");
+        ends(None, "the disk failed");
+        std::fs::write(&path, "new").unwrap();
+        ends(
+            Some("old"),
+            "the file has the change, which a power failure may undo",
+        );
     }
 
     #[test]
