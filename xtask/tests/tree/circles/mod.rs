@@ -80,11 +80,6 @@ const REASONS: &[(&str, &str, &str)] = &[
     ),
     (
         "proto",
-        "surface/request/mod.rs",
-        "`Request`, whose kinds and scopes are tables about it",
-    ),
-    (
-        "proto",
         "thread/approval/mod.rs",
         "`Approvals` is one part of a thread, with a file for each of its tasks",
     ),

@@ -430,12 +430,12 @@ methods! {
     /// Returns the addresses and codes that the agent has printed on stderr for the sign-in in progress, or the last one. They
     /// are not stored, and only the owner gets them: a user who opens such an address first may sign the agent in to an
     /// account of their own.
-    "agent/authenticate/read" SignIn(On<NoParams>) -> SignInRead,
+    "agent/authenticate/read" ReadSignIn(On<NoParams>) -> SignInRead,
         |On { thread, .. }| Ok(Request::ReadSignIn { thread });
 
     /// Cancels a sign-in that is in progress: its request fails, and the agent is stopped until it is needed again. Returns
     /// `conflict` if there is none, or while a turn or command runs.
-    "agent/authenticate/cancel" SignIn(On<NoParams>) -> Nothing,
+    "agent/authenticate/cancel" CancelSignIn(On<NoParams>) -> Nothing,
         |On { thread, .. }| Ok(Request::CancelSignIn { thread });
 
     /// Signs out of the agent.

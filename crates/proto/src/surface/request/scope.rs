@@ -6,7 +6,8 @@
 
 use acpd_model::{AccessScope, ErrorCode, Failure, Role, ThreadId};
 
-use super::{Request, RequestKind};
+use super::properties::SharedAccess;
+use super::table::{Request, RequestKind};
 
 /// What a client may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,75 +24,6 @@ impl From<Role> for Permissions {
         Self {
             role,
             scope: AccessScope::Everything,
-        }
-    }
-}
-
-/// What becomes of requests of one kind if the client reaches one thread only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SharedAccess {
-    /// They are refused.
-    Refused,
-    /// They are permitted if they name the shared thread.
-    ThatThread,
-    /// They are permitted. Their answers contain the shared thread and no other.
-    Limited,
-}
-
-impl RequestKind {
-    /// Returns what becomes of requests of this kind if the client reaches one thread only.
-    pub fn shared_access(self) -> SharedAccess {
-        match self {
-            Self::ReadThread | Self::ReadTurnDiff | Self::OpenThread | Self::CloseThread => {
-                SharedAccess::ThatThread
-            }
-            // The answer to `Initialize` is the daemon's own then: no agent is asked.
-            Self::Initialize | Self::ListThreads | Self::SearchThreads | Self::WatchThreadList => {
-                SharedAccess::Limited
-            }
-            // Readers of a link are many, and have one principal.
-            Self::SeeThreads
-            | Self::ReportPresence
-            // Its sums are of all threads.
-            | Self::ReadUsage
-            | Self::ListAgents
-            | Self::ListRunningAgents
-            | Self::ExamineAgent
-            | Self::InstallAgent
-            | Self::ListFolders
-            | Self::CreateFolder
-            | Self::ReadPolicies
-            | Self::ChangeConfig
-            | Self::StartThread
-            | Self::ForkThread
-            | Self::DeleteThread
-            | Self::RunRetention
-            | Self::ListNotificationTargets
-            | Self::TestNotifications
-            | Self::ChangeThread
-            | Self::SetDirectories
-            | Self::AddDirectory
-            | Self::SetThreadPolicy
-            | Self::ExplainPolicy
-            | Self::ListRemembered
-            | Self::RevokeRemembered
-            | Self::ListAgentAnswers
-            | Self::RevokeAgentAnswer
-            | Self::CreateShare
-            | Self::ListShares
-            | Self::RevokeShare
-            | Self::MoveLease
-            | Self::StartTurn
-            | Self::SteerTurn
-            | Self::RunCommand
-            | Self::UseTerminal
-            | Self::Interrupt
-            | Self::ChangeQueue
-            | Self::Answer
-            | Self::AskAgent
-            | Self::SignIn
-            | Self::ChangeProvider
-            | Self::NotifyAgent => SharedAccess::Refused,
         }
     }
 }

@@ -7,10 +7,10 @@ use super::*;
 use crate::agent::{AgentRequest, PassthroughMethod};
 use crate::projection::SessionChange;
 use crate::surface::request::{
-    ConfigChange, Follow, FollowFrom, ForkThread, ListThreads, OpenThread, RunRetention, SearchThreads,
-    SessionOptions, StartThread, StartTurn,
+    ConfigChange, Follow, FollowFrom, ForkThread, ListThreads, OpenThread, Order, ReadUsage, RunRetention,
+    SearchThreads, SeeThreads, SessionOptions, StartThread, StartTurn,
 };
-use crate::thread::{Answer, Change, InterruptOptions, QueueChange};
+use crate::thread::{Answer, Change, InterruptOptions, QueueChange, TerminalAct};
 
 const SHARED: ThreadId = ThreadId(Uuid::from_u128(1));
 const OTHER: ThreadId = ThreadId(Uuid::from_u128(2));
@@ -65,6 +65,11 @@ fn requests(thread: ThreadId) -> Vec<Request> {
         Request::CreateFolder { path: String::new() },
         Request::ReadPolicies { agent: None },
         Request::ChangeConfig(ConfigChange::DefaultAgent { agent: None }),
+        Request::ListNotificationTargets,
+        Request::TestNotifications { target: None },
+        Request::SeeThreads(SeeThreads::default()),
+        Request::ReportPresence,
+        Request::ReadUsage(ReadUsage::default()),
         Request::ListThreads(ListThreads::default()),
         Request::SearchThreads(SearchThreads {
             query: "x".to_owned(),
@@ -90,6 +95,15 @@ fn requests(thread: ThreadId) -> Vec<Request> {
         Request::ChangeThread {
             thread,
             change: Change::Archive,
+        },
+        Request::SetDirectories {
+            thread,
+            cwd: String::new(),
+            additional_directories: None,
+        },
+        Request::AddDirectory {
+            thread,
+            directory: String::new(),
         },
         Request::SetThreadPolicy { thread, policy: None },
         Request::ExplainPolicy {
@@ -127,6 +141,13 @@ fn requests(thread: ThreadId) -> Vec<Request> {
         Request::RunCommand {
             thread,
             line: String::new(),
+        },
+        Request::ReadSignIn { thread },
+        Request::CancelSignIn { thread },
+        Request::UseTerminal {
+            thread,
+            terminal_id: String::new(),
+            act: TerminalAct::Kill,
         },
         Request::ReadTurnDiff { thread, turn: turn() },
         Request::Interrupt {
@@ -182,6 +203,32 @@ const PERMITTED: [RequestKind; 8] = [
     RequestKind::OpenThread,
     RequestKind::CloseThread,
 ];
+
+#[test]
+fn every_kind_of_request_is_among_them() {
+    let known: Vec<RequestKind> = requests(SHARED).iter().map(Request::kind).collect();
+    let missing: Vec<_> = RequestKind::ALL
+        .iter()
+        .filter(|kind| !known.contains(kind))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn requests_have_the_order_of_their_thread_or_of_their_connection() {
+    // These concern no thread, or one that does not exist yet.
+    let of_the_connection = [
+        RequestKind::CreateFolder,
+        RequestKind::ChangeConfig,
+        RequestKind::WatchThreadList,
+        RequestKind::StartThread,
+    ];
+    for request in requests(OTHER) {
+        let kind = request.kind();
+        let has_thread = request.order() == Order::Thread && !of_the_connection.contains(&kind);
+        assert_eq!(request.ordered_by(), has_thread.then_some(OTHER), "{kind:?}");
+    }
+}
 
 #[test]
 fn a_shared_thread_permits_reading_it_and_nothing_else() {

@@ -1,0 +1,501 @@
+//! Every request of clients, in one row each: what it consists of, and what the daemon does with requests of its kind.
+//!
+//! In: a request. Out: its kind, and the properties of that. Owns: nothing. Never: looks anything up. So a surface knows the
+//! properties of a request before it reads the params.
+
+use acpd_model::{RawJson, RequestId, Role, ThreadId, TurnId};
+use acpd_policy::{AGENT_IDS, Scope};
+
+use super::params::{
+    ConfigChange, ForkThread, ListThreads, OpenThread, ReadUsage, RunRetention, SearchThreads, SeeThreads,
+    StartThread, StartTurn, Turns,
+};
+use super::properties::{AnswerSize, Order, SharedAccess};
+use crate::agent::{AgentRequest, PassthroughMethod};
+use crate::thread::{Answer, Change, InterruptOptions, QueueChange, TerminalAct};
+
+/// Defines [`Request`], [`RequestKind`], and the properties of each kind.
+///
+/// ```text
+/// Name { … }: Role, Order, AnswerSize, SharedAccess;   a request, and the kind of that name
+/// Name of Request: Role;                               a kind that only some of these requests are, with a role of its own
+/// ```
+///
+/// The order is one of these:
+///
+/// - `Free`: no other request depends on it.
+/// - `Thread(member)`: that of the thread which this member names. `Thread(pattern => thread)` finds it elsewhere: the pattern
+///   matches the members.
+/// - `Connection`: the same, among the requests of the connection that concern no thread.
+macro_rules! requests {
+    (
+        requests {
+            $(
+                $(#[$about:meta])*
+                $name:ident $({ $($members:tt)* })? $(($($value:tt)*))?:
+                $role:ident, $order:ident $(($($thread:tt)+))?, $size:ident, $access:ident;
+            )+
+        }
+        kinds {
+            $( $(#[$about_kind:meta])* $kind:ident of $request:ident: $role_of_kind:ident; )+
+        }
+    ) => {
+        /// A request of a client.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Request {
+            $( $(#[$about])* $name $({ $($members)* })? $(($($value)*))?, )+
+        }
+
+        /// The kind of a request, known before its params are read.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "each is the request of that name")]
+        pub enum RequestKind {
+            $( $name, )+
+            $( $(#[$about_kind])* $kind, )+
+        }
+
+        impl RequestKind {
+            /// All kinds.
+            #[cfg(test)]
+            pub(super) const ALL: &[Self] = &[$( Self::$name, )+ $( Self::$kind, )+];
+
+            /// Returns the minimum role for this kind of request.
+            pub fn role(self) -> Role {
+                match self {
+                    $( Self::$name => Role::$role, )+
+                    $( Self::$kind => Role::$role_of_kind, )+
+                }
+            }
+
+            /// Returns the order in which requests of this kind execute.
+            pub fn order(self) -> Order {
+                match self {
+                    $( Self::$name => requests!(@order $order $(($($thread)+))?), )+
+                    $( Self::$kind => Self::$request.order(), )+
+                }
+            }
+
+            /// Returns how large the answer to a request of this kind can be.
+            pub fn answer_size(self) -> AnswerSize {
+                match self {
+                    $( Self::$name => AnswerSize::$size, )+
+                    $( Self::$kind => Self::$request.answer_size(), )+
+                }
+            }
+
+            /// Returns what becomes of requests of this kind if the client reaches one thread only.
+            pub fn shared_access(self) -> SharedAccess {
+                match self {
+                    $( Self::$name => SharedAccess::$access, )+
+                    $( Self::$kind => Self::$request.shared_access(), )+
+                }
+            }
+        }
+
+        impl Request {
+            /// Returns the kind that has the request's name.
+            fn named_kind(&self) -> RequestKind {
+                match self {
+                    $( Self::$name { .. } => RequestKind::$name, )+
+                }
+            }
+
+            /// Returns the thread whose order the request has; `None` if it may run at any time, or has the order of its
+            /// connection.
+            pub fn ordered_by(&self) -> Option<ThreadId> {
+                match self {
+                    $( $( requests!(@pattern $name $($thread)+) => requests!(@thread $($thread)+), )? )+
+                    // Each of the others has another order in its row.
+                    _ => None,
+                }
+            }
+        }
+    };
+
+    (@order Free) => { Order::Free };
+    (@order Connection) => { Order::Thread };
+    (@order Thread ($($thread:tt)+)) => { Order::Thread };
+
+    (@pattern $name:ident $member:ident) => { Request::$name { $member, .. } };
+    (@pattern $name:ident $pattern:tt => $thread:expr) => { Request::$name $pattern };
+    (@thread $member:ident) => { Some(*$member) };
+    (@thread $pattern:tt => $thread:expr) => { $thread };
+}
+
+requests! {
+    requests {
+        /// Reads the result of `initialize` of the connection's agent.
+        // What the agent has declared, as long as its line. A link gets the answer of the daemon itself: no agent is asked.
+        Initialize: Observer, Free, Late, Limited;
+
+        /// Lists the agents that the daemon knows.
+        // An entry for each agent of the registry, with its description.
+        ListAgents: Observer, Free, Large, Refused;
+
+        /// Lists the running processes of agents.
+        ListRunningAgents: Observer, Free, Large, Refused;
+
+        /// Starts an agent to check whether it works, then stops it.
+        ExamineAgent {
+            /// Name of the agent.
+            agent: String,
+        }: Operator, Free, Late, Refused;
+
+        /// Installs an agent, or waits for an installation that runs already.
+        InstallAgent {
+            /// Name of the agent.
+            agent: String,
+        }: Owner, Free, Small, Refused;
+
+        /// Lists the folders in a folder of the host.
+        // Names of up to 255 bytes.
+        ListFolders {
+            /// The folder; the home directory if absent.
+            path: Option<String>,
+        }: Operator, Free, Late, Refused;
+
+        /// Creates a folder on the host.
+        CreateFolder {
+            /// Path of the new folder.
+            path: String,
+        }: Operator, Connection, Small, Refused;
+
+        /// Reads the policies in the configuration.
+        // As long as the configuration.
+        ReadPolicies {
+            /// The agent whose own policy is included.
+            agent: Option<String>,
+        }: Observer, Free, Large, Refused;
+
+        /// Changes the configuration file.
+        ChangeConfig(ConfigChange): Owner, Connection, Small, Refused;
+
+        /// Lists the targets of notifications with their states.
+        // Errors of targets show names and addresses of the owner's network.
+        ListNotificationTargets: Owner, Free, Large, Refused;
+
+        /// Sends a test notification.
+        TestNotifications {
+            /// Name of the target; all targets if absent.
+            target: Option<String>,
+        }: Owner, Free, Small, Refused;
+
+        /// Lists threads, the newest first.
+        // Up to 64 KiB of metadata for each thread. A directory is looked up before.
+        ListThreads(ListThreads): Observer, Free, Measured, Limited;
+
+        /// Searches the texts of threads.
+        // A snippet and a name for each of up to 100 texts.
+        SearchThreads(SearchThreads): Observer, Free, Large, Limited;
+
+        /// Reads a thread without following it.
+        ReadThread {
+            /// The thread to read.
+            thread: ThreadId,
+            /// The turns to include.
+            turns: Option<Turns>,
+        }: Observer, Free, Measured, ThatThread;
+
+        /// Starts or stops watching the list of threads.
+        WatchThreadList {
+            /// Whether to watch the list.
+            on: bool,
+            /// The only thread whose changes the client receives.
+            only: Option<ThreadId>,
+        }: Observer, Connection, Small, Limited;
+
+        /// Marks threads as seen by the client's principal.
+        // Readers of a link are many, and have one principal.
+        SeeThreads(SeeThreads): Observer, Free, Small, Refused;
+
+        /// Reports that a page of the client's principal is in front.
+        ReportPresence: Observer, Free, Small, Refused;
+
+        /// Reads what threads have used.
+        // An entry for each day and agent, or for each thread. The sums are of all threads, so that no link permits them.
+        ReadUsage(ReadUsage): Observer, Free, Large, Refused;
+
+        /// Creates a thread and follows it from its first event.
+        // The modes, options and commands of a session.
+        StartThread(Box<StartThread>): Operator, Thread((start) => start.thread), Late, Refused;
+
+        /// Follows a thread. The daemon starts its agent if the caller's role permits that.
+        OpenThread(Box<OpenThread>): Observer, Thread((open) => Some(open.thread)), Measured, ThatThread;
+
+        /// Stops following a thread.
+        CloseThread {
+            /// The thread to close.
+            thread: ThreadId,
+            /// Whether to stop its agent if no other client follows the thread and no turn runs.
+            release: bool,
+        }: Observer, Thread(thread), Small, ThatThread;
+
+        /// Creates a thread that continues another one, and follows the new thread.
+        ForkThread(Box<ForkThread>): Operator, Thread((fork) => Some(fork.thread)), Late, Refused;
+
+        /// Removes what exceeds the limits of the configuration.
+        RunRetention(RunRetention): Owner, Free, Small, Refused;
+
+        /// Deletes a thread and its log.
+        DeleteThread {
+            /// The thread to delete.
+            thread: ThreadId,
+        }: Owner, Thread(thread), Small, Refused;
+
+        /// Changes a property of a thread.
+        ChangeThread {
+            /// The thread to change.
+            thread: ThreadId,
+            /// The property and its new value.
+            change: Change,
+        }: Operator, Thread(thread), Small, Refused;
+
+        /// Sets the directories that a thread works in from now on.
+        SetDirectories {
+            /// The thread to change.
+            thread: ThreadId,
+            /// The working directory, absolute.
+            cwd: String,
+            /// The further directories. If absent, those inside the earlier working directory move along, and the others stay.
+            additional_directories: Option<Vec<String>>,
+        }: Operator, Thread(thread), Small, Refused;
+
+        /// Opens a further directory for a thread.
+        AddDirectory {
+            /// The thread to change.
+            thread: ThreadId,
+            /// The directory, absolute and without links.
+            directory: String,
+        }: Operator, Thread(thread), Small, Refused;
+
+        /// Sets the thread's own policy.
+        SetThreadPolicy {
+            /// The thread that gets the policy.
+            thread: ThreadId,
+            /// A preset's name or an object; `None` removes the thread's own policy.
+            policy: Option<RawJson>,
+        }: Owner, Thread(thread), Small, Refused;
+
+        /// Explains the policy's decision about a tool call.
+        // All parts of a call, as long as the client's message. Its paths are looked up.
+        ExplainPolicy {
+            /// The thread whose policy applies.
+            thread: ThreadId,
+            /// An ACP tool call.
+            tool_call: RawJson,
+        }: Observer, Thread(thread), Late, Refused;
+
+        /// Lists the remembered answers of a thread and of its agent.
+        // Up to 1024 rules for the thread and for its agent.
+        ListRemembered {
+            /// The thread whose answers are listed.
+            thread: ThreadId,
+        }: Observer, Thread(thread), Large, Refused;
+
+        /// Revokes a remembered answer.
+        RevokeRemembered {
+            /// The thread for which the answer applies.
+            thread: ThreadId,
+            /// Id of the remembered answer.
+            id: u64,
+        }: Approver, Thread(thread), Small, Refused;
+
+        /// Lists the remembered answers that apply to all threads of an agent, whether it has threads or not.
+        // An answer for an agent is the owner's to give. Up to 1024 rules for each agent.
+        ListAgentAnswers {
+            /// The agent; every agent that has answers if absent.
+            agent: Option<String>,
+        }: Owner, Free, Large, Refused;
+
+        /// Revokes a remembered answer that applies to all threads of an agent.
+        RevokeAgentAnswer {
+            /// The agent.
+            agent: String,
+            /// Id of the remembered answer.
+            id: u64,
+        }: Owner, Free, Small, Refused;
+
+        /// Makes a link with which anyone can read a thread.
+        // An operator can export every thread anyway.
+        CreateShare {
+            /// The thread to share.
+            thread: ThreadId,
+            /// Seconds until the link expires; the default if absent.
+            expires_in_secs: Option<u64>,
+            /// A name for lists of links.
+            name: Option<String>,
+        }: Operator, Free, Small, Refused;
+
+        /// Lists the links that have not expired.
+        // Up to 512 links.
+        ListShares {
+            /// The only thread whose links are listed.
+            thread: Option<ThreadId>,
+        }: Operator, Free, Large, Refused;
+
+        /// Revokes a link.
+        RevokeShare {
+            /// Id of the link.
+            share: String,
+        }: Operator, Free, Small, Refused;
+
+        /// Acquires a thread's lease, or releases it.
+        MoveLease {
+            /// The thread that the lease belongs to.
+            thread: ThreadId,
+            /// Whether to acquire the lease.
+            take: bool,
+        }: Operator, Thread(thread), Small, Refused;
+
+        /// Sends a prompt, now or after the turns that precede it.
+        StartTurn(StartTurn): Operator, Thread((start) => Some(start.thread)), Small, Refused;
+
+        /// Adds input to the running turn.
+        SteerTurn {
+            /// The thread that runs the turn.
+            thread: ThreadId,
+            /// ACP content blocks.
+            input: Vec<RawJson>,
+            /// The expected running turn; the request fails if another turn is running.
+            turn: Option<TurnId>,
+            /// The client's own id for the turn that the input becomes if the running one cannot take it.
+            client_turn_id: Option<String>,
+        }: Operator, Thread(thread), Small, Refused;
+
+        /// Runs a command line in the thread's directory, because a user wants it. The agent does not see it.
+        // An operator runs commands anyway: it prompts agents, and its role includes the answers to their questions.
+        RunCommand {
+            /// The thread whose directory, sandbox and policy apply.
+            thread: ThreadId,
+            /// The line, for `/bin/sh`.
+            line: String,
+        }: Operator, Thread(thread), Small, Refused;
+
+        /// Reads what the agent of a thread has printed for a sign-in.
+        ReadSignIn {
+            /// The thread.
+            thread: ThreadId,
+        }: Owner, Thread(thread), Late, Refused;
+
+        /// Cancels a sign-in to the agent of a thread.
+        CancelSignIn {
+            /// The thread.
+            thread: ThreadId,
+        }: Owner, Thread(thread), Late, Refused;
+
+        /// Types into the terminal of a running command, or ends the command.
+        UseTerminal {
+            /// The thread that has the terminal.
+            thread: ThreadId,
+            /// The daemon's id for the terminal.
+            terminal_id: String,
+            /// What to do.
+            act: TerminalAct,
+        }: Operator, Thread(thread), Small, Refused;
+
+        /// Reads the diff of an ended turn.
+        // Up to 1 MiB.
+        ReadTurnDiff {
+            /// The thread that has the turn.
+            thread: ThreadId,
+            /// The turn.
+            turn: TurnId,
+        }: Observer, Free, Large, ThatThread;
+
+        /// Interrupts a turn, or removes it from the queue.
+        Interrupt {
+            /// The thread that has the turn.
+            thread: ThreadId,
+            /// The turn to interrupt; the running one if absent.
+            turn: Option<TurnId>,
+            /// Further effects.
+            options: InterruptOptions,
+        }: Operator, Thread(thread), Small, Refused;
+
+        /// Changes the queue of turns.
+        ChangeQueue {
+            /// The thread that has the queue.
+            thread: ThreadId,
+            /// The change.
+            change: QueueChange,
+        }: Operator, Thread(thread), Small, Refused;
+
+        /// Answers a question.
+        Answer {
+            /// The question's request id.
+            request: RequestId,
+            /// The client's answer.
+            answer: Answer,
+            /// How long the answer applies, if it applies to more than this question.
+            scope: Option<Scope>,
+        }: Approver, Thread({ request, .. } => Some(request.thread)), Small, Refused;
+
+        /// Sends the agent a request other than a prompt.
+        // What the agent has answered, as long as its line. It may have to start first.
+        AskAgent {
+            /// The thread whose agent receives the request. If absent, any process of the connection's agent receives it,
+            /// even one without a session.
+            thread: Option<ThreadId>,
+            /// The request for the agent.
+            request: AgentRequest,
+            /// Whether an extension's params name the thread as their session. The agent gets the id of its own session.
+            names_thread: bool,
+        }: Operator, Thread({ thread, .. } => *thread), Late, Refused;
+
+        /// Sends the agent a notification that ACP does not define.
+        NotifyAgent {
+            /// The thread whose agent receives the notification.
+            thread: ThreadId,
+            /// Method; its name begins with `_`.
+            method: String,
+            /// Params, passed on unchanged.
+            params: Option<RawJson>,
+            /// Whether the params name the thread as their session. The agent gets the id of its own session.
+            names_thread: bool,
+        }: Operator, Thread(thread), Small, Refused;
+    }
+
+    kinds {
+        /// [`Request::AskAgent`] to sign in or out.
+        SignIn of AskAgent: Owner;
+
+        /// [`Request::AskAgent`] to set or disable a provider.
+        ChangeProvider of AskAgent: Owner;
+    }
+}
+
+impl Request {
+    /// Returns the request's kind.
+    pub fn kind(&self) -> RequestKind {
+        match self {
+            Self::AskAgent { request, .. } => match request {
+                AgentRequest::Authenticate { .. } | AgentRequest::Logout => RequestKind::SignIn,
+                AgentRequest::Passthrough {
+                    method: PassthroughMethod::SetProvider | PassthroughMethod::DisableProvider,
+                    ..
+                } => RequestKind::ChangeProvider,
+                _ => RequestKind::AskAgent,
+            },
+            other => other.named_kind(),
+        }
+    }
+
+    /// Returns the minimum role for this request. Answers that apply to more than one thread need the owner, whatever
+    /// their kind needs.
+    pub fn role(&self) -> Role {
+        let holds_beyond_its_thread = match self {
+            Self::Answer { scope, .. } => matches!(scope, Some(Scope::Agent | Scope::Daemon)),
+            Self::RevokeRemembered { id, .. } => *id >= AGENT_IDS,
+            _ => false,
+        };
+        if holds_beyond_its_thread {
+            return Role::Owner;
+        }
+        self.kind().role()
+    }
+
+    /// Returns the order in which the request executes.
+    pub fn order(&self) -> Order {
+        self.kind().order()
+    }
+}
