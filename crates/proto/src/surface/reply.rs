@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use acpd_model::event::{Fidelity, LeaseHolder};
 use acpd_model::usage::Spent;
-use acpd_model::{Event, ItemId, Millis, RawJson, SearchHit, Seq, Summary, ThreadId, TurnId};
+use acpd_model::{
+    ErrorCode, Event, Failure, ItemId, Millis, RawJson, SearchHit, Seq, Summary, ThreadId, TurnId,
+};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
 
@@ -32,83 +34,39 @@ pub enum Reply {
     /// Absolute path of the folder that was created.
     Folder(String),
     /// The policies in the configuration.
-    Policies {
-        /// The policy for every thread.
-        daemon: Option<Policy>,
-        /// The policy for every thread of the requested agent.
-        agent: Option<Policy>,
-    },
+    Policies(Policies),
     /// The configuration file has the setting.
-    ConfigChanged {
-        /// Absolute path of the file.
-        file: String,
-        /// Whether the file was written: it may have had the setting already.
-        changed: bool,
-    },
+    ConfigChanged(ConfigChanged),
     /// The targets of notifications.
     NotificationTargets(Vec<TargetInfo>),
     /// The results of a test of targets.
     NotificationsTested(Vec<TargetTest>),
     /// A page of the thread list.
-    Threads {
-        /// The threads on this page.
-        page: Vec<ListedThread>,
-        /// Cursor of the next page; `None` on the last page.
-        next: Option<String>,
-    },
-    /// The threads were marked as seen.
-    Seen {
-        /// Changes of all threads until then count as seen.
-        since: Millis,
-    },
-    /// A page of the principal is in front.
-    Present {
-        /// The time in which none was, if that was long.
-        away: Option<Absence>,
-    },
+    Threads(ListPage<ListedThread>),
+    /// The threads were marked as seen. Changes of all threads until then count as seen.
+    Seen(Millis),
+    /// A page of the principal is in front, with the time in which none was, if that was long.
+    Present(Option<Absence>),
     /// What threads have used.
     Usage(Box<UsageReport>),
     /// A page of search results.
-    Hits {
-        /// The matching texts on this page.
-        page: Vec<SearchHit>,
-        /// Cursor of the next page; `None` on the last page.
-        next: Option<String>,
-    },
+    Hits(ListPage<SearchHit>),
     /// A thread that was read without following it.
     Thread(Box<ThreadView>),
     /// A thread that the client now follows.
     Opened(Box<Opened>),
     /// The client no longer follows the thread.
-    Closed {
-        /// Whether the client followed the thread before.
-        was_open: bool,
-    },
+    Closed(Closed),
     /// The turn that was started or queued.
     Turn(TurnView),
     /// The diff of a turn.
     TurnDiff(String),
     /// The input for the running turn was accepted.
-    Steered {
-        /// The turn that the input belongs to.
-        turn: TurnId,
-        /// How the input reaches the agent.
-        delivery: SteerDelivery,
-    },
+    Steered(Steered),
     /// The command line of a user that was started.
-    CommandStarted {
-        /// The command's item.
-        item: ItemId,
-        /// The turn that contains the item: the running one, or one without a prompt.
-        turn: TurnId,
-    },
+    CommandStarted(StartedCommand),
     /// The sign-in in progress.
-    SignIn {
-        /// Whether there is one.
-        in_progress: bool,
-        /// The lines with addresses and codes that the agent has printed for it.
-        lines: Vec<String>,
-    },
+    SignIn(SignIn),
     /// How well the agent remembers the turns that are left after a rollback.
     RolledBack(Fidelity),
     /// The policy's decision about a tool call.
@@ -129,6 +87,29 @@ pub enum Reply {
     Agent(RawJson),
 }
 
+/// A kind of request, and the type of its reply.
+///
+/// A handler returns that type, and a surface takes it out of a [`Reply`] again. Requests and replies are enums in between, so that
+/// connections and their tests need no type for each.
+pub trait Call: 'static {
+    /// What the request is answered with.
+    type Reply;
+
+    /// Makes the reply of a connection.
+    fn reply(reply: Self::Reply) -> Reply;
+
+    /// Takes the answer out of a reply. Fails if it is the reply to another request.
+    fn take(reply: Reply) -> Result<Self::Reply, Failure>;
+
+    /// Returns the answer in a reply. Fails if it is the reply to another request.
+    fn read(reply: &Reply) -> Result<&Self::Reply, Failure>;
+}
+
+/// Returns the failure for a reply to another request. A connection counts its requests, so only a fault of the daemon causes it.
+pub(super) fn misplaced() -> Failure {
+    Failure::new(ErrorCode::Internal, "internal error: unexpected reply type")
+}
+
 impl Reply {
     /// Returns about how many bytes the answer has, if that is known before it is encoded.
     pub fn bytes(&self) -> Option<u64> {
@@ -136,11 +117,72 @@ impl Reply {
             Self::Done => 0,
             Self::Initialized(result) | Self::Agent(result) => result.get().len(),
             Self::Opened(opened) => opened.live.described_bytes(),
-            Self::SignIn { lines, .. } => lines.iter().map(String::len).sum(),
+            Self::SignIn(SignIn { lines, .. }) => lines.iter().map(String::len).sum(),
             _ => return None,
         };
         Some(bytes as u64)
     }
+}
+
+/// The policies in the configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policies {
+    /// The policy for every thread.
+    pub daemon: Option<Policy>,
+    /// The policy for every thread of the requested agent.
+    pub agent: Option<Policy>,
+}
+
+/// A setting that the configuration file has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigChanged {
+    /// Absolute path of the file.
+    pub file: String,
+    /// Whether the file was written: it may have had the setting already.
+    pub changed: bool,
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListPage<T> {
+    /// What is on this page.
+    pub page: Vec<T>,
+    /// Cursor of the next page; `None` on the last page.
+    pub next: Option<String>,
+}
+
+/// A thread that the client no longer follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closed {
+    /// Whether the client followed the thread before.
+    pub was_open: bool,
+}
+
+/// Input for the running turn that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steered {
+    /// The turn that the input belongs to.
+    pub turn: TurnId,
+    /// How the input reaches the agent.
+    pub delivery: SteerDelivery,
+}
+
+/// A command line of a user that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StartedCommand {
+    /// The command's item.
+    pub item: ItemId,
+    /// The turn that contains the item: the running one, or one without a prompt.
+    pub turn: TurnId,
+}
+
+/// What the agent of a thread has printed for a sign-in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignIn {
+    /// Whether a sign-in is in progress.
+    pub in_progress: bool,
+    /// The lines with addresses and codes that the agent has printed for it.
+    pub lines: Vec<String>,
 }
 
 /// The remembered answers that apply to all threads of one agent.

@@ -75,6 +75,11 @@ pub enum Command {
     ReadSignIn,
     /// Changes something about the thread as a whole.
     Change(Change),
+    /// Drops the last turns of the thread; the reply is [`Reply::RolledBack`](super::Reply::RolledBack).
+    RollBack {
+        /// The last turn to keep; `None` drops all turns.
+        last_kept: Option<TurnId>,
+    },
     /// Deletes the thread. The reply follows when all of its data is deleted.
     Delete,
     /// Deletes the thread because it was not used for long. Rejected with `conflict` if it is in use, or was used since.
@@ -95,6 +100,11 @@ pub enum Command {
     },
     /// Changes the queue of turns.
     ChangeQueue(QueueChange),
+    /// Sends the prompt of a queued turn into the running turn; the reply is [`Reply::Steered`](super::Reply::Steered).
+    SteerQueued {
+        /// The queued turn, which ends.
+        turn: TurnId,
+    },
     /// Answers a request of the agent.
     Answer {
         /// The request to answer.
@@ -189,11 +199,6 @@ pub enum QueueChange {
         /// ACP content blocks.
         input: Vec<RawJson>,
     },
-    /// Sends the prompt of a queued turn into the running turn; the reply is [`Reply::Steered`](super::Reply::Steered).
-    Steer {
-        /// The queued turn, which ends.
-        turn: TurnId,
-    },
 }
 
 /// A change to a thread as a whole.
@@ -229,11 +234,6 @@ pub enum Change {
     Archive,
     /// Unarchives the thread.
     Unarchive,
-    /// Drops the last turns of the thread; the reply is [`Reply::RolledBack`](super::Reply::RolledBack).
-    RollBack {
-        /// The last turn to keep; `None` drops all turns.
-        last_kept: Option<TurnId>,
-    },
 }
 
 /// Limits what a client may learn about the disk.

@@ -280,9 +280,9 @@ fn questions_and_commands_of_the_prefix_are_the_new_threads_and_over() {
 fn rolled_back_turns_stay_dropped() {
     check(|s| {
         two_turns(s, FULL);
-        s.ask(Command::Change(Change::RollBack {
+        s.ask(Command::RollBack {
             last_kept: Some(TurnId(1)),
-        }))
+        })
         .unwrap();
         s.exits("exit status 0");
         assert_eq!(fork(s, Some(2)).unwrap_err().code, ErrorCode::NotFound);

@@ -3,7 +3,7 @@
 use acpd_model::event::Level;
 use acpd_model::{EventKind, Failure, ItemId, TurnId};
 use acpd_proto::surface::export::Format;
-use acpd_proto::thread::{AccessDenied, Answer, Change, Command};
+use acpd_proto::thread::{AccessDenied, Answer, Command};
 
 use crate::export::{export, lines};
 use crate::support::{FULL, Scene, check, message};
@@ -28,7 +28,7 @@ fn notes(s: &Scene) -> Vec<(Option<TurnId>, Option<u32>, bool)> {
 
 fn roll_back(s: &mut Scene, last_kept: Option<u32>) {
     let last_kept = last_kept.map(TurnId);
-    s.ask(Command::Change(Change::RollBack { last_kept })).unwrap();
+    s.ask(Command::RollBack { last_kept }).unwrap();
 }
 
 const FIRST: Option<TurnId> = Some(TurnId(1));

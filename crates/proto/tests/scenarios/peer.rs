@@ -7,7 +7,7 @@ use acpd_model::{ErrorCode, Failure, ItemId, RawJson, Role, ThreadId, TurnId, Tu
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
 use acpd_proto::surface::contract::{Delivery, Output, Pending, Surface};
-use acpd_proto::surface::reply::{AgentAnswers, Opened, Reply};
+use acpd_proto::surface::reply::{AgentAnswers, Closed, Opened, Reply, Steered};
 use acpd_proto::surface::request::{ListThreads, Request, Turns};
 use acpd_proto::thread::{InterruptOptions, SteerDelivery};
 use acpd_proto::time::Now;
@@ -590,7 +590,7 @@ fn results_are_written_from_replies() {
         (
             "turn/steer",
             r#"{"content":"x"}"#,
-            Reply::Steered { turn, delivery },
+            Reply::Steered(Steered { turn, delivery }),
             json!({ "turnId": "turn_2", "delivery": "queued" }),
         ),
         (
@@ -602,7 +602,7 @@ fn results_are_written_from_replies() {
         (
             "thread/unsubscribe",
             "{}",
-            Reply::Closed { was_open: false },
+            Reply::Closed(Closed { was_open: false }),
             json!({ "status": "notSubscribed" }),
         ),
         (

@@ -417,7 +417,7 @@ fn a_queued_prompt_can_be_replaced() {
 fn a_queued_prompt_can_be_sent_into_the_running_turn() {
     const STEERS: &str =
         r#"{"protocolVersion":1,"agentCapabilities":{},"_meta":{"steering":{"supported":true}}}"#;
-    let steer = |turn| Command::ChangeQueue(QueueChange::Steer { turn });
+    let steer = |turn| Command::SteerQueued { turn };
     check(|s| {
         s.create();
         s.answer("initialize", STEERS);

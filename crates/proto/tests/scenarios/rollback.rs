@@ -3,7 +3,7 @@
 use acpd_model::event::Fidelity;
 use acpd_model::{ErrorCode, EventKind, Failure, Limits, TurnId};
 use acpd_proto::projection::text_block;
-use acpd_proto::thread::{Change, Command, Reply};
+use acpd_proto::thread::{Command, Reply};
 use serde_json::json;
 
 use crate::support::{FULL, Scene, check, check_in};
@@ -16,7 +16,7 @@ pub fn turn(s: &mut Scene, prompt: &str, answer: &str) {
 
 fn roll_back(s: &mut Scene, last_kept: Option<u32>) -> Result<Fidelity, Failure> {
     let last_kept = last_kept.map(TurnId);
-    match s.ask(Command::Change(Change::RollBack { last_kept }))? {
+    match s.ask(Command::RollBack { last_kept })? {
         Reply::RolledBack(fidelity) => Ok(fidelity),
         other => panic!("{other:?}"),
     }

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_catalog::{InstallMethod, LaunchMethod};
+use acpd_model::event::LeaseHolder;
 use acpd_model::{AccessScope, ErrorCode, Failure, Origin, RawJson, Role, ThreadId};
 use acpd_proto::agent::{AgentRequest, check_extension, with_session};
-use acpd_proto::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, Reply};
+use acpd_proto::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, RunningProcess};
 use acpd_proto::surface::request::Permissions;
 use acpd_proto::thread::Command;
 use futures_util::FutureExt;
@@ -19,9 +20,9 @@ use crate::service::{Dispatched, Service};
 use crate::standby::initialize_cache::CachedInitialize;
 
 impl Service {
-    pub(super) fn list_agents(&self) -> Reply {
+    pub(super) fn list_agents(&self) -> Vec<AgentInfo> {
         let agents = self.context.agents.list();
-        Reply::Agents(agents.into_iter().map(|agent| self.agent_info(agent)).collect())
+        agents.into_iter().map(|agent| self.agent_info(agent)).collect()
     }
 
     fn agent_info(&self, agent: ListedAgent) -> AgentInfo {
@@ -42,21 +43,21 @@ impl Service {
     }
 
     /// Installs an agent.
-    pub(super) async fn install_agent(&self, agent: String) -> Result<Reply, Failure> {
+    pub(super) async fn install_agent(&self, agent: String) -> Result<Box<AgentInfo>, Failure> {
         let agents = &self.context.agents;
         let reserved = &self.context.reserved;
         agents.installs.install(agents, reserved, &agent).await?;
         let found = agents.list().into_iter().find(|listed| listed.id == agent);
         let found = found.ok_or_else(|| Failure::not_found(format!("agent {agent:?}")))?;
-        Ok(Reply::AgentInstalled(Box::new(self.agent_info(found))))
+        Ok(Box::new(self.agent_info(found)))
     }
 
-    pub(super) async fn list_running_agents(&self) -> Result<Reply, Failure> {
-        Ok(Reply::RunningAgents(self.context.processes.list().await?))
+    pub(super) async fn list_running_agents(&self) -> Result<Vec<RunningProcess>, Failure> {
+        self.context.processes.list().await
     }
 
     /// Starts an agent to check whether it works.
-    pub(super) async fn examine_agent(&self, agent: String) -> Result<Reply, Failure> {
+    pub(super) async fn examine_agent(&self, agent: String) -> Result<Box<AgentReport>, Failure> {
         let found = self.context.agents.find(&agent)?;
         let _turn = self.context.processes.turn_to_start(&agent).await?;
         let report = probe(
@@ -66,7 +67,7 @@ impl Service {
             &self.context.limits.now(),
         )
         .await;
-        Ok(Reply::AgentReport(Box::new(AgentReport {
+        Ok(Box::new(AgentReport {
             agent,
             hello: report.hello.map(agent_hello),
             error: report.error,
@@ -74,11 +75,11 @@ impl Service {
             stderr: report.stderr,
             stray_lines: report.stray_lines,
             sandbox: agent_sandbox(report.sandbox),
-        })))
+        }))
     }
 
     /// Returns what the connection's agent declares. The connection's first session may use the process that this starts.
-    pub(super) fn initialize(&self, caller: &Caller) -> Dispatched {
+    pub(super) fn initialize(&self, caller: &Caller) -> Dispatched<RawJson> {
         let service = self.clone();
         let (permissions, defaults, connections) = (
             caller.permissions,
@@ -90,7 +91,7 @@ impl Service {
             if let (Some(standby), Some(connections)) = (standby, connections) {
                 connections.put(Box::new(standby));
             }
-            Ok(Reply::Initialized(hello))
+            Ok(hello)
         })
     }
 
@@ -122,7 +123,7 @@ impl Service {
         thread: Option<ThreadId>,
         mut request: AgentRequest,
         names_thread: bool,
-    ) -> Result<Dispatched, Failure> {
+    ) -> Result<Dispatched<RawJson>, Failure> {
         if let AgentRequest::Extension { method, .. } = &request {
             check_extension(method)?;
         }
@@ -145,7 +146,7 @@ impl Service {
         method: String,
         mut params: Option<RawJson>,
         names_thread: bool,
-    ) -> Result<Dispatched, Failure> {
+    ) -> Result<Dispatched<()>, Failure> {
         check_extension(&method)?;
         if names_thread {
             params = self.for_agent(thread, params).await?;
@@ -168,7 +169,7 @@ impl Service {
         caller: &Caller,
         thread: ThreadId,
         take: bool,
-    ) -> Result<Dispatched, Failure> {
+    ) -> Result<Dispatched<Option<LeaseHolder>>, Failure> {
         let Some(delegate) = &caller.delegate else {
             let message = "this client cannot hold a lease: it does not answer what agents ask";
             return Err(Failure::new(ErrorCode::Unsupported, message));
@@ -184,10 +185,10 @@ impl Service {
 }
 
 /// Sends the request to the standby process, because the connection has no session yet.
-fn ask_standby(caller: &Caller, request: AgentRequest) -> Result<Dispatched, Failure> {
+fn ask_standby(caller: &Caller, request: AgentRequest) -> Result<Dispatched<RawJson>, Failure> {
     let standby = caller.standby.clone();
     let standby = standby.ok_or_else(|| Failure::invalid_params("no agent was named"))?;
-    let mut answer = Box::pin(async move { standby.ask(request).await.map(Reply::Agent) });
+    let mut answer = Box::pin(async move { standby.ask(request).await });
     // The request takes its place in the order of the connection's requests now.
     match (&mut answer).now_or_never() {
         Some(reply) => Ok(Dispatched::now(reply)),

@@ -7,7 +7,7 @@ use acpd_host::Reserved;
 use acpd_model::limits::PATH_BYTES;
 use acpd_model::{ErrorCode, Failure, Origin};
 use acpd_policy::Policy;
-use acpd_proto::surface::reply::Reply;
+use acpd_proto::surface::reply::ConfigChanged;
 use acpd_proto::surface::request::ConfigChange;
 
 use crate::agent::registry::Agents;
@@ -23,7 +23,7 @@ impl Service {
         &self,
         by: Origin,
         change: ConfigChange,
-    ) -> Result<Dispatched, Failure> {
+    ) -> Result<Dispatched<ConfigChanged>, Failure> {
         let (agents, reserved) = (
             Arc::clone(&self.context.agents),
             Arc::clone(&self.context.reserved),
@@ -57,7 +57,7 @@ impl Service {
                     ),
                 ));
             }
-            Ok(Reply::ConfigChanged {
+            Ok(ConfigChanged {
                 file: changed.file,
                 changed: changed.is_new,
             })

@@ -5,28 +5,28 @@ use std::path::{Component, Path, PathBuf};
 
 use acpd_model::limits::{FOLDER_ENTRIES, FOLDERS};
 use acpd_model::{ErrorCode, Failure};
-use acpd_proto::surface::reply::{Folder, FolderList, Reply};
+use acpd_proto::surface::reply::{Folder, FolderList};
 
 use crate::host::blocking;
 use crate::service::Service;
 
 impl Service {
     /// Lists the folders in a folder.
-    pub(super) async fn list_folders(&self, path: Option<String>) -> Result<Reply, Failure> {
+    pub(super) async fn list_folders(&self, path: Option<String>) -> Result<Box<FolderList>, Failure> {
         let home = home()?;
         let path = resolve(path.as_deref().unwrap_or("~"), &home)?;
         let list = blocking(&*self.context.host, move || read(&path, &home)).await?;
-        Ok(Reply::Folders(Box::new(list)))
+        Ok(Box::new(list))
     }
 
     /// Creates a folder.
-    pub(super) async fn create_folder(&self, path: String) -> Result<Reply, Failure> {
+    pub(super) async fn create_folder(&self, path: String) -> Result<String, Failure> {
         let path = resolve(&path, &home()?)?;
         blocking(&*self.context.host, move || create(&path)).await
     }
 }
 
-fn create(path: &Path) -> Result<Reply, Failure> {
+fn create(path: &Path) -> Result<String, Failure> {
     std::fs::create_dir(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
             Failure::new(ErrorCode::Conflict, format!("{} exists already", text(path)))
@@ -34,7 +34,7 @@ fn create(path: &Path) -> Result<Reply, Failure> {
         ErrorKind::NotFound => missing(path.parent().unwrap_or(path)),
         _ => unusable(path, "created", &error),
     })?;
-    Ok(Reply::Folder(text(path)))
+    Ok(text(path))
 }
 
 fn home() -> Result<PathBuf, Failure> {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use acpd_log::LogError;
 use acpd_model::event::Fidelity;
-use acpd_model::{ErrorCode, Failure, Origin, ThreadId, TurnId};
+use acpd_model::{Failure, Origin, ThreadId, TurnId};
 use acpd_proto::projection::Live;
-use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_proto::surface::reply::Opened;
 use acpd_proto::surface::request::ForkThread;
-use acpd_proto::thread::{self, Command, ForkContents};
+use acpd_proto::thread::{Command, ForkContents, ForkPoint};
 
 use crate::service::caller::Caller;
-use crate::service::{Dispatched, Response, Service, await_reply};
+use crate::service::thread_reply::await_reply;
+use crate::service::{Dispatched, Response, Service};
 use crate::stored::log_failure;
 use crate::stored::state::load_state;
 use crate::stored::turns::end_of_turns;
@@ -20,7 +21,11 @@ use crate::thread::history::linked_files;
 use crate::thread::subscription::FollowRequest;
 
 impl Service {
-    pub(super) async fn fork_thread(&self, caller: &Caller, fork: ForkThread) -> Result<Dispatched, Failure> {
+    pub(super) async fn fork_thread(
+        &self,
+        caller: &Caller,
+        fork: ForkThread,
+    ) -> Result<Dispatched<Box<Opened>>, Failure> {
         let ForkThread {
             thread,
             turn,
@@ -63,7 +68,7 @@ impl Service {
             };
             Ok(Response {
                 follow: Some(follow),
-                ..Reply::Opened(Box::new(opened)).into()
+                ..Box::new(opened).into()
             })
         }))
     }
@@ -81,10 +86,7 @@ impl Service {
         let point = self.directory.command(thread, by.clone(), command).await?;
         let service = self.clone();
         Ok(async move {
-            let thread::Reply::Fork(point) = await_reply(point).await? else {
-                let message = "the thread did not say where it is forked";
-                return Err(Failure::new(ErrorCode::Internal, message));
-            };
+            let point: Box<ForkPoint> = await_reply(point).await?;
             let fidelity = point.forked.fidelity;
             let new = service.context.ids.thread();
             let state = service.state_at(thread, point.forked.last).await;
@@ -96,7 +98,7 @@ impl Service {
                 name,
             };
             let adopt = Command::Adopt(Box::new(adopted));
-            await_reply(service.directory.command(new, by, adopt).await?).await?;
+            await_reply::<()>(service.directory.command(new, by, adopt).await?).await?;
             service.context.indexing.notify_one();
             Ok((new, fidelity))
         })

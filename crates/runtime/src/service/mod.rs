@@ -1,13 +1,16 @@
 //! Handlers for client requests.
 //!
-//! In: a [`Request`] and its caller. Out: a [`Reply`], and the thread that the connection follows from now on. Owns:
+//! In: a [`Request`] and its caller. Out: a reply, and the thread that the connection follows from now on. Owns:
 //! the cache of what agents declare. Never: knows a wire protocol or writes a result.
+//!
+//! A handler returns the type that the row of its request names. `dispatch` makes the reply of the connection from it.
 
 mod agents;
 mod answer_room;
 mod caller;
 mod config;
 mod directories;
+mod dispatched;
 mod folders;
 mod fork;
 mod named_turns;
@@ -23,125 +26,34 @@ mod start;
 mod started;
 #[cfg(test)]
 mod tests;
+mod thread_reply;
 mod threads;
 mod turn_notes;
 mod turn_pages;
 mod turns;
 mod usage;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use acpd_model::limits::{SMALL_ANSWER_BYTES, UNSENT_ANSWER_BYTES};
 use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
-use acpd_proto::surface::reply::Reply;
-use acpd_proto::surface::request::{AnswerSize, Order, Request};
-use acpd_proto::thread::{self, Command, QueueChange};
+use acpd_proto::surface::request::{AnswerSize, Order, Request, calls};
+use acpd_proto::thread::{Command, QueueChange};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 pub use self::caller::{Caller, Defaults, Delegate};
+use self::dispatched::now;
+pub use self::dispatched::{Dispatched, Response, Watch};
 use self::started::StartedThreads;
+use self::thread_reply::{FromThread, await_reply};
 use crate::context::Context;
 use crate::retention::{Retention, RetentionSettings};
-use crate::room::Charge;
 use crate::standby::initialize_cache::InitializeCache;
-use crate::thread::directory::{Answer, Directory};
-use crate::thread::subscription::FollowRequest;
+use crate::thread::directory::Directory;
 use crate::unsent::UnsentCharge;
-
-/// The part of a client's request that has run already, and a future for the rest.
-pub struct Dispatched {
-    /// The thread that the client follows from now on.
-    pub follow: Option<FollowRequest>,
-    /// Whether the client receives events of that thread only after the answer, and none at all if the request fails.
-    pub answer_first: bool,
-    /// Whether the client is notified of changes to the thread list from now on; `None` leaves that as it is.
-    pub watch: Option<Watch>,
-    /// The rest of the request. It returns the answer.
-    pub answer: BoxFuture<'static, Result<Response, Failure>>,
-}
-
-/// Which changes of the thread list a client is notified of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Watch {
-    /// Changes of all threads, or of one.
-    On {
-        /// The only thread.
-        only: Option<ThreadId>,
-    },
-    /// No changes.
-    Off,
-}
-
-/// The result of a successful request.
-#[derive(Debug)]
-pub struct Response {
-    /// The result to send to the client.
-    pub reply: Reply,
-    /// The thread that the client follows from now on, if it was not known earlier.
-    pub follow: Option<FollowRequest>,
-    /// The room for a large reply, which is held until the client has received it. Boxed, because each request in flight
-    /// reserves space for it.
-    pub charge: Option<Box<UnsentCharge>>,
-}
-
-impl From<Reply> for Response {
-    fn from(reply: Reply) -> Self {
-        Self {
-            reply,
-            follow: None,
-            charge: None,
-        }
-    }
-}
-
-impl Response {
-    /// Creates the response to a request that follows no thread, with the room that it takes.
-    fn charged(reply: Reply, charge: Option<Charge>) -> Self {
-        Self {
-            charge: charge.map(|charge| Box::new(UnsentCharge::new(charge))),
-            ..Self::from(reply)
-        }
-    }
-}
-
-impl fmt::Debug for Dispatched {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Dispatched").finish_non_exhaustive()
-    }
-}
-
-impl Dispatched {
-    pub(crate) fn answer(answer: impl Future<Output = Result<Reply, Failure>> + Send + 'static) -> Self {
-        Self::respond(async move { answer.await.map(Response::from) })
-    }
-
-    pub(crate) fn respond(answer: impl Future<Output = Result<Response, Failure>> + Send + 'static) -> Self {
-        Self {
-            follow: None,
-            answer_first: false,
-            watch: None,
-            answer: answer.boxed(),
-        }
-    }
-
-    /// Returns the answer with the room that was taken for it.
-    async fn charged(self, charge: Charge) -> Result<Response, Failure> {
-        let response = self.answer.await?;
-        Ok(Response::charged(response.reply, Some(charge)))
-    }
-
-    fn now(reply: Result<Reply, Failure>) -> Self {
-        Self::answer(std::future::ready(reply))
-    }
-
-    fn respond_now(response: Result<Response, Failure>) -> Self {
-        Self::respond(std::future::ready(response))
-    }
-}
 
 /// Carries out requests for clients; cheap to clone.
 #[derive(Debug, Clone)]
@@ -279,76 +191,122 @@ impl Service {
     /// Dispatches the request to its handler.
     async fn dispatch(&self, caller: &Caller, request: Request) -> Result<Dispatched, Failure> {
         let by = caller.by.clone();
-        match request {
-            Request::Initialize => Ok(self.initialize(caller)),
-            Request::ListAgents => Ok(Dispatched::now(Ok(self.list_agents()))),
-            Request::ListRunningAgents => Ok(Dispatched::now(self.list_running_agents().await)),
-            Request::ExamineAgent { agent } => Ok(Dispatched::now(self.examine_agent(agent).await)),
-            Request::InstallAgent { agent } => Ok(Dispatched::now(self.install_agent(agent).await)),
-            Request::ListFolders { path } => Ok(Dispatched::now(self.list_folders(path).await)),
-            Request::CreateFolder { path } => Ok(Dispatched::now(self.create_folder(path).await)),
-            Request::ReadPolicies { agent } => Ok(Dispatched::now(Ok(self.read_policies(agent.as_deref())))),
-            Request::ChangeConfig(change) => self.change_config(by, change).await,
-            Request::ListNotificationTargets => Ok(Dispatched::now(self.list_notification_targets().await)),
+        Ok(match request {
+            Request::Initialize => self.initialize(caller).reply_to::<calls::Initialize>(),
+            Request::ListAgents => now::<calls::ListAgents>(Ok(self.list_agents())),
+            Request::ListRunningAgents => now::<calls::ListRunningAgents>(self.list_running_agents().await),
+            Request::ExamineAgent { agent } => now::<calls::ExamineAgent>(self.examine_agent(agent).await),
+            Request::InstallAgent { agent } => now::<calls::InstallAgent>(self.install_agent(agent).await),
+            Request::ListFolders { path } => now::<calls::ListFolders>(self.list_folders(path).await),
+            Request::CreateFolder { path } => now::<calls::CreateFolder>(self.create_folder(path).await),
+            Request::ReadPolicies { agent } => {
+                now::<calls::ReadPolicies>(Ok(self.read_policies(agent.as_deref())))
+            }
+            Request::ChangeConfig(change) => self
+                .change_config(by, change)
+                .await?
+                .reply_to::<calls::ChangeConfig>(),
+            Request::ListNotificationTargets => {
+                now::<calls::ListNotificationTargets>(self.list_notification_targets().await)
+            }
             Request::TestNotifications { target } => {
-                Ok(Dispatched::now(self.test_notifications(target).await))
+                now::<calls::TestNotifications>(self.test_notifications(target).await)
             }
-            Request::ListThreads(wanted) => {
-                Ok(Dispatched::respond_now(self.list_threads(caller, wanted).await))
+            Request::ListThreads(wanted) => Dispatched::respond_now(self.list_threads(caller, wanted).await)
+                .reply_to::<calls::ListThreads>(),
+            Request::SearchThreads(wanted) => now::<calls::SearchThreads>(self.search_threads(wanted).await),
+            Request::ReadThread { thread, turns } => {
+                Dispatched::respond_now(self.read_thread(caller, thread, turns).await)
+                    .reply_to::<calls::ReadThread>()
             }
-            Request::SearchThreads(wanted) => Ok(Dispatched::now(self.search_threads(wanted).await)),
-            Request::ReadThread { thread, turns } => Ok(Dispatched::respond_now(
-                self.read_thread(caller, thread, turns).await,
-            )),
             Request::ReadTurnDiff { thread, turn } => {
-                Ok(Dispatched::now(self.read_turn_diff(thread, turn).await))
+                now::<calls::ReadTurnDiff>(self.read_turn_diff(thread, turn).await)
             }
-            Request::SeeThreads(seen) => Ok(Dispatched::now(self.see_threads(caller, seen).await)),
-            Request::ReportPresence => Ok(Dispatched::now(Ok(self.report_presence(caller).await))),
-            Request::ReadUsage(wanted) => Ok(Dispatched::now(self.read_usage(wanted).await)),
-            Request::WatchThreadList { on, only } => Ok(watch_thread_list(on, only)),
-            Request::StartThread(start) => self.start_thread(caller, *start).await,
-            Request::OpenThread(open) => self.open_thread(caller, *open).await,
-            Request::CloseThread { thread, release } => Ok(self.close_thread(caller, thread, release).await),
-            Request::ForkThread(fork) => self.fork_thread(caller, *fork).await,
-            Request::RunRetention(run) => Ok(self.run_retention(by, run)),
-            Request::DeleteThread { thread } => self.delete_thread(by, thread).await,
-            Request::ChangeThread { thread, change } => self.change_thread(by, thread, change).await,
+            Request::SeeThreads(seen) => now::<calls::SeeThreads>(self.see_threads(caller, seen).await),
+            Request::ReportPresence => now::<calls::ReportPresence>(Ok(self.report_presence(caller).await)),
+            Request::ReadUsage(wanted) => now::<calls::ReadUsage>(self.read_usage(wanted).await),
+            Request::WatchThreadList { on, only } => {
+                watch_thread_list(on, only).reply_to::<calls::WatchThreadList>()
+            }
+            Request::StartThread(start) => self
+                .start_thread(caller, *start)
+                .await?
+                .reply_to::<calls::StartThread>(),
+            Request::OpenThread(open) => self
+                .open_thread(caller, *open)
+                .await?
+                .reply_to::<calls::OpenThread>(),
+            Request::CloseThread { thread, release } => self
+                .close_thread(caller, thread, release)
+                .await
+                .reply_to::<calls::CloseThread>(),
+            Request::ForkThread(fork) => self
+                .fork_thread(caller, *fork)
+                .await?
+                .reply_to::<calls::ForkThread>(),
+            Request::RunRetention(run) => self.run_retention(by, run).reply_to::<calls::RunRetention>(),
+            Request::DeleteThread { thread } => self
+                .delete_thread(by, thread)
+                .await?
+                .reply_to::<calls::DeleteThread>(),
+            Request::ChangeThread { thread, change } => self
+                .change_thread(by, thread, change)
+                .await?
+                .reply_to::<calls::ChangeThread>(),
+            Request::UnarchiveThread { thread } => self
+                .unarchive_thread(by, thread)
+                .await?
+                .reply_to::<calls::UnarchiveThread>(),
+            Request::RollBack { thread, last_kept } => self
+                .roll_back(by, thread, last_kept)
+                .await?
+                .reply_to::<calls::RollBack>(),
             Request::SetDirectories {
                 thread,
                 cwd,
                 additional_directories,
             } => {
-                self.set_directories(caller, thread, cwd, additional_directories)
-                    .await
+                let set = self.set_directories(caller, thread, cwd, additional_directories);
+                set.await?.reply_to::<calls::SetDirectories>()
             }
-            Request::AddDirectory { thread, directory } => {
-                self.add_directory(caller, thread, directory).await
-            }
-            Request::SetThreadPolicy { thread, policy } => self.set_thread_policy(by, thread, policy).await,
+            Request::AddDirectory { thread, directory } => self
+                .add_directory(caller, thread, directory)
+                .await?
+                .reply_to::<calls::AddDirectory>(),
+            Request::SetThreadPolicy { thread, policy } => self
+                .set_thread_policy(by, thread, policy)
+                .await?
+                .reply_to::<calls::SetThreadPolicy>(),
             Request::ExplainPolicy { thread, tool_call } => {
-                self.explain_policy(by, caller.permissions.role, thread, tool_call)
-                    .await
+                let explained = self.explain_policy(by, caller.permissions.role, thread, tool_call);
+                explained.await?.reply_to::<calls::ExplainPolicy>()
             }
-            Request::ListRemembered { thread } => self.list_remembered(by, thread).await,
-            Request::RevokeRemembered { thread, id } => self.revoke_remembered(by, thread, id).await,
+            Request::ListRemembered { thread } => self
+                .list_remembered(by, thread)
+                .await?
+                .reply_to::<calls::ListRemembered>(),
+            Request::RevokeRemembered { thread, id } => self
+                .revoke_remembered(by, thread, id)
+                .await?
+                .reply_to::<calls::RevokeRemembered>(),
             Request::ListAgentAnswers { agent } => {
-                Ok(Dispatched::now(Ok(self.list_agent_answers(agent.as_deref()))))
+                now::<calls::ListAgentAnswers>(Ok(self.list_agent_answers(agent.as_deref())))
             }
             Request::RevokeAgentAnswer { agent, id } => {
-                Ok(Dispatched::now(self.revoke_agent_answer(by, &agent, id).await))
+                now::<calls::RevokeAgentAnswer>(self.revoke_agent_answer(by, &agent, id).await)
             }
             Request::CreateShare {
                 thread,
                 expires_in_secs,
                 name,
-            } => Ok(Dispatched::now(
-                self.create_share(by, thread, expires_in_secs, name).await,
-            )),
-            Request::ListShares { thread } => Ok(Dispatched::now(self.list_shares(thread).await)),
-            Request::RevokeShare { share } => Ok(Dispatched::now(self.revoke_share(share).await)),
-            Request::MoveLease { thread, take } => self.move_lease(caller, thread, take).await,
-            Request::StartTurn(start) => self.start_turn(by, start).await,
+            } => now::<calls::CreateShare>(self.create_share(by, thread, expires_in_secs, name).await),
+            Request::ListShares { thread } => now::<calls::ListShares>(self.list_shares(thread).await),
+            Request::RevokeShare { share } => now::<calls::RevokeShare>(self.revoke_share(share).await),
+            Request::MoveLease { thread, take } => self
+                .move_lease(caller, thread, take)
+                .await?
+                .reply_to::<calls::MoveLease>(),
+            Request::StartTurn(start) => self.start_turn(by, start).await?.reply_to::<calls::StartTurn>(),
             Request::SteerTurn {
                 thread,
                 input,
@@ -361,99 +319,106 @@ impl Service {
                     turn,
                     client_turn_id,
                 };
-                self.command(by, thread, steer).await
+                self.command(by, thread, steer)
+                    .await?
+                    .reply_to::<calls::SteerTurn>()
             }
             Request::RunCommand { thread, line } => {
-                self.command(by, thread, Command::RunCommand { line }).await
+                let run = Command::RunCommand { line };
+                self.command(by, thread, run)
+                    .await?
+                    .reply_to::<calls::RunCommand>()
             }
-            Request::CancelSignIn { thread } => self.command(by, thread, Command::CancelSignIn).await,
-            Request::ReadSignIn { thread } => self.command(by, thread, Command::ReadSignIn).await,
+            Request::CancelSignIn { thread } => {
+                let cancel = Command::CancelSignIn;
+                self.command(by, thread, cancel)
+                    .await?
+                    .reply_to::<calls::CancelSignIn>()
+            }
+            Request::ReadSignIn { thread } => {
+                let read = Command::ReadSignIn;
+                self.command(by, thread, read)
+                    .await?
+                    .reply_to::<calls::ReadSignIn>()
+            }
             Request::UseTerminal {
                 thread,
                 terminal_id,
                 act,
             } => {
-                self.command(by, thread, Command::UseTerminal { terminal_id, act })
-                    .await
+                let command = Command::UseTerminal { terminal_id, act };
+                self.command(by, thread, command)
+                    .await?
+                    .reply_to::<calls::UseTerminal>()
             }
             Request::Interrupt {
                 thread,
                 turn,
                 options,
             } => {
-                self.command(by, thread, Command::Interrupt { turn, options })
-                    .await
+                let interrupt = Command::Interrupt { turn, options };
+                self.command(by, thread, interrupt)
+                    .await?
+                    .reply_to::<calls::Interrupt>()
             }
             Request::ChangeQueue { thread, change } => {
                 if let QueueChange::Edit { input, .. } = &change {
                     self.context.attachments.keep(Some(thread), input).await?;
                 }
-                self.command(by, thread, Command::ChangeQueue(change)).await
+                let change = Command::ChangeQueue(change);
+                self.command(by, thread, change)
+                    .await?
+                    .reply_to::<calls::ChangeQueue>()
+            }
+            Request::SteerQueuedTurn { thread, turn } => {
+                let steer = Command::SteerQueued { turn };
+                self.command(by, thread, steer)
+                    .await?
+                    .reply_to::<calls::SteerQueuedTurn>()
             }
             Request::Answer {
                 request,
                 answer,
                 scope,
-            } => self.answer(by, request, answer, scope).await,
+            } => self
+                .answer(by, request, answer, scope)
+                .await?
+                .reply_to::<calls::Answer>(),
             Request::AskAgent {
                 thread,
                 request,
                 names_thread,
-            } => self.ask_agent(caller, thread, request, names_thread).await,
+            } => {
+                let asked = self.ask_agent(caller, thread, request, names_thread);
+                asked.await?.reply_to::<calls::AskAgent>()
+            }
             Request::NotifyAgent {
                 thread,
                 method,
                 params,
                 names_thread,
-            } => self.notify_agent(by, thread, method, params, names_thread).await,
-        }
+            } => {
+                let notified = self.notify_agent(by, thread, method, params, names_thread);
+                notified.await?.reply_to::<calls::NotifyAgent>()
+            }
+        })
     }
 
     /// Sends a command to a thread and returns the thread's answer as the answer of the request.
-    pub(crate) async fn command(
+    async fn command<R: FromThread>(
         &self,
         by: Origin,
         thread: ThreadId,
         command: Command,
-    ) -> Result<Dispatched, Failure> {
+    ) -> Result<Dispatched<R>, Failure> {
         let answer = self.directory.command(thread, by, command).await?;
-        Ok(Dispatched::answer(
-            async move { reply(await_reply(answer).await?) },
-        ))
+        Ok(Dispatched::answer(await_reply(answer)))
     }
 }
 
-fn watch_thread_list(on: bool, only: Option<ThreadId>) -> Dispatched {
+fn watch_thread_list(on: bool, only: Option<ThreadId>) -> Dispatched<()> {
     Dispatched {
         watch: Some(if on { Watch::On { only } } else { Watch::Off }),
-        ..Dispatched::now(Ok(Reply::Done))
+        ..Dispatched::now(Ok(()))
     }
-}
-
-/// Waits for a thread's answer.
-pub(crate) async fn await_reply(answer: Answer) -> Result<thread::Reply, Failure> {
-    let asleep = |_| Failure::new(ErrorCode::Overloaded, "the thread is being unloaded; try again");
-    answer.await.map_err(asleep)?
-}
-
-/// Converts a thread's answer to the answer of a request.
-fn reply(reply: thread::Reply) -> Result<Reply, Failure> {
-    Ok(match reply {
-        thread::Reply::Done => Reply::Done,
-        thread::Reply::Turn(turn) => Reply::Turn(turn),
-        thread::Reply::Steered { turn, delivery } => Reply::Steered { turn, delivery },
-        thread::Reply::CommandStarted { item, turn } => Reply::CommandStarted { item, turn },
-        thread::Reply::SignIn { in_progress, lines } => Reply::SignIn { in_progress, lines },
-        thread::Reply::RolledBack(fidelity) => Reply::RolledBack(fidelity),
-        thread::Reply::Explained(explanation) => Reply::Explained(explanation),
-        thread::Reply::Remembered(rules) => Reply::Remembered(rules),
-        thread::Reply::Lease(holder) => Reply::Lease(holder),
-        thread::Reply::Agent(answer) => Reply::Agent(answer),
-        thread::Reply::Fork(_) => return Err(misplaced()),
-    })
-}
-
-/// Returns the error for an answer that does not match the command.
-pub(crate) fn misplaced() -> Failure {
-    Failure::new(ErrorCode::Internal, "internal error: unexpected reply type")
 }

@@ -7,7 +7,7 @@ use acpd_model::event::TurnStatus;
 use acpd_model::limits::{LIST_PAGE, LIST_PAGE_BYTES, UNSENT_ANSWER_BYTES};
 use acpd_model::{Failure, ThreadId, ThreadStatus};
 use acpd_proto::projection::Live;
-use acpd_proto::surface::reply::{self, Reply, ThreadView};
+use acpd_proto::surface::reply::{self, ListPage, ThreadView};
 use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns, invalid_cursor};
 
 use crate::feed::log_faults::show;
@@ -24,7 +24,7 @@ impl Service {
         &self,
         caller: &Caller,
         wanted: ListThreads,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response<ListPage<reply::ListedThread>>, Failure> {
         let ListThreads {
             cursor,
             limit,
@@ -91,7 +91,7 @@ impl Service {
                 seen_at: seen.as_ref().map(|seen_at| seen_at(listed.thread)),
             })
             .collect();
-        Ok(Response::charged(Reply::Threads { page, next }, Some(charge)))
+        Ok(Response::charged(ListPage { page, next }, Some(charge)))
     }
 
     /// Returns the list of the threads of which a client may see one.
@@ -129,7 +129,7 @@ impl Service {
         caller: &Caller,
         thread: ThreadId,
         turns: Option<Turns>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response<Box<ThreadView>>, Failure> {
         let mut room = UNSENT_ANSWER_BYTES;
         let (charge, mut live, found) = loop {
             let charge = self.context.unsent.take(caller, room).await;
@@ -154,8 +154,8 @@ impl Service {
         if let Some(live) = Arc::get_mut(&mut live) {
             drop(std::mem::take(&mut live.items));
         }
-        let reply = Reply::Thread(Box::new(ThreadView { live, turns }));
-        Ok(Response::charged(reply, Some(charge)))
+        let view = Box::new(ThreadView { live, turns });
+        Ok(Response::charged(view, Some(charge)))
     }
 
     /// Returns the state of a thread as far as its events can be read.

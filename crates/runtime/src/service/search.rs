@@ -1,16 +1,16 @@
 //! Full-text search.
 
 use acpd_log::Search;
-use acpd_model::Failure;
 use acpd_model::limits::{SEARCH_PAGE, SEARCH_PAGE_MAX, SEARCH_QUERY_BYTES};
-use acpd_proto::surface::reply::Reply;
+use acpd_model::{Failure, SearchHit};
+use acpd_proto::surface::reply::ListPage;
 use acpd_proto::surface::request::{SearchThreads, invalid_cursor};
 
 use crate::service::Service;
 use crate::stored::log_failure;
 
 impl Service {
-    pub(super) async fn search_threads(&self, wanted: SearchThreads) -> Result<Reply, Failure> {
+    pub(super) async fn search_threads(&self, wanted: SearchThreads) -> Result<ListPage<SearchHit>, Failure> {
         let SearchThreads {
             query,
             cursor,
@@ -33,6 +33,6 @@ impl Service {
         let next = hits.last().filter(|_| hits.len() == limit);
         let next = next.map(|(cursor, _)| cursor.to_string());
         let page = hits.into_iter().map(|(_, hit)| hit).collect();
-        Ok(Reply::Hits { page, next })
+        Ok(ListPage { page, next })
     }
 }

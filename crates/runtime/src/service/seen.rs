@@ -1,8 +1,8 @@
 //! What users have seen, and whether they are here.
 
 use acpd_log::LogError;
-use acpd_model::{AccessScope, ErrorCode, Failure};
-use acpd_proto::surface::reply::{Reply, SeenThread};
+use acpd_model::{AccessScope, ErrorCode, Failure, Millis};
+use acpd_proto::surface::reply::{Absence, SeenThread};
 use acpd_proto::surface::request::SeeThreads;
 
 use crate::service::Service;
@@ -10,7 +10,7 @@ use crate::service::caller::Caller;
 use crate::stored::log_failure;
 
 impl Service {
-    pub(super) async fn see_threads(&self, caller: &Caller, wanted: SeeThreads) -> Result<Reply, Failure> {
+    pub(super) async fn see_threads(&self, caller: &Caller, wanted: SeeThreads) -> Result<Millis, Failure> {
         let user = user_of(caller).ok_or_else(no_user)?;
         let mut seen = Vec::with_capacity(wanted.threads.len());
         for SeenThread { thread, seen_at } in wanted.threads {
@@ -33,16 +33,14 @@ impl Service {
             let at = self.context.clock.now().wall;
             self.context.thread_list.seen(user, at, &marked.changed);
         }
-        let since = marked.since;
-        Ok(Reply::Seen { since })
+        Ok(marked.since)
     }
 
-    pub(super) async fn report_presence(&self, caller: &Caller) -> Reply {
-        let away = match user_of(caller) {
+    pub(super) async fn report_presence(&self, caller: &Caller) -> Option<Absence> {
+        match user_of(caller) {
             Some(user) => self.context.seen.present(user.to_owned()).await,
             None => None,
-        };
-        Reply::Present { away }
+        }
     }
 }
 

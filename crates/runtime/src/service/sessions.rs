@@ -9,9 +9,10 @@ use acpd_proto::thread::Command;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::blocking;
+use crate::service::Service;
 use crate::service::caller::{Caller, Delegate};
 use crate::service::same_directory::on_this_host;
-use crate::service::{Service, await_reply};
+use crate::service::thread_reply::await_reply;
 use crate::thread::delegates::{Attachment, AttachmentGuard};
 
 impl Service {
@@ -37,7 +38,7 @@ impl Service {
     ) -> Result<(), Failure> {
         let command = Command::SetSessionParams(change);
         let done = self.directory.command(thread, caller.by.clone(), command).await?;
-        await_reply(done).await.map(drop)
+        await_reply(done).await
     }
 
     /// Resolves the client's session options, with the directory as the thread spells it.

@@ -1,7 +1,7 @@
 //! Links with which threads are shared.
 
 use acpd_model::{Failure, Origin, ThreadId};
-use acpd_proto::surface::reply::Reply;
+use acpd_proto::surface::reply::{CreatedShare, ShareInfo};
 
 use crate::service::Service;
 use crate::share::NewShare;
@@ -14,7 +14,7 @@ impl Service {
         thread: ThreadId,
         expires_in_secs: Option<u64>,
         name: Option<String>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Box<CreatedShare>, Failure> {
         let created_by = by
             .into_client()
             .map_or_else(String::new, |client| client.principal);
@@ -22,15 +22,14 @@ impl Service {
         let found = self.context.log.summary(thread).await;
         found.map_err(|error| log_failure(&error))?;
         let created = self.context.shares.create(share).await?;
-        Ok(Reply::ShareCreated(Box::new(created)))
+        Ok(Box::new(created))
     }
 
-    pub(super) async fn list_shares(&self, thread: Option<ThreadId>) -> Result<Reply, Failure> {
-        Ok(Reply::Shares(self.context.shares.list(thread).await?))
+    pub(super) async fn list_shares(&self, thread: Option<ThreadId>) -> Result<Vec<ShareInfo>, Failure> {
+        self.context.shares.list(thread).await
     }
 
-    pub(super) async fn revoke_share(&self, share: String) -> Result<Reply, Failure> {
-        self.context.shares.revoke(share).await?;
-        Ok(Reply::Done)
+    pub(super) async fn revoke_share(&self, share: String) -> Result<(), Failure> {
+        self.context.shares.revoke(share).await
     }
 }

@@ -6,16 +6,17 @@ use acpd_model::limits::LIST_PAGE;
 use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::Spec;
-use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_proto::surface::reply::Opened;
 use acpd_proto::surface::request::{Follow, StartThread};
-use acpd_proto::thread::{self, Command, TurnView};
+use acpd_proto::thread::{Command, TurnView};
 
 use crate::feed::session_claims::SessionClaim;
 use crate::host::blocking;
 use crate::service::caller::Caller;
 use crate::service::directories::find_directories;
 use crate::service::started::{StartHash, StartKey};
-use crate::service::{Dispatched, Response, Service, await_reply, misplaced};
+use crate::service::thread_reply::{await_any, await_reply};
+use crate::service::{Dispatched, Response, Service};
 use crate::stored::log_failure;
 use crate::thread::directory::Answer;
 use crate::thread::subscription::FollowRequest;
@@ -40,7 +41,7 @@ impl Service {
         &self,
         caller: &Caller,
         start: StartThread,
-    ) -> Result<Dispatched, Failure> {
+    ) -> Result<Dispatched<Box<Opened>>, Failure> {
         let follow = start.follow;
         self.context.attachments.keep(None, &start.input).await?;
         let new = self.create_once(caller, start).await?;
@@ -83,7 +84,7 @@ impl Service {
             });
             Ok(Response {
                 follow,
-                ..Reply::Opened(Box::new(opened)).into()
+                ..Box::new(opened).into()
             })
         });
         Ok(Dispatched {
@@ -232,7 +233,7 @@ impl Service {
     async fn finish(&self, new: NewThread, by: Origin) -> Result<Option<TurnView>, Failure> {
         let thread = new.thread;
         if let Some(created) = new.created {
-            await_reply(created).await?;
+            await_reply::<()>(created).await?;
         }
         // From here on the log records which thread uses the session.
         drop(new.claim);
@@ -241,16 +242,13 @@ impl Service {
             None => new.first_turn,
         };
         for setting in new.settings {
-            await_reply(setting).await.map_err(|failure| Failure {
+            await_any(setting).await.map_err(|failure| Failure {
                 message: format!("the thread {thread} was started, but {}", failure.message),
                 ..failure
             })?;
         }
         match first_turn {
-            Some(answer) => match await_reply(answer).await? {
-                thread::Reply::Turn(turn) => Ok(Some(turn)),
-                _ => Err(misplaced()),
-            },
+            Some(answer) => await_reply(answer).await.map(Some),
             None => Ok(new.ended),
         }
     }

@@ -20,7 +20,7 @@ use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::{Live, SessionChange, TurnsPage, marks_of};
 use acpd_proto::surface::contract::Lane;
-use acpd_proto::surface::reply::{Reply, SeenThread};
+use acpd_proto::surface::reply::{ListPage, Reply, SeenThread};
 use acpd_proto::surface::request::{
     Extent, Follow, ListThreads, ReadUsage, Request, SearchThreads, SeeThreads, StartThread, Turns, UsageBy,
 };
@@ -675,7 +675,9 @@ async fn a_page_of_the_list_is_bounded_in_bytes() {
             ..ListThreads::default()
         };
         let dispatched = service.call(&caller, Request::ListThreads(wanted)).await;
-        let Ok(Reply::Threads { page, next }) = dispatched.answer.await.map(|response| response.reply) else {
+        let Ok(Reply::Threads(ListPage { page, next })) =
+            dispatched.answer.await.map(|response| response.reply)
+        else {
             panic!("no list");
         };
         let bytes: usize = page.iter().map(|listed| listed.summary.weight()).sum();
@@ -862,9 +864,9 @@ async fn a_list_says_what_its_own_user_has_seen() {
         threads: vec![seen(1, 900), seen(7, 900)],
         since: Some(3),
     });
-    assert_eq!(ask(&service, &ann, marks.clone()).await, Reply::Seen { since: 3 });
+    assert_eq!(ask(&service, &ann, marks.clone()).await, Reply::Seen(3));
     let listed = async |caller: &Caller| {
-        let Reply::Threads { page, .. } =
+        let Reply::Threads(ListPage { page, .. }) =
             ask(&service, caller, Request::ListThreads(ListThreads::default())).await
         else {
             panic!("it is another reply")

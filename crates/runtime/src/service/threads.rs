@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
+use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId, TurnId};
 use acpd_proto::projection::Live;
-use acpd_proto::surface::reply::{Opened, Reply, ThreadView};
+use acpd_proto::surface::reply::{Closed, Opened, RetentionReport, ThreadView};
 use acpd_proto::surface::request::{FollowFrom, OpenThread, RunRetention};
 use acpd_proto::thread::{Change, Command};
 
@@ -13,11 +13,16 @@ use crate::host::{blocking, paths};
 use crate::service::caller::Caller;
 use crate::service::directories::{find_directories, moved_along};
 use crate::service::same_directory::on_this_host;
-use crate::service::{Dispatched, Response, Service, await_reply};
+use crate::service::thread_reply::await_reply;
+use crate::service::{Dispatched, Response, Service};
 use crate::thread::subscription::FollowRequest;
 
 impl Service {
-    pub(super) async fn open_thread(&self, caller: &Caller, open: OpenThread) -> Result<Dispatched, Failure> {
+    pub(super) async fn open_thread(
+        &self,
+        caller: &Caller,
+        open: OpenThread,
+    ) -> Result<Dispatched<Box<Opened>>, Failure> {
         let OpenThread {
             thread,
             from,
@@ -56,7 +61,7 @@ impl Service {
                 fidelity: None,
                 claimed: service.claim(thread, claims, cursor).await?,
             };
-            Ok(Response::charged(Reply::Opened(Box::new(opened)), charge))
+            Ok(Response::charged(Box::new(opened), charge))
         });
         Ok(Dispatched {
             follow: Some(FollowRequest {
@@ -71,24 +76,33 @@ impl Service {
     }
 
     /// Answers a close request. The connection has already stopped following the thread.
-    pub(super) async fn close_thread(&self, caller: &Caller, thread: ThreadId, release: bool) -> Dispatched {
+    pub(super) async fn close_thread(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        release: bool,
+    ) -> Dispatched<Closed> {
         let was_open = caller.follows;
         if was_open && release && caller.permissions.role.may(Role::Operator) {
             // If the notification fails, the thread is not loaded or the daemon is shutting down.
             let _ = self.directory.closed(thread).await;
         }
-        Dispatched::now(Ok(Reply::Closed { was_open }))
+        Dispatched::now(Ok(Closed { was_open }))
     }
 
-    pub(super) fn run_retention(&self, by: Origin, run: RunRetention) -> Dispatched {
+    pub(super) fn run_retention(&self, by: Origin, run: RunRetention) -> Dispatched<Box<RetentionReport>> {
         let retention = self.tasks.retention.clone();
         Dispatched::answer(async move {
             let report = retention.run(by, run).await?;
-            Ok(Reply::Retention(Box::new(report)))
+            Ok(Box::new(report))
         })
     }
 
-    pub(super) async fn delete_thread(&self, by: Origin, thread: ThreadId) -> Result<Dispatched, Failure> {
+    pub(super) async fn delete_thread(
+        &self,
+        by: Origin,
+        thread: ThreadId,
+    ) -> Result<Dispatched<()>, Failure> {
         self.command(by, thread, Command::Delete).await
     }
 
@@ -97,11 +111,17 @@ impl Service {
         by: Origin,
         thread: ThreadId,
         change: Change,
-    ) -> Result<Dispatched, Failure> {
-        match change {
-            Change::Unarchive => self.unarchive(by, thread).await,
-            change => self.command(by, thread, Command::Change(change)).await,
-        }
+    ) -> Result<Dispatched<()>, Failure> {
+        self.command(by, thread, Command::Change(change)).await
+    }
+
+    pub(super) async fn roll_back(
+        &self,
+        by: Origin,
+        thread: ThreadId,
+        last_kept: Option<TurnId>,
+    ) -> Result<Dispatched<Fidelity>, Failure> {
+        self.command(by, thread, Command::RollBack { last_kept }).await
     }
 
     /// Lets a thread work in other directories.
@@ -111,7 +131,7 @@ impl Service {
         thread: ThreadId,
         cwd: String,
         additional_directories: Option<Vec<String>>,
-    ) -> Result<Dispatched, Failure> {
+    ) -> Result<Dispatched<()>, Failure> {
         let live = self.directory.look(thread).await?;
         check_own_policy(caller, &live)?;
         let look = move || match additional_directories {
@@ -130,7 +150,7 @@ impl Service {
         caller: &Caller,
         thread: ThreadId,
         directory: String,
-    ) -> Result<Dispatched, Failure> {
+    ) -> Result<Dispatched<()>, Failure> {
         let live = self.directory.look(thread).await?;
         check_own_policy(caller, &live)?;
         let (agents, reserved) = (
@@ -159,14 +179,18 @@ impl Service {
     }
 
     /// Unarchives a thread and returns the whole thread.
-    async fn unarchive(&self, by: Origin, thread: ThreadId) -> Result<Dispatched, Failure> {
+    pub(super) async fn unarchive_thread(
+        &self,
+        by: Origin,
+        thread: ThreadId,
+    ) -> Result<Dispatched<Box<ThreadView>>, Failure> {
         let command = Command::Change(Change::Unarchive);
         let done = self.directory.command(thread, by, command).await?;
         let directory = self.directory.clone();
         Ok(Dispatched::answer(async move {
-            await_reply(done).await?;
+            await_reply::<()>(done).await?;
             let live = directory.look(thread).await?;
-            Ok(Reply::Thread(Box::new(ThreadView { live, turns: None })))
+            Ok(Box::new(ThreadView { live, turns: None }))
         }))
     }
 }

@@ -7,7 +7,6 @@ use acpd_log::{LogError, SharedLog, TurnsFound, TurnsWanted, UnfinishedItem};
 use acpd_model::limits::{ANSWER_PAGES, SMALL_ANSWER_BYTES, TURNS_PAGE, TURNS_PAGE_BYTES};
 use acpd_model::{EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
-use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::Turns;
 
 use crate::room::Charge;
@@ -103,12 +102,12 @@ impl Service {
     }
 
     /// Returns the diff of an ended turn.
-    pub(super) async fn read_turn_diff(&self, thread: ThreadId, turn: TurnId) -> Result<Reply, Failure> {
+    pub(super) async fn read_turn_diff(&self, thread: ThreadId, turn: TurnId) -> Result<String, Failure> {
         let read = self
             .context
             .read_log(move |log| async move { turn_diff(&log, thread, turn).await });
         match read.await.map_err(|error| log_failure(&error))? {
-            Some(diff) => Ok(Reply::TurnDiff(diff)),
+            Some(diff) => Ok(diff),
             None => Err(Failure::not_found(format!("a diff of {turn}"))),
         }
     }

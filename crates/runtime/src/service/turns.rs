@@ -2,18 +2,21 @@
 
 use acpd_model::{Failure, Origin, RequestId};
 use acpd_policy::Scope;
-use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::StartTurn;
-use acpd_proto::thread::{Answer, Command};
+use acpd_proto::thread::{Answer, Command, TurnView};
 
 use crate::service::{Dispatched, Service};
 
 impl Service {
-    pub(super) async fn start_turn(&self, by: Origin, start: StartTurn) -> Result<Dispatched, Failure> {
+    pub(super) async fn start_turn(
+        &self,
+        by: Origin,
+        start: StartTurn,
+    ) -> Result<Dispatched<TurnView>, Failure> {
         if let Some(name) = &start.client_turn_id
             && let Some(ended) = self.ended_turn(start.thread, name).await?
         {
-            return Ok(Dispatched::now(Ok(Reply::Turn(ended))));
+            return Ok(Dispatched::now(Ok(ended)));
         }
         self.context
             .attachments
@@ -34,7 +37,7 @@ impl Service {
         request: RequestId,
         answer: Answer,
         scope: Option<Scope>,
-    ) -> Result<Dispatched, Failure> {
+    ) -> Result<Dispatched<()>, Failure> {
         let command = Command::Answer {
             request,
             answer,

@@ -10,14 +10,14 @@ use acpd_model::limits::{
     USAGE_READ_DAYS_MAX, USAGE_ROWS,
 };
 use acpd_model::usage::{DAY_MILLIS, DailyUsage, Spent, day_of};
-use acpd_proto::surface::reply::{Reply, UsageKey, UsageReport, UsageRow};
+use acpd_proto::surface::reply::{UsageKey, UsageReport, UsageRow};
 use acpd_proto::surface::request::{ReadUsage, UsageBy};
 
 use crate::service::Service;
 use crate::stored::log_failure;
 
 impl Service {
-    pub(super) async fn read_usage(&self, wanted: ReadUsage) -> Result<Reply, Failure> {
+    pub(super) async fn read_usage(&self, wanted: ReadUsage) -> Result<Box<UsageReport>, Failure> {
         let days = wanted
             .days
             .unwrap_or(USAGE_READ_DAYS)
@@ -42,14 +42,14 @@ impl Service {
         }
         let omitted = rows.len().saturating_sub(USAGE_ROWS);
         rows.truncate(USAGE_ROWS);
-        Ok(Reply::Usage(Box::new(UsageReport {
+        Ok(Box::new(UsageReport {
             first_day,
             last_day,
             rows,
             total,
             omitted,
             currencies_omitted,
-        })))
+        }))
     }
 }
 

@@ -571,7 +571,7 @@ fn is_small(answer: &Answer) -> bool {
     };
     matches!(
         reply,
-        Reply::Done | Reply::Closed { .. } | Reply::Turn(_) | Reply::Lease(_)
+        Reply::Done | Reply::Closed(_) | Reply::Turn(_) | Reply::Lease(_)
     )
 }
 

@@ -59,7 +59,11 @@ pub(super) enum ReplyTo {
     Initialize,
     Open(OpenMode),
     /// The agent's result, or an empty one.
-    Result,
+    Agent,
+    /// The lease.
+    Lease,
+    /// An empty result.
+    Nothing,
     Sessions,
     Deleted(ThreadId),
 }

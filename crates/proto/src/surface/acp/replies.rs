@@ -8,29 +8,29 @@ use super::handshake;
 use super::peer::{OpenRequest, Peer, Phase, ReplyTo, Waiting};
 use super::session::Opened;
 use crate::surface::export::rfc3339;
-use crate::surface::reply::{ListedThread, Reply, ThreadView};
-use crate::surface::request::{Request, Turns};
+use crate::surface::reply::{Call, ListedThread, Reply, ThreadView};
+use crate::surface::request::{Request, Turns, calls};
 use crate::wire::Object;
 
 impl Peer {
     /// Handles the daemon's reply for whoever waits for it.
     pub(super) fn replied(&mut self, waiting: Waiting, reply: Result<Reply, Failure>) {
-        match (waiting, reply) {
-            (Waiting::Answer(token), reply) => self.answered(token, reply.err().map(|failure| failure.code)),
-            (Waiting::Prompt(number), Ok(Reply::Turn(turn))) => {
-                self.turn_known(|prompt| prompt.number == number, turn.id);
-                if turn.status.is_some() {
-                    self.read_result(number, turn.id);
+        match waiting {
+            Waiting::Answer(token) => self.answered(token, reply.err().map(|failure| failure.code)),
+            Waiting::Prompt(number) => match reply.and_then(calls::StartTurn::take) {
+                Ok(turn) => {
+                    self.turn_known(|prompt| prompt.number == number, turn.id);
+                    if turn.status.is_some() {
+                        self.read_result(number, turn.id);
+                    }
                 }
-            }
-            (Waiting::EndedTurn(number), Ok(Reply::Thread(view))) => self.result_read(number, &view),
-            (Waiting::Prompt(number) | Waiting::EndedTurn(number), reply) => {
-                let failure = reply.err().unwrap_or_else(misplaced);
-                self.refuse_prompt(number, &failure);
-            }
-            (Waiting::Request(request, ReplyTo::Initialize), reply) => self.greeted(request, reply),
-            (Waiting::Request(request, _), Err(failure)) => self.refuse(request, &failure),
-            (Waiting::Request(request, reply_to), Ok(reply)) => self.result(request, reply_to, reply),
+                Err(failure) => self.refuse_prompt(number, &failure),
+            },
+            Waiting::EndedTurn(number) => match reply.and_then(calls::ReadThread::take) {
+                Ok(view) => self.result_read(number, &view),
+                Err(failure) => self.refuse_prompt(number, &failure),
+            },
+            Waiting::Request(request, reply_to) => self.result(request, reply_to, reply),
         }
     }
 
@@ -79,47 +79,56 @@ impl Peer {
     }
 
     /// Answers `initialize`, and handles the messages that arrived before.
-    fn greeted(&mut self, request: OpenRequest, reply: Result<Reply, Failure>) {
-        match reply {
-            Ok(Reply::Initialized(agent)) => {
+    fn greeted(&mut self, request: OpenRequest, agent: Result<RawJson, Failure>) {
+        match agent {
+            Ok(agent) => {
                 self.phase = Phase::Ready;
                 self.answer(request, &handshake::welcome(&agent));
             }
-            reply => {
+            Err(failure) => {
                 self.phase = Phase::New;
-                self.refuse(request, &reply.err().unwrap_or_else(misplaced));
+                self.refuse(request, &failure);
             }
         }
         self.read_on();
     }
 
-    fn result(&mut self, request: OpenRequest, reply_to: ReplyTo, reply: Reply) {
-        match (reply_to, reply) {
-            (ReplyTo::Open(mode), Reply::Opened(opened)) => {
-                let live = &*opened.live;
-                self.opened(request, mode, Opened::from(live));
-                self.take_over(live.thread, opened.claimed);
-                self.mark_opened(live, opened.cursor);
-            }
-            (ReplyTo::Result, Reply::Agent(result)) if result.get() != "null" => {
-                self.answer(request, &result)
-            }
-            (ReplyTo::Result, Reply::Lease(holder)) => {
-                self.answer(request, &json!({ "lease": holder }).into());
-            }
-            (ReplyTo::Result, _) => self.answer(request, &RawJson::trusted("{}")),
-            (ReplyTo::Sessions, Reply::Threads { page, next }) => {
-                self.answer(request, &session_list(&page, next.as_deref()));
-            }
-            (ReplyTo::Deleted(thread), _) => {
+    fn result(&mut self, request: OpenRequest, reply_to: ReplyTo, reply: Result<Reply, Failure>) {
+        let result = match reply_to {
+            ReplyTo::Initialize => return self.greeted(request, reply.and_then(calls::Initialize::take)),
+            ReplyTo::Open(mode) => match reply.and_then(calls::OpenThread::take) {
+                Ok(opened) => {
+                    let live = &*opened.live;
+                    self.opened(request, mode, Opened::from(live));
+                    self.take_over(live.thread, opened.claimed);
+                    return self.mark_opened(live, opened.cursor);
+                }
+                Err(failure) => Err(failure),
+            },
+            ReplyTo::Agent => reply
+                .and_then(calls::AskAgent::take)
+                .map(|result| if result.get() == "null" { empty() } else { result }),
+            ReplyTo::Lease => reply
+                .and_then(calls::MoveLease::take)
+                .map(|holder| json!({ "lease": holder }).into()),
+            ReplyTo::Nothing => reply.map(|_| empty()),
+            ReplyTo::Sessions => reply
+                .and_then(calls::ListThreads::take)
+                .map(|list| session_list(&list.page, list.next.as_deref())),
+            ReplyTo::Deleted(thread) => reply.map(|_| {
                 self.leave(thread);
-                self.answer(request, &RawJson::trusted("{}"));
-            }
-            (ReplyTo::Initialize | ReplyTo::Open(_) | ReplyTo::Sessions, _) => {
-                self.refuse(request, &misplaced())
-            }
+                empty()
+            }),
+        };
+        match result {
+            Ok(result) => self.answer(request, &result),
+            Err(failure) => self.refuse(request, &failure),
         }
     }
+}
+
+fn empty() -> RawJson {
+    RawJson::trusted("{}")
 }
 
 fn session_list(page: &[ListedThread], next_cursor: Option<&str>) -> RawJson {
@@ -145,9 +154,4 @@ fn session_list(page: &[ListedThread], next_cursor: Option<&str>) -> RawJson {
         .maybe("nextCursor", next_cursor.as_ref());
     result.close();
     RawJson::trusted(&String::from_utf8_lossy(&out))
-}
-
-/// Returns the failure for a reply of an unexpected type.
-fn misplaced() -> Failure {
-    Failure::new(ErrorCode::Internal, "internal error: unexpected reply type")
 }

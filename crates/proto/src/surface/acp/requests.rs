@@ -41,7 +41,7 @@ impl Peer {
                 let thread = params::thread(method, params)?;
                 self.leave(thread);
                 let release = true;
-                (Request::CloseThread { thread, release }, ReplyTo::Result)
+                (Request::CloseThread { thread, release }, ReplyTo::Nothing)
             }
             "session/delete" => {
                 let thread = params::thread(method, params)?;
@@ -50,30 +50,30 @@ impl Peer {
             "session/set_mode" | "session/set_model" | "session/set_config_option" => {
                 let thread = Some(self.open_thread(method, params)?);
                 let request = setting(method, params)?;
-                (ask_agent(thread, request), ReplyTo::Result)
+                (ask_agent(thread, request), ReplyTo::Agent)
             }
             "authenticate" => {
                 let Authenticate { method_id } = params::read(method, params)?;
                 let members = params.and_then(|params| others(&params.into(), &["methodId"]));
                 let request = AgentRequest::Authenticate { method_id, members };
-                (ask_agent(None, request), ReplyTo::Result)
+                (ask_agent(None, request), ReplyTo::Agent)
             }
-            "logout" => (ask_agent(None, AgentRequest::Logout), ReplyTo::Result),
+            "logout" => (ask_agent(None, AgentRequest::Logout), ReplyTo::Agent),
             "_acpd/lease/acquire" | "_acpd/lease/release" => {
                 let thread = self.open_thread(method, params)?;
                 let take = method == "_acpd/lease/acquire";
-                (Request::MoveLease { thread, take }, ReplyTo::Result)
+                (Request::MoveLease { thread, take }, ReplyTo::Lease)
             }
             _ if is_extension(method) => {
                 let thread = self.named(method, params)?;
                 let (method, params) = (method.to_owned(), params.map(RawJson::from));
                 let request = AgentRequest::Extension { method, params };
-                (ask_agent(thread, request), ReplyTo::Result)
+                (ask_agent(thread, request), ReplyTo::Agent)
             }
             _ if let Some(method) = PassthroughMethod::of(method) => {
                 let params = params.map(RawJson::from);
                 let request = AgentRequest::Passthrough { method, params };
-                (ask_agent(None, request), ReplyTo::Result)
+                (ask_agent(None, request), ReplyTo::Agent)
             }
             _ => return Err(unknown(method)),
         })

@@ -26,7 +26,7 @@ use super::wire::results::{
     UsageRead, UserPresent,
 };
 use crate::agent::AgentRequest;
-use crate::surface::request::{self, ConfigChange, Request, RequestKind};
+use crate::surface::request::{self, ConfigChange, Request, RequestKind, calls};
 use crate::thread::{Change, QueueChange, TerminalAct};
 
 /// The properties of one method.
@@ -78,7 +78,7 @@ macro_rules! methods {
             Method {
                 name: $name,
                 kind: RequestKind::$kind,
-                result: ResultType::of(|out, id, reply| write::<$result>(out, id, reply)),
+                result: ResultType::of(|out, id, reply| write::<calls::$kind, $result>(out, id, reply)),
                 read: |params, current| {
                     let request: fn($params) -> Result<Request, Failure> = $request;
                     request(<$params>::read(params, current)?)
@@ -237,8 +237,8 @@ methods! {
         |On { thread, .. }| Ok(change(thread, Change::Archive));
 
     /// Unarchives the thread.
-    "thread/unarchive" ChangeThread(On<NoParams>) -> ThreadFound,
-        |On { thread, .. }| Ok(change(thread, Change::Unarchive));
+    "thread/unarchive" UnarchiveThread(On<NoParams>) -> ThreadFound,
+        |On { thread, .. }| Ok(Request::UnarchiveThread { thread });
 
     /// Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns
     /// `conflict` while a turn runs. Returns when no request finds the thread any more; its data is overwritten after that.
@@ -257,8 +257,8 @@ methods! {
     /// Drops the turns after `turnId` from the conversation. Views and agents do not receive them; the log and exports keep
     /// them. Releases the agent's session. The next prompt opens a new one, which receives the remaining conversation.
     /// Returns `conflict` while a turn runs, and `unsupported` if agents receive no history (`recall_bytes = 0`).
-    "thread/rollback" ChangeThread(On<RollBack>) -> RolledBack,
-        |On { thread, params }| Ok(change(thread, Change::RollBack { last_kept: params.turn_id }));
+    "thread/rollback" RollBack(On<RollBack>) -> RolledBack,
+        |On { thread, params }| Ok(Request::RollBack { thread, last_kept: params.turn_id });
 
     /// Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current
     /// permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with
@@ -350,8 +350,8 @@ methods! {
 
     /// Sends the prompt of a queued turn during the running turn, as `turn/steer` does, and removes it from the queue. Returns
     /// `unsupported` if the agent does not accept messages during a turn.
-    "turn/queue/steer" ChangeQueue(On<SteerQueued>) -> TurnSteered,
-        |On { thread, params }| Ok(queue(thread, QueueChange::Steer { turn: params.turn_id }));
+    "turn/queue/steer" SteerQueuedTurn(On<SteerQueued>) -> TurnSteered,
+        |On { thread, params }| Ok(Request::SteerQueuedTurn { thread, turn: params.turn_id });
 
     /// Answers a permission request. `optionId` selects one of the agent's options; `approved` alone selects the first
     /// once-option of that kind.

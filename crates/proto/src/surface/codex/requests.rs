@@ -178,11 +178,12 @@ impl Peer {
                 let params::OfThread {
                     thread_id: thread, ..
                 } = params::read(params)?;
-                let (change, step) = match method {
-                    "archive" => (Change::Archive, Step::Empty),
-                    _ => (Change::Unarchive, Step::ReadAgain(thread)),
-                };
-                (Request::ChangeThread { thread, change }, step).into()
+                if method == "archive" {
+                    let change = Change::Archive;
+                    (Request::ChangeThread { thread, change }, Step::Empty).into()
+                } else {
+                    (Request::UnarchiveThread { thread }, Step::ReadAgain(thread)).into()
+                }
             }
             "delete" => {
                 let params::OfThread {

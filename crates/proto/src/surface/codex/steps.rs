@@ -16,9 +16,9 @@ use super::thread::{ThreadParts, write_listed};
 use super::turn::{Outcome, put_error, write_turn};
 use super::turn_id::turn_id;
 use crate::projection::{Live, Turn, text_block};
-use crate::surface::reply::{AgentInfo, ListedThread, Opened, Reply, ThreadView};
-use crate::surface::request::{Request, StartTurn};
-use crate::thread::{Change, TurnView};
+use crate::surface::reply::{AgentInfo, Call, ListPage, ListedThread, Opened, Reply, ThreadView};
+use crate::surface::request::{Request, StartTurn, calls};
+use crate::thread::TurnView;
 use crate::wire::Object;
 
 /// The use of a reply. Most are a response to the client's request.
@@ -116,6 +116,16 @@ pub(super) enum Applied {
     Started,
 }
 
+/// Takes the answer to a request out of a reply. Refuses the client's request if it is the reply to another one.
+macro_rules! take {
+    ($peer:ident, $open:ident, $call:ident, $reply:ident) => {
+        match calls::$call::take($reply) {
+            Ok(answer) => answer,
+            Err(failure) => return $peer.refuse($open, &failure),
+        }
+    };
+}
+
 impl Peer {
     /// Uses a reply. `open` is the client's request, if it still waits for its response.
     pub(super) fn advance(&mut self, open: Option<OpenRequest>, step: Step, reply: Result<Reply, Failure>) {
@@ -126,96 +136,135 @@ impl Peer {
         let Some(open) = open else {
             return self.advance_own(step, reply);
         };
-        match (step, reply) {
-            (Step::Ignored, _) => {}
-            (Step::Empty | Step::EmptyOrWarning(_) | Step::Command(_), _) => self.respond(open, &json!({})),
-            (Step::Closed, Reply::Closed { was_open }) => {
-                let status = if was_open { "unsubscribed" } else { "notSubscribed" };
+        match step {
+            Step::Ignored => {}
+            Step::Empty | Step::EmptyOrWarning(_) | Step::Command(_) => self.respond(open, &json!({})),
+            Step::Closed => {
+                let closed = take!(self, open, CloseThread, reply);
+                let status = if closed.was_open {
+                    "unsubscribed"
+                } else {
+                    "notSubscribed"
+                };
                 self.respond(open, &json!({ "status": status }));
             }
-            (Step::Compacting(thread), _) => {
+            Step::Compacting(thread) => {
                 self.respond(open, &json!({}));
                 self.turn_answered(thread);
             }
-            (Step::Agents, Reply::Agents(agents)) => {
-                let (list, request) = ModelList::new(agents);
+            Step::Agents => {
+                let (list, request) = ModelList::new(take!(self, open, ListAgents, reply));
                 self.call(request, Some(open), Step::ModelThreads(list));
             }
-            (Step::ModelThreads(mut list), Reply::Threads { page, .. }) => {
-                list.add_threads(&page);
+            Step::ModelThreads(mut list) => {
+                list.add_threads(&take!(self, open, ListThreads, reply).page);
                 self.list_models(open, list);
             }
-            (Step::Models(mut list), Reply::Thread(view)) => {
-                list.add(&view.live);
+            Step::Models(mut list) => {
+                list.add(&take!(self, open, ReadThread, reply).live);
                 self.list_models(open, list);
             }
-            (Step::Profiles, Reply::Thread(view)) => {
+            Step::Profiles => {
+                let view = take!(self, open, ReadThread, reply);
                 let data = Settings::of(&view.live).profiles();
                 self.respond(open, &json!({ "data": data, "nextCursor": null }));
             }
-            (Step::Start(cwd, wanted), Reply::Agents(agents)) => self.start(open, &agents, cwd, wanted),
-            (Step::Queued(thread), Reply::Turn(turn)) => self.queued(open, thread, &turn),
-            (Step::Queue, Reply::Thread(view)) => self.respond(open, &queue(&view.live)),
-            (Step::Turn(thread), Reply::Turn(turn)) => self.turn_started(open, thread, &turn, false),
-            (Step::Review(thread), Reply::Turn(turn)) => self.turn_started(open, thread, &turn, true),
-            (Step::Steered(thread), Reply::Steered { turn, .. }) => {
+            Step::Start(cwd, wanted) => {
+                let agents = take!(self, open, ListAgents, reply);
+                self.start(open, &agents, cwd, wanted);
+            }
+            Step::Queued(thread) => {
+                let turn = take!(self, open, StartTurn, reply);
+                self.queued(open, thread, &turn);
+            }
+            Step::Queue => {
+                let view = take!(self, open, ReadThread, reply);
+                self.respond(open, &queue(&view.live));
+            }
+            Step::Turn(thread) => {
+                let turn = take!(self, open, StartTurn, reply);
+                self.turn_started(open, thread, &turn, false);
+            }
+            Step::Review(thread) => {
+                let turn = take!(self, open, StartTurn, reply);
+                self.turn_started(open, thread, &turn, true);
+            }
+            Step::Steered(thread) => {
+                let turn = take!(self, open, SteerTurn, reply).turn;
                 self.respond(open, &json!({ "turnId": turn_id(thread, Some(turn)) }));
                 self.turn_answered(thread);
             }
-            (Step::List(cwds), Reply::Threads { page, next }) => {
+            Step::List(cwds) => {
+                let ListPage { page, next } = take!(self, open, ListThreads, reply);
                 self.respond_with(open, |out| write_list(out, &page, next.as_deref(), &cwds));
             }
-            (Step::Search, Reply::Hits { page, next }) => {
+            Step::Search => {
+                let ListPage { page, next } = take!(self, open, SearchThreads, reply);
                 self.list_found(open, SearchResults::new(&page, next));
             }
-            (Step::Found(mut results), Reply::Thread(view)) => {
-                results.add(Some(&view.live));
+            Step::Found(mut results) => {
+                results.add(Some(&take!(self, open, ReadThread, reply).live));
                 self.list_found(open, results);
             }
-            (Step::Loaded, Reply::Threads { page, .. }) => {
+            Step::Loaded => {
+                let page = take!(self, open, ListThreads, reply).page;
                 let mut ids: Vec<ThreadId> = page.iter().map(|listed| listed.thread).collect();
                 let followed = self.sessions.keys().filter(|own| !ids.contains(own)).copied();
                 let followed: Vec<ThreadId> = followed.collect();
                 ids.extend(followed);
                 self.respond(open, &json!({ "data": ids, "nextCursor": null }));
             }
-            (step, reply) => self.advance_thread(open, step, reply),
-        }
-    }
-
-    /// Uses a reply about the state of a thread.
-    fn advance_thread(&mut self, open: OpenRequest, step: Step, reply: Reply) {
-        match (step, reply) {
-            (Step::Started(wanted), Reply::Opened(opened)) => self.started(open, &wanted, &opened),
-            (Step::Open(forked_from), Reply::Opened(opened)) => {
+            Step::Started(wanted) => {
+                let opened = take!(self, open, StartThread, reply);
+                self.started(open, &wanted, &opened);
+            }
+            Step::Open(forked_from) => {
+                let opened = take!(self, open, OpenThread, reply);
                 self.follow(&opened.live);
                 self.respond_open(open, &opened.live, forked_from);
             }
-            (Step::Opened, Reply::Thread(view)) => self.respond_open(open, &view.live, None),
-            (Step::Thread, Reply::Thread(view)) => self.respond_thread(open, &view.live),
-            (Step::ReadAgain(thread), _) => {
+            Step::Opened => {
+                let view = take!(self, open, ReadThread, reply);
+                self.respond_open(open, &view.live, None);
+            }
+            Step::Thread => {
+                let view = take!(self, open, ReadThread, reply);
+                self.respond_thread(open, &view.live);
+            }
+            Step::ReadAgain(thread) => {
                 let read = Request::ReadThread { thread, turns: None };
                 self.call(read, Some(open), Step::Thread);
             }
-            (Step::Turns(Purpose::Open(forked_from)), Reply::Opened(opened)) => {
+            Step::Turns(Purpose::Open(forked_from)) => {
+                let opened = take!(self, open, OpenThread, reply);
                 self.opened_whole(open, *opened, forked_from);
             }
-            (Step::Turns(purpose), Reply::Thread(view)) => self.turns_read(open, purpose, *view),
-            (Step::ForkBefore(thread, then), Reply::Thread(view)) => match last_turn(&view) {
-                Some(turn) => self.call(fork_at(thread, Some(turn)), Some(open), *then),
-                None => {
-                    let message = "there is no turn before it to fork: start a new thread";
-                    self.refuse(open, &Failure::new(ErrorCode::Conflict, message));
+            Step::Turns(purpose) => {
+                let view = take!(self, open, ReadThread, reply);
+                self.turns_read(open, purpose, *view);
+            }
+            Step::ForkBefore(thread, then) => {
+                let view = take!(self, open, ReadThread, reply);
+                match last_turn(&view) {
+                    Some(turn) => self.call(fork_at(thread, Some(turn)), Some(open), *then),
+                    None => {
+                        let message = "there is no turn before it to fork: start a new thread";
+                        self.refuse(open, &Failure::new(ErrorCode::Conflict, message));
+                    }
                 }
-            },
-            (Step::RevertBefore(thread), Reply::Thread(view)) => {
+            }
+            Step::RevertBefore(thread) => {
+                let view = take!(self, open, ReadThread, reply);
                 let last_kept = last_turn(&view);
-                let change = Change::RollBack { last_kept };
-                let request = Request::ChangeThread { thread, change };
+                let request = Request::RollBack { thread, last_kept };
                 self.call(request, Some(open), Step::ReadAgain(thread));
             }
-            (Step::Compact(thread), Reply::Thread(view)) => self.compact(open, thread, &view.live),
-            (Step::UpdateSettings(wanted), Reply::Thread(view)) => {
+            Step::Compact(thread) => {
+                let view = take!(self, open, ReadThread, reply);
+                self.compact(open, thread, &view.live);
+            }
+            Step::UpdateSettings(wanted) => {
+                let view = take!(self, open, ReadThread, reply);
                 let settings = Settings::of(&view.live);
                 if let Some(failure) = settings.refusal(&wanted) {
                     return self.refuse(open, &failure);
@@ -223,34 +272,39 @@ impl Peer {
                 let change = settings.change(&wanted, true);
                 self.apply(Some(open), view.live.thread, change, Applied::Updated);
             }
-            (Step::TurnSettings(wanted, start), Reply::Thread(view)) => {
+            Step::TurnSettings(wanted, start) => {
+                let view = take!(self, open, ReadThread, reply);
                 let change = Settings::of(&view.live).change(&wanted, false);
                 self.apply(Some(open), view.live.thread, change, Applied::Turn(start));
             }
-            (Step::Applying(thread, rest, then), _) => self.apply_next(Some(open), thread, rest, then),
-            (_, _) => {
-                let failure = Failure::new(ErrorCode::Internal, "internal error: unexpected reply type");
-                self.refuse(open, &failure);
-            }
+            Step::Applying(thread, rest, then) => self.apply_next(Some(open), thread, rest, then),
+            // No request of the client waits for these settings: they are for a notification.
+            Step::Settings(thread) => self.settings_read(thread, reply),
         }
     }
 
     /// Uses a reply that no request of the client waits for.
     fn advance_own(&mut self, step: Step, reply: Reply) {
-        match (step, reply) {
-            (Step::Settings(thread), Reply::Thread(view)) => {
-                if let Some(session) = self.sessions.get_mut(&thread) {
-                    session.is_reading_settings = false;
-                    session.shown.works_in(&view.live.summary.cwd);
-                }
-                let settings = Settings::of(&view.live).thread_settings();
-                self.notify("thread/settings/updated", |params| {
-                    params.put("threadId", &thread).put("threadSettings", &settings);
-                });
-            }
-            (Step::Applying(thread, rest, then), _) => self.apply_next(None, thread, rest, then),
+        match step {
+            Step::Settings(thread) => self.settings_read(thread, reply),
+            Step::Applying(thread, rest, then) => self.apply_next(None, thread, rest, then),
             _ => {}
         }
+    }
+
+    /// Notifies the client of a thread's settings.
+    fn settings_read(&mut self, thread: ThreadId, reply: Reply) {
+        let Ok(view) = calls::ReadThread::take(reply) else {
+            return;
+        };
+        if let Some(session) = self.sessions.get_mut(&thread) {
+            session.is_reading_settings = false;
+            session.shown.works_in(&view.live.summary.cwd);
+        }
+        let settings = Settings::of(&view.live).thread_settings();
+        self.notify("thread/settings/updated", |params| {
+            params.put("threadId", &thread).put("threadSettings", &settings);
+        });
     }
 
     /// Uses a failure.

@@ -4,6 +4,9 @@
 //! [`Reply`](super::reply::Reply) to each. `table` has a row for each request: the role that it needs, the order in which it
 //! executes, how large its answer is, and whether a client may make it of a thread that was shared with it.
 
+#[macro_use]
+mod macros;
+
 mod params;
 mod properties;
 mod scope;
@@ -16,4 +19,4 @@ pub use self::params::{
 };
 pub use self::properties::{AnswerSize, Order, SharedAccess};
 pub use self::scope::{Permissions, no_thread, outside};
-pub use self::table::{Request, RequestKind};
+pub use self::table::{Request, RequestKind, calls};

@@ -3,8 +3,9 @@
 //! In: a request. Out: its kind, and the properties of that. Owns: nothing. Never: looks anything up. So a surface knows the
 //! properties of a request before it reads the params.
 
-use acpd_model::{RawJson, RequestId, Role, ThreadId, TurnId};
-use acpd_policy::{AGENT_IDS, Scope};
+use acpd_model::event::{Fidelity, LeaseHolder};
+use acpd_model::{Failure, Millis, RawJson, RequestId, Role, SearchHit, ThreadId, TurnId};
+use acpd_policy::{AGENT_IDS, Explanation, RememberedRule, Scope};
 
 use super::params::{
     ConfigChange, ForkThread, ListThreads, OpenThread, ReadUsage, RunRetention, SearchThreads, SeeThreads,
@@ -12,181 +13,78 @@ use super::params::{
 };
 use super::properties::{AnswerSize, Order, SharedAccess};
 use crate::agent::{AgentRequest, PassthroughMethod};
-use crate::thread::{Answer, Change, InterruptOptions, QueueChange, TerminalAct};
-
-/// Defines [`Request`], [`RequestKind`], and the properties of each kind.
-///
-/// ```text
-/// Name { … }: Role, Order, AnswerSize, SharedAccess;   a request, and the kind of that name
-/// Name of Request: Role;                               a kind that only some of these requests are, with a role of its own
-/// ```
-///
-/// The order is one of these:
-///
-/// - `Free`: no other request depends on it.
-/// - `Thread(member)`: that of the thread which this member names. `Thread(pattern => thread)` finds it elsewhere: the pattern
-///   matches the members.
-/// - `Connection`: the same, among the requests of the connection that concern no thread.
-macro_rules! requests {
-    (
-        requests {
-            $(
-                $(#[$about:meta])*
-                $name:ident $({ $($members:tt)* })? $(($($value:tt)*))?:
-                $role:ident, $order:ident $(($($thread:tt)+))?, $size:ident, $access:ident;
-            )+
-        }
-        kinds {
-            $( $(#[$about_kind:meta])* $kind:ident of $request:ident: $role_of_kind:ident; )+
-        }
-    ) => {
-        /// A request of a client.
-        #[derive(Debug, Clone, PartialEq)]
-        pub enum Request {
-            $( $(#[$about])* $name $({ $($members)* })? $(($($value)*))?, )+
-        }
-
-        /// The kind of a request, known before its params are read.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[allow(missing_docs, reason = "each is the request of that name")]
-        pub enum RequestKind {
-            $( $name, )+
-            $( $(#[$about_kind])* $kind, )+
-        }
-
-        impl RequestKind {
-            /// All kinds.
-            #[cfg(test)]
-            pub(super) const ALL: &[Self] = &[$( Self::$name, )+ $( Self::$kind, )+];
-
-            /// Returns the minimum role for this kind of request.
-            pub fn role(self) -> Role {
-                match self {
-                    $( Self::$name => Role::$role, )+
-                    $( Self::$kind => Role::$role_of_kind, )+
-                }
-            }
-
-            /// Returns the order in which requests of this kind execute.
-            pub fn order(self) -> Order {
-                match self {
-                    $( Self::$name => requests!(@order $order $(($($thread)+))?), )+
-                    $( Self::$kind => Self::$request.order(), )+
-                }
-            }
-
-            /// Returns how large the answer to a request of this kind can be.
-            pub fn answer_size(self) -> AnswerSize {
-                match self {
-                    $( Self::$name => AnswerSize::$size, )+
-                    $( Self::$kind => Self::$request.answer_size(), )+
-                }
-            }
-
-            /// Returns what becomes of requests of this kind if the client reaches one thread only.
-            pub fn shared_access(self) -> SharedAccess {
-                match self {
-                    $( Self::$name => SharedAccess::$access, )+
-                    $( Self::$kind => Self::$request.shared_access(), )+
-                }
-            }
-        }
-
-        impl Request {
-            /// Returns the kind that has the request's name.
-            fn named_kind(&self) -> RequestKind {
-                match self {
-                    $( Self::$name { .. } => RequestKind::$name, )+
-                }
-            }
-
-            /// Returns the thread whose order the request has; `None` if it may run at any time, or has the order of its
-            /// connection.
-            pub fn ordered_by(&self) -> Option<ThreadId> {
-                match self {
-                    $( $( requests!(@pattern $name $($thread)+) => requests!(@thread $($thread)+), )? )+
-                    // Each of the others has another order in its row.
-                    _ => None,
-                }
-            }
-        }
-    };
-
-    (@order Free) => { Order::Free };
-    (@order Connection) => { Order::Thread };
-    (@order Thread ($($thread:tt)+)) => { Order::Thread };
-
-    (@pattern $name:ident $member:ident) => { Request::$name { $member, .. } };
-    (@pattern $name:ident $pattern:tt => $thread:expr) => { Request::$name $pattern };
-    (@thread $member:ident) => { Some(*$member) };
-    (@thread $pattern:tt => $thread:expr) => { $thread };
-}
+use crate::surface::reply::{
+    Absence, AgentAnswers, AgentInfo, AgentReport, Call, Closed, ConfigChanged, CreatedShare, FolderList,
+    ListPage, ListedThread, Opened, Policies, Reply, RetentionReport, RunningProcess, ShareInfo, SignIn,
+    StartedCommand, Steered, TargetInfo, TargetTest, ThreadView, UsageReport, misplaced,
+};
+use crate::thread::{Answer, Change, InterruptOptions, QueueChange, TerminalAct, TurnView};
 
 requests! {
     requests {
         /// Reads the result of `initialize` of the connection's agent.
         // What the agent has declared, as long as its line. A link gets the answer of the daemon itself: no agent is asked.
-        Initialize: Observer, Free, Late, Limited;
+        Initialize -> Initialized(RawJson): Observer, Free, Late, Limited;
 
         /// Lists the agents that the daemon knows.
         // An entry for each agent of the registry, with its description.
-        ListAgents: Observer, Free, Large, Refused;
+        ListAgents -> Agents(Vec<AgentInfo>): Observer, Free, Large, Refused;
 
         /// Lists the running processes of agents.
-        ListRunningAgents: Observer, Free, Large, Refused;
+        ListRunningAgents -> RunningAgents(Vec<RunningProcess>): Observer, Free, Large, Refused;
 
         /// Starts an agent to check whether it works, then stops it.
         ExamineAgent {
             /// Name of the agent.
             agent: String,
-        }: Operator, Free, Late, Refused;
+        } -> AgentReport(Box<AgentReport>): Operator, Free, Late, Refused;
 
         /// Installs an agent, or waits for an installation that runs already.
         InstallAgent {
             /// Name of the agent.
             agent: String,
-        }: Owner, Free, Small, Refused;
+        } -> AgentInstalled(Box<AgentInfo>): Owner, Free, Small, Refused;
 
         /// Lists the folders in a folder of the host.
         // Names of up to 255 bytes.
         ListFolders {
             /// The folder; the home directory if absent.
             path: Option<String>,
-        }: Operator, Free, Late, Refused;
+        } -> Folders(Box<FolderList>): Operator, Free, Late, Refused;
 
         /// Creates a folder on the host.
         CreateFolder {
             /// Path of the new folder.
             path: String,
-        }: Operator, Connection, Small, Refused;
+        } -> Folder(String): Operator, Connection, Small, Refused;
 
         /// Reads the policies in the configuration.
         // As long as the configuration.
         ReadPolicies {
             /// The agent whose own policy is included.
             agent: Option<String>,
-        }: Observer, Free, Large, Refused;
+        } -> Policies(Policies): Observer, Free, Large, Refused;
 
         /// Changes the configuration file.
-        ChangeConfig(ConfigChange): Owner, Connection, Small, Refused;
+        ChangeConfig(ConfigChange) -> ConfigChanged(ConfigChanged): Owner, Connection, Small, Refused;
 
         /// Lists the targets of notifications with their states.
         // Errors of targets show names and addresses of the owner's network.
-        ListNotificationTargets: Owner, Free, Large, Refused;
+        ListNotificationTargets -> NotificationTargets(Vec<TargetInfo>): Owner, Free, Large, Refused;
 
         /// Sends a test notification.
         TestNotifications {
             /// Name of the target; all targets if absent.
             target: Option<String>,
-        }: Owner, Free, Small, Refused;
+        } -> NotificationsTested(Vec<TargetTest>): Owner, Free, Small, Refused;
 
         /// Lists threads, the newest first.
         // Up to 64 KiB of metadata for each thread. A directory is looked up before.
-        ListThreads(ListThreads): Observer, Free, Measured, Limited;
+        ListThreads(ListThreads) -> Threads(ListPage<ListedThread>): Observer, Free, Measured, Limited;
 
         /// Searches the texts of threads.
         // A snippet and a name for each of up to 100 texts.
-        SearchThreads(SearchThreads): Observer, Free, Large, Limited;
+        SearchThreads(SearchThreads) -> Hits(ListPage<SearchHit>): Observer, Free, Large, Limited;
 
         /// Reads a thread without following it.
         ReadThread {
@@ -194,7 +92,7 @@ requests! {
             thread: ThreadId,
             /// The turns to include.
             turns: Option<Turns>,
-        }: Observer, Free, Measured, ThatThread;
+        } -> Thread(Box<ThreadView>): Observer, Free, Measured, ThatThread;
 
         /// Starts or stops watching the list of threads.
         WatchThreadList {
@@ -202,25 +100,25 @@ requests! {
             on: bool,
             /// The only thread whose changes the client receives.
             only: Option<ThreadId>,
-        }: Observer, Connection, Small, Limited;
+        } -> Done: Observer, Connection, Small, Limited;
 
         /// Marks threads as seen by the client's principal.
         // Readers of a link are many, and have one principal.
-        SeeThreads(SeeThreads): Observer, Free, Small, Refused;
+        SeeThreads(SeeThreads) -> Seen(Millis): Observer, Free, Small, Refused;
 
         /// Reports that a page of the client's principal is in front.
-        ReportPresence: Observer, Free, Small, Refused;
+        ReportPresence -> Present(Option<Absence>): Observer, Free, Small, Refused;
 
         /// Reads what threads have used.
         // An entry for each day and agent, or for each thread. The sums are of all threads, so that no link permits them.
-        ReadUsage(ReadUsage): Observer, Free, Large, Refused;
+        ReadUsage(ReadUsage) -> Usage(Box<UsageReport>): Observer, Free, Large, Refused;
 
         /// Creates a thread and follows it from its first event.
         // The modes, options and commands of a session.
-        StartThread(Box<StartThread>): Operator, Thread((start) => start.thread), Late, Refused;
+        StartThread(Box<StartThread>) -> Opened(Box<Opened>): Operator, Thread((start) => start.thread), Late, Refused;
 
         /// Follows a thread. The daemon starts its agent if the caller's role permits that.
-        OpenThread(Box<OpenThread>): Observer, Thread((open) => Some(open.thread)), Measured, ThatThread;
+        OpenThread(Box<OpenThread>) -> Opened(Box<Opened>): Observer, Thread((open) => Some(open.thread)), Measured, ThatThread;
 
         /// Stops following a thread.
         CloseThread {
@@ -228,19 +126,19 @@ requests! {
             thread: ThreadId,
             /// Whether to stop its agent if no other client follows the thread and no turn runs.
             release: bool,
-        }: Observer, Thread(thread), Small, ThatThread;
+        } -> Closed(Closed): Observer, Thread(thread), Small, ThatThread;
 
         /// Creates a thread that continues another one, and follows the new thread.
-        ForkThread(Box<ForkThread>): Operator, Thread((fork) => Some(fork.thread)), Late, Refused;
+        ForkThread(Box<ForkThread>) -> Opened(Box<Opened>): Operator, Thread((fork) => Some(fork.thread)), Late, Refused;
 
         /// Removes what exceeds the limits of the configuration.
-        RunRetention(RunRetention): Owner, Free, Small, Refused;
+        RunRetention(RunRetention) -> Retention(Box<RetentionReport>): Owner, Free, Small, Refused;
 
         /// Deletes a thread and its log.
         DeleteThread {
             /// The thread to delete.
             thread: ThreadId,
-        }: Owner, Thread(thread), Small, Refused;
+        } -> Done: Owner, Thread(thread), Small, Refused;
 
         /// Changes a property of a thread.
         ChangeThread {
@@ -248,7 +146,21 @@ requests! {
             thread: ThreadId,
             /// The property and its new value.
             change: Change,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> Done: Operator, Thread(thread), Small, Refused;
+
+        /// Unarchives a thread.
+        UnarchiveThread {
+            /// The thread to change.
+            thread: ThreadId,
+        } -> Thread(Box<ThreadView>): Operator, Thread(thread), Small, Refused;
+
+        /// Drops the last turns of a thread.
+        RollBack {
+            /// The thread to change.
+            thread: ThreadId,
+            /// The last turn to keep; `None` drops all turns.
+            last_kept: Option<TurnId>,
+        } -> RolledBack(Fidelity): Operator, Thread(thread), Small, Refused;
 
         /// Sets the directories that a thread works in from now on.
         SetDirectories {
@@ -258,7 +170,7 @@ requests! {
             cwd: String,
             /// The further directories. If absent, those inside the earlier working directory move along, and the others stay.
             additional_directories: Option<Vec<String>>,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> Done: Operator, Thread(thread), Small, Refused;
 
         /// Opens a further directory for a thread.
         AddDirectory {
@@ -266,7 +178,7 @@ requests! {
             thread: ThreadId,
             /// The directory, absolute and without links.
             directory: String,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> Done: Operator, Thread(thread), Small, Refused;
 
         /// Sets the thread's own policy.
         SetThreadPolicy {
@@ -274,7 +186,7 @@ requests! {
             thread: ThreadId,
             /// A preset's name or an object; `None` removes the thread's own policy.
             policy: Option<RawJson>,
-        }: Owner, Thread(thread), Small, Refused;
+        } -> Done: Owner, Thread(thread), Small, Refused;
 
         /// Explains the policy's decision about a tool call.
         // All parts of a call, as long as the client's message. Its paths are looked up.
@@ -283,14 +195,14 @@ requests! {
             thread: ThreadId,
             /// An ACP tool call.
             tool_call: RawJson,
-        }: Observer, Thread(thread), Late, Refused;
+        } -> Explained(Box<Explanation>): Observer, Thread(thread), Late, Refused;
 
         /// Lists the remembered answers of a thread and of its agent.
         // Up to 1024 rules for the thread and for its agent.
         ListRemembered {
             /// The thread whose answers are listed.
             thread: ThreadId,
-        }: Observer, Thread(thread), Large, Refused;
+        } -> Remembered(Vec<RememberedRule>): Observer, Thread(thread), Large, Refused;
 
         /// Revokes a remembered answer.
         RevokeRemembered {
@@ -298,14 +210,14 @@ requests! {
             thread: ThreadId,
             /// Id of the remembered answer.
             id: u64,
-        }: Approver, Thread(thread), Small, Refused;
+        } -> Done: Approver, Thread(thread), Small, Refused;
 
         /// Lists the remembered answers that apply to all threads of an agent, whether it has threads or not.
         // An answer for an agent is the owner's to give. Up to 1024 rules for each agent.
         ListAgentAnswers {
             /// The agent; every agent that has answers if absent.
             agent: Option<String>,
-        }: Owner, Free, Large, Refused;
+        } -> AgentAnswers(Vec<AgentAnswers>): Owner, Free, Large, Refused;
 
         /// Revokes a remembered answer that applies to all threads of an agent.
         RevokeAgentAnswer {
@@ -313,7 +225,7 @@ requests! {
             agent: String,
             /// Id of the remembered answer.
             id: u64,
-        }: Owner, Free, Small, Refused;
+        } -> Done: Owner, Free, Small, Refused;
 
         /// Makes a link with which anyone can read a thread.
         // An operator can export every thread anyway.
@@ -324,20 +236,20 @@ requests! {
             expires_in_secs: Option<u64>,
             /// A name for lists of links.
             name: Option<String>,
-        }: Operator, Free, Small, Refused;
+        } -> ShareCreated(Box<CreatedShare>): Operator, Free, Small, Refused;
 
         /// Lists the links that have not expired.
         // Up to 512 links.
         ListShares {
             /// The only thread whose links are listed.
             thread: Option<ThreadId>,
-        }: Operator, Free, Large, Refused;
+        } -> Shares(Vec<ShareInfo>): Operator, Free, Large, Refused;
 
         /// Revokes a link.
         RevokeShare {
             /// Id of the link.
             share: String,
-        }: Operator, Free, Small, Refused;
+        } -> Done: Operator, Free, Small, Refused;
 
         /// Acquires a thread's lease, or releases it.
         MoveLease {
@@ -345,10 +257,10 @@ requests! {
             thread: ThreadId,
             /// Whether to acquire the lease.
             take: bool,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> Lease(Option<LeaseHolder>): Operator, Thread(thread), Small, Refused;
 
         /// Sends a prompt, now or after the turns that precede it.
-        StartTurn(StartTurn): Operator, Thread((start) => Some(start.thread)), Small, Refused;
+        StartTurn(StartTurn) -> Turn(TurnView): Operator, Thread((start) => Some(start.thread)), Small, Refused;
 
         /// Adds input to the running turn.
         SteerTurn {
@@ -360,7 +272,7 @@ requests! {
             turn: Option<TurnId>,
             /// The client's own id for the turn that the input becomes if the running one cannot take it.
             client_turn_id: Option<String>,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> Steered(Steered): Operator, Thread(thread), Small, Refused;
 
         /// Runs a command line in the thread's directory, because a user wants it. The agent does not see it.
         // An operator runs commands anyway: it prompts agents, and its role includes the answers to their questions.
@@ -369,19 +281,19 @@ requests! {
             thread: ThreadId,
             /// The line, for `/bin/sh`.
             line: String,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> CommandStarted(StartedCommand): Operator, Thread(thread), Small, Refused;
 
         /// Reads what the agent of a thread has printed for a sign-in.
         ReadSignIn {
             /// The thread.
             thread: ThreadId,
-        }: Owner, Thread(thread), Late, Refused;
+        } -> SignIn(SignIn): Owner, Thread(thread), Late, Refused;
 
         /// Cancels a sign-in to the agent of a thread.
         CancelSignIn {
             /// The thread.
             thread: ThreadId,
-        }: Owner, Thread(thread), Late, Refused;
+        } -> Done: Owner, Thread(thread), Late, Refused;
 
         /// Types into the terminal of a running command, or ends the command.
         UseTerminal {
@@ -391,7 +303,7 @@ requests! {
             terminal_id: String,
             /// What to do.
             act: TerminalAct,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> Done: Operator, Thread(thread), Small, Refused;
 
         /// Reads the diff of an ended turn.
         // Up to 1 MiB.
@@ -400,7 +312,7 @@ requests! {
             thread: ThreadId,
             /// The turn.
             turn: TurnId,
-        }: Observer, Free, Large, ThatThread;
+        } -> TurnDiff(String): Observer, Free, Large, ThatThread;
 
         /// Interrupts a turn, or removes it from the queue.
         Interrupt {
@@ -410,7 +322,7 @@ requests! {
             turn: Option<TurnId>,
             /// Further effects.
             options: InterruptOptions,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> Done: Operator, Thread(thread), Small, Refused;
 
         /// Changes the queue of turns.
         ChangeQueue {
@@ -418,7 +330,15 @@ requests! {
             thread: ThreadId,
             /// The change.
             change: QueueChange,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> Done: Operator, Thread(thread), Small, Refused;
+
+        /// Sends the prompt of a queued turn into the running turn.
+        SteerQueuedTurn {
+            /// The thread that has the queue.
+            thread: ThreadId,
+            /// The queued turn, which ends.
+            turn: TurnId,
+        } -> Steered(Steered): Operator, Thread(thread), Small, Refused;
 
         /// Answers a question.
         Answer {
@@ -428,7 +348,7 @@ requests! {
             answer: Answer,
             /// How long the answer applies, if it applies to more than this question.
             scope: Option<Scope>,
-        }: Approver, Thread({ request, .. } => Some(request.thread)), Small, Refused;
+        } -> Done: Approver, Thread({ request, .. } => Some(request.thread)), Small, Refused;
 
         /// Sends the agent a request other than a prompt.
         // What the agent has answered, as long as its line. It may have to start first.
@@ -440,7 +360,7 @@ requests! {
             request: AgentRequest,
             /// Whether an extension's params name the thread as their session. The agent gets the id of its own session.
             names_thread: bool,
-        }: Operator, Thread({ thread, .. } => *thread), Late, Refused;
+        } -> Agent(RawJson): Operator, Thread({ thread, .. } => *thread), Late, Refused;
 
         /// Sends the agent a notification that ACP does not define.
         NotifyAgent {
@@ -452,7 +372,7 @@ requests! {
             params: Option<RawJson>,
             /// Whether the params name the thread as their session. The agent gets the id of its own session.
             names_thread: bool,
-        }: Operator, Thread(thread), Small, Refused;
+        } -> Done: Operator, Thread(thread), Small, Refused;
     }
 
     kinds {

@@ -72,6 +72,7 @@ impl Thread {
             Command::CancelSignIn => self.cancel_sign_in(),
             Command::ReadSignIn => Ok(self.session.sign_in()),
             Command::Change(change) => self.change(by, change),
+            Command::RollBack { last_kept } => self.roll_back(by, last_kept),
             Command::Delete => return self.delete(call, by),
             Command::DeleteUnused(last) => return self.delete_unused(call, by, last),
             Command::Fork { turn } => return self.fork(call, by, turn),
@@ -83,7 +84,7 @@ impl Thread {
             Command::ChangeQueue(QueueChange::Edit { turn, input }) => {
                 self.edit_queued(by, turn, input).map(|()| Reply::Done)
             }
-            Command::ChangeQueue(QueueChange::Steer { turn }) => return self.steer_queued(call, by, turn),
+            Command::SteerQueued { turn } => return self.steer_queued(call, by, turn),
             Command::Answer {
                 request,
                 answer,

@@ -40,7 +40,6 @@ impl Thread {
                 }
                 Ok(Reply::Done)
             }
-            Change::RollBack { last_kept } => self.roll_back(by, last_kept),
         }
     }
 
@@ -166,7 +165,7 @@ impl Thread {
 
     /// Drops the turns after `last_kept`. The agent's session contains them, so the agent is stopped. The next prompt
     /// opens a new session, which gets the remaining conversation.
-    fn roll_back(&mut self, by: Origin, last_kept: Option<TurnId>) -> Result<Reply, Failure> {
+    pub(super) fn roll_back(&mut self, by: Origin, last_kept: Option<TurnId>) -> Result<Reply, Failure> {
         self.end_unprompted();
         self.check_idle()?;
         if let Some(turn) = last_kept {

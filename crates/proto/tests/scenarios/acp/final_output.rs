@@ -347,8 +347,7 @@ fn a_roll_back_waits_for_no_output() {
         s.then(|scene| scene.stops_with("end_turn"));
         assert_eq!(last_asked(s, who), OUTPUT);
         s.then(|scene| {
-            let change = acpd_proto::thread::Change::RollBack { last_kept: None };
-            scene.ask(Command::Change(change)).unwrap();
+            scene.ask(Command::RollBack { last_kept: None }).unwrap();
         });
         assert_eq!(ended(s), [end("completed", "", true)]);
         answers(s, who, WROTE);

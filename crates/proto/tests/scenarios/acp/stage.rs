@@ -8,7 +8,7 @@ use acpd_model::{ErrorCode, Event, Failure, Origin, RawJson, Role, Summary, Thre
 use acpd_proto::projection::{SessionChange, Transcript, TurnsPage};
 use acpd_proto::surface::acp::{Frame, Peer, frames};
 use acpd_proto::surface::contract::{Delegated, Delivery, Output, Pending, Surface};
-use acpd_proto::surface::reply::{ListedThread, Opened, Reply, ThreadView};
+use acpd_proto::surface::reply::{Closed, ListPage, ListedThread, Opened, Reply, ThreadView};
 use acpd_proto::surface::request::{FollowFrom, Request, SessionOptions};
 use acpd_proto::thread::{Command, EditorCommand, Input, Reply as Done};
 use acpd_proto::time::Now;
@@ -500,9 +500,9 @@ impl Stage {
             Request::CloseThread { .. } => {
                 self.editors[who].cursor = None;
                 self.kill(who);
-                Ok(Reply::Closed { was_open: true })
+                Ok(Reply::Closed(Closed { was_open: true }))
             }
-            Request::ListThreads(_) => Ok(Reply::Threads {
+            Request::ListThreads(_) => Ok(Reply::Threads(ListPage {
                 page: vec![ListedThread {
                     thread: self.scene.id,
                     summary: Summary {
@@ -513,7 +513,7 @@ impl Stage {
                     seen_at: None,
                 }],
                 next: Some("more".into()),
-            }),
+            })),
             Request::DeleteThread { thread } => self.known(thread).map(|()| Reply::Done),
             other => panic!("no editor asks for {other:?}"),
         }

@@ -1,14 +1,14 @@
 //! One connection: handshake, threads, turns, and the order of messages.
 
-use acpd_model::event::TurnStatus;
+use acpd_model::event::{Fidelity, TurnStatus};
 use acpd_model::{ErrorCode, Failure, Role, Summary, ThreadId, ThreadStatus, TurnId};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
 use acpd_proto::surface::contract::Source;
-use acpd_proto::surface::reply::{AgentInfo, ListedThread, Reply};
+use acpd_proto::surface::reply::{AgentInfo, ListPage, ListedThread, Reply, Steered};
 use acpd_proto::surface::request::{
     Extent, FollowFrom, ListThreads, ListedStatus, OpenThread, Request, StartTurn,
 };
-use acpd_proto::thread::{Change, InterruptOptions, SteerDelivery, TurnView};
+use acpd_proto::thread::{InterruptOptions, SteerDelivery, TurnView};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -160,7 +160,7 @@ fn the_models_are_the_agents_and_those_of_their_newest_threads() {
         seen_at: None,
     };
     let page = vec![listed];
-    client.reply(Ok(Reply::Threads { page, next: None }));
+    client.reply(Ok(Reply::Threads(ListPage { page, next: None })));
     let read = Request::ReadThread {
         thread: NEW_THREAD,
         turns: None,
@@ -184,7 +184,7 @@ fn the_models_are_the_agents_and_those_of_their_newest_threads() {
         seen_at: None,
     };
     let page = vec![listed];
-    client.reply(Ok(Reply::Threads { page, next: None }));
+    client.reply(Ok(Reply::Threads(ListPage { page, next: None })));
     client.reply(Err(Failure::not_found("the thread")));
     assert_eq!(client.response(id)["result"]["data"].as_array().unwrap().len(), 2);
 }
@@ -367,10 +367,10 @@ fn steering_and_interrupting_name_the_turn() {
             "threadId": NEW_THREAD, "expectedTurnId": turn_id(3), "input": text("more"), "clientUserMessageId": "m-1",
         }),
     );
-    let steered = Reply::Steered {
+    let steered = Reply::Steered(Steered {
         turn: TurnId(3),
         delivery: SteerDelivery::Steered,
-    };
+    });
     let Request::SteerTurn {
         turn: Some(TurnId(3)),
         client_turn_id,
@@ -532,9 +532,11 @@ fn reverting_and_forking_keep_the_turns_before() {
             panic!("not read");
         };
         assert_eq!(wanted.before.unwrap().to_string(), "4");
-        let change = Change::RollBack { last_kept: kept };
-        let thread = NEW_THREAD;
-        assert_eq!(client.take(), Request::ChangeThread { thread, change });
+        let roll_back = Request::RollBack {
+            thread: NEW_THREAD,
+            last_kept: kept,
+        };
+        assert_eq!(client.reply(Ok(Reply::RolledBack(Fidelity::Exact))), roll_back);
         client.reply(Ok(view(&live(), None)));
         assert_eq!(client.response(id)["result"]["thread"]["id"], json!(NEW_THREAD));
     }
@@ -570,10 +572,10 @@ fn the_list_is_filtered_by_what_acpd_knows() {
         seen_at: None,
     };
     let page = vec![listed("/w"), listed("/other")];
-    let wanted = client.reply(Ok(Reply::Threads {
+    let wanted = client.reply(Ok(Reply::Threads(ListPage {
         page,
         next: Some("c".into()),
-    }));
+    })));
     let list = ListThreads {
         cwd: Some("/w".into()),
         archived: Some(true),
@@ -621,10 +623,10 @@ fn a_search_lists_each_thread_with_its_first_match() {
     ];
     let mut client = Client::ready(Role::Observer);
     let id = client.request("thread/search", &json!({ "searchTerm": "x" }));
-    client.reply(Ok(Reply::Hits {
+    client.reply(Ok(Reply::Hits(ListPage {
         page,
         next: Some("c".into()),
-    }));
+    })));
     client.reply(Ok(view(&live(), None)));
     // Deleted in the meantime.
     client.reply(Err(Failure::not_found("the thread")));

@@ -2,83 +2,86 @@
 
 use acpd_model::event::Fidelity;
 use acpd_model::{BlobId, ItemId, Millis, RawJson, SearchHit, Seq, SnippetPiece, TextKind, ThreadId, TurnId};
-use acpd_policy::{Decision, Policy, RememberedRule, Rule, Scope, SubjectExplanation};
+use acpd_policy::{Decision, Explanation, Policy, RememberedRule, Rule, Scope, SubjectExplanation};
 
 use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
 use crate::surface::reply::{
-    self, Absence, AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport,
-    RunningProcess, ShareInfo, TargetInfo, TargetTest, UsageReport,
+    self, Absence, AgentInfo, AgentReport, Closed, CreatedShare, FolderList, ListPage, ListedThread, Opened,
+    RetentionReport, RunningProcess, ShareInfo, StartedCommand, Steered, TargetInfo, TargetTest, ThreadView,
+    UsageReport,
 };
-use crate::thread::SteerDelivery;
+use crate::thread::{SteerDelivery, TurnView};
 
 #[cfg(test)]
 use crate::surface::app::describe::{Acp, Json};
 
-/// The result of a method.
-pub trait MethodResult<'a>: super::Value + Sized {
-    /// Makes the result from a reply. Returns `None` for a reply to another request.
-    fn from_reply(reply: &'a Reply) -> Option<Self>;
+/// The result of a method whose request has replies of the type `R`.
+pub trait MethodResult<'a, R>: super::Value {
+    /// Makes the result from the reply.
+    fn from_reply(reply: &'a R) -> Self;
 }
 
-/// Makes results from replies that match a pattern.
-macro_rules! from_reply {
-    ($($result:ident $(<$life:lifetime>)?: $reply:pat => $made:expr;)+) => {$(
-        impl<'a> MethodResult<'a> for $result $(<$life>)? {
-            fn from_reply(reply: &'a Reply) -> Option<Self> {
-                match reply {
-                    $reply => Some($made),
-                    _ => None,
-                }
+/// Makes results from replies: the type of the reply, and a pattern that it matches.
+macro_rules! made_of {
+    ($($result:ident $(<$life:lifetime>)?: $type:ty, $reply:pat_param => $made:expr;)+) => {$(
+        impl<'a> MethodResult<'a, $type> for $result $(<$life>)? {
+            fn from_reply($reply: &'a $type) -> Self {
+                $made
             }
         }
     )+};
 }
 
-from_reply! {
-    Nothing: Reply::Done | Reply::Agent(_) => Self::new();
-    AgentsListed<'a>: Reply::Agents(agents) => Self::new(agents);
-    AgentsRunning<'a>: Reply::RunningAgents(processes) => Self::new(processes);
-    AgentExamined<'a>: Reply::AgentReport(report) => report;
-    AgentInstalled<'a>: Reply::AgentInstalled(agent) => Self::new(agent);
-    AgentAnswered<'a>: Reply::Agent(result) => Self::new(result);
-    FoldersListed<'a>: Reply::Folders(list) => list;
-    FolderCreated<'a>: Reply::Folder(path) => Self::new(path);
-    PoliciesRead<'a>: Reply::Policies { daemon, agent } => {
+impl<'a, R> MethodResult<'a, R> for Nothing {
+    fn from_reply(_: &'a R) -> Self {
+        Self::new()
+    }
+}
+
+made_of! {
+    AgentsListed<'a>: Vec<AgentInfo>, agents => Self::new(agents);
+    AgentsRunning<'a>: Vec<RunningProcess>, processes => Self::new(processes);
+    AgentExamined<'a>: Box<AgentReport>, report => report;
+    AgentInstalled<'a>: Box<AgentInfo>, agent => Self::new(agent);
+    AgentAnswered<'a>: RawJson, result => Self::new(result);
+    FoldersListed<'a>: Box<FolderList>, list => list;
+    FolderCreated<'a>: String, path => Self::new(path);
+    PoliciesRead<'a>: reply::Policies, reply::Policies { daemon, agent } => {
         Self::new(daemon.as_ref().map(Serde), agent.as_ref().map(Serde))
     };
-    ConfigChanged<'a>: Reply::ConfigChanged { file, changed } => Self::new(file, *changed);
-    NotificationTargetsListed<'a>: Reply::NotificationTargets(targets) => Self::new(targets);
-    NotificationsTested<'a>: Reply::NotificationsTested(tests) => Self::new(tests);
-    PolicyExplained<'a>: Reply::Explained(why) => Self::new(Serde(&why.decision), Serde(&why.subjects));
-    RememberedListed<'a>: Reply::Remembered(answers) => Self::new(answers);
-    AgentAnswersListed<'a>: Reply::AgentAnswers(agents) => Self::new(agents);
-    ShareCreated<'a>: Reply::ShareCreated(created) => created;
-    SharesListed<'a>: Reply::Shares(shares) => Self::new(shares);
-    ThreadStarted<'a>: Reply::Opened(new) => {
+    ConfigChanged<'a>: reply::ConfigChanged, reply::ConfigChanged { file, changed } => Self::new(file, *changed);
+    NotificationTargetsListed<'a>: Vec<TargetInfo>, targets => Self::new(targets);
+    NotificationsTested<'a>: Vec<TargetTest>, tests => Self::new(tests);
+    PolicyExplained<'a>: Box<Explanation>, why => Self::new(Serde(&why.decision), Serde(&why.subjects));
+    RememberedListed<'a>: Vec<RememberedRule>, answers => Self::new(answers);
+    AgentAnswersListed<'a>: Vec<reply::AgentAnswers>, agents => Self::new(agents);
+    ShareCreated<'a>: Box<CreatedShare>, created => created;
+    SharesListed<'a>: Vec<ShareInfo>, shares => Self::new(shares);
+    ThreadStarted<'a>: Box<Opened>, new => {
         Self::new(Thread::of(&new.live, None), new.turn.as_ref().map(Turn::started))
     };
-    ThreadResumed<'a>: Reply::Opened(opened) => {
+    ThreadResumed<'a>: Box<Opened>, opened => {
         Self::new(Thread::of(&opened.live, opened.turns.as_ref()), opened.live.last_seq)
     };
-    ThreadForkedResult<'a>: Reply::Opened(fork) => Self::new(Thread::of(&fork.live, None), fork.fidelity);
-    ThreadFound<'a>: Reply::Thread(found) => Self::new(Thread::of(&found.live, found.turns.as_ref()));
-    ThreadsListed<'a>: Reply::Threads { page, next } => Self::new(page, next.as_ref());
-    ThreadsSeen: Reply::Seen { since } => Self::new(*since);
-    UserPresent: Reply::Present { away } => Self::new(*away);
-    UsageRead<'a>: Reply::Usage(report) => report;
-    TextsFound<'a>: Reply::Hits { page, next } => Self::new(page, next.as_ref());
-    RetentionRun<'a>: Reply::Retention(report) => report;
-    Unsubscribed: Reply::Closed { was_open } => {
-        Self::new(Plain(if *was_open { "unsubscribed" } else { "notSubscribed" }))
+    ThreadForkedResult<'a>: Box<Opened>, fork => Self::new(Thread::of(&fork.live, None), fork.fidelity);
+    ThreadFound<'a>: Box<ThreadView>, found => Self::new(Thread::of(&found.live, found.turns.as_ref()));
+    ThreadsListed<'a>: ListPage<ListedThread>, list => Self::new(&list.page, list.next.as_ref());
+    ThreadsSeen: Millis, since => Self::new(*since);
+    UserPresent: Option<Absence>, away => Self::new(*away);
+    UsageRead<'a>: Box<UsageReport>, report => report;
+    TextsFound<'a>: ListPage<SearchHit>, list => Self::new(&list.page, list.next.as_ref());
+    RetentionRun<'a>: Box<RetentionReport>, report => report;
+    Unsubscribed: Closed, closed => {
+        Self::new(Plain(if closed.was_open { "unsubscribed" } else { "notSubscribed" }))
     };
-    SignInRead<'a>: Reply::SignIn { in_progress, lines } => Self::new(*in_progress, lines);
-    RolledBack: Reply::RolledBack(fidelity) => Self::new(*fidelity);
-    TurnStartedResult<'a>: Reply::Turn(turn) => Self::new(Turn::started(turn));
-    CommandStarted: Reply::CommandStarted { item, turn } => Self::new(*item, *turn);
-    TurnDiffRead<'a>: Reply::TurnDiff(diff) => Self::new(diff);
-    TurnSteered: Reply::Steered { turn, delivery } => Self::new(*turn, *delivery);
+    SignInRead<'a>: reply::SignIn, sign_in => Self::new(sign_in.in_progress, &sign_in.lines);
+    RolledBack: Fidelity, fidelity => Self::new(*fidelity);
+    TurnStartedResult<'a>: TurnView, turn => Self::new(Turn::started(turn));
+    CommandStarted: StartedCommand, command => Self::new(command.item, command.turn);
+    TurnDiffRead<'a>: String, diff => Self::new(diff);
+    TurnSteered: Steered, steered => Self::new(steered.turn, steered.delivery);
 }
 
 /// The findings of `agent/doctor`.

@@ -96,6 +96,12 @@ fn requests(thread: ThreadId) -> Vec<Request> {
             thread,
             change: Change::Archive,
         },
+        Request::UnarchiveThread { thread },
+        Request::RollBack {
+            thread,
+            last_kept: None,
+        },
+        Request::SteerQueuedTurn { thread, turn: turn() },
         Request::SetDirectories {
             thread,
             cwd: String::new(),
