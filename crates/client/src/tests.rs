@@ -515,7 +515,8 @@ async fn absurd_numbers_of_a_daemon_are_no_panic() {
         assert!(matches!(updates.next().await, Some(Ok(Update::Notification(_)))));
         (client, events)
     };
-    let (_server, _followed) = tokio::join!(script, program);
+    let (_server, (client, events)) = tokio::join!(script, program);
+    drop((client, events));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use acpd_model::event::Fidelity;
 use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId, TurnId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::reply::{Closed, Opened, RetentionReport, ThreadView};
