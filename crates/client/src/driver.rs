@@ -42,10 +42,7 @@ pub(crate) async fn run(options: Arc<Options>, ends: Ends) {
         watches_list: false,
         is_first: true,
     };
-    let end = match driver.connections().await {
-        Ok(error) => Some(error),
-        Err(Closed) => None,
-    };
+    let end = driver.connections().await.ok();
     for stream in driver.streams.values_mut() {
         stream.end(end.clone());
     }

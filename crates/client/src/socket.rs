@@ -23,7 +23,7 @@ const FIRST_ID: u64 = 0;
 
 /// An open connection.
 pub(crate) struct Socket {
-    socket: WebSocketStream<Box<dyn Transport>>,
+    frames: WebSocketStream<Box<dyn Transport>>,
     silence: Duration,
     max_message_bytes: usize,
     /// When the connection counts as broken, if the daemon sends nothing until then.
@@ -70,7 +70,7 @@ impl Socket {
         let opened = tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
         let (socket, _) = opened.map_err(|error| not_opened(&name, &error))?;
         Ok(Self {
-            socket,
+            frames: socket,
             silence: options.silence,
             max_message_bytes: options.max_message_bytes,
             dead_at: Instant::now() + options.silence,
@@ -116,7 +116,7 @@ impl Socket {
     /// Returns the next message. Cancel-safe: no message is lost.
     pub(crate) async fn next(&mut self) -> Result<String, Error> {
         loop {
-            let Ok(received) = timeout_at(self.dead_at, self.socket.next()).await else {
+            let Ok(received) = timeout_at(self.dead_at, self.frames.next()).await else {
                 let silence = self.silence;
                 return Err(Error::Disconnected(format!(
                     "the daemon sent nothing for {silence:?}"
@@ -147,7 +147,7 @@ impl Socket {
     /// Sends a message.
     pub(crate) async fn send(&mut self, text: String) -> Result<(), Error> {
         let until = Instant::now() + self.silence;
-        match timeout_at(until, self.socket.send(Message::text(text))).await {
+        match timeout_at(until, self.frames.send(Message::text(text))).await {
             Ok(sent) => sent.map_err(|error| self.lost(&error)),
             Err(_) => {
                 let silence = self.silence;
@@ -161,7 +161,7 @@ impl Socket {
     /// Closes the connection. A daemon that does not answer is not waited for.
     pub(crate) async fn close(mut self) {
         // The connection ends in any case.
-        let _ = tokio::time::timeout(Duration::from_secs(1), self.socket.close(None)).await;
+        let _ = tokio::time::timeout(Duration::from_secs(1), self.frames.close(None)).await;
     }
 
     fn lost(&self, error: &tungstenite::Error) -> Error {

@@ -277,6 +277,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::option_option, reason = "nothing, an unsubscription, or a cursor")]
     fn after(stream: &mut Stream, now: Instant) -> Option<Option<u64>> {
         match stream.wanted(now)? {
             Wanted::Resume(params) => Some(params.after),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue should stop")]
 
 use std::fs;
+use std::path::Path;
 
 use crate::names::{list, workspace};
 
@@ -64,7 +65,9 @@ fn files_with(is_it: impl Fn(&str) -> bool) -> Vec<String> {
     list("crates", &mut files);
     let is_product = |file: &&String| {
         file.contains("/src/")
-            && file.ends_with(".rs")
+            && Path::new(file)
+                .extension()
+                .is_some_and(|extension| extension == "rs")
             && !file.ends_with("/tests.rs")
             && !file.contains("/tests/")
             && !LEFT_OUT.iter().any(|folder| file.starts_with(folder))

@@ -54,7 +54,7 @@ impl OpenRequest {
 }
 
 /// The use of a reply: usually a response to the editor's request.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum ReplyTo {
     Initialize,
     Open(OpenMode),
