@@ -112,14 +112,14 @@ impl Client {
         self.call("config/agent/set", params).await
     }
 
-    /// Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there in all threads. A running agent gets it when it starts again. Returns `forbidden` for the same directories as `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox.
+    /// Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there in all threads. A running agent gets it when it starts again. The agent can become the default, as with `config/policy/set`. Returns `forbidden` for the same directories as `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox.
     ///
     /// Method `config/folder/add`, for the role owner.
     pub async fn config_folder_add(&self, params: &ConfigFolderAddParams) -> Result<ConfigChanged, Error> {
         self.call("config/folder/add", params).await
     }
 
-    /// Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. Returns `conflict` if the file has a policy with rules of its own there.
+    /// Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. An agent that gets its first setting is a configured one from then on: if there was no default agent and no other is configured, it becomes the default. Returns `conflict` if the file has a policy with rules of its own there.
     ///
     /// Method `config/policy/set`, for the role owner.
     pub async fn config_policy_set(&self, params: &ConfigPolicySetParams) -> Result<ConfigChanged, Error> {

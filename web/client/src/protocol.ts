@@ -2677,9 +2677,9 @@ export interface Methods {
   "agent/session/list": { params: AgentSessionListParams; result: AgentAnswered };
   /** Sets `default_agent` in the configuration file: the agent of clients that name none. As all methods of `config`, it keeps the comments and the order of the file, and returns once the daemon has applied the change. Returns `conflict`, and changes nothing, if the file has mistakes, cannot be written, or is changed by another program at the same time. */
   "config/agent/set": { params: ConfigAgentSetParams; result: ConfigChanged };
-  /** Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there in all threads. A running agent gets it when it starts again. Returns `forbidden` for the same directories as `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox. */
+  /** Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there in all threads. A running agent gets it when it starts again. The agent can become the default, as with `config/policy/set`. Returns `forbidden` for the same directories as `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox. */
   "config/folder/add": { params: ConfigFolderAddParams; result: ConfigChanged };
-  /** Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. Returns `conflict` if the file has a policy with rules of its own there. */
+  /** Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. An agent that gets its first setting is a configured one from then on: if there was no default agent and no other is configured, it becomes the default. Returns `conflict` if the file has a policy with rules of its own there. */
   "config/policy/set": { params: ConfigPolicySetParams; result: ConfigChanged };
   /** Creates a folder on the daemon's host. */
   "folder/create": { params: FolderCreateParams; result: FolderCreated };

@@ -3886,13 +3886,13 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["config/folder/add"], params: ConfigFolderAddParams, *, timeout: float | None = None
     ) -> ConfigChanged:
-        """Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there in all threads. A running agent gets it when it starts again. Returns `forbidden` for the same directories as `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox."""
+        """Adds a folder to `folders` of the agent's sandbox in the configuration file: the agent and its commands may read and write there in all threads. A running agent gets it when it starts again. The agent can become the default, as with `config/policy/set`. Returns `forbidden` for the same directories as `thread/directories/add`, and `unsupported` if the agent runs without acpd's sandbox."""
 
     @overload
     async def call(
         self, method: Literal["config/policy/set"], params: ConfigPolicySetParams | None = None, *, timeout: float | None = None
     ) -> ConfigChanged:
-        """Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. Returns `conflict` if the file has a policy with rules of its own there."""
+        """Sets a preset as `policy` in the configuration file, for all agents or for one. Applies to all threads at once. An agent that gets its first setting is a configured one from then on: if there was no default agent and no other is configured, it becomes the default. Returns `conflict` if the file has a policy with rules of its own there."""
 
     @overload
     async def call(
