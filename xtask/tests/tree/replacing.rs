@@ -14,7 +14,7 @@ const OTHERS: [(&str, &str); 6] = [
         "a synced archive leaves the directory of incomplete files",
     ),
     ("crates/acpd/src/backup/restore.rs", "directories"),
-    ("crates/acpd/src/daemon/ssh_agent.rs", "a link"),
+    ("crates/acpd/src/client/local/ssh_agent.rs", "a link"),
     (
         "crates/catalog/src/install.rs",
         "a downloaded program moves into the folder of its version",

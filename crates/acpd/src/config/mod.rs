@@ -1,9 +1,10 @@
-//! The configuration file: how it is read and changed.
+//! The configuration file: how it is made, read and changed.
 //!
 //! In: TOML, as a user wrote it. Out: typed settings with absolute paths, or an error that names the key, the line and
 //! what to write instead; the text with another value of a setting. Never: overrides a setting; flags and variables do that in
 //! `settings`.
 
+mod chosen;
 mod document;
 mod edit;
 mod error;
@@ -11,9 +12,11 @@ mod file;
 mod mistakes;
 mod parse;
 mod paths;
+mod text;
 
-pub use document::key;
+pub use chosen::Chosen;
 pub use edit::edit;
 pub use error::ConfigError;
 pub use file::{File, data_dir_of};
 pub use mistakes::mistakes;
+pub use text::{MODE, new_text, text};

@@ -11,9 +11,8 @@ use acpd_model::{ErrorCode, Failure};
 use acpd_proto::surface::request::ConfigChange;
 use acpd_runtime::config_file::{Changed, RequestedChange};
 
-use crate::config::edit;
+use crate::config::{MODE, edit, new_text};
 use crate::replace_file;
-use crate::setup::{MODE, new_text};
 
 /// What a change has done.
 #[derive(Debug)]

@@ -2,12 +2,11 @@
 //!
 //! In: what the user types. Out: choices. Never: takes a text that is no answer for one.
 
+use crate::config::Chosen;
 use crate::exit::Exit;
 use crate::terminal::ask::{ask, repeat_until};
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
-
-use super::chosen::Chosen;
 
 /// Asks which of the agents to use.
 pub async fn agents(found: Vec<Chosen>) -> anyhow::Result<Vec<Chosen>> {

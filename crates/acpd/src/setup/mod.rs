@@ -4,8 +4,6 @@
 //! Never: replaces a file without being asked to, or asks where there is no terminal.
 
 mod choose;
-mod chosen;
-mod text;
 
 use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -17,19 +15,15 @@ use anyhow::Context;
 use serde_json::json;
 
 pub use self::choose::{list, one};
-pub use self::chosen::Chosen;
 use crate::agents::{Wanted, install_agent};
 use crate::cli::SetupArgs;
-use crate::config::File;
+use crate::config::{self, Chosen, File, MODE};
 use crate::exit::Exit;
 use crate::replace_file::replace;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
 use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
-
-/// Mode of a new configuration file: it may get keys of agents.
-pub const MODE: u32 = 0o600;
 
 /// A file that was written.
 #[derive(Debug)]
@@ -63,7 +57,7 @@ pub async fn setup(settings: &Settings, args: &SetupArgs) -> anyhow::Result<Exit
         make_ready(settings, agent).await?;
         installed.push(agent.id.clone());
     }
-    let text = text::text(&agents, default.as_deref());
+    let text = config::text(&agents, default.as_deref());
     if args.print {
         print::out(&text);
         return Ok(Exit::Success);
@@ -92,14 +86,9 @@ async fn make_ready(settings: &Settings, agent: &mut Chosen) -> anyhow::Result<(
     Ok(())
 }
 
-/// Returns the text of a new file without agents.
-pub fn new_text() -> String {
-    text::text(&[], None)
-}
-
 /// Writes a new file for these agents, where there is none.
 pub fn write_new(path: &Path, agents: &[Chosen], default: Option<&str>) -> anyhow::Result<Written> {
-    write(path, None, &text::text(agents, default))
+    write(path, None, &config::text(agents, default))
 }
 
 fn write(path: &Path, before: Option<&str>, text: &str) -> anyhow::Result<Written> {

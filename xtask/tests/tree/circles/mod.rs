@@ -100,6 +100,11 @@ const REASONS: &[(&str, &str, &str)] = &[
     ),
     (
         "runtime",
+        "attachments.rs",
+        "`Attachments` has a file for what forks keep of their origins",
+    ),
+    (
+        "runtime",
         "agent/registry.rs",
         "`Agents` lists installations, which look up what they install there",
     ),

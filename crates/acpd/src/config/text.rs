@@ -10,10 +10,18 @@ use acpd_model::Limits;
 use acpd_model::text::plain_line;
 
 use super::chosen::Chosen;
-use crate::config::key;
+use super::document::key;
+
+/// Mode of a new configuration file: it may get keys of agents.
+pub const MODE: u32 = 0o600;
 
 /// A comment line that begins with this, without a space, is a setting.
 const SETTING: char = '#';
+
+/// Returns the text of a new file without agents.
+pub fn new_text() -> String {
+    text(&[], None)
+}
 
 /// Returns the text of a file with these agents. `default` is the agent of commands that name none.
 pub fn text(agents: &[Chosen], default: Option<&str>) -> String {
