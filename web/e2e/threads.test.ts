@@ -148,9 +148,10 @@ test.each([
   await expect.poll(() => isInSight(view.locator("#agent"))).toBe(true);
   const foot = async () => (await view.locator(".th-composer-foot").boundingBox())!;
   const before = await foot();
+  const { width } = (await view.locator(".th-composer-options").boundingBox())!;
   await view.locator("#folder").click();
-  // The field has the whole bar, whose size stays.
-  await expect.poll(async () => (await view.locator(".folder-entry").boundingBox())!.width).toBeGreaterThan(before.width - 20);
+  // The field has all the room of what is chosen in the bar, whose size stays.
+  await expect.poll(async () => (await view.locator(".folder-entry").boundingBox())!.width).toBeGreaterThan(width - 20);
   await expect.poll(async () => (await foot()).height).toBe(before.height);
   await expect.poll(() => view.getByRole("button", { name: "Choose…" }).isVisible()).toBe(true);
   await expect.poll(() => beyond(view)).toEqual([]);

@@ -273,7 +273,7 @@ export const JOURNEYS: readonly Journey[] = [
       await page.getByRole("button", { name: "Settings" }).click();
       await page.getByRole("dialog").getByText("Appearance").waitFor();
     },
-    wanted: "dialog input",
+    wanted: "dialog [name=theme]",
   },
   {
     name: "archive",
