@@ -71,10 +71,12 @@ test("a message is edited and sent in its place; the draft stays, and other clie
 }, 60_000);
 
 test("a message whose turn is older than the loaded ones is sent once that is loaded", async () => {
-  const id = await startThread(stage, other, "say answer 1");
+  // As long as that, the page loads the last ones only.
+  const more = "and more ".repeat(600);
+  const id = await startThread(stage, other, `say answer 1 ${more}`);
   for (let number = 2; number <= 12; number++) {
     await until(other, id, "idle");
-    await other.call("turn/start", { threadId: id, text: `say answer ${number}` });
+    await other.call("turn/start", { threadId: id, text: `say answer ${number} ${more}` });
   }
   await until(other, id, "idle");
   await openThread(stage, page, id);

@@ -207,11 +207,13 @@ mod tests {
         }
         let odd = told(r#"{"requestedSchema":{"properties":{"a\nb":5,"c":{"enum":"x","title":["t"]}}}}"#);
         assert_eq!(odd.fields.lines().count(), 2, "{odd:?}");
-        let long = "x".repeat(2 * WORDS_CHARS);
+        // More than is told of each, in a schema that is read.
+        let long = "x".repeat(WORDS_CHARS + 1);
         let choice = serde_json::json!({ "const": 1, "title": format!("{long}\n# Allow") });
-        let field = serde_json::json!({ "title": long, "description": long, "oneOf": vec![choice; 50] });
+        let field =
+            serde_json::json!({ "title": long, "description": long, "oneOf": vec![choice; PARTS + 1] });
         let properties: serde_json::Map<String, Value> =
-            (0..50).map(|at| (format!("f{at}"), field.clone())).collect();
+            (0..=PARTS).map(|at| (format!("f{at}"), field.clone())).collect();
         let message = long.repeat(10);
         let form = serde_json::json!({ "message": message, "requestedSchema": { "properties": properties } });
         let form = told(&form.to_string());
