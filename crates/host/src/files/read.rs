@@ -28,7 +28,7 @@ pub(super) fn whole(place: &Place, path: &str, room: u64) -> Result<Fit<String>,
     }
     // One more byte than the size, so that the end of the file is found without growing the buffer.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    file.take(room + 1)
+    file.take(room.saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(|error| of_io(path, &error))?;
     // The file may have grown since its size was read. Virtual files of the kernel have size 0.
