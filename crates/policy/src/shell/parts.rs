@@ -65,9 +65,9 @@ pub enum Found {
 /// Why a command line cannot be analyzed. It continues the sentence "the command …".
 pub type Why = &'static str;
 
-/// For a line, or a program with its arguments, that is longer than [`COMMAND_LINE_BYTES`].
+/// For a line, or a program with its arguments, that is longer than [`COMMAND_LINE_BYTES`](acpd_model::limits::COMMAND_LINE_BYTES).
 pub const TOO_LONG: Why = "is too long to be looked into";
-/// For a line with more than [`COMMAND_PARTS`] commands and redirections.
+/// For a line with more than [`COMMAND_PARTS`](acpd_model::limits::COMMAND_PARTS) commands and redirections.
 pub const TOO_MANY_PARTS: Why = "has too many parts to be looked into";
 
 /// For what has another meaning in some shell, or no meaning that is known.
