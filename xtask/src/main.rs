@@ -8,10 +8,10 @@ fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["bench", ref rest @ ..] => bench::run(rest),
-        ["relay", ref agent @ ..] => relay::run(agent),
+        ["relay", ref rest @ ..] => relay::run(rest),
         ["scale", ref rest @ ..] => scale::run(rest),
         _ => anyhow::bail!(
-            "usage: xtask bench [--quick] [PART] | scale [--quick] [PART…] | relay PROGRAM [ARG…]"
+            "usage: xtask bench [--quick] [PART] | scale [--quick] [PART…] | relay [--by-line] PROGRAM [ARG…]"
         ),
     }
 }

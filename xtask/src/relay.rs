@@ -1,5 +1,6 @@
 //! The baseline: copies an agent's stdout lines into WebSocket frames, and back, on the daemon's stack (tokio,
-//! tungstenite). It parses, stores and checks nothing.
+//! tungstenite). It parses, stores and checks nothing. By default, it writes the lines of one read to a client at once;
+//! with `--by-line` it writes each line by itself, as simpler relays do.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -16,15 +17,22 @@ use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 /// The lines of one read, without their ends.
 type Lines = Arc<(Bytes, Vec<usize>)>;
 
+/// Asks the relay to write each line to a client by itself.
+pub const BY_LINE: &str = "--by-line";
+
 /// Runs `agent` and relays it to every client. Prints its address first.
-pub fn run(agent: &[&str]) -> anyhow::Result<()> {
+pub fn run(args: &[&str]) -> anyhow::Result<()> {
+    let (agent, by_line) = match args {
+        [BY_LINE, agent @ ..] => (agent, true),
+        agent => (agent, false),
+    };
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?
-        .block_on(relay(agent))
+        .block_on(relay(agent, by_line))
 }
 
-async fn relay(agent: &[&str]) -> anyhow::Result<()> {
+async fn relay(agent: &[&str], by_line: bool) -> anyhow::Result<()> {
     let (program, args) = agent.split_first().context("which agent?")?;
     let mut child = Command::new(program)
         .args(args)
@@ -49,7 +57,7 @@ async fn relay(agent: &[&str]) -> anyhow::Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        tokio::spawn(client(stream, publish.subscribe(), to_agent.clone()));
+        tokio::spawn(client(stream, publish.subscribe(), to_agent.clone(), by_line));
     }
 }
 
@@ -74,7 +82,12 @@ async fn down(mut stdout: ChildStdout, publish: broadcast::Sender<Lines>) {
     }
 }
 
-async fn client(stream: TcpStream, mut lines: broadcast::Receiver<Lines>, to_agent: mpsc::Sender<String>) {
+async fn client(
+    stream: TcpStream,
+    mut lines: broadcast::Receiver<Lines>,
+    to_agent: mpsc::Sender<String>,
+    by_line: bool,
+) {
     let config = WebSocketConfig::default().read_buffer_size(4096);
     let Ok(socket) = tokio_tungstenite::accept_async_with_config(stream, Some(config)).await else {
         return;
@@ -96,6 +109,9 @@ async fn client(stream: TcpStream, mut lines: broadcast::Receiver<Lines>, to_age
                 };
                 start = end + 1;
                 if sink.feed(Message::Text(text)).await.is_err() {
+                    return;
+                }
+                if by_line && sink.flush().await.is_err() {
                     return;
                 }
             }

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::Binaries;
 use super::WORKSPACE;
 use super::client::Counter;
+use crate::relay::BY_LINE;
 
 /// A running daemon; dropping it kills the process.
 pub struct Daemon {
@@ -129,8 +130,18 @@ pub struct Relay {
 impl Relay {
     /// Starts a relay with its agent.
     pub fn start(binaries: &Binaries) -> anyhow::Result<Self> {
+        Self::start_with(binaries, &[])
+    }
+
+    /// Starts a relay that writes each line by itself.
+    pub fn by_line(binaries: &Binaries) -> anyhow::Result<Self> {
+        Self::start_with(binaries, &[BY_LINE])
+    }
+
+    fn start_with(binaries: &Binaries, options: &[&str]) -> anyhow::Result<Self> {
         let mut child = Command::new(&binaries.relay)
             .arg("relay")
+            .args(options)
             .arg(&binaries.agent)
             .stdout(Stdio::piped())
             .spawn()?;
