@@ -238,7 +238,7 @@ sim: deps ## Run the simulation on SEEDS=1000 seeds, or on one SEED
 snap: deps ## Run the scenario tests and accept their new snapshots
 	INSTA_UPDATE=always $(NEXTEST) run -p acpd-proto -p acpd-policy
 
-generate: ## Bring what is generated from the app protocol's table and from the command line up to date
+generate: ## Bring what is generated from the app protocol's table, the command line and the settings up to date
 	ACPD_GENERATE=1 $(NEXTEST) run -p acpd-proto -p acpd --lib --bins -E 'test(/::the_.*_up_to_date$$/)'
 
 deps: $(NODE_DEPS) $(PYTHON_SDK) agent-acpx $(if $(findstring .tools,$(NEXTEST)),$(TOOLS)/bin/cargo-nextest)

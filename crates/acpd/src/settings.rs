@@ -1,6 +1,6 @@
 //! Settings: from flags and environment variables, then the configuration file, then defaults.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use acpd_catalog as catalog;
@@ -9,14 +9,11 @@ use acpd_runtime::agent::config::AgentConfig;
 use acpd_server::Config;
 use anyhow::Context;
 
-use crate::config::{ConfigError, File, data_dir_of};
+use crate::config::{ConfigError, data_dir_of, parse};
 use crate::exit::Exit;
 use crate::options::Common;
 use crate::own_program::own_program;
 use crate::remote::Remote;
-
-/// The port of a daemon whose address nothing names.
-pub const PORT: u16 = 4127;
 
 /// All settings of one invocation.
 #[derive(Debug, Clone)]
@@ -29,16 +26,12 @@ pub struct Settings {
     pub config_path: PathBuf,
     /// The error of the configuration file. Then [`Self::daemon`] has defaults, besides the data directory.
     pub wrong: Option<ConfigError>,
-    /// URL from which "acpd agents update" downloads the registry.
-    pub registry_url: String,
     /// The address that the flag or the environment names.
     pub named_listen: Option<SocketAddr>,
     /// Whether nothing names an address, so that the daemon takes another port where the default one is taken.
     pub any_port: bool,
     /// The token of the flag or the environment.
     pub token: Option<String>,
-    /// Whether the data directory may be on a network file system.
-    pub data_dir_on_network: bool,
     /// Whether other commands require `--data-dir` to find the same daemon.
     names_data_dir: bool,
     /// Whether an option or a variable names the configuration file.
@@ -75,53 +68,41 @@ impl Settings {
         let named = common.config.is_some();
         let mut wrong = None;
         let file = match &text {
-            Some(text) => File::parse(&path, text).unwrap_or_else(|error| {
+            Some(text) => parse(&path, text).unwrap_or_else(|error| {
                 wrong = Some(error);
-                File::in_directory(data_dir_of(&path, text))
+                Config {
+                    data_dir: data_dir_of(&path, text).unwrap_or_default(),
+                    ..Config::default()
+                }
             }),
-            None => File::default(),
+            None => Config::default(),
         };
-        let names_data_dir = common.data_dir.is_some() || (named && file.data_dir.is_some());
-        let data_dir = match common.data_dir.as_ref().or(file.data_dir.as_ref()) {
+        let in_file = Some(&file.data_dir).filter(|dir| !dir.as_os_str().is_empty());
+        let names_data_dir = common.data_dir.is_some() || (named && in_file.is_some());
+        let data_dir = match common.data_dir.as_ref().or(in_file) {
             Some(dir) => absolute(dir)?,
             None => base("XDG_STATE_HOME", ".local/state")?.join("acpd"),
         };
+        let any_port = common.listen.is_none() && file.listen.is_none();
         let remote = match &common.connect {
             Some(url) => Some(Remote::parse(url, common.tls_fingerprint.as_deref())?),
             None => None,
         };
         let daemon = Config {
-            listen: common
-                .listen
-                .or(file.listen)
-                .unwrap_or((Ipv4Addr::LOCALHOST, PORT).into()),
-            durability: file.durability(),
-            server: file.server,
-            codex: file.codex,
-            traces: file.traces,
+            listen: Some(common.listen.unwrap_or(file.address())),
             data_dir,
             config_file: Some(path.clone()),
-            record_wire: None,
-            agents: file.agents,
-            default_agent: file.default_agent,
             demo: demo_agent(),
-            policy: file.policy,
-            sandbox: file.sandbox,
-            limits: file.limits,
-            retention: file.retention,
-            notifications: file.notifications,
-            keeper: None,
+            ..file
         };
         Ok(Self {
             daemon,
             config_file: text.map(|_| path.clone()),
             config_path: path,
             wrong,
-            registry_url: file.registry_url.unwrap_or_else(|| catalog::OFFICIAL.to_owned()),
             named_listen: common.listen,
-            any_port: common.listen.is_none() && file.listen.is_none(),
+            any_port,
             token: common.token.clone(),
-            data_dir_on_network: file.data_dir_on_network,
             names_data_dir,
             names_config: named,
             remote,
@@ -134,6 +115,11 @@ impl Settings {
             Some(error) => Err(Exit::Usage.error(error.to_string())),
             None => Ok(self),
         }
+    }
+
+    /// Returns the URL from which "acpd agents update" downloads the registry.
+    pub fn registry_url(&self) -> &str {
+        self.daemon.registry_url.as_deref().unwrap_or(catalog::OFFICIAL)
     }
 
     /// Returns the options with which `acpd serve` uses the same files and address.

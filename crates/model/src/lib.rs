@@ -31,6 +31,7 @@ mod permission;
 pub mod plain_words;
 pub mod role;
 pub mod search;
+pub mod section;
 pub mod similar;
 mod status;
 pub mod subject;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::section::{About, Reload, Section, Setting};
+
 /// Limits that the configuration can change (`[limits]`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -114,9 +116,8 @@ impl Limits {
         self.client_message_bytes.max(EDITOR_LINE_BYTES)
     }
 
-    /// Checks the limits. Returns an error for a queue without room or a time of zero, with which the daemon could not
-    /// work.
-    pub fn check(&self) -> Result<(), String> {
+    /// Returns an error for a queue without room or a time of zero, with which the daemon could not work.
+    fn validate(&self) -> Result<(), String> {
         let queues = [
             ("thread_commands", self.thread_commands),
             ("outbound_queue", self.outbound_queue),
@@ -155,6 +156,38 @@ impl Limits {
             ));
         }
         Ok(())
+    }
+}
+
+impl Section for Limits {
+    const ABOUT: About = About {
+        reload: Reload::Live,
+        settings: &[Setting::new(
+            "",
+            "table of numbers: [Limits](#limits)",
+            "see there",
+        )],
+        template: "\
+[limits]
+# Agents that run at once, and the memory of all together in MiB (0: half of the host's).
+#agents = 64
+#agent_memory_mib = 0
+# Seconds that an agent has to start, and that it stays without a turn and without a client.
+#agent_start_secs = 60
+#agent_idle_secs = 600
+# Seconds of silence in a turn after which it is cancelled; 0 never cancels.
+#agent_silence_secs = 7200
+# Prompts that may wait in one thread.
+#queued_turns = 16
+",
+    };
+
+    fn check(&self, _key: &str) -> Vec<String> {
+        self.validate().err().into_iter().collect()
+    }
+
+    fn needs_restart(&self, started: &Self, _key: &'static str) -> Option<&'static str> {
+        (self.connections != started.connections).then_some("limits.connections")
     }
 }
 

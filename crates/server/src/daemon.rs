@@ -96,9 +96,15 @@ impl Daemon {
     ) -> Result<Self, StartError> {
         let reserved = Arc::new(config.reserved());
         sandbox::announce(&config.agents, &config.sandbox, &reserved);
-        let (settings, live) = LiveSettings::new(&config);
+        let listen = config.address();
+        let mut settings = LiveSettings::new(config.clone());
+        let policies = settings.watch("policies", Config::policy_book);
+        let agents = settings.watch("agents", |config| Arc::new(config.agent_book()));
+        let limits = settings.watch("limits", |config| Arc::new(config.limits.clone()));
+        let retention = settings.watch("retention", |config| config.retention.clone());
+        let notify_settings =
+            settings.watch("notifications", |config| Arc::new(config.notifications.clone()));
         let Config {
-            listen,
             server,
             codex,
             data_dir,
@@ -162,20 +168,20 @@ impl Daemon {
         let store = AuthStore::new(&token, given_out, shares, sessions, clock.now());
         let auth = AuthHandle::open(store, &data_dir, clock);
         let host: Arc<dyn Host> = Arc::new(LocalHost);
-        let targets = notify::targets(live.notifications.clone(), auth.devices());
+        let targets = notify::targets(notify_settings.clone(), auth.devices());
         let has_targets = !targets.borrow().targets.is_empty();
         let (notifications, inbox) = Notifications::channel(has_targets);
         let context = Context::open(Parts {
             log: log.clone(),
-            agents: Agents::new(live.agents, &data_dir),
-            limits: LiveLimits::new(live.limits),
+            agents: Agents::new(agents, &data_dir),
+            limits: LiveLimits::new(limits),
             clock,
             ids: Ids::default(),
             answers: RememberedAnswers::open(Arc::clone(&host), &data_dir)?,
             seen: Seen::open(Arc::clone(&host), clock, &data_dir),
             attachments: Attachments::new(Arc::clone(&host), clock, &data_dir),
             host,
-            policies: live.policies,
+            policies,
             reserved,
             bulk: Bulk::start().map_err(StartError::Threads)?,
             shares: Arc::new(auth.clone()),
@@ -184,9 +190,9 @@ impl Daemon {
             config_file,
         });
         let bulk = context.bulk.clone();
-        let push = Arc::new(Push::new(live.notifications.clone(), auth.clone(), &data_dir));
+        let push = Arc::new(Push::new(notify_settings.clone(), auth.clone(), &data_dir));
         let senders = Senders::new(
-            live.notifications,
+            notify_settings,
             auth.devices(),
             Arc::clone(&push),
             address,
@@ -213,7 +219,7 @@ impl Daemon {
         let service = Service::with_retention(
             directory,
             context,
-            live.retention,
+            retention,
             Some(acpd_runtime::retention::path(&data_dir)),
         );
         let stop = CancellationToken::new();
@@ -395,34 +401,35 @@ mod tests {
     use std::net::Ipv4Addr;
     use std::os::unix::net::UnixStream;
 
-    use acpd_log::Durability;
-    use acpd_model::Limits;
-    use acpd_runtime::retention::RetentionSettings;
+    use acpd_model::section::Reload;
 
     use super::*;
-    use crate::notify::NotificationsConfig;
 
     /// Returns the configuration of a daemon on any free port.
     pub(super) fn config(data_dir: PathBuf) -> Config {
         Config {
-            listen: (Ipv4Addr::LOCALHOST, 0).into(),
-            server: ServerConfig::default(),
-            codex: crate::config::CodexConfig::default(),
-            traces: crate::config::TracesConfig::default(),
+            listen: Some((Ipv4Addr::LOCALHOST, 0).into()),
             data_dir,
-            config_file: None,
-            record_wire: None,
-            durability: Durability::Process,
-            agents: std::collections::BTreeMap::new(),
-            default_agent: None,
-            demo: None,
-            policy: None,
-            sandbox: acpd_runtime::agent::sandbox::SandboxSettings::default(),
-            limits: Limits::default(),
-            retention: RetentionSettings::default(),
-            notifications: NotificationsConfig::default(),
-            keeper: None,
+            ..Config::default()
         }
+    }
+
+    #[tokio::test]
+    async fn every_live_section_of_the_configuration_is_watched() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = config(dir.path().join("data"));
+        let (sinks, file) = (Sinks::default(), ConfigFile::default());
+        let daemon = Daemon::start(config, None, None, sinks, file, |_| Ok(()))
+            .await
+            .unwrap();
+        let watched = daemon.settings.names();
+        for (section, about) in Config::ROWS {
+            let is_table = about.template.contains(&format!("[{section}]"));
+            if is_table && about.reload == Reload::Live {
+                assert!(watched.contains(section), "{section}: {watched:?}");
+            }
+        }
+        daemon.stop().await;
     }
 
     #[tokio::test]

@@ -58,7 +58,7 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
         }
         AgentsCommand::List(_) | AgentsCommand::Update(_) => {}
     }
-    let registry_url = settings.registry_url;
+    let registry_url = settings.registry_url().to_owned();
     let reserved = settings.daemon.reserved();
     let agents = Agents::fixed(settings.daemon.agent_book(), &settings.daemon.data_dir);
     let limits = settings.daemon.limits;

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use acpd_proto::surface::request::ConfigChange;
 use acpd_runtime::agent::registry::DEMO;
+use acpd_server::Config;
 use toml::{Table, Value};
 
 use super::document::{Document, dotted};
 use super::error::ConfigError;
-use super::file::File;
+use super::parse::parse;
 
 /// The list of a sandbox's settings that clients can extend.
 const FOLDERS: &str = "folders";
@@ -51,7 +52,7 @@ pub fn edit(
     change: &ConfigChange,
     default_agent: Option<&str>,
 ) -> Result<Option<String>, EditError> {
-    let file = File::parse(path, text).map_err(EditError::Wrong)?;
+    let config = parse(path, text).map_err(EditError::Wrong)?;
     // The same text was read just now.
     let table: Table =
         toml::from_str(text).map_err(|error| EditError::Wrong(ConfigError::syntax(path, text, &error)))?;
@@ -59,7 +60,7 @@ pub fn edit(
     if steps.is_empty() {
         return Ok(None);
     }
-    if let Some(default) = default_to_keep(&table, &file, change, default_agent) {
+    if let Some(default) = default_to_keep(&table, &config, change, default_agent) {
         steps.insert(0, Step::Set(vec!["default_agent".to_owned()], default.into()));
     }
     let mut edited = text.to_owned();
@@ -70,7 +71,7 @@ pub fn edit(
             line: step.line(),
         })?;
     }
-    File::parse(path, &edited).map_err(EditError::WouldBeWrong)?;
+    parse(path, &edited).map_err(EditError::WouldBeWrong)?;
     Ok(Some(edited))
 }
 
@@ -143,7 +144,7 @@ fn agent_of<'a>(table: &'a Table, agent: &str) -> Option<&'a Value> {
 /// from then on, and the only configured agent is the default.
 fn default_to_keep<'a>(
     table: &Table,
-    file: &File,
+    config: &Config,
     change: &ConfigChange,
     default_agent: Option<&'a str>,
 ) -> Option<&'a str> {
@@ -152,10 +153,10 @@ fn default_to_keep<'a>(
         ConfigChange::Policy { agent, .. } => agent.as_deref(),
         ConfigChange::AllowFolder { agent, .. } => Some(agent.as_str()),
     }?;
-    let is_new = file.default_agent.is_none() && agent_of(table, configured).is_none();
+    let is_new = config.default_agent.is_none() && agent_of(table, configured).is_none();
     // An option of the daemon adds the demo agent, which is the default only for as long.
     default_agent.filter(|default| {
-        is_new && *default != configured && (*default != DEMO || file.agents.contains_key(DEMO))
+        is_new && *default != configured && (*default != DEMO || config.agents.contains_key(DEMO))
     })
 }
 

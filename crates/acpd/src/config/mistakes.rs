@@ -6,12 +6,13 @@
 use std::ops::Range;
 use std::path::Path;
 
+use acpd_server::Config;
 use serde_path_to_error::Segment;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, line_of};
-use super::file::File;
+use crate::traces;
 
 /// Maximum number of mistakes that are found.
 const MOST: usize = 50;
@@ -27,10 +28,10 @@ pub fn mistakes(path: &Path, text: &str) -> Vec<ConfigError> {
     let mut rest = whole.clone();
     let mut cuts: Vec<String> = Vec::new();
     while found.len() < MOST {
-        let read = serde_path_to_error::deserialize::<_, File>(toml::Deserializer::from(rest.clone()));
+        let read = serde_path_to_error::deserialize::<_, Config>(toml::Deserializer::from(rest.clone()));
         let error = match read {
-            Ok(file) if unreadable.is_empty() => {
-                found.extend(meanings(&file, path, text, whole.get_ref(), &cuts));
+            Ok(config) if unreadable.is_empty() => {
+                found.extend(meanings(&config, path, text, whole.get_ref(), &cuts));
                 break;
             }
             Ok(_) => break,
@@ -60,10 +61,24 @@ pub fn mistakes(path: &Path, text: &str) -> Vec<ConfigError> {
     found
 }
 
+/// Returns what is wrong and cannot be expressed by the types. Each sentence begins with its key.
+pub fn problems(config: &Config) -> Vec<String> {
+    let mut found = config.check();
+    let endpoint = config.traces.endpoint.as_deref();
+    found.extend(endpoint.and_then(|endpoint| traces::check(endpoint).err()));
+    found
+}
+
 /// Returns what has the right types and makes no sense, unless that may be because a wrong value was cut out.
-fn meanings(file: &File, path: &Path, text: &str, whole: &DeTable<'_>, cuts: &[String]) -> Vec<ConfigError> {
+fn meanings(
+    config: &Config,
+    path: &Path,
+    text: &str,
+    whole: &DeTable<'_>,
+    cuts: &[String],
+) -> Vec<ConfigError> {
     let mut found = Vec::new();
-    for problem in file.problems() {
+    for problem in problems(config) {
         // Each of these sentences begins with its key.
         let key = problem.split_whitespace().next().unwrap_or_default();
         let key = key.trim_end_matches(':').to_owned();

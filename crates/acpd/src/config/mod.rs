@@ -1,6 +1,6 @@
 //! The configuration file: how it is made, read and changed.
 //!
-//! In: TOML, as a user wrote it. Out: typed settings with absolute paths, or an error that names the key, the line and
+//! In: TOML, as a user wrote it. Out: `acpd_server::Config` with absolute paths, or an error that names the key, the line and
 //! what to write instead; the text with another value of a setting. Never: overrides a setting; flags and variables do that in
 //! `settings`.
 
@@ -8,15 +8,17 @@ mod chosen;
 mod document;
 mod edit;
 mod error;
-mod file;
 mod mistakes;
 mod parse;
 mod paths;
+#[cfg(test)]
+mod reference;
 mod text;
 
 pub use chosen::Chosen;
 pub use edit::edit;
 pub use error::ConfigError;
-pub use file::{File, data_dir_of};
 pub use mistakes::mistakes;
+pub use parse::parse;
+pub use paths::data_dir_of;
 pub use text::{MODE, new_text, text};

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use acpd_runtime::agent::registry::Agents;
-use acpd_server::Config;
 use anyhow::Context;
 use serde_json::json;
 use toml::{Table, Value};
 
 use crate::cli::ConfigCommand;
-use crate::config::{File, mistakes};
+use crate::config::mistakes;
 use crate::exit::Exit;
 use crate::options::Common;
 use crate::settings::Settings;
@@ -45,15 +44,11 @@ fn check(settings: &Settings, as_json: bool) -> anyhow::Result<Exit> {
             }
         }
     };
-    let warnings = match (&settings.wrong, text) {
-        (None, Some(text)) => {
-            let parsed = File::parse(&settings.config_path, &text)?;
-            parsed.warnings(&Agents::fixed(
-                settings.daemon.agent_book(),
-                &settings.daemon.data_dir,
-            ))
-        }
-        _ => Vec::new(),
+    let daemon = &settings.daemon;
+    let warnings = if settings.wrong.is_none() && text.is_some() {
+        daemon.warnings(&Agents::fixed(daemon.agent_book(), &daemon.data_dir))
+    } else {
+        Vec::new()
     };
     let error = settings.wrong.as_ref().map(ToString::to_string);
     let exit = if error.is_some() {
@@ -110,19 +105,15 @@ fn show(settings: &Settings, common: &Common, as_json: bool) -> anyhow::Result<E
         None => Table::new(),
     };
     hide_secrets(&mut table);
-    let Config {
-        listen,
-        data_dir,
-        limits,
-        ..
-    } = &settings.daemon;
-    table.insert("listen".into(), listen.to_string().into());
-    table.insert("data_dir".into(), data_dir.to_string_lossy().into_owned().into());
-    table.insert("registry_url".into(), settings.registry_url.clone().into());
+    let daemon = &settings.daemon;
+    table.insert("listen".into(), daemon.address().to_string().into());
+    let data_dir = daemon.data_dir.to_string_lossy();
+    table.insert("data_dir".into(), data_dir.into_owned().into());
+    table.insert("registry_url".into(), settings.registry_url().into());
     table.entry("durability").or_insert("process".into());
     table.insert(
         "limits".into(),
-        Value::try_from(limits).context("the limits cannot be shown")?,
+        Value::try_from(&daemon.limits).context("the limits cannot be shown")?,
     );
     if as_json {
         print::json(&json!(table).to_string());

@@ -13,7 +13,7 @@ use acpd_runtime::config_file::ConfigFile;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::record::{RecordThread, WireRecorder};
 use acpd_server::auth::owner_token::Token;
-use acpd_server::{Config, Daemon, StartError};
+use acpd_server::{Config, Daemon, PORT, StartError};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::ServeArgs;
@@ -29,7 +29,7 @@ use crate::exit::Exit;
 use crate::file_system::FileSystem;
 use crate::options::Common;
 use crate::own_program::own_program;
-use crate::settings::{PORT, Settings};
+use crate::settings::Settings;
 use crate::traces::Sender;
 
 /// Runs the daemon until SIGINT or SIGTERM.
@@ -43,7 +43,7 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
         tracing::warn!(%error, "the limit of open files stays as it is; \"acpd doctor\" says whether it is enough");
     }
     if listener.is_none() && settings.any_port {
-        listener = port::another(settings.daemon.listen, &settings.daemon.data_dir);
+        listener = port::another(settings.daemon.address(), &settings.daemon.data_dir);
     }
     let listen = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     set_options(&mut settings.daemon, args, listen)?;
@@ -77,7 +77,7 @@ fn check_place(settings: &Settings) -> anyhow::Result<()> {
 /// Refuses a data directory on a network file system, unless the configuration permits it.
 fn check_file_system(found: FileSystem, settings: &Settings) -> anyhow::Result<()> {
     match found {
-        FileSystem::Network(kind) if !settings.data_dir_on_network => Err(anyhow::anyhow!(
+        FileSystem::Network(kind) if !settings.daemon.data_dir_on_network => Err(anyhow::anyhow!(
             "{} is on a network file system ({kind}), where the log can be damaged: name a directory on a local disk with \
              --data-dir, ACPD_DATA_DIR or data_dir; or set data_dir_on_network = true in {} if only one host ever uses it",
             settings.daemon.data_dir.display(),
@@ -90,7 +90,7 @@ fn check_file_system(found: FileSystem, settings: &Settings) -> anyhow::Result<(
 /// Applies the options of the command to the configuration. `listen` is the address of a socket that the service manager
 /// opened, which overrides the configured one.
 fn set_options(config: &mut Config, args: &ServeArgs, listen: Option<SocketAddr>) -> anyhow::Result<()> {
-    config.listen = listen.unwrap_or(config.listen);
+    config.listen = listen.or(config.listen);
     if let (true, Some(demo)) = (args.demo, &config.demo) {
         config.agents.entry(DEMO.to_owned()).or_insert(demo.clone());
     }
@@ -122,7 +122,7 @@ async fn serve_until_stopped(
     } else {
         "http"
     };
-    let exposed = !settings.daemon.listen.ip().is_loopback() && settings.daemon.server.tls.is_none();
+    let exposed = !settings.daemon.address().ip().is_loopback() && settings.daemon.server.tls.is_none();
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
     let owner = match &token {
         // With ACPD_TOKEN, the owner's token file may be missing, and its token is not valid.
@@ -285,7 +285,7 @@ fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
         }
         StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
             let daemon = &settings.daemon;
-            let (program, setting) = match (*address == daemon.listen, daemon.codex.listen) {
+            let (program, setting) = match (*address == daemon.address(), daemon.codex.listen) {
                 (true, Some(codex)) if codex == *address => {
                     ("the daemon itself listens".to_owned(), Some("codex.listen"))
                 }

@@ -34,7 +34,7 @@ enum State {
 pub fn check(subject: &Subject) -> Vec<Finding> {
     let daemon = &subject.settings.daemon;
     let addresses = [
-        Some((daemon.listen, "listen")),
+        Some((daemon.address(), "listen")),
         daemon.codex.listen.map(|address| (address, "codex.listen")),
     ];
     let facts = addresses.into_iter().flatten().map(|(address, setting)| Facts {

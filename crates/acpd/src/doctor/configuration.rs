@@ -6,7 +6,6 @@ use acpd_runtime::agent::registry::Agents;
 
 use super::report::{Finding, Group};
 use super::subject::Subject;
-use crate::config::File;
 
 /// What is known about the file.
 #[derive(Debug, Default)]
@@ -30,12 +29,9 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
         wrong: settings.wrong.as_ref().map(ToString::to_string),
         warnings: Vec::new(),
     };
-    if let (Some(path), None) = (&settings.config_file, &settings.wrong)
-        && let Ok(file) = std::fs::read_to_string(path).map(|text| File::parse(path, &text))
-        && let Ok(file) = file
-    {
+    if let (Some(_), None) = (&settings.config_file, &settings.wrong) {
         let daemon = &settings.daemon;
-        facts.warnings = file.warnings(&Agents::fixed(daemon.agent_book(), &daemon.data_dir));
+        facts.warnings = daemon.warnings(&Agents::fixed(daemon.agent_book(), &daemon.data_dir));
     }
     findings(&facts)
 }

@@ -106,7 +106,7 @@ fn is_replaced(pid: u32) -> bool {
 /// Returns the configured address if a restart of the daemon would use another one than now.
 fn moved_to(settings: &Settings, notice: &Notice) -> Option<String> {
     let named = notice.options.iter().any(|option| option == "--listen");
-    let wanted = settings.daemon.listen;
+    let wanted = settings.daemon.address();
     let differs = wanted.port() != 0 && wanted != notice.listens();
     (differs && !named && settings.named_listen.is_none() && settings.wrong.is_none())
         .then(|| wanted.to_string())

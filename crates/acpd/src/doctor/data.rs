@@ -77,7 +77,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
         free: free_bytes(nearest).ok(),
         log_bytes: size("log.db") + size("log.db-wal"),
         file_system: FileSystem::of(nearest),
-        on_network: subject.settings.data_dir_on_network,
+        on_network: subject.settings.daemon.data_dir_on_network,
         log: log(&dir.join("log.db")),
         known: log_version(),
     })

@@ -27,7 +27,7 @@ pub fn check(subject: &Subject, connects: bool) -> Vec<Finding> {
         let value = std::env::var(name).ok()?;
         (!value.is_empty()).then_some((name, value))
     };
-    let url = subject.settings.registry_url.clone();
+    let url = subject.settings.registry_url().to_owned();
     findings(&Facts {
         proxy: VARIABLES.into_iter().find_map(value),
         registry: connects.then(|| Catalog::check_url(&url).map_err(|error| error.to_string())),

@@ -17,7 +17,7 @@ use serde_json::json;
 pub use self::choose::{list, one};
 use crate::agents::{Wanted, install_agent};
 use crate::cli::SetupArgs;
-use crate::config::{self, Chosen, File, MODE};
+use crate::config::{self, Chosen, MODE};
 use crate::exit::Exit;
 use crate::replace_file::replace;
 use crate::settings::Settings;
@@ -93,7 +93,7 @@ pub fn write_new(path: &Path, agents: &[Chosen], default: Option<&str>) -> anyho
 
 fn write(path: &Path, before: Option<&str>, text: &str) -> anyhow::Result<Written> {
     // A file that acpd itself does not accept would be worse than none.
-    File::parse(path, text)
+    config::parse(path, text)
         .context("acpd made a wrong configuration, which is a bug; nothing was written")?;
     let folder = path.parent().context("the configuration has no directory")?;
     std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use acpd_model::limits::LOG_REWRITE_BYTES;
 use rusqlite::{Connection, OpenFlags};
+use serde::Deserialize;
 
 use super::schema;
 use super::upgrade::{self, FileSystem, Native};
@@ -33,7 +34,8 @@ const WAL_KEPT_BYTES: i64 = 32 << 20;
 pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// The failures that an append survives once it has returned `Ok`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Durability {
     /// The end of this process, however sudden (`synchronous = NORMAL`).
     #[default]

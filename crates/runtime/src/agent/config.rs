@@ -1,10 +1,11 @@
 //! The configuration of one agent.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use acpd_catalog::OwnNames;
 use acpd_host::{Program, Sandbox};
+use acpd_model::section::{About, Folder, Reload, Section, Setting};
 use acpd_policy::Policy;
 use acpd_proto::agent::Quirks;
 use acpd_proto::projection::Chunks;
@@ -86,7 +87,86 @@ pub enum StartIn {
     Workspace,
 }
 
+impl Section for AgentConfig {
+    const ABOUT: About = About {
+        reload: Reload::Live,
+        settings: &[
+            Setting::new(
+                "NAME.command",
+                "program on `PATH`, or path",
+                "that of the registry, if it knows `NAME`",
+            ),
+            Setting::new("NAME.args", "list of texts", "none"),
+            Setting::new("NAME.env", "table of texts", "none"),
+            Setting::new(
+                "NAME.pass_env",
+                "list of `\"NAME\"` or `\"PREFIX*\"`",
+                "none; for known agents, their vendor's",
+            ),
+            Setting::new("NAME.title", "text", "the agent's own"),
+            Setting::new(
+                "NAME.start_in",
+                "`\"empty\"`, `\"workspace\"`: [Start directory](agents.md#start-directory)",
+                "`\"empty\"`",
+            ),
+            Setting::new("NAME.share", "`true`, `false`", "`false`"),
+            Setting::new("NAME.chunks", "`\"merged\"`, `\"single\"`", "`\"merged\"`"),
+            Setting::new("NAME.quirks", "table: [Quirks](#quirks)", "none"),
+            Setting::new(
+                "NAME.mode",
+                "one of the agent's modes: [Modes](agents.md#modes)",
+                "the agent's own; for known agents, one that asks",
+            ),
+            Setting::new("NAME.policy", "as `policy` above", "that for all agents"),
+            Setting::new("NAME.sandbox", "as `sandbox` above", "that for all agents"),
+            Setting::new(
+                "NAME.mcp_servers",
+                "list of tables: [MCP servers](#mcp-servers)",
+                "none",
+            ),
+        ],
+        template: r#"# Agents. Those of the registry ("acpd agents list") need no section: one without a command only refines them.
+[agents]
+# An agent of your own: any program that speaks ACP over standard input and output.
+#example = { command = "my-agent", args = ["--acp"], title = "My agent" }
+"#,
+    };
+
+    fn check(&self, key: &str) -> Vec<String> {
+        self.validate(key).err().into_iter().collect()
+    }
+
+    fn resolve(&mut self, folder: &Folder) {
+        self.command = folder.resolve_program(&self.command);
+        for server in &mut self.mcp_servers {
+            if let McpServer::Program(program) = server {
+                program.command = folder.resolve_program(&program.command);
+            }
+        }
+    }
+}
+
 impl AgentConfig {
+    /// Checks the command line.
+    fn validate(&self, key: &str) -> Result<(), String> {
+        let command = &self.command;
+        if command.is_empty() && !self.args.is_empty() {
+            return Err(format!(
+                "{key} has args and no command: add the command, or remove args to run the agent of the registry"
+            ));
+        }
+        let mut words = command.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let others: Vec<String> = words.map(|word| format!("{word:?}")).collect();
+        if others.is_empty() || Path::new(command).exists() {
+            return Ok(());
+        }
+        Err(format!(
+            "{key}.command is {command:?}: a command is one program; write command = {first:?} and args = [{}]",
+            others.join(", ")
+        ))
+    }
+
     /// Returns this configuration, with the command line of an agent of the registry. The variables of the configuration
     /// take precedence.
     #[must_use]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use acpd_model::Millis;
+use acpd_model::section::{About, Reload, Section, Setting};
 use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
 
 /// The limits of retention (`[retention]`). Without any, nothing is ever removed.
@@ -17,6 +18,24 @@ pub struct RetentionSettings {
     pub attachments_max_age: Option<Age>,
     /// Size of the log above which the threads that were not used for the longest time are removed.
     pub max_size: Option<Size>,
+}
+
+impl Section for RetentionSettings {
+    const ABOUT: About = About {
+        reload: Reload::Live,
+        settings: &[Setting::new(
+            "",
+            "table: [Retention](#retention)",
+            "nothing is removed",
+        )],
+        template: r#"# Limits beyond which old threads and attachments are removed: docs/data.md.
+[retention]
+#max_age = "365d"
+#archived_max_age = "30d"
+#attachments_max_age = "90d"
+#max_size = "20 GiB"
+"#,
+    };
 }
 
 impl RetentionSettings {

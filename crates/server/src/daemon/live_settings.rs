@@ -2,37 +2,19 @@
 //!
 //! In: configurations. Out: the current settings on watch channels, and what has changed. Never: reads a file.
 
-use std::sync::Arc;
+use std::fmt;
 
-use acpd_model::Limits;
-use acpd_runtime::agent::registry::AgentBook;
-use acpd_runtime::policy::book::PolicyBook;
-use acpd_runtime::retention::RetentionSettings;
 use tokio::sync::watch;
 
 use crate::config::Config;
-use crate::notify::NotificationsConfig;
 
 /// The settings that a reload replaces, for the daemon.
 #[derive(Debug)]
 pub(super) struct LiveSettings {
     /// The configuration at the start of the daemon.
     started: Config,
-    policies: watch::Sender<PolicyBook>,
-    agents: watch::Sender<Arc<AgentBook>>,
-    limits: watch::Sender<Arc<Limits>>,
-    retention: watch::Sender<RetentionSettings>,
-    notifications: watch::Sender<Arc<NotificationsConfig>>,
-}
-
-/// The same settings, for the parts that use them.
-#[derive(Debug)]
-pub(super) struct SettingsInUse {
-    pub policies: watch::Receiver<PolicyBook>,
-    pub agents: watch::Receiver<Arc<AgentBook>>,
-    pub limits: watch::Receiver<Arc<Limits>>,
-    pub retention: watch::Receiver<RetentionSettings>,
-    pub notifications: watch::Receiver<Arc<NotificationsConfig>>,
+    /// What a reload replaces, with the names in messages.
+    parts: Vec<(&'static str, Box<dyn Replace>)>,
 }
 
 /// The result of a reload of the configuration.
@@ -45,91 +27,127 @@ pub struct Reloaded {
 }
 
 impl LiveSettings {
-    /// Takes the settings of the configuration with which the daemon starts.
-    pub fn new(config: &Config) -> (Self, SettingsInUse) {
-        let (policies, policies_in_use) = watch::channel(config.policy_book());
-        let (agents, agents_in_use) = watch::channel(Arc::new(config.agent_book()));
-        let (limits, limits_in_use) = watch::channel(Arc::new(config.limits.clone()));
-        let (retention, retention_in_use) = watch::channel(config.retention.clone());
-        let (notifications, notifications_in_use) = watch::channel(Arc::new(config.notifications.clone()));
-        let settings = Self {
-            started: config.clone(),
-            policies,
-            agents,
-            limits,
-            retention,
-            notifications,
-        };
-        let in_use = SettingsInUse {
-            policies: policies_in_use,
-            agents: agents_in_use,
-            limits: limits_in_use,
-            retention: retention_in_use,
-            notifications: notifications_in_use,
-        };
-        (settings, in_use)
+    /// Takes the configuration with which the daemon starts.
+    pub fn new(started: Config) -> Self {
+        Self {
+            started,
+            parts: Vec::new(),
+        }
+    }
+
+    /// Returns the current value of a part of the configuration, for its user. `name` is the part in messages: that of its section.
+    pub fn watch<T>(&mut self, name: &'static str, of: fn(&Config) -> T) -> watch::Receiver<T>
+    where
+        T: PartialEq + fmt::Debug + Send + Sync + 'static,
+    {
+        let (current, receiver) = watch::channel(of(&self.started));
+        self.parts.push((name, Box::new(Part { of, current })));
+        receiver
     }
 
     /// Replaces the settings by those of another configuration.
     pub fn reload(&self, config: &Config) -> Reloaded {
-        let changed = [
-            ("policies", replace(&self.policies, config.policy_book())),
-            ("agents", replace(&self.agents, Arc::new(config.agent_book()))),
-            ("limits", replace(&self.limits, Arc::new(config.limits.clone()))),
-            ("retention", replace(&self.retention, config.retention.clone())),
-            (
-                "notifications",
-                replace(&self.notifications, Arc::new(config.notifications.clone())),
-            ),
-        ];
-        let changed = changed.into_iter().filter(|(_, changed)| *changed);
+        let changed = self.parts.iter().filter(|(_, part)| part.replace(config));
         Reloaded {
-            changed: changed.map(|(name, _)| name).collect(),
-            needs_restart: config.fixed_changes(&self.started),
+            changed: changed.map(|(name, _)| *name).collect(),
+            needs_restart: config.needs_restart(&self.started),
         }
+    }
+
+    /// Returns the names of the parts.
+    #[cfg(test)]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.parts.iter().map(|(name, _)| *name).collect()
     }
 }
 
-/// Sends a value, unless it is equal to the last one. Returns whether it was sent.
-fn replace<T: PartialEq>(sender: &watch::Sender<T>, value: T) -> bool {
-    sender.send_if_modified(|now| {
-        let changed = *now != value;
-        *now = value;
-        changed
-    })
+/// A part of the configuration, whatever its type.
+trait Replace: fmt::Debug + Send + Sync {
+    /// Takes the value of a configuration. Returns whether it differs from the last one.
+    fn replace(&self, config: &Config) -> bool;
+}
+
+#[derive(Debug)]
+struct Part<T> {
+    of: fn(&Config) -> T,
+    current: watch::Sender<T>,
+}
+
+impl<T: PartialEq + fmt::Debug + Send + Sync> Replace for Part<T> {
+    fn replace(&self, config: &Config) -> bool {
+        let value = (self.of)(config);
+        self.current.send_if_modified(|now| {
+            let changed = *now != value;
+            *now = value;
+            changed
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use acpd_runtime::agent::config::AgentConfig;
+
     use super::*;
     use crate::daemon::tests::config;
 
     #[test]
     fn only_what_differs_is_replaced_and_named() {
         let started = config("/data".into());
-        let (settings, mut in_use) = LiveSettings::new(&started);
+        let mut settings = LiveSettings::new(started.clone());
+        let mut limits = settings.watch("limits", |config| config.limits.clone());
+        let retention = settings.watch("retention", |config| config.retention.clone());
+        let mut notifications = settings.watch("notifications", |config| config.notifications.clone());
         let mut again = started.clone();
         assert_eq!(settings.reload(&again), Reloaded::default());
-        assert!(!in_use.limits.has_changed().unwrap());
+        assert!(!limits.has_changed().unwrap());
 
         again.limits.agent_idle_secs += 1;
         again.notifications.waiting_secs += 1;
-        again.listen.set_port(1);
+        again.listen = Some(([127, 0, 0, 1], 1).into());
         let reloaded = settings.reload(&again);
         assert_eq!(reloaded.changed, ["limits", "notifications"]);
-        assert_eq!(reloaded.needs_restart, started.fixed_changes(&again));
-        assert_eq!(reloaded.needs_restart.len(), 1);
-        assert_eq!(**in_use.limits.borrow_and_update(), again.limits);
-        assert_eq!(**in_use.notifications.borrow_and_update(), again.notifications);
-        let others = [
-            in_use.policies.has_changed(),
-            in_use.agents.has_changed(),
-            in_use.retention.has_changed(),
-        ];
-        assert_eq!(others.map(Result::unwrap), [false; 3]);
+        assert_eq!(reloaded.needs_restart, ["listen"]);
+        assert_eq!(*limits.borrow_and_update(), again.limits);
+        assert_eq!(*notifications.borrow_and_update(), again.notifications);
+        assert!(!retention.has_changed().unwrap());
 
         // A restart is still due, but nothing else is new.
         let reloaded = settings.reload(&again);
         assert_eq!((reloaded.changed.len(), reloaded.needs_restart.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_restart_is_due_for_the_settings_that_have_to_be_so() {
+        let started = config("/data".into());
+        let settings = LiveSettings::new(started.clone());
+        let changes: [(&str, fn(&mut Config)); 11] = [
+            ("", |config| config.default_agent = Some("a".to_owned())),
+            ("", |config| config.data_dir_on_network = true),
+            ("", |config| {
+                config.registry_url = Some("https://example.com".to_owned())
+            }),
+            ("", |config| {
+                drop(config.agents.insert("a".to_owned(), AgentConfig::default()))
+            }),
+            ("data_dir", |config| config.data_dir = "/other".into()),
+            ("durability", |config| {
+                config.durability = acpd_log::Durability::Power
+            }),
+            ("server", |config| config.server.insecure_listen = true),
+            ("codex", |config| {
+                config.codex.listen = Some(([127, 0, 0, 1], 1).into())
+            }),
+            ("traces", |config| {
+                config.traces.endpoint = Some("http://127.0.0.1:1".to_owned())
+            }),
+            ("limits.connections", |config| config.limits.connections += 1),
+            ("", |config| config.limits.agents += 1),
+        ];
+        for (key, change) in changes {
+            let mut changed = started.clone();
+            change(&mut changed);
+            assert_eq!(settings.reload(&changed).needs_restart.join(" "), key);
+        }
     }
 }

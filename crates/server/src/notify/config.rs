@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use acpd_model::limits::{NOTIFICATION_NAME_CHARS, NOTIFICATION_SECS, NOTIFICATION_TARGETS};
+use acpd_model::section::{About, Folder, Reload, Section, Setting};
 use acpd_proto::notify::{NoticeKind, Target};
 use serde::Deserialize;
 
@@ -147,9 +148,43 @@ const TIMEOUT_SECS_MAX: u64 = 600;
 /// Longest time that a question may be left alone, in seconds.
 const WAITING_SECS_MAX: u64 = 3600;
 
+impl Section for NotificationsConfig {
+    const ABOUT: About = About {
+        reload: Reload::Live,
+        settings: &[Setting::new(
+            "",
+            "table: [notifications.md](notifications.md#settings)",
+            "no targets",
+        )],
+        template: r#"# When an agent is done, has failed or waits for an answer: docs/notifications.md.
+[notifications]
+# The address of the web UI for links, as your devices reach it, and how long a question waits.
+#url = "https://box.example:4127"
+#waiting_secs = 5
+#targets.phone = { type = "ntfy", url = "https://ntfy.sh/a-long-random-topic" }
+"#,
+    };
+
+    fn check(&self, _key: &str) -> Vec<String> {
+        self.validate().err().into_iter().collect()
+    }
+
+    fn resolve(&mut self, folder: &Folder) {
+        for target in self.targets.values_mut() {
+            let files = [&mut target.secret_file, &mut target.token_file];
+            for path in files.into_iter().flatten().chain(&mut target.folders) {
+                *path = folder.resolve(path);
+            }
+            if let Some(command) = &mut target.command {
+                *command = folder.resolve_program(command);
+            }
+        }
+    }
+}
+
 impl NotificationsConfig {
-    /// Checks what the types cannot express.
-    pub fn check(&self) -> Result<(), String> {
+    /// Returns the first of what the types cannot express.
+    fn validate(&self) -> Result<(), String> {
         if let Some(url) = &self.url
             && (Address::parse(url).is_err() || url.contains(['?', '#']))
         {
@@ -198,7 +233,7 @@ impl NotificationsConfig {
                 ));
             }
             target
-                .check()
+                .validate()
                 .map_err(|problem| format!("notifications.targets.{name} {problem}"))?;
         }
         Ok(())
@@ -226,7 +261,7 @@ impl TargetConfig {
     }
 
     /// Returns the problem, to be read after the target's name.
-    fn check(&self) -> Result<(), String> {
+    fn validate(&self) -> Result<(), String> {
         use TargetType::{Command, Ntfy, Webhook};
         let given: [(&str, bool, &[TargetType]); 10] = [
             ("url", self.url.is_some(), &[Webhook, Ntfy]),
@@ -313,19 +348,19 @@ mod tests {
 
     fn problem(text: &str) -> String {
         let config: NotificationsConfig = toml::from_str(text).expect("it is a configuration");
-        config.check().err().unwrap_or_default()
+        config.validate().err().unwrap_or_default()
     }
 
     #[test]
     fn defaults_are_private_and_complete() {
         let config: NotificationsConfig =
             toml::from_str("[targets.a]\ntype = 'webhook'\nurl = 'https://example.com/x'").unwrap();
-        assert_eq!(config.check(), Ok(()));
+        assert_eq!(config.validate(), Ok(()));
         assert_eq!(config.waiting_secs, 5);
         let target = &config.targets["a"];
         assert_eq!(target.content, Content::Minimal);
         assert_eq!(target.on.len(), 3);
-        assert_eq!(NotificationsConfig::default().check(), Ok(()));
+        assert_eq!(NotificationsConfig::default().validate(), Ok(()));
     }
 
     #[test]

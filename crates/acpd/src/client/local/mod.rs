@@ -112,7 +112,7 @@ fn note_port(settings: &Settings) {
     if !settings.any_port {
         return;
     }
-    let usual = settings.daemon.listen;
+    let usual = settings.daemon.address();
     // A command that needs the address says itself if it is unknown.
     let port = Notice::read(&settings.daemon.data_dir).map_or(usual.port(), |notice| notice.listens().port());
     if port == usual.port() {
