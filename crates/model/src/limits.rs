@@ -161,7 +161,7 @@ impl Limits {
 
 impl Section for Limits {
     const ABOUT: About = About {
-        reload: Reload::Live,
+        reload: Reload::LiveExcept(&["connections"]),
         settings: &[Setting::new(
             "",
             "table of numbers: [Limits](#limits)",

@@ -43,6 +43,8 @@ pub struct About {
 pub enum Reload {
     /// Without a restart of the daemon.
     Live,
+    /// The same, but for these keys of the section, which [`Section::needs_restart`] compares.
+    LiveExcept(&'static [&'static str]),
     /// When the daemon starts.
     Restart,
 }

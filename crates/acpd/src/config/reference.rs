@@ -1,6 +1,6 @@
 //! The reference of settings in the documents, which has every setting.
 //!
-//! In: what the sections know of themselves. Out: the table of docs/configuration.md. Never: a part of the program.
+//! In: what the sections know of themselves. Out: parts of docs/configuration.md. Never: a part of the program.
 
 use std::path::Path;
 
@@ -159,30 +159,41 @@ fn every_template_is_one_paragraph_about_its_section() {
     }
 }
 
-#[test]
-fn the_page_names_what_needs_a_restart() {
-    let page = page("configuration.md");
-    let (_, restart) = page.split_once("\n### Restart\n").unwrap();
-    let (named, _) = restart.split_once("need `acpd restart`").unwrap();
-    for (key, about) in Config::ROWS {
-        let is_named = named.contains(&format!("`{key}`")) || named.contains(&format!("`[{key}]`"));
-        assert_eq!(is_named, about.reload == Reload::Restart, "{key}: {named}");
-    }
+/// Returns the keys of which a change needs a restart, and tables in brackets.
+fn restarting() -> Vec<String> {
+    let sections = Config::ROWS.iter();
+    let keys = sections.flat_map(|(section, about)| match about.reload {
+        Reload::Live => Vec::new(),
+        Reload::LiveExcept(keys) => keys.iter().map(|key| format!("`{section}.{key}`")).collect(),
+        Reload::Restart if about.template.contains(&format!("[{section}]\n")) => {
+            vec![format!("`[{section}]`")]
+        }
+        Reload::Restart => vec![format!("`{section}`")],
+    });
+    keys.collect()
 }
 
-/// `make generate` writes the table.
-#[test]
-fn the_table_of_settings_is_up_to_date() {
-    const BEGIN: &str = "<!-- settings: written by make generate -->\n";
+/// Returns the page with another text between the comment with this name and the end of its part.
+fn with_part(page: &str, name: &str, text: &str) -> String {
     const END: &str = "<!-- end -->\n";
-    let page = page("configuration.md");
-    let (before, rest) = page.split_once(BEGIN).unwrap();
+    let begin = format!("<!-- {name}: written by make generate -->\n");
+    let (before, rest) = page.split_once(&begin).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
-    let mut table = "\n| Setting | Type | Default |\n|---|---|---|\n".to_owned();
+    format!("{before}{begin}\n{text}\n{END}{after}")
+}
+
+/// `make generate` writes the table of settings, and which of them need a restart.
+#[test]
+fn the_reference_of_settings_is_up_to_date() {
+    let page = page("configuration.md");
+    let mut table = "| Setting | Type | Default |\n|---|---|---|\n".to_owned();
     for (key, row) in reference() {
         table.push_str(&format!("| `{key}` | {} | {} |\n", row.values, row.default));
     }
-    let right = format!("{before}{BEGIN}{table}\n{END}{after}");
+    let keys = restarting();
+    let (last, others) = keys.split_last().unwrap();
+    let restart = format!("{} and {last} need `acpd restart`.\n", others.join(", "));
+    let right = with_part(&with_part(&page, "settings", &table), "restart", &restart);
     if std::env::var_os("ACPD_GENERATE").is_some() {
         std::fs::write(Path::new(DOCS).join("configuration.md"), right).unwrap();
     } else {
