@@ -61,6 +61,7 @@ macro_rules! config {
 
             /// Returns the settings that differ from those with which the daemon has started, and that only a restart applies.
             pub(crate) fn needs_restart(&self, started: &Self) -> Vec<&'static str> {
+                // In the rows, the keys come before the sections.
                 let differs = [ $( self.$key != started.$key, )* ];
                 let keys = Self::ROWS.iter().zip(differs);
                 let keys = keys.filter(|((_, about), differs)| *differs && about.reload == Reload::Restart);
