@@ -27,7 +27,7 @@ pub async fn watch(
     while !is_enough(&threads) {
         match updates.next().await {
             Some(Ok(Update::Notification(notification))) => {
-                if let Notification::ThreadListChanged(changed) = &*notification {
+                if let Notification::ThreadListChanged(changed) = &**notification {
                     match &changed.thread {
                         Some(thread) if threads.get(&thread.id) == Some(&thread.status) => {}
                         Some(thread) => {
@@ -39,7 +39,7 @@ pub async fn watch(
                             threads.remove(&changed.thread_id);
                         }
                     }
-                } else if matches!(&*notification, Notification::ThreadListReset(_)) {
+                } else if matches!(&**notification, Notification::ThreadListReset(_)) {
                     threads = list(client).await?;
                 }
             }

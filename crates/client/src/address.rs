@@ -1,6 +1,6 @@
 //! Where a daemon is, and how a byte stream to it is opened.
 //!
-//! In: a path, a URL or a function. Out: an open byte stream. Never: sends anything but the handshake of TLS.
+//! In: a path, a URL or a function. Out: an open connection. Never: sends anything but the handshake of TLS.
 
 use std::fmt;
 use std::future::Future;
@@ -13,19 +13,52 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
+use tokio_tungstenite::WebSocketStream;
 use url::Url;
 
-use crate::error::Error;
+use crate::error::{ConnectError, Error};
 
 /// A byte stream to a daemon.
 pub trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
-/// A future of a byte stream, as a connector returns it.
-pub type Dialing = Pin<Box<dyn Future<Output = io::Result<Box<dyn Transport>>> + Send>>;
+/// A connection that a program has opened itself.
+pub struct Connection(pub(crate) Opened);
 
-type Connector = Arc<dyn Fn() -> Dialing + Send + Sync>;
+/// How far a connection is open.
+pub(crate) enum Opened {
+    Stream(Box<dyn Transport>),
+    WebSocket(Box<WebSocketStream<Box<dyn Transport>>>),
+}
+
+impl Connection {
+    /// Takes a byte stream. The client sends the handshake of WebSocket over it.
+    pub fn stream(stream: impl Transport + 'static) -> Self {
+        Self(Opened::Stream(Box::new(stream)))
+    }
+
+    /// Takes a WebSocket whose handshake is done. Its limits for messages are those that the program has set: a daemon's event can
+    /// have 32 MiB and more.
+    pub fn websocket(socket: WebSocketStream<Box<dyn Transport>>) -> Self {
+        Self(Opened::WebSocket(Box::new(socket)))
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match &self.0 {
+            Opened::Stream(_) => "Connection::stream",
+            Opened::WebSocket(_) => "Connection::websocket",
+        })
+    }
+}
+
+/// The future that a connector returns.
+type Connecting = Pin<Box<dyn Future<Output = Result<Connection, ConnectError>> + Send>>;
+
+/// A function that opens connections.
+pub(crate) type Connector = Arc<dyn Fn() -> Connecting + Send + Sync>;
 
 /// Where a daemon is.
 #[derive(Clone)]
@@ -118,15 +151,15 @@ impl Address {
         }
     }
 
-    /// Opens a byte stream.
-    pub(crate) async fn dial(&self, tls: &Tls) -> Result<Box<dyn Transport>, Error> {
+    /// Opens a connection.
+    pub(crate) async fn open(&self, tls: &Tls) -> Result<Opened, Error> {
         match self {
             #[cfg(unix)]
             Self::Socket(path) => {
                 let stream = UnixStream::connect(path).await;
                 let stream = stream
                     .map_err(|error| self.unreachable(&error, "start the daemon with \"acpd serve\""))?;
-                Ok(Box::new(stream))
+                Ok(Opened::Stream(Box::new(stream)))
             }
             Self::Port {
                 is_secure,
@@ -140,15 +173,15 @@ impl Address {
                 stream
                     .set_nodelay(true)
                     .map_err(|error| self.unreachable(&error, advice))?;
-                if *is_secure {
-                    secure(host, stream, tls).await
+                Ok(Opened::Stream(if *is_secure {
+                    secure(host, stream, tls).await?
                 } else {
-                    Ok(Box::new(stream))
-                }
+                    Box::new(stream)
+                }))
             }
             Self::Custom(connector) => {
                 let opened = connector().await;
-                opened.map_err(|error| self.unreachable(&error, "the program's own connector failed"))
+                opened.map(|connection| connection.0).map_err(Error::Connect)
             }
         }
     }

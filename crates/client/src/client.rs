@@ -31,7 +31,8 @@ const REQUESTS: usize = 64;
 /// response, the request fails with [`Error::Disconnected`]. Then only the caller knows whether a retry is safe. It is for
 /// `turn_start` with the same `client_turn_id`, and for requests that only read.
 ///
-/// The connection lasts until [`close`](Self::close), or until all clones and subscriptions are dropped.
+/// The connection lasts until [`close`](Self::close), or until all clones and subscriptions are dropped. A task of the Tokio runtime
+/// holds it. A request whose response has arrived needs neither: a program may end then.
 #[derive(Clone)]
 pub struct Client {
     requests: mpsc::Sender<Request>,

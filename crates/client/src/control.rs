@@ -9,7 +9,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::error::Error;
 use crate::feed::Feeds;
 use crate::inbox::Inbox;
-use crate::protocol::{Initialized, Notification};
+use crate::protocol::Initialized;
+use crate::received::Received;
 use crate::stream::{First, Follow};
 
 /// The state of a client's connection.
@@ -44,7 +45,7 @@ pub(crate) enum Control {
         key: u64,
         thread_id: String,
         follow: Follow,
-        inbox: Arc<Inbox<Notification>>,
+        inbox: Arc<Inbox<Received>>,
         first: First,
     },
     /// A full buffer has room again.

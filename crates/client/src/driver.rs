@@ -14,10 +14,11 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::control::{Control, Ends, Request, State};
 use crate::error::Error;
-use crate::message::{Incoming, raw, request, result};
+use crate::message::{Incoming, request, result};
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::protocol::{Initialized, NoParams, Notification, ThreadResumed, ThreadUnsubscribeParams};
+use crate::received::Received;
 use crate::socket::Socket;
 use crate::stream::{Stream, Wanted};
 
@@ -75,8 +76,9 @@ enum Purpose {
 
 /// A request on its way.
 struct Outgoing {
+    id: u64,
     method: String,
-    params: Box<RawValue>,
+    text: String,
     purpose: Purpose,
 }
 
@@ -125,7 +127,7 @@ impl Driver {
                 }
                 Err(error) => error,
             };
-            if !error.is_retryable() {
+            if !error.is_retryable() || !self.options.reconnects {
                 return Ok(error);
             }
             let retry_in = self.options.backoff.delay(attempts);
@@ -179,6 +181,7 @@ impl Driver {
         }
         let lost = match &ended {
             // The daemon may have executed the requests, so only the caller can decide about a retry.
+            Ok(error @ (Error::Disconnected(_) | Error::ClosedByDaemon { .. })) => error.clone(),
             Ok(error) => Error::Disconnected(error.to_string()),
             Err(Closed) => Error::Closed,
         };
@@ -207,7 +210,7 @@ impl Driver {
             let wake = due.into_iter().chain(open.opens_at()).min();
             tokio::select! {
                 message = socket.next() => {
-                    let handled = message.and_then(|text| self.message(open, &text));
+                    let handled = message.and_then(|text| self.message(open, text));
                     if let Err(error) = handled {
                         return Ok(error);
                     }
@@ -286,26 +289,28 @@ impl Driver {
         self.streams.get_mut(thread_id).filter(|stream| stream.key == key)
     }
 
-    fn message(&mut self, open: &mut Open, text: &str) -> Result<(), Error> {
-        let message = Incoming::read(text).map_err(|error| Error::Disconnected(error.to_string()))?;
+    fn message(&mut self, open: &mut Open, text: String) -> Result<(), Error> {
+        let message = Incoming::read(&text).map_err(|error| Error::Disconnected(error.to_string()))?;
         if let Some(method) = &message.method {
             let params = message.params.unwrap_or(RawValue::NULL);
-            self.notification(Notification::read(method, params), text.len());
+            let notification = Notification::read(method, params);
+            let bytes = text.len();
+            let text = self.options.texts.then(|| text.into_boxed_str());
+            self.notification(Received { notification, text }, bytes);
             return Ok(());
         }
         let waiting = message.request_id().and_then(|id| open.waiting.remove(&id));
         let Some(Waiting { method, purpose }) = waiting else {
             // An error without an id: the daemon could not read a message, and its caller has no response yet.
-            return match message.error {
+            return match message.refusal() {
                 Some(error) => Err(Error::Disconnected(format!(
-                    "the daemon could not read a message: {}",
-                    error.message
+                    "the daemon could not read a message: {error}"
                 ))),
                 None => Ok(()),
             };
         };
-        let outcome: Result<&RawValue, Error> = match message.error {
-            Some(error) => Err(error.into()),
+        let outcome: Result<&RawValue, Error> = match message.refusal() {
+            Some(error) => Err(error),
             None => Ok(message.result.unwrap_or(RawValue::NULL)),
         };
         match purpose {
@@ -335,10 +340,10 @@ impl Driver {
         Ok(())
     }
 
-    fn notification(&mut self, notification: Notification, bytes: usize) {
+    fn notification(&mut self, notification: Received, bytes: usize) {
         // These are news about a thread, and not part of it.
         let is_of_connection = matches!(
-            notification,
+            *notification,
             Notification::ThreadListChanged(_)
                 | Notification::ThreadListSeen(_)
                 | Notification::ThreadLogChanged(_)
@@ -358,20 +363,32 @@ impl Driver {
 
 impl Open {
     /// Queues a request of the program, if the daemon accepts its size.
-    fn accept(&mut self, request: Request) {
-        let Request { method, params, done } = request;
-        // The envelope has some bytes as well.
-        let bytes = params.get().len() + method.len() + 64;
+    fn accept(&mut self, call: Request) {
+        let Request { method, params, done } = call;
+        let id = self.next_id();
+        let text = match request(id, &method, &params) {
+            Ok(text) => text,
+            Err(error) => return answer(done, Err(error)),
+        };
+        let bytes = text.len();
         if u64::try_from(bytes).is_ok_and(|bytes| bytes <= self.limit) {
+            let purpose = Purpose::Call(done);
             self.queue.push_back(Outgoing {
+                id,
                 method,
-                params,
-                purpose: Purpose::Call(done),
+                text,
+                purpose,
             });
         } else {
             let limit = self.limit;
             answer(done, Err(Error::RequestTooLarge { method, bytes, limit }));
         }
+    }
+
+    fn next_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
     }
 
     fn quiet<P: serde::Serialize>(&mut self, method: &str, params: &P) {
@@ -385,11 +402,13 @@ impl Open {
 
     /// Queues a request of the client itself.
     fn enqueue<P: serde::Serialize>(&mut self, method: &str, params: &P, purpose: Purpose) {
+        let id = self.next_id();
         // Params of this crate are objects of texts and numbers, which can be written.
-        if let Ok(params) = raw(method, params) {
+        if let Ok(text) = request(id, method, params) {
             self.queue.push_back(Outgoing {
+                id,
                 method: method.to_owned(),
-                params,
+                text,
                 purpose,
             });
         }
@@ -402,17 +421,15 @@ impl Open {
                 return Ok(());
             };
             let Outgoing {
+                id,
                 method,
-                params,
+                text,
                 purpose,
             } = outgoing;
             if matches!(&purpose, Purpose::Call(done) if done.is_closed()) {
                 // Its caller does not wait any more, and the daemon has not seen it.
                 continue;
             }
-            let id = self.next_id;
-            self.next_id += 1;
-            let text = request(id, &method, &params)?;
             self.waiting.insert(id, Waiting { method, purpose });
             self.pace.sent(now);
             socket.send(text).await?;

@@ -1,5 +1,10 @@
 //! One error type for all failures of this crate.
 
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
 use crate::protocol;
 
 /// A failure of a request, a subscription or a connection. Its text is a sentence for users.
@@ -12,6 +17,15 @@ pub enum Error {
     /// There is no connection, or it broke. If it broke before the response, the daemon may have executed the request.
     #[error("{0}")]
     Disconnected(String),
+    /// The daemon closed the connection, for example because it stops. It may have executed requests without a response.
+    #[error("the daemon closed the connection: {}", if reason.is_empty() { "it gave no reason" } else { reason })]
+    ClosedByDaemon {
+        /// The daemon's reason; empty if it gave none.
+        reason: String,
+    },
+    /// The program's own connector opened no connection.
+    #[error("{0}")]
+    Connect(ConnectError),
     /// The client was closed.
     #[error("the client is closed")]
     Closed,
@@ -56,6 +70,54 @@ pub enum Error {
     AlreadyFollowed(String),
 }
 
+/// Why a program's own connector opened no connection.
+#[derive(Clone, Debug)]
+pub struct ConnectError {
+    reason: Arc<dyn StdError + Send + Sync>,
+    is_retryable: bool,
+}
+
+impl ConnectError {
+    /// A failure that may pass: the client tries again.
+    pub fn retryable(reason: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self {
+            reason: reason.into().into(),
+            is_retryable: true,
+        }
+    }
+
+    /// A failure that no retry mends, such as a wrong token: the client closes.
+    pub fn permanent(reason: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self {
+            reason: reason.into().into(),
+            is_retryable: false,
+        }
+    }
+
+    /// Returns the connector's error.
+    pub fn reason(&self) -> &(dyn StdError + Send + Sync + 'static) {
+        &*self.reason
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl StdError for ConnectError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.reason.source()
+    }
+}
+
+impl From<io::Error> for ConnectError {
+    fn from(error: io::Error) -> Self {
+        Self::retryable(error)
+    }
+}
+
 /// The daemon's reason for refusing a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -78,7 +140,7 @@ impl Error {
     pub fn code(&self) -> &str {
         match self {
             Self::Refused(refusal) => &refusal.code,
-            Self::Disconnected(_) => "disconnected",
+            Self::Disconnected(_) | Self::ClosedByDaemon { .. } | Self::Connect(_) => "disconnected",
             Self::Closed => "closed",
             Self::Unauthenticated(_) => "unauthenticated",
             Self::ProtocolVersion { .. } => "protocol_version",
@@ -93,7 +155,8 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.is_retryable,
-            Self::Disconnected(_) => true,
+            Self::Disconnected(_) | Self::ClosedByDaemon { .. } => true,
+            Self::Connect(error) => error.is_retryable,
             _ => false,
         }
     }

@@ -9,13 +9,13 @@ use futures_util::Stream;
 
 use crate::error::Error;
 use crate::inbox::{End, Inbox, Room, Taken};
-use crate::protocol::Notification;
+use crate::received::Received;
 
 /// What a reader of notifications receives.
 #[derive(Clone, Debug)]
 pub enum Update {
     /// The next notification.
-    Notification(Arc<Notification>),
+    Notification(Arc<Received>),
     /// Notifications may be missing here: the connection is a new one, or the reader was slow. A program that shows the
     /// thread list requests it again. A watch of the list continues.
     Gap,
@@ -27,7 +27,7 @@ pub enum Update {
 #[derive(Debug)]
 #[must_use = "dropping it drops the notifications"]
 pub struct Notifications {
-    inbox: Arc<Inbox<Arc<Notification>>>,
+    inbox: Arc<Inbox<Arc<Received>>>,
     is_over: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Feeds(Arc<Mutex<Readers>>);
 
 #[derive(Debug, Default)]
 struct Readers {
-    inboxes: Vec<Weak<Inbox<Arc<Notification>>>>,
+    inboxes: Vec<Weak<Inbox<Arc<Received>>>>,
     /// How it ended, if it has.
     end: Option<End>,
 }
@@ -86,7 +86,7 @@ impl Feeds {
     }
 
     /// Passes on a notification of so many bytes.
-    pub(crate) fn push(&self, notification: Notification, bytes: usize) {
+    pub(crate) fn push(&self, notification: Received, bytes: usize) {
         let notification = Arc::new(notification);
         self.each(|inbox| {
             // A reader without room finds a gap.
@@ -105,7 +105,7 @@ impl Feeds {
         self.with(|readers| readers.end = Some(End(error.cloned())));
     }
 
-    fn each(&self, run: impl Fn(&Inbox<Arc<Notification>>)) {
+    fn each(&self, run: impl Fn(&Inbox<Arc<Received>>)) {
         self.with(|readers| {
             readers.inboxes.retain(|inbox| {
                 let inbox = inbox.upgrade();

@@ -84,6 +84,7 @@ mod driver;
 mod error;
 mod feed;
 mod inbox;
+mod json;
 mod message;
 #[rustfmt::skip]
 #[allow(clippy::doc_markdown, reason = "the docs are those of the protocol")]
@@ -99,6 +100,7 @@ mod pace;
     reason = "docs and kinds are those of the protocol, in which absent is not null"
 )]
 pub mod protocol;
+mod received;
 mod socket;
 mod stream;
 mod subscription;
@@ -106,13 +108,14 @@ mod subscription;
 mod tests;
 mod words;
 
-pub use address::{Dialing, Transport};
+pub use address::{Connection, Transport};
 pub use backoff::Backoff;
 pub use client::Client;
 pub use control::State;
-pub use error::{Error, Refusal};
+pub use error::{ConnectError, Error, Refusal};
 pub use feed::{Notifications, Update};
 pub use options::Options;
+pub use received::Received;
 pub use stream::Follow;
 pub use subscription::Subscription;
 

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::Error;
+use crate::json::read;
 use crate::protocol;
 
 /// A message of the daemon.
@@ -19,7 +21,8 @@ pub(crate) struct Incoming<'a> {
     pub(crate) id: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(crate) result: Option<&'a RawValue>,
-    pub(crate) error: Option<protocol::Error>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 impl<'a> Incoming<'a> {
@@ -32,6 +35,15 @@ impl<'a> Incoming<'a> {
     /// Returns the id of the request that it answers.
     pub(crate) fn request_id(&self) -> Option<u64> {
         serde_json::from_str(self.id?.get()).ok()
+    }
+
+    /// Returns the daemon's reason for refusing the request, if it did.
+    pub(crate) fn refusal(&self) -> Option<Error> {
+        let error = self.error?;
+        Some(match read::<protocol::Error>(error) {
+            Ok(error) => error.into(),
+            Err(why) => Error::Malformed(format!("the daemon sent an error that cannot be read: {why}")),
+        })
     }
 }
 
@@ -65,7 +77,6 @@ pub(crate) fn request<P: Serialize + ?Sized>(id: u64, method: &str, params: &P) 
 }
 
 /// Reads a result.
-pub(crate) fn result<'a, R: Deserialize<'a>>(method: &str, text: &'a RawValue) -> Result<R, Error> {
-    serde_json::from_str(text.get())
-        .map_err(|error| Error::Malformed(format!("the result of {method} cannot be read: {error}")))
+pub(crate) fn result<R: DeserializeOwned>(method: &str, text: &RawValue) -> Result<R, Error> {
+    read(text).map_err(|error| Error::Malformed(format!("the result of {method} cannot be read: {error}")))
 }

@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::future::Future;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::address::{Address, Tls, Transport};
+use crate::address::{Address, Connection, Tls};
 use crate::backoff::Backoff;
-use crate::error::Error;
+use crate::error::{ConnectError, Error};
 use crate::inbox::Room;
 use crate::protocol::ClientInfo;
 
@@ -32,9 +31,12 @@ pub struct Options {
     pub(crate) token: Option<String>,
     pub(crate) info: ClientInfo,
     pub(crate) subscribers: bool,
+    pub(crate) approvals: bool,
+    pub(crate) texts: bool,
+    pub(crate) reconnects: bool,
     pub(crate) backoff: Backoff,
     pub(crate) connect_timeout: Duration,
-    pub(crate) silence: Duration,
+    pub(crate) silence: Option<Duration>,
     pub(crate) max_message_bytes: usize,
     pub(crate) room: Room,
     pub(crate) tls: Tls,
@@ -70,12 +72,21 @@ impl Options {
         Ok(Self::new(name, Address::parse(url)?))
     }
 
-    /// Connects over byte streams that the program opens itself, for example through SSH. `connect` is called for each
-    /// attempt.
+    /// Connects over connections that the program opens itself, for example through SSH. `connect` is called for each attempt.
+    ///
+    /// ```
+    /// use acpd_client::{Connection, Options};
+    /// use tokio::net::TcpStream;
+    ///
+    /// // "ssh -L 4127:127.0.0.1:4127 box" runs beside it.
+    /// let options = Options::connector("my-program", || async {
+    ///     Ok(Connection::stream(TcpStream::connect("127.0.0.1:4127").await?))
+    /// });
+    /// ```
     pub fn connector<F, O>(name: &str, connect: F) -> Self
     where
         F: Fn() -> O + Send + Sync + 'static,
-        O: Future<Output = io::Result<Box<dyn Transport>>> + Send + 'static,
+        O: Future<Output = Result<Connection, ConnectError>> + Send + 'static,
     {
         Self::new(name, Address::Custom(Arc::new(move || Box::pin(connect()))))
     }
@@ -90,9 +101,12 @@ impl Options {
                 version: None,
             },
             subscribers: false,
+            approvals: false,
+            texts: false,
+            reconnects: true,
             backoff: Backoff::default(),
             connect_timeout: Duration::from_secs(10),
-            silence: Duration::from_secs(40),
+            silence: None,
             max_message_bytes: 256 << 20,
             room: Room {
                 items: 16_384,
@@ -123,6 +137,30 @@ impl Options {
         self
     }
 
+    /// Receives open questions as requests of the daemon instead of notifications. The program reads and answers both in the same
+    /// way, with [`Client::item_approve`](crate::Client::item_approve) and [`Client::item_answer`](crate::Client::item_answer); but the
+    /// daemon tells others that this client answers questions.
+    #[must_use]
+    pub fn approvals(mut self, on: bool) -> Self {
+        self.approvals = on;
+        self
+    }
+
+    /// Keeps the text of each notification, in [`Received::text`](crate::Received::text).
+    #[must_use]
+    pub fn texts(mut self, on: bool) -> Self {
+        self.texts = on;
+        self
+    }
+
+    /// Sets whether the client connects again if its connection breaks. Without it, the client closes for the same reason. Default:
+    /// it does.
+    #[must_use]
+    pub fn reconnect(mut self, on: bool) -> Self {
+        self.reconnects = on;
+        self
+    }
+
     /// Sets the delays between connection attempts. Default: 250 ms to 30 s.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
@@ -137,10 +175,11 @@ impl Options {
         self
     }
 
-    /// Sets the silence after which a connection counts as broken. A living daemon sends pings. Default: 40 s.
+    /// Sets the silence after which a connection counts as broken. A living daemon sends pings. Default: as long as the daemon
+    /// says that its pings take.
     #[must_use]
     pub fn silence(mut self, silence: Duration) -> Self {
-        self.silence = silence;
+        self.silence = Some(silence);
         self
     }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::json::read;
 use crate::objects::objects;
 use crate::words::words;
 
@@ -2336,12 +2337,16 @@ pub struct SeenThread {
 #[serde(rename_all = "camelCase")]
 pub struct ServerCapabilities {
     /// The member `approvals`.
+    #[serde(default)]
     pub approvals: bool,
     /// Whether `turn/start` takes `replacesTurnId`. Without this, an older daemon ignores it and adds the prompt to the conversation.
+    #[serde(default)]
     pub replaces_turns: bool,
     /// The member `streaming`.
+    #[serde(default)]
     pub streaming: bool,
     /// The member `tools`.
+    #[serde(default)]
     pub tools: bool,
 }
 
@@ -4412,67 +4417,66 @@ pub enum Notification {
 impl Notification {
     /// Reads the params of a notification.
     pub(crate) fn read(method: &str, params: &RawValue) -> Self {
-        let params = params.get();
         let known = match method {
-            "agent/notification" => serde_json::from_str(params).map(Self::AgentNotification).ok(),
-            "item/agentMessage/delta" => serde_json::from_str(params).map(Self::ItemAgentMessageDelta).ok(),
-            "item/agentThought/delta" => serde_json::from_str(params).map(Self::ItemAgentThoughtDelta).ok(),
-            "item/completed" => serde_json::from_str(params).map(Self::ItemCompleted).ok(),
-            "item/fileChange/completed" => serde_json::from_str(params).map(Self::ItemFileChangeCompleted).ok(),
-            "item/fileChange/started" => serde_json::from_str(params).map(Self::ItemFileChangeStarted).ok(),
-            "item/started" => serde_json::from_str(params).map(Self::ItemStarted).ok(),
-            "item/terminalCommand/completed" => serde_json::from_str(params).map(Self::ItemTerminalCommandCompleted).ok(),
-            "item/terminalCommand/output" => serde_json::from_str(params).map(Self::ItemTerminalCommandOutput).ok(),
-            "item/terminalCommand/started" => serde_json::from_str(params).map(Self::ItemTerminalCommandStarted).ok(),
-            "item/toolCall/completed" => serde_json::from_str(params).map(Self::ItemToolCallCompleted).ok(),
-            "item/toolCall/started" => serde_json::from_str(params).map(Self::ItemToolCallStarted).ok(),
-            "item/updated" => serde_json::from_str(params).map(Self::ItemUpdated).ok(),
-            "item/userMessage" => serde_json::from_str(params).map(Self::ItemUserMessage).ok(),
-            "policy/permitted" => serde_json::from_str(params).map(Self::PolicyPermitted).ok(),
-            "policy/remembered" => serde_json::from_str(params).map(Self::PolicyRemembered).ok(),
-            "policy/revoked" => serde_json::from_str(params).map(Self::PolicyRevoked).ok(),
-            "serverRequest/rejected" => serde_json::from_str(params).map(Self::ServerRequestRejected).ok(),
-            "serverRequest/resolved" => serde_json::from_str(params).map(Self::ServerRequestResolved).ok(),
-            "thread/archived" => serde_json::from_str(params).map(Self::ThreadArchived).ok(),
-            "thread/deleted" => serde_json::from_str(params).map(Self::ThreadDeleted).ok(),
-            "thread/file/read" => serde_json::from_str(params).map(Self::ThreadFileRead).ok(),
-            "thread/file/written" => serde_json::from_str(params).map(Self::ThreadFileWritten).ok(),
-            "thread/forked" => serde_json::from_str(params).map(Self::ThreadForked).ok(),
-            "thread/lease/moved" => serde_json::from_str(params).map(Self::ThreadLeaseMoved).ok(),
-            "thread/list/changed" => serde_json::from_str(params).map(Self::ThreadListChanged).ok(),
-            "thread/list/reset" => serde_json::from_str(params).map(Self::ThreadListReset).ok(),
-            "thread/list/seen" => serde_json::from_str(params).map(Self::ThreadListSeen).ok(),
-            "thread/log/changed" => serde_json::from_str(params).map(Self::ThreadLogChanged).ok(),
-            "thread/log/damaged" => serde_json::from_str(params).map(Self::ThreadLogDamaged).ok(),
-            "thread/notice" => serde_json::from_str(params).map(Self::ThreadNotice).ok(),
-            "thread/rolledBack" => serde_json::from_str(params).map(Self::ThreadRolledBack).ok(),
-            "thread/started" => serde_json::from_str(params).map(Self::ThreadStarted).ok(),
-            "thread/status/changed" => serde_json::from_str(params).map(Self::ThreadStatusChanged).ok(),
-            "thread/subscribers/changed" => serde_json::from_str(params).map(Self::ThreadSubscribersChanged).ok(),
-            "thread/terminal/input" => serde_json::from_str(params).map(Self::ThreadTerminalInput).ok(),
-            "thread/terminal/killed" => serde_json::from_str(params).map(Self::ThreadTerminalKilled).ok(),
-            "thread/terminal/released" => serde_json::from_str(params).map(Self::ThreadTerminalReleased).ok(),
-            "thread/terminal/waiting" => serde_json::from_str(params).map(Self::ThreadTerminalWaiting).ok(),
-            "thread/tokenUsage/updated" => serde_json::from_str(params).map(Self::ThreadTokenUsageUpdated).ok(),
-            "thread/unarchived" => serde_json::from_str(params).map(Self::ThreadUnarchived).ok(),
-            "thread/updated" => serde_json::from_str(params).map(Self::ThreadUpdated).ok(),
-            "turn/completed" => serde_json::from_str(params).map(Self::TurnCompleted).ok(),
-            "turn/diff/updated" => serde_json::from_str(params).map(Self::TurnDiffUpdated).ok(),
-            "turn/interrupting" => serde_json::from_str(params).map(Self::TurnInterrupting).ok(),
-            "turn/plan/updated" => serde_json::from_str(params).map(Self::TurnPlanUpdated).ok(),
-            "turn/queue/changed" => serde_json::from_str(params).map(Self::TurnQueueChanged).ok(),
-            "turn/queued" => serde_json::from_str(params).map(Self::TurnQueued).ok(),
-            "turn/started" => serde_json::from_str(params).map(Self::TurnStarted).ok(),
-            "turn/steering" => serde_json::from_str(params).map(Self::TurnSteering).ok(),
-            "item/commandExecution/requestApproval" => serde_json::from_str(params).map(Self::ItemCommandExecutionRequestApproval).ok(),
-            "item/fileChange/requestApproval" => serde_json::from_str(params).map(Self::ItemFileChangeRequestApproval).ok(),
-            "item/permissions/requestApproval" => serde_json::from_str(params).map(Self::ItemPermissionsRequestApproval).ok(),
-            "item/tool/requestUserInput" => serde_json::from_str(params).map(Self::ItemToolRequestUserInput).ok(),
+            "agent/notification" => read(params).map(Self::AgentNotification).ok(),
+            "item/agentMessage/delta" => read(params).map(Self::ItemAgentMessageDelta).ok(),
+            "item/agentThought/delta" => read(params).map(Self::ItemAgentThoughtDelta).ok(),
+            "item/completed" => read(params).map(Self::ItemCompleted).ok(),
+            "item/fileChange/completed" => read(params).map(Self::ItemFileChangeCompleted).ok(),
+            "item/fileChange/started" => read(params).map(Self::ItemFileChangeStarted).ok(),
+            "item/started" => read(params).map(Self::ItemStarted).ok(),
+            "item/terminalCommand/completed" => read(params).map(Self::ItemTerminalCommandCompleted).ok(),
+            "item/terminalCommand/output" => read(params).map(Self::ItemTerminalCommandOutput).ok(),
+            "item/terminalCommand/started" => read(params).map(Self::ItemTerminalCommandStarted).ok(),
+            "item/toolCall/completed" => read(params).map(Self::ItemToolCallCompleted).ok(),
+            "item/toolCall/started" => read(params).map(Self::ItemToolCallStarted).ok(),
+            "item/updated" => read(params).map(Self::ItemUpdated).ok(),
+            "item/userMessage" => read(params).map(Self::ItemUserMessage).ok(),
+            "policy/permitted" => read(params).map(Self::PolicyPermitted).ok(),
+            "policy/remembered" => read(params).map(Self::PolicyRemembered).ok(),
+            "policy/revoked" => read(params).map(Self::PolicyRevoked).ok(),
+            "serverRequest/rejected" => read(params).map(Self::ServerRequestRejected).ok(),
+            "serverRequest/resolved" => read(params).map(Self::ServerRequestResolved).ok(),
+            "thread/archived" => read(params).map(Self::ThreadArchived).ok(),
+            "thread/deleted" => read(params).map(Self::ThreadDeleted).ok(),
+            "thread/file/read" => read(params).map(Self::ThreadFileRead).ok(),
+            "thread/file/written" => read(params).map(Self::ThreadFileWritten).ok(),
+            "thread/forked" => read(params).map(Self::ThreadForked).ok(),
+            "thread/lease/moved" => read(params).map(Self::ThreadLeaseMoved).ok(),
+            "thread/list/changed" => read(params).map(Self::ThreadListChanged).ok(),
+            "thread/list/reset" => read(params).map(Self::ThreadListReset).ok(),
+            "thread/list/seen" => read(params).map(Self::ThreadListSeen).ok(),
+            "thread/log/changed" => read(params).map(Self::ThreadLogChanged).ok(),
+            "thread/log/damaged" => read(params).map(Self::ThreadLogDamaged).ok(),
+            "thread/notice" => read(params).map(Self::ThreadNotice).ok(),
+            "thread/rolledBack" => read(params).map(Self::ThreadRolledBack).ok(),
+            "thread/started" => read(params).map(Self::ThreadStarted).ok(),
+            "thread/status/changed" => read(params).map(Self::ThreadStatusChanged).ok(),
+            "thread/subscribers/changed" => read(params).map(Self::ThreadSubscribersChanged).ok(),
+            "thread/terminal/input" => read(params).map(Self::ThreadTerminalInput).ok(),
+            "thread/terminal/killed" => read(params).map(Self::ThreadTerminalKilled).ok(),
+            "thread/terminal/released" => read(params).map(Self::ThreadTerminalReleased).ok(),
+            "thread/terminal/waiting" => read(params).map(Self::ThreadTerminalWaiting).ok(),
+            "thread/tokenUsage/updated" => read(params).map(Self::ThreadTokenUsageUpdated).ok(),
+            "thread/unarchived" => read(params).map(Self::ThreadUnarchived).ok(),
+            "thread/updated" => read(params).map(Self::ThreadUpdated).ok(),
+            "turn/completed" => read(params).map(Self::TurnCompleted).ok(),
+            "turn/diff/updated" => read(params).map(Self::TurnDiffUpdated).ok(),
+            "turn/interrupting" => read(params).map(Self::TurnInterrupting).ok(),
+            "turn/plan/updated" => read(params).map(Self::TurnPlanUpdated).ok(),
+            "turn/queue/changed" => read(params).map(Self::TurnQueueChanged).ok(),
+            "turn/queued" => read(params).map(Self::TurnQueued).ok(),
+            "turn/started" => read(params).map(Self::TurnStarted).ok(),
+            "turn/steering" => read(params).map(Self::TurnSteering).ok(),
+            "item/commandExecution/requestApproval" => read(params).map(Self::ItemCommandExecutionRequestApproval).ok(),
+            "item/fileChange/requestApproval" => read(params).map(Self::ItemFileChangeRequestApproval).ok(),
+            "item/permissions/requestApproval" => read(params).map(Self::ItemPermissionsRequestApproval).ok(),
+            "item/tool/requestUserInput" => read(params).map(Self::ItemToolRequestUserInput).ok(),
             _ => None,
         };
         known.unwrap_or_else(|| Self::Unrecognized {
             method: method.to_owned(),
-            params: serde_json::from_str(params).unwrap_or_default(),
+            params: read(params).unwrap_or_default(),
         })
     }
 

@@ -12,14 +12,20 @@ use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
 
-use crate::address::Transport;
+use crate::address::{Opened, Transport};
 use crate::error::Error;
 use crate::message::{Incoming, request, result};
 use crate::options::Options;
-use crate::protocol::{ClientCapabilities, InitializeParams, Initialized, PROTOCOL_VERSION};
+use crate::protocol::{ClientCapabilities, InitializeParams, Initialized, LimitsInForce, PROTOCOL_VERSION};
 
 /// Id of the request that opens a connection. Later requests have other ids.
 const FIRST_ID: u64 = 0;
+
+/// Silence after which a connection counts as broken before the daemon has announced its pings.
+const FIRST_SILENCE: Duration = Duration::from_secs(40);
+
+/// The longest silence that makes sense. A daemon may announce any number.
+const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An open connection.
 pub(crate) struct Socket {
@@ -37,6 +43,9 @@ impl Socket {
         let opening = async {
             let mut socket = Self::connect(options).await?;
             let server = socket.greet(options).await?;
+            if options.silence.is_none() {
+                socket.silence = announced(&server.limits);
+            }
             Ok((socket, server))
         };
         let opened = tokio::time::timeout(timeout, opening).await;
@@ -50,7 +59,10 @@ impl Socket {
 
     async fn connect(options: &Options) -> Result<Self, Error> {
         let name = options.address.name();
-        let stream = options.address.dial(&options.tls).await?;
+        let stream = match options.address.open(&options.tls).await? {
+            Opened::Stream(stream) => stream,
+            Opened::WebSocket(socket) => return Ok(Self::new(*socket, options)),
+        };
         let invalid =
             |why: &dyn std::fmt::Display| Error::Address(format!("no request can be sent to {name}: {why}"));
         let mut request = options
@@ -69,19 +81,24 @@ impl Socket {
             .max_frame_size(Some(options.max_message_bytes));
         let opened = tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
         let (socket, _) = opened.map_err(|error| not_opened(&name, &error))?;
-        Ok(Self {
-            frames: socket,
-            silence: options.silence,
+        Ok(Self::new(socket, options))
+    }
+
+    fn new(frames: WebSocketStream<Box<dyn Transport>>, options: &Options) -> Self {
+        let silence = options.silence.unwrap_or(FIRST_SILENCE);
+        Self {
+            frames,
+            silence,
             max_message_bytes: options.max_message_bytes,
-            dead_at: Instant::now() + options.silence,
-        })
+            dead_at: Instant::now() + silence,
+        }
     }
 
     async fn greet(&mut self, options: &Options) -> Result<Initialized, Error> {
         let params = InitializeParams {
             capabilities: Some(ClientCapabilities {
+                approvals: options.approvals,
                 subscribers: options.subscribers,
-                // Questions arrive as notifications, and requests answer them: then a lost answer can be sent again.
                 ..ClientCapabilities::default()
             }),
             client_info: options.info.clone(),
@@ -93,8 +110,8 @@ impl Socket {
             if message.request_id() != Some(FIRST_ID) || message.method.is_some() {
                 continue;
             }
-            if let Some(error) = message.error {
-                return Err(error.into());
+            if let Some(error) = message.refusal() {
+                return Err(error);
             }
             let found = message.result.ok_or_else(|| {
                 Error::Malformed("the response to initialize has neither result nor error".to_owned())
@@ -127,14 +144,7 @@ impl Socket {
                 Some(Ok(Message::Text(text))) => return Ok(text.to_string()),
                 Some(Ok(Message::Close(frame))) => {
                     let reason = frame.map(|frame| frame.reason.to_string()).unwrap_or_default();
-                    let reason = if reason.is_empty() {
-                        "it gave no reason"
-                    } else {
-                        &reason
-                    };
-                    return Err(Error::Disconnected(format!(
-                        "the daemon closed the connection: {reason}"
-                    )));
+                    return Err(Error::ClosedByDaemon { reason });
                 }
                 // tungstenite answers pings.
                 Some(Ok(_)) => {}
@@ -171,6 +181,15 @@ impl Socket {
             },
             other => Error::Disconnected(format!("the connection broke: {other}")),
         }
+    }
+}
+
+/// Returns the silence after which a daemon with these limits must have sent a ping.
+fn announced(limits: &LimitsInForce) -> Duration {
+    let secs = limits.ping_secs.saturating_add(limits.pong_secs);
+    match secs {
+        0 => LONGEST_SILENCE,
+        secs => Duration::from_secs(secs).min(LONGEST_SILENCE),
     }
 }
 

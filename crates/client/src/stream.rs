@@ -13,6 +13,7 @@ use crate::backoff::Backoff;
 use crate::error::Error;
 use crate::inbox::Inbox;
 use crate::protocol::{Notification, ThreadResumeParams, ThreadResumed};
+use crate::received::Received;
 
 /// Where a subscription begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub(crate) struct Stream {
     /// Tells it from earlier ones of the same thread.
     pub(crate) key: u64,
     pub(crate) thread_id: String,
-    pub(crate) inbox: Arc<Inbox<Notification>>,
+    pub(crate) inbox: Arc<Inbox<Received>>,
     follow: Follow,
     backoff: Backoff,
     first: Option<First>,
@@ -84,7 +85,7 @@ impl Stream {
         thread_id: String,
         follow: Follow,
         backoff: Backoff,
-        inbox: Arc<Inbox<Notification>>,
+        inbox: Arc<Inbox<Received>>,
         first: First,
     ) -> Self {
         Self {
@@ -137,7 +138,7 @@ impl Stream {
     }
 
     /// Handles a notification about the thread, of so many bytes. Returns whether the stream has ended.
-    pub(crate) fn take(&mut self, notification: Notification, bytes: usize, now: Instant) -> bool {
+    pub(crate) fn take(&mut self, notification: Received, bytes: usize, now: Instant) -> bool {
         if self.paused {
             return false;
         }
@@ -151,7 +152,7 @@ impl Stream {
                 return false;
             }
             // The notice about lost events takes the place of all of them.
-            let first = match &notification {
+            let first = match &*notification {
                 Notification::ThreadLogDamaged(damaged) => damaged.first_seq,
                 _ => seq,
             };
@@ -160,7 +161,7 @@ impl Stream {
                 return false;
             }
         }
-        let is_last = matches!(notification, Notification::ThreadDeleted(_));
+        let is_last = matches!(*notification, Notification::ThreadDeleted(_));
         if !self.inbox.push(notification, bytes) {
             // The log has it. What is only shown live has no number, and is in no log.
             self.paused = true;
@@ -264,10 +265,10 @@ mod tests {
         (stream, outcome)
     }
 
-    fn event(seq: u64) -> Notification {
+    fn event(seq: u64) -> Received {
         let params = json!({ "threadId": "t", "seq": seq, "ts": 0, "itemId": "i", "text": "x" });
         let params = serde_json::value::to_raw_value(&params).expect("it is JSON");
-        Notification::read("item/agentMessage/delta", &params)
+        Notification::read("item/agentMessage/delta", &params).into()
     }
 
     fn resumed(latest: u64) -> ThreadResumed {

@@ -12,6 +12,7 @@ use crate::control::Control;
 use crate::error::Error;
 use crate::inbox::{Inbox, Taken};
 use crate::protocol::{Notification, ThreadResumed};
+use crate::received::Received;
 
 /// The events of a thread, once and in order. Created by [`Client::follow`](crate::Client::follow).
 ///
@@ -26,7 +27,7 @@ pub struct Subscription {
     key: u64,
     thread_id: String,
     cursor: Option<u64>,
-    inbox: Arc<Inbox<Notification>>,
+    inbox: Arc<Inbox<Received>>,
     control: mpsc::UnboundedSender<Control>,
     resumed: Option<Box<ThreadResumed>>,
     is_over: bool,
@@ -38,7 +39,7 @@ impl Subscription {
         key: u64,
         thread_id: &str,
         cursor: Option<u64>,
-        inbox: Arc<Inbox<Notification>>,
+        inbox: Arc<Inbox<Received>>,
         control: mpsc::UnboundedSender<Control>,
     ) -> Self {
         Self {
@@ -75,10 +76,16 @@ impl Subscription {
 
     /// Returns the next event; `None` at the end. Cancel-safe: no event is lost.
     pub async fn next(&mut self) -> Option<Result<Notification, Error>> {
+        let next = self.next_received().await?;
+        Some(next.map(|received| received.notification))
+    }
+
+    /// Returns the next event as [`next`](Self::next) does, with its text.
+    pub async fn next_received(&mut self) -> Option<Result<Received, Error>> {
         poll_fn(|context| self.poll(context)).await
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Notification, Error>>> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Received, Error>>> {
         loop {
             if self.is_over {
                 return Poll::Ready(None);
@@ -113,7 +120,8 @@ impl Stream for Subscription {
     type Item = Result<Notification, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll(context)
+        let next = ready!(self.poll(context));
+        Poll::Ready(next.map(|next| next.map(|received| received.notification)))
     }
 }
 

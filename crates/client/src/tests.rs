@@ -1,6 +1,8 @@
 //! The client against a scripted daemon, on pipes in memory.
 
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
@@ -10,12 +12,14 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::protocol::{
     CallSubject, Item, ItemObject, Notification, StartThread, Thread, ThreadListParams, ThreadNameSetParams,
     ThreadStatus, ThreadUpdated,
 };
-use crate::{Client, Error, Follow, Options, State, Transport, Update};
+use crate::{Client, ConnectError, Connection, Error, Follow, Options, State, Transport, Update};
 
 /// Returns a thread in the form of the protocol.
 fn thread_json(id: &str, latest: u64) -> Value {
@@ -30,7 +34,11 @@ pub(crate) fn thread(id: &str) -> Thread {
 }
 
 /// The daemon's side of one connection.
-struct Server(WebSocketStream<DuplexStream>);
+struct Server {
+    socket: WebSocketStream<DuplexStream>,
+    /// What the client has announced.
+    capabilities: Value,
+}
 
 /// A request as the daemon reads it.
 struct Asked {
@@ -53,7 +61,7 @@ impl Server {
         let socket = tokio_tungstenite::accept_async(pipe)
             .await
             .expect("it is a WebSocket");
-        let mut server = Self(socket);
+        let mut server = Self::of(socket);
         let hello = server.asked().await;
         assert_eq!(
             (hello.method.as_str(), &hello.params["clientInfo"]["name"]),
@@ -69,14 +77,22 @@ impl Server {
             "capabilities": { "streaming": true, "tools": true, "approvals": true, "replacesTurns": true, "later": true },
             "identity": { "principal": "owner", "role": "emperor" },
         });
+        server.capabilities = hello.params["capabilities"].clone();
         server.answer(&hello, &welcome).await;
         server.read("initialized").await;
         server
     }
 
+    fn of(socket: WebSocketStream<DuplexStream>) -> Self {
+        Self {
+            socket,
+            capabilities: Value::Null,
+        }
+    }
+
     async fn message(&mut self) -> Value {
         loop {
-            match self.0.next().await {
+            match self.socket.next().await {
                 Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).expect("it is JSON"),
                 Some(Ok(_)) => {}
                 other => panic!("the client sent {other:?}"),
@@ -101,7 +117,7 @@ impl Server {
 
     async fn send(&mut self, message: &Value) {
         let text = Message::text(message.to_string());
-        self.0.send(text).await.expect("the client reads");
+        self.socket.send(text).await.expect("the client reads");
     }
 
     async fn answer(&mut self, asked: &Asked, result: &Value) {
@@ -138,7 +154,7 @@ fn scripted() -> (Options, mpsc::UnboundedReceiver<DuplexStream>) {
         let sent = pipes.send(server);
         async move {
             sent.map_err(|_| io::Error::other("the script is over"))?;
-            Ok(Box::new(client) as Box<dyn Transport>)
+            Ok(Connection::stream(client))
         }
     });
     (options, connections)
@@ -382,7 +398,7 @@ async fn the_thread_list_is_watched_again_and_a_gap_says_so() {
             panic!("{update:?}");
         };
         assert!(
-            matches!(&*notification, Notification::ThreadListChanged(changed) if changed.thread.is_none())
+            matches!(&**notification, Notification::ThreadListChanged(changed) if changed.thread.is_none())
         );
         let update = updates.next().await.expect("it goes on").expect("it is no error");
         assert!(matches!(update, Update::Gap), "{update:?}");
@@ -401,7 +417,7 @@ async fn what_no_retry_mends_closes_the_client_and_the_rest_is_retried() {
         let socket = tokio_tungstenite::accept_async(pipe)
             .await
             .expect("it is a WebSocket");
-        let mut server = Server(socket);
+        let mut server = Server::of(socket);
         let hello = server.asked().await;
         server.answer(&hello, &json!({ "protocolVersion": 2 })).await;
         server
@@ -517,6 +533,177 @@ async fn absurd_numbers_of_a_daemon_are_no_panic() {
     };
     let (_server, (client, events)) = tokio::join!(script, program);
     drop((client, events));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_hands_over_one_websocket_and_the_client_ends_with_it() {
+    let (client_end, server_end) = tokio::io::duplex(64 << 10);
+    let (pipes, mut connections) = mpsc::unbounded_channel();
+    pipes.send(server_end).expect("the script takes it");
+    let script = async {
+        let mut server = Server::accept(&mut connections).await;
+        assert_eq!(server.capabilities["approvals"], true);
+        let question = json!({
+            "jsonrpc": "2.0", "id": "req_1", "method": "item/tool/requestUserInput",
+            "params": { "threadId": "t", "seq": 1, "ts": 0, "requestId": "req_1", "title": "?", "newer": { "b": 1, "a": 2 } },
+        });
+        server.send(&question).await;
+        let frame = CloseFrame {
+            code: CloseCode::Away,
+            reason: "it stops".into(),
+        };
+        server.socket.close(Some(frame)).await.expect("the client reads");
+        server
+    };
+    let program = async {
+        let end: Box<dyn Transport> = Box::new(client_end);
+        let opened = tokio_tungstenite::client_async("ws://localhost/ws", end).await;
+        let (socket, _) = opened.expect("it is a WebSocket");
+        let slot = Mutex::new(Some(Connection::websocket(socket)));
+        let options = Options::connector("test", move || {
+            let connection = slot.lock().expect("no test panics with it").take();
+            async move { connection.ok_or_else(|| ConnectError::permanent("there is no second connection")) }
+        });
+        let options = options.approvals(true).texts(true).reconnect(false);
+        let client = Client::start(options);
+        let mut updates = client.notifications();
+        client.ready().await.expect("it is open");
+        let update = updates.next().await.expect("it goes on").expect("it is no error");
+        let Update::Notification(question) = update else {
+            panic!("{update:?}");
+        };
+        assert_eq!(question.method(), "item/tool/requestUserInput");
+        let text = question.text.as_deref().expect("texts are kept");
+        assert!(
+            text.contains(r#""id":"req_1""#) && text.contains("newer"),
+            "{text}"
+        );
+        let end = updates.next().await;
+        assert!(
+            matches!(&end, Some(Err(Error::ClosedByDaemon { reason })) if reason == "it stops"),
+            "{end:?}"
+        );
+        let error = client
+            .thread_list(&ThreadListParams::default())
+            .await
+            .expect_err("it is closed");
+        assert_eq!(
+            (error.code(), error.to_string().as_str()),
+            ("disconnected", "the daemon closed the connection: it stops")
+        );
+    };
+    tokio::join!(script, program);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connector_decides_whether_its_failure_may_pass() {
+    let attempts = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&attempts);
+    let options = Options::connector("test", move || {
+        let attempt = counted.fetch_add(1, Ordering::Relaxed);
+        async move {
+            if attempt < 2 {
+                Err(io::Error::other("asleep"))?;
+            }
+            Err(ConnectError::permanent("the token is wrong"))
+        }
+    });
+    let client = Client::start(options);
+    let error = client
+        .ready()
+        .await
+        .expect_err("the third attempt is the last one");
+    assert_eq!(attempts.load(Ordering::Relaxed), 3);
+    assert_eq!(error.to_string(), "the token is wrong");
+    assert!(!error.is_retryable());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_daemon_is_given_as_long_as_its_pings_take() {
+    let (options, mut connections) = scripted();
+    let script = async { Server::accept(&mut connections).await };
+    let program = async {
+        Client::connect(options.reconnect(false))
+            .await
+            .expect("it connects")
+    };
+    let (_silent, client) = tokio::join!(script, program);
+    let began = Instant::now();
+    let mut state = client.state();
+    let closed = state
+        .wait_for(|state| matches!(state, State::Closed(_)))
+        .await
+        .expect("the client lives");
+    assert!(
+        matches!(&*closed, State::Closed(Error::Disconnected(why)) if why.contains("30s")),
+        "{closed:?}"
+    );
+    assert_eq!(began.elapsed().as_secs(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_no_type_can_hold_is_replaced() {
+    let (options, mut connections) = scripted();
+    let script = async {
+        let mut server = Server::accept(&mut connections).await;
+        let asked = server.asked().await;
+        let id = &asked.id;
+        let odd = format!(
+            r#"{{"half":"a \ud83d b","big":1e999,"deep":{}{}}}"#,
+            "[".repeat(300),
+            "]".repeat(300)
+        );
+        let event = format!(
+            r#"{{"jsonrpc":"2.0","method":"item/agentMessage/delta","params":{{"threadId":"t","seq":1,"ts":0,"itemId":"i","text":"a \ud83d","new":{odd}}}}}"#
+        );
+        server
+            .socket
+            .send(Message::text(event))
+            .await
+            .expect("the client reads");
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{odd}}}"#);
+        server
+            .socket
+            .send(Message::text(answer))
+            .await
+            .expect("the client reads");
+        let asked = server.asked().await;
+        let id = &asked.id;
+        let refusal = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32002,"message":"no \udc00","data":{{"code":"not_found","retryable":false}}}}}}"#
+        );
+        server
+            .socket
+            .send(Message::text(refusal))
+            .await
+            .expect("the client reads");
+        server
+    };
+    let program = async {
+        let client = Client::connect(options).await.expect("it connects");
+        let mut updates = client.notifications();
+        let answer: Value = client.call("odd", &json!({})).await.expect("it can be read");
+        assert_eq!(
+            (&answer["half"], &answer["big"]),
+            (&json!("a \u{fffd} b"), &json!("1e999"))
+        );
+        let update = updates.next().await.expect("it goes on").expect("it is no error");
+        let Update::Notification(event) = update else {
+            panic!("{update:?}");
+        };
+        assert!(
+            matches!(&**event, Notification::ItemAgentMessageDelta(delta) if delta.text == "a \u{fffd}"),
+            "{event:?}"
+        );
+        let refused = client.call::<_, Value>("odd", &json!({})).await;
+        let error = refused.expect_err("it is refused");
+        assert_eq!(
+            (error.code(), error.to_string().as_str()),
+            ("not_found", "no \u{fffd}")
+        );
+        client
+    };
+    tokio::join!(script, program);
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ pub fn types(document: &Value) -> String {
     let mut out = format!(
         "{HEAD}//! The types of the app protocol.\n//!\n//! What this version of the client does not know is no error: unknown members are skipped, and unknown words, \
          objects and\n//! notifications are kept as they are.\n\nuse std::collections::BTreeMap;\n\nuse serde::{{Deserialize, Serialize}};\n\
-         use serde_json::value::RawValue;\nuse serde_json::{{Map, Value}};\n\nuse crate::objects::objects;\nuse crate::words::words;\n"
+         use serde_json::value::RawValue;\nuse serde_json::{{Map, Value}};\n\nuse crate::json::read;\nuse crate::objects::objects;\nuse crate::words::words;\n"
     );
     let version = &document["protocolVersion"];
     let _ = writeln!(
@@ -179,7 +179,14 @@ impl<'a> Writer<'a> {
             return;
         }
         let _ = writeln!(out, "#[serde(rename_all = \"camelCase\")]\npub struct {name} {{");
-        fields(out, schema, "    ", "pub ");
+        if name.ends_with("Capabilities") {
+            // An older daemon does not have what it does not name.
+            let mut optional = schema.clone();
+            optional["required"] = Value::Null;
+            fields(out, &optional, "    ", "pub ");
+        } else {
+            fields(out, schema, "    ", "pub ");
+        }
         let _ = writeln!(out, "{more}}}");
     }
 
@@ -447,19 +454,19 @@ fn notifications(out: &mut String, document: &Value) {
         "    /// A notification that this version of the client does not know, or whose params it cannot read.\n    {UNRECOGNIZED} {{\n        \
          /// Name of the method.\n        method: String,\n        /// The params, unchanged.\n        params: Value,\n    }},\n}}\n\n\
          impl Notification {{\n    /// Reads the params of a notification.\n    pub(crate) fn read(method: &str, params: &RawValue) -> Self {{\n        \
-         let params = params.get();\n        let known = match method {{\n"
+         let known = match method {{\n"
     );
     for (method, _) in &entries {
         let variant = type_name(method, "");
         let _ = writeln!(
             out,
-            "            \"{method}\" => serde_json::from_str(params).map(Self::{variant}).ok(),"
+            "            \"{method}\" => read(params).map(Self::{variant}).ok(),"
         );
     }
     let _ = write!(
         out,
         "            _ => None,\n        }};\n        known.unwrap_or_else(|| Self::{UNRECOGNIZED} {{\n            method: method.to_owned(),\n            \
-         params: serde_json::from_str(params).unwrap_or_default(),\n        }})\n    }}\n\n    /// Returns the name of its method.\n    \
+         params: read(params).unwrap_or_default(),\n        }})\n    }}\n\n    /// Returns the name of its method.\n    \
          pub fn method(&self) -> &str {{\n        match self {{\n"
     );
     for (method, _) in &entries {
