@@ -1,8 +1,12 @@
 //! Exit codes, and errors that carry one.
 
+use std::error::Error as StdError;
+use std::fmt;
 use std::process::ExitCode;
 
+use acpd_client::Error;
 use acpd_model::ErrorCode;
+use serde_json::Value;
 
 /// The outcome of a command. docs/cli.md lists the codes; scripts depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +61,19 @@ impl Exit {
 
     /// Returns the code for an error of a command.
     pub fn of(error: &anyhow::Error) -> Self {
-        let problem = error.downcast_ref::<Problem>();
-        problem.map_or(Self::Failure, |problem| problem.exit)
+        if let Some(problem) = error.downcast_ref::<Problem>() {
+            return problem.exit;
+        }
+        match error.downcast_ref::<Error>() {
+            Some(Error::Refused(refusal)) => Self::of_code(known(&refusal.code)),
+            Some(Error::Disconnected(_) | Error::ClosedByDaemon { .. }) => Self::Unreachable,
+            Some(Error::Unauthenticated(_)) => Self::Forbidden,
+            Some(Error::Connect(error)) => match error.reason().downcast_ref::<CommandError>() {
+                Some(CommandError(error)) => Self::of(error),
+                None => Self::Unreachable,
+            },
+            _ => Self::Failure,
+        }
     }
 
     /// Returns the code for an error of the daemon.
@@ -71,9 +86,86 @@ impl Exit {
     }
 }
 
+/// An error of a command on its way through a client, which passes on why its connector failed.
+#[derive(Debug)]
+pub struct CommandError(pub anyhow::Error);
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&sentence(&self.0))
+    }
+}
+
+impl StdError for CommandError {}
+
+/// Formats an error with its causes, in the words of the command line. Omits a cause that the message above it already contains, as in
+/// many libraries.
+pub fn sentence(error: &anyhow::Error) -> String {
+    let mut causes = error.chain().map(words).map(|cause| without_numbers(&cause));
+    let mut message = causes.next().unwrap_or_default();
+    for cause in causes {
+        if !message.contains(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    message
+}
+
+/// Formats one error of a chain. Those of the client name what a user of the command line can do.
+fn words(error: &(dyn StdError + 'static)) -> String {
+    match error.downcast_ref::<Error>() {
+        Some(Error::Refused(refusal)) => {
+            refused(known(&refusal.code), &refusal.message, refusal.detail.as_deref())
+        }
+        Some(Error::Disconnected(_)) => {
+            "the connection to the daemon is lost; \"acpd status\" shows whether it runs".to_owned()
+        }
+        Some(Error::ClosedByDaemon { reason }) if reason.is_empty() => {
+            "the daemon closed the connection".to_owned()
+        }
+        Some(Error::RequestTooLarge { bytes, limit, .. }) => format!(
+            "the message has {bytes} bytes, and the daemon accepts {limit}: shorten the prompt, let the agent read a file, or \
+             raise limits.client_message_bytes in the daemon's configuration"
+        ),
+        _ => error.to_string(),
+    }
+}
+
+/// Formats an error of the daemon.
+pub fn refused(code: Option<ErrorCode>, message: &str, detail: Option<&str>) -> String {
+    let mut message = message.to_owned();
+    if code == Some(ErrorCode::AgentFailed) && !message.contains("agents doctor") {
+        message.push_str("; \"acpd agents doctor NAME\" shows what the agent does");
+    }
+    match detail {
+        Some(detail) => format!("{message}\n{detail}"),
+        None => message,
+    }
+}
+
+/// Returns a code of the daemon, if this program knows it.
+fn known(code: &str) -> Option<ErrorCode> {
+    serde_json::from_value(Value::from(code)).ok()
+}
+
+/// Removes the numbers that the standard library adds to errors of the operating system: `(os error 2)`.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((_, after)) => rest.push_str(after),
+            None => rest.push_str(part),
+        }
+    }
+    rest
+}
+
 #[cfg(test)]
 mod tests {
+    use acpd_client::ConnectError;
     use anyhow::anyhow;
+    use serde_json::json;
 
     use super::*;
 
@@ -119,5 +211,82 @@ mod tests {
             .context("the thread cannot be shown");
         assert_eq!(Exit::of(&error), Exit::NotFound);
         assert_eq!(Exit::of(&anyhow!("no space")), Exit::Failure);
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error = anyhow!("no such file")
+            .context("x cannot be read: no such file")
+            .context("no settings");
+        assert_eq!(sentence(&error), "no settings: x cannot be read: no such file");
+        let error = anyhow::Error::new(std::io::Error::from_raw_os_error(2)).context("x cannot be read");
+        assert_eq!(sentence(&error), "x cannot be read: No such file or directory");
+    }
+
+    fn refusal(code: &str, message: &str, detail: Option<&str>) -> anyhow::Error {
+        let data = json!({ "code": code, "retryable": false, "detail": detail });
+        let error = json!({ "code": -32000, "message": message, "data": data });
+        let error: acpd_client::protocol::Error = serde_json::from_value(error).unwrap();
+        Error::from(error).into()
+    }
+
+    #[test]
+    fn errors_of_the_client_have_the_codes_and_words_of_the_command_line() {
+        let stopped = Error::ClosedByDaemon {
+            reason: "shutting down".to_owned(),
+        };
+        let large = Error::RequestTooLarge {
+            method: "turn/start".to_owned(),
+            bytes: 20,
+            limit: 10,
+        };
+        let lost = "the connection to the daemon is lost; \"acpd status\" shows whether it runs";
+        for (error, exit, said) in [
+            (
+                refusal("not_found", "no thread t", None),
+                Exit::NotFound,
+                "no thread t",
+            ),
+            (refusal("forbidden", "not you", None), Exit::Forbidden, "not you"),
+            (
+                refusal("newer", "odd", Some("really")),
+                Exit::Failure,
+                "odd\nreally",
+            ),
+            (
+                refusal("agent_failed", "it exited", Some("code 1")),
+                Exit::Failure,
+                "it exited; \"acpd agents doctor NAME\" shows what the agent does\ncode 1",
+            ),
+            (
+                Error::Disconnected("reset".to_owned()).into(),
+                Exit::Unreachable,
+                lost,
+            ),
+            (
+                stopped.into(),
+                Exit::Unreachable,
+                "the daemon closed the connection: shutting down",
+            ),
+            (
+                large.into(),
+                Exit::Failure,
+                "the message has 20 bytes, and the daemon accepts 10: shorten the prompt, let the agent read a file, or raise \
+                 limits.client_message_bytes in the daemon's configuration",
+            ),
+        ] {
+            assert_eq!((Exit::of(&error), sentence(&error).as_str()), (exit, said));
+            let below = error.context("the thread cannot be shown");
+            assert_eq!(Exit::of(&below), exit);
+            assert_eq!(sentence(&below), format!("the thread cannot be shown: {said}"));
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_connector_keeps_its_code_and_causes() {
+        let reason = Exit::Forbidden.error("not accepted").context("no connection");
+        let error = anyhow::Error::new(Error::Connect(ConnectError::permanent(CommandError(reason))));
+        assert_eq!(Exit::of(&error), Exit::Forbidden);
+        assert_eq!(sentence(&error), "no connection: not accepted");
     }
 }

@@ -35,7 +35,7 @@ use std::time::Duration;
 use crate::cli::help::{self, Parsed};
 use crate::cli::{Cli, Command, PolicyCommand};
 use crate::daemon::{answers, control, logs, notifications, open, policy, reference, serve, status, token};
-use crate::exit::Exit;
+use crate::exit::{Exit, sentence};
 use crate::options::Common;
 use crate::runtime::light;
 use crate::terminal::{plain, print};
@@ -62,31 +62,6 @@ fn main() -> ExitCode {
         }
     };
     exit.into()
-}
-
-/// Formats an error with its causes. Omits a cause that the message above it already contains, as in many libraries.
-fn sentence(error: &anyhow::Error) -> String {
-    let mut message = without_numbers(&error.to_string());
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        let cause = without_numbers(&cause);
-        if !message.contains(&cause) {
-            message = format!("{message}: {cause}");
-        }
-    }
-    message
-}
-
-/// Removes the numbers that the standard library adds to errors of the operating system: `(os error 2)`.
-fn without_numbers(text: &str) -> String {
-    let mut parts = text.split(" (os error ");
-    let mut rest = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once(')') {
-            Some((_, after)) => rest.push_str(after),
-            None => rest.push_str(part),
-        }
-    }
-    rest
 }
 
 /// Prints the help of `acpd`, and whether the daemon runs.
@@ -251,22 +226,5 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         | Command::Completions(_)
         | Command::Man(_)
         | Command::Keep(_) => Ok(Exit::Success),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use anyhow::anyhow;
-
-    use super::*;
-
-    #[test]
-    fn a_cause_is_said_once() {
-        let error = anyhow!("no such file")
-            .context("x cannot be read: no such file")
-            .context("no settings");
-        assert_eq!(sentence(&error), "no settings: x cannot be read: no such file");
-        let error = anyhow::Error::new(std::io::Error::from_raw_os_error(2)).context("x cannot be read");
-        assert_eq!(sentence(&error), "x cannot be read: No such file or directory");
     }
 }

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
+use acpd_client::Transport;
 use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::client::reach::{Reached, open_socket};
-use crate::client::wire::Wire;
 
 /// Silence after which the daemon counts as lost. A live daemon sends at least a WebSocket ping.
 const SILENCE: Duration = Duration::from_mins(3);
 
 /// One WebSocket connection to the daemon.
 pub struct Link {
-    socket: WebSocketStream<Box<dyn Wire>>,
+    socket: WebSocketStream<Box<dyn Transport>>,
     /// The reason with which the daemon closed the connection.
     reason: Option<String>,
 }

@@ -1,5 +1,6 @@
 //! A client of the app protocol.
 
+pub mod connect;
 pub mod link;
 pub mod local;
 pub mod pairing;
@@ -10,11 +11,12 @@ pub mod response;
 pub mod stdio;
 pub mod ticket;
 mod tunnel;
-mod wire;
+pub mod whole;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use acpd_client::Transport;
 use acpd_model::json;
 use anyhow::{Context as _, bail};
 use futures_util::{SinkExt, StreamExt};
@@ -26,7 +28,6 @@ use tokio_tungstenite::tungstenite::Message;
 use self::patience::Patience;
 use self::reach::{Reached, open_socket, reach, reach_within};
 use self::refusal::refusal;
-use self::wire::Wire;
 use crate::exit::Exit;
 use crate::incoming::Incoming;
 use crate::settings::Settings;
@@ -37,9 +38,9 @@ use crate::terminal::print;
 pub const REPLACES_NO_TURNS: &str =
     "the daemon is older than this program and cannot replace a prompt: run \"acpd restart\" where it runs";
 
-/// An initialized connection to the daemon.
+/// An initialized connection to the daemon, for commands that do not use [`connect`] yet.
 pub struct Client {
-    socket: WebSocketStream<Box<dyn Wire>>,
+    socket: WebSocketStream<Box<dyn Transport>>,
     next_id: u64,
     /// The name and version of the daemon.
     server: Value,

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use acpd_client::Transport;
 use acpd_http_client::tunnel_to;
 use anyhow::Context;
 use hyper::Request;
@@ -24,7 +25,6 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::client::patience::Patience;
-use crate::client::wire::Wire;
 use crate::client::{local, response, tunnel};
 use crate::exit::Exit;
 use crate::remote::Remote;
@@ -34,7 +34,7 @@ use crate::settings::Settings;
 /// An open connection to a daemon, before any request.
 pub struct Reached {
     /// The byte stream.
-    pub wire: Box<dyn Wire>,
+    pub wire: Box<dyn Transport>,
     /// The value of the `Host` header.
     pub host: String,
     /// The daemon's name in messages to the user.
@@ -111,7 +111,7 @@ fn at_socket(settings: &Settings, stream: UnixStream, patience: Patience) -> any
     })
 }
 
-async fn connect(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Wire>> {
+async fn connect(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Transport>> {
     let wire = connect_plain(remote, address).await?;
     if !remote.secure {
         return Ok(wire);
@@ -121,7 +121,7 @@ async fn connect(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Wire>
 }
 
 /// Connects to the daemon's port, through the proxy of the environment if it names one for this host.
-async fn connect_plain(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Wire>> {
+async fn connect_plain(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Transport>> {
     let through = tunnel_to(&remote.host).map_err(|reason| Exit::Usage.error(reason))?;
     let Some(through) = through else {
         return dial(&remote.host, remote.port)
@@ -147,7 +147,7 @@ async fn connect_plain(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn
 }
 
 /// Connects to a port. An IPv6 address is in brackets.
-async fn dial(host: &str, port: u16) -> std::io::Result<Box<dyn Wire>> {
+async fn dial(host: &str, port: u16) -> std::io::Result<Box<dyn Transport>> {
     let host = match host.trim_matches(['[', ']']) {
         // The name has two addresses, and another user may listen on the other one, which would receive the token.
         name if name.eq_ignore_ascii_case("localhost") => "127.0.0.1",
@@ -161,14 +161,14 @@ async fn dial(host: &str, port: u16) -> std::io::Result<Box<dyn Wire>> {
 /// Sets up TLS with the host at the other end. An IPv6 address is in brackets.
 async fn shake(
     host: &str,
-    wire: Box<dyn Wire>,
+    wire: Box<dyn Transport>,
     pin: Option<Fingerprint>,
-) -> anyhow::Result<std::io::Result<Box<dyn Wire>>> {
+) -> anyhow::Result<std::io::Result<Box<dyn Transport>>> {
     let host = host.trim_matches(['[', ']']);
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| Exit::Usage.error(format!("{host:?} is no host name that a certificate can have")))?;
     let shaken = TlsConnector::from(Arc::new(tls(pin)?)).connect(name, wire).await;
-    Ok(shaken.map(|stream| Box::new(stream) as Box<dyn Wire>))
+    Ok(shaken.map(|stream| Box::new(stream) as Box<dyn Transport>))
 }
 
 fn unreachable(address: &str, why: &str) -> anyhow::Error {
@@ -236,7 +236,7 @@ fn bearer(token: &str) -> anyhow::Result<HeaderValue> {
 pub async fn open_socket(
     reached: Reached,
     path: &str,
-) -> anyhow::Result<(WebSocketStream<Box<dyn Wire>>, Patience)> {
+) -> anyhow::Result<(WebSocketStream<Box<dyn Transport>>, Patience)> {
     let Reached {
         wire,
         host,

@@ -2,19 +2,23 @@
 
 use std::fmt::Write as _;
 
+use acpd_client::Transport;
 use acpd_http_client::Tunnel;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::client::wire::Wire;
 use crate::terminal::plain::plain_line;
 
 /// Maximum size of a proxy's answer, in bytes.
 const HEAD_BYTES: usize = 16 << 10;
 
 /// Asks the proxy for a connection to `target`, which is `HOST:PORT`. `wire` leads to the proxy. Fails with the reason.
-pub async fn open(mut wire: Box<dyn Wire>, tunnel: &Tunnel, target: &str) -> Result<Box<dyn Wire>, String> {
+pub async fn open(
+    mut wire: Box<dyn Transport>,
+    tunnel: &Tunnel,
+    target: &str,
+) -> Result<Box<dyn Transport>, String> {
     let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
     if let Some((user, password)) = &tunnel.user {
         let secret = STANDARD.encode(format!("{user}:{password}"));
@@ -44,7 +48,7 @@ pub async fn open(mut wire: Box<dyn Wire>, tunnel: &Tunnel, target: &str) -> Res
 }
 
 /// Reads the head of the answer. Nothing follows it: the daemon waits for us to speak first.
-async fn head(wire: &mut dyn Wire) -> Result<String, String> {
+async fn head(wire: &mut dyn Transport) -> Result<String, String> {
     let mut read = Vec::new();
     while !read.ends_with(b"\r\n\r\n") {
         if read.len() >= HEAD_BYTES {

@@ -6,14 +6,15 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use acpd_client::Client;
+use acpd_client::protocol::{ListThreads, ListedStatus, ThreadStatus, ThreadSummary};
 use acpd_model::limits::REACH_SECS;
 use acpd_model::text::shorten;
 use anyhow::Context;
-use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::cli::StopArgs;
-use crate::client::Client;
+use crate::client::connect::connect_running;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::ask;
@@ -21,7 +22,7 @@ use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
-use crate::threads::list::pages;
+use crate::threads::list::listed;
 
 /// Active threads that are counted. With more, the numbers are lower bounds.
 const COUNTED: usize = 200;
@@ -53,16 +54,16 @@ struct Busy {
 
 impl Busy {
     /// Counts in a list of active threads. Those that are being deleted or have failed lose nothing by a stop.
-    fn of(threads: &[Value], is_more: bool) -> Self {
+    fn of(threads: &[ThreadSummary], is_more: bool) -> Self {
         let mut busy = Self {
             is_more,
             ..Self::default()
         };
         for thread in threads {
-            match thread["status"].as_str() {
-                Some("running") => busy.turns += 1,
-                Some("waiting") => {
-                    let more = thread["question"]["more"].as_u64().unwrap_or_default();
+            match thread.status {
+                ThreadStatus::Running => busy.turns += 1,
+                ThreadStatus::Waiting => {
+                    let more = thread.question.as_ref().map_or(0, |question| question.more);
                     busy.questions = busy.questions.saturating_add(1).saturating_add(more);
                 }
                 _ => continue,
@@ -107,13 +108,13 @@ impl Busy {
     }
 }
 
-fn line(thread: &Value) -> String {
-    let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
-    let (id, status) = (text("id"), text("status"));
+fn line(thread: &ThreadSummary) -> String {
+    let name = plain_line(thread.name.as_deref().unwrap_or_default());
     format!(
-        "{}  {status}  {}",
-        short_id(&id),
-        shorten(&text("name"), NAME_CHARS)
+        "{}  {}  {}",
+        short_id(&plain_line(&thread.id)),
+        plain_line(thread.status.as_str()),
+        shorten(&name, NAME_CHARS)
     )
 }
 
@@ -125,18 +126,18 @@ pub async fn may_stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<bo
     let unknown = "acpd cannot tell what the daemon runs, so it was not stopped; --now stops it all the same";
     let connecting = {
         let _progress = Progress::begin("asking the daemon what it runs");
-        Client::reconnect(settings, false).await.context(unknown)?
+        connect_running(settings, false).await.context(unknown)?
     };
     // It has ended meanwhile.
-    let Some(mut client) = connecting else {
+    let Some(client) = connecting else {
         return Ok(true);
     };
-    let busy = count(&mut client).await.context(unknown)?;
+    let busy = count(&client).await.context(unknown)?;
     if busy.is_idle() {
         return Ok(true);
     }
     if args.when_idle {
-        wait(&mut client, busy).await?;
+        wait(&client, busy).await?;
         return Ok(true);
     }
     if args.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
@@ -148,7 +149,7 @@ pub async fn may_stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<bo
     }
     print::err(&busy.in_lines());
     match ask::repeat_until(QUESTION, choice).await? {
-        Choice::Wait => wait(&mut client, busy).await.map(|()| true),
+        Choice::Wait => wait(&client, busy).await.map(|()| true),
         Choice::Now => Ok(true),
         Choice::No => Ok(false),
     }
@@ -173,7 +174,7 @@ fn choice(typed: &str) -> Result<Choice, String> {
 }
 
 /// Waits until nothing runs or waits. Ctrl-C ends the command meanwhile, and the daemon stays as it is.
-async fn wait(client: &mut Client, mut busy: Busy) -> anyhow::Result<()> {
+async fn wait(client: &Client, mut busy: Busy) -> anyhow::Result<()> {
     print::hint(&format!(
         "waiting until nothing runs or waits; the daemon goes on accepting turns, and Ctrl-C leaves it as it is; {}",
         busy.in_lines().trim_end()
@@ -193,12 +194,12 @@ async fn wait(client: &mut Client, mut busy: Busy) -> anyhow::Result<()> {
 }
 
 /// Counts what the daemon does.
-async fn count(client: &mut Client) -> anyhow::Result<Busy> {
-    let active = json!({ "status": "active" });
-    let listed = timeout(
-        Duration::from_secs(REACH_SECS),
-        pages(client, "thread/list", active, COUNTED),
-    );
+async fn count(client: &Client) -> anyhow::Result<Busy> {
+    let active = ListThreads {
+        status: Some(ListedStatus::Active),
+        ..ListThreads::default()
+    };
+    let listed = timeout(Duration::from_secs(REACH_SECS), listed(client, &active, COUNTED));
     let Ok(listed) = listed.await else {
         return Err(Exit::Unreachable.error(format!("the daemon does not answer within {REACH_SECS} s")));
     };
@@ -208,15 +209,24 @@ async fn count(client: &mut Client) -> anyhow::Result<Busy> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn thread(status: &str, more: u64) -> Value {
-        json!({
+    fn thread(status: &str, more: u64) -> ThreadSummary {
+        let thread = json!({
+            "agentType": "demo",
+            "cwd": "/",
+            "archived": false,
+            "createdAt": 1,
+            "updatedAt": 1,
+            "turnCount": 1,
             "id": "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4",
             "status": status,
             "name": "fix the parser\u{1b}[2J",
-            "question": { "more": more },
-        })
+            "question": { "requestId": "req_1", "title": "?", "type": "permission", "more": more },
+        });
+        serde_json::from_value(thread).unwrap()
     }
 
     #[test]
@@ -240,7 +250,7 @@ mod tests {
 
     #[test]
     fn more_threads_than_are_counted_are_a_lower_bound() {
-        let many: Vec<Value> = (0..COUNTED).map(|_| thread("waiting", u64::MAX)).collect();
+        let many: Vec<ThreadSummary> = (0..COUNTED).map(|_| thread("waiting", u64::MAX)).collect();
         let busy = Busy::of(&many, true);
         assert_eq!(busy.words(), format!("at least {} questions wait", u64::MAX));
         assert_eq!(busy.in_lines().lines().count(), 1 + NAMED + 1);

@@ -1,13 +1,15 @@
 //! `acpd status`.
 
+use acpd_client::protocol::{ListThreads, ListedStatus, NoParams, ThreadStatus};
 use acpd_model::limits::{LOW_FREE_BYTES, READY_FREE_BYTES};
 use serde_json::{Value, json};
 
 use crate::cli::StatusArgs;
-use crate::client::Client;
+use crate::client::connect::connect;
 use crate::client::local;
 use crate::client::local::elsewhere;
 use crate::client::local::notice::Notice;
+use crate::client::whole::Page;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::{plain_line, visible_line};
@@ -24,25 +26,30 @@ pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Ex
         }
         return Ok(not_running(settings, args));
     }
-    let mut client = Client::connect(settings, false).await?;
-    let agents = client.request("agent/running", json!({})).await?["data"].take();
-    let active = json!({ "status": "active", "limit": 100 });
-    let threads = client.request("thread/list", active).await?;
-    let waits = |thread: &&Value| thread["status"] == "waiting";
-    let active = threads["data"].as_array().map_or(&[][..], Vec::as_slice);
+    let client = connect(settings, false).await?;
+    let agents: Page<Value> = client.call("agent/running", &NoParams::default()).await?;
+    let active = ListThreads {
+        status: Some(ListedStatus::Active),
+        limit: Some(100),
+        ..ListThreads::default()
+    };
+    let active = client.thread_list(&active).await?.data;
+    let waiting = active
+        .iter()
+        .filter(|thread| thread.status == ThreadStatus::Waiting);
     let mut status = json!({
         "running": true,
-        "version": client.server()["version"],
-        "agents": agents,
+        "version": client.ready().await?.server_info.version,
+        "agents": agents.data,
         "activeThreads": active.len(),
-        "waitingThreads": active.iter().filter(waits).count(),
+        "waitingThreads": waiting.count(),
     });
     // Only the owner may list them.
-    if let Ok(mut targets) = client.request("notification/list", json!({})).await {
-        status["notificationTargets"] = targets["data"].take();
+    let targets: Result<Page<Value>, _> = client.call("notification/list", &NoParams::default()).await;
+    if let Ok(targets) = targets {
+        status["notificationTargets"] = json!(targets.data);
     }
-    // A daemon with very many threads may permit too few requests to count them.
-    if let Ok((count, more)) = count(&mut client, json!({})).await {
+    if let Ok((count, more)) = count(&client, &ListThreads::default()).await {
         status["totalThreads"] = json!(count);
         status["moreThreads"] = json!(more);
     }

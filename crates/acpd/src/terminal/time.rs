@@ -8,10 +8,40 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
+/// Milliseconds since the epoch, as objects of the daemon have them; `None` if there are none.
+pub trait Millis {
+    /// Returns the number, if there is one that can be a time.
+    fn millis(self) -> Option<i64>;
+}
+
+impl Millis for i64 {
+    fn millis(self) -> Option<i64> {
+        Some(self)
+    }
+}
+
+impl Millis for u64 {
+    fn millis(self) -> Option<i64> {
+        self.try_into().ok()
+    }
+}
+
+impl<T: Millis> Millis for Option<T> {
+    fn millis(self) -> Option<i64> {
+        self.and_then(Millis::millis)
+    }
+}
+
+impl Millis for &Value {
+    fn millis(self) -> Option<i64> {
+        self.as_i64()
+    }
+}
+
 /// Formats milliseconds since the epoch in the host's time zone, and names the zone.
-pub fn when(millis: &Value) -> String {
+pub fn when(millis: impl Millis) -> String {
     let time = millis
-        .as_i64()
+        .millis()
         .and_then(|millis| jiff::Timestamp::from_millisecond(millis).ok());
     match time {
         Some(time) => time
@@ -41,12 +71,12 @@ pub fn duration(text: &str) -> anyhow::Result<i64> {
 }
 
 /// Formats milliseconds since the epoch: relative within a week, otherwise with date and time.
-pub fn ago(millis: &Value) -> String {
-    relative(millis, jiff::Timestamp::now().as_millisecond())
+pub fn ago(millis: impl Millis) -> String {
+    relative(millis.millis(), jiff::Timestamp::now().as_millisecond())
 }
 
-fn relative(millis: &Value, now: i64) -> String {
-    let secs = millis.as_i64().map(|then| now.saturating_sub(then).max(0) / 1000);
+fn relative(millis: Option<i64>, now: i64) -> String {
+    let secs = millis.map(|then| now.saturating_sub(then).max(0) / 1000);
     match secs {
         Some(secs) if secs < MINUTE => "now".to_owned(),
         Some(secs) if secs < 7 * DAY => format!("{} ago", span(secs)),
@@ -64,21 +94,20 @@ pub fn span(secs: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn recent_times_are_relative() {
         let now = 1_800_000_000_000;
-        let relative = |secs: i64| relative(&json!(now - secs * 1000), now);
+        let relative = |secs: i64| relative(Some(now - secs * 1000), now);
         assert_eq!(relative(-5), "now");
         assert_eq!(relative(59), "now");
         assert_eq!(relative(60), "1 min ago");
         assert_eq!(relative(7 * HOUR + 59 * MINUTE), "7 h ago");
         assert_eq!(relative(6 * DAY + HOUR), "6 d ago");
         assert!(relative(7 * DAY).starts_with("2027-01-"), "{}", relative(7 * DAY));
-        assert_eq!(super::relative(&Value::Null, now), "-");
+        assert_eq!(super::relative(None, now), "-");
+        assert_eq!(when(u64::MAX), "-");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The thread that a user names.
 
+use acpd_client::protocol::{ListThreads, ThreadSummary, ThreadsListed};
 use acpd_model::ThreadId;
 use acpd_model::similar::nearest;
-use serde_json::{Value, json};
+use anyhow::Context;
 
 use crate::client::Client;
 use crate::exit::Exit;
@@ -16,14 +17,48 @@ const LISTED: usize = 5;
 /// The name of the thread that changed last.
 const LAST: &str = "@last";
 
+/// A client that lists threads.
+trait ThreadLister {
+    async fn list(&mut self, params: &ListThreads) -> anyhow::Result<Vec<ThreadSummary>>;
+}
+
+impl ThreadLister for &acpd_client::Client {
+    async fn list(&mut self, params: &ListThreads) -> anyhow::Result<Vec<ThreadSummary>> {
+        Ok(self.thread_list(params).await?.data)
+    }
+}
+
+impl ThreadLister for Client {
+    async fn list(&mut self, params: &ListThreads) -> anyhow::Result<Vec<ThreadSummary>> {
+        let page = self.request("thread/list", serde_json::to_value(params)?).await?;
+        let page: ThreadsListed =
+            serde_json::from_value(page).context("the list of threads cannot be read")?;
+        Ok(page.data)
+    }
+}
+
 /// Returns the full id of a thread. `given` is the beginning or end of an id, a name, or `@last`.
+pub async fn find_thread(mut client: &acpd_client::Client, given: &str) -> anyhow::Result<String> {
+    resolve(&mut client, given).await
+}
+
+/// Does the same as [`find_thread`], for commands that do not use the typed client yet.
 pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
+    resolve(client, given).await
+}
+
+/// Returns the thread that changed last, for commands that do not use the typed client yet.
+pub async fn last(client: &mut Client) -> anyhow::Result<Option<String>> {
+    last_of(client).await
+}
+
+async fn resolve(client: &mut impl ThreadLister, given: &str) -> anyhow::Result<String> {
     let given = given.trim();
     if let Ok(whole) = given.parse::<ThreadId>() {
         return Ok(whole.to_string());
     }
     if given == LAST {
-        let last = last(client).await?;
+        let last = last_of(client).await?;
         return last.ok_or_else(|| Exit::NotFound.error("there are no threads yet"));
     }
     if given.is_empty() {
@@ -31,19 +66,26 @@ pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
     }
     let is_id = given.len() <= 36 && given.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     if is_id && given.bytes().any(|byte| byte != b'-') {
-        let found = matching(client, &json!({ "idPart": given })).await?;
+        let by_id = ListThreads {
+            id_part: Some(given.to_owned()),
+            ..ListThreads::default()
+        };
+        let found = matching(client, &by_id).await?;
         if !found.is_empty() {
             return only(given, &found);
         }
     }
-    let similar = matching(client, &json!({ "searchTerm": given })).await?;
-    let wanted = given.to_lowercase();
-    let is_named = |thread: &&Value| {
-        thread["name"]
-            .as_str()
-            .is_some_and(|name| name.to_lowercase() == wanted)
+    let by_name = ListThreads {
+        search_term: Some(given.to_owned()),
+        ..ListThreads::default()
     };
-    let named: Vec<Value> = similar.iter().filter(is_named).cloned().collect();
+    let similar = matching(client, &by_name).await?;
+    let wanted = given.to_lowercase();
+    let is_named = |thread: &&ThreadSummary| {
+        let name = thread.name.as_deref();
+        name.is_some_and(|name| name.to_lowercase() == wanted)
+    };
+    let named: Vec<ThreadSummary> = similar.iter().filter(is_named).cloned().collect();
     match (named.is_empty(), similar.is_empty()) {
         (false, _) => only(given, &named),
         (true, true) => Err(unknown(client, given).await?),
@@ -54,17 +96,24 @@ pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
     }
 }
 
-/// Returns the thread that changed last.
-pub async fn last(client: &mut Client) -> anyhow::Result<Option<String>> {
-    let page = client.request("thread/list", json!({ "limit": 1 })).await?;
-    Ok(page["data"][0]["id"].as_str().map(str::to_owned))
+async fn last_of(client: &mut impl ThreadLister) -> anyhow::Result<Option<String>> {
+    let newest = ListThreads {
+        limit: Some(1),
+        ..ListThreads::default()
+    };
+    let threads = client.list(&newest).await?;
+    Ok(threads.into_iter().next().map(|thread| thread.id))
 }
 
 /// Returns the error for a thread that does not exist, with a similar one of the last changed threads.
-async fn unknown(client: &mut Client, given: &str) -> anyhow::Result<anyhow::Error> {
-    let threads = matching(client, &json!({ "limit": PAGE })).await?;
-    let texts = |key: &'static str| threads.iter().filter_map(move |thread| thread[key].as_str());
-    let names = texts("name").chain(texts("id").map(short_id));
+async fn unknown(client: &mut impl ThreadLister, given: &str) -> anyhow::Result<anyhow::Error> {
+    let whole_page = ListThreads {
+        limit: Some(PAGE as u64),
+        ..ListThreads::default()
+    };
+    let threads = matching(client, &whole_page).await?;
+    let names = threads.iter().filter_map(|thread| thread.name.as_deref());
+    let names = names.chain(threads.iter().map(|thread| short_id(&thread.id)));
     let similar = nearest(given, names.chain(std::iter::once(LAST)));
     let advice = match similar {
         Some(similar) => format!("did you mean {:?}?", plain_line(similar)),
@@ -74,22 +123,24 @@ async fn unknown(client: &mut Client, given: &str) -> anyhow::Result<anyhow::Err
 }
 
 /// Returns the first page of matching threads, then of archived ones.
-async fn matching(client: &mut Client, filter: &Value) -> anyhow::Result<Vec<Value>> {
+async fn matching(
+    client: &mut impl ThreadLister,
+    filter: &ListThreads,
+) -> anyhow::Result<Vec<ThreadSummary>> {
     let mut found = Vec::new();
     for archived in [false, true] {
-        let mut params = filter.clone();
-        params["archived"] = json!(archived);
-        let mut page = client.request("thread/list", params).await?;
-        if let Some(threads) = page["data"].as_array_mut() {
-            found.append(threads);
-        }
+        let params = ListThreads {
+            archived: Some(archived),
+            ..filter.clone()
+        };
+        found.extend(client.list(&params).await?);
     }
     Ok(found)
 }
 
-fn only(given: &str, found: &[Value]) -> anyhow::Result<String> {
+fn only(given: &str, found: &[ThreadSummary]) -> anyhow::Result<String> {
     match found {
-        [thread] => Ok(thread["id"].as_str().unwrap_or_default().to_owned()),
+        [thread] => Ok(thread.id.clone()),
         several => Err(Exit::NotFound.error(format!(
             "{given:?} matches {} threads; give more of the id:\n{}",
             several.len(),
@@ -98,13 +149,13 @@ fn only(given: &str, found: &[Value]) -> anyhow::Result<String> {
     }
 }
 
-fn listed(threads: &[Value]) -> String {
+fn listed(threads: &[ThreadSummary]) -> String {
     let mut lines: Vec<String> = threads
         .iter()
         .take(LISTED)
         .map(|thread| {
-            let text = |key: &str| thread[key].as_str().unwrap_or_default();
-            format!("  {}  {}", text("id"), plain_line(text("name")))
+            let name = thread.name.as_deref().unwrap_or_default();
+            format!("  {}  {}", thread.id, plain_line(name))
         })
         .collect();
     if threads.len() > LISTED {

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use acpd_client::protocol::{ListThreads, ListedStatus, ThreadStatus, ThreadSummary, TurnStatus};
+use acpd_client::{Client, Error};
 use acpd_model::text::shorten;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::cli::ThreadsArgs;
-use crate::client::Client;
+use crate::client::connect::connect;
+use crate::client::whole::{Page, Whole};
 use crate::exit::Exit;
 use crate::settings::{Settings, home};
 use crate::terminal::folders::shortened;
@@ -36,26 +39,33 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
         (dir, _) => dir.clone(),
     };
     let status = args.status.and_then(|status| status.to_possible_value());
-    let wanted = json!({
-        "archived": args.archived,
-        "pinned": args.pinned.then_some(true),
-        "agentType": args.agent,
-        "cwd": cwd,
-        "status": status.map(|status| status.get_name().to_owned()),
-    });
-    let mut client = Client::connect(settings, false).await?;
+    let wanted = ListThreads {
+        archived: Some(args.archived),
+        pinned: args.pinned.then_some(true),
+        agent_type: args.agent.clone(),
+        cwd: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
+        status: status.map(|status| ListedStatus::from(status.get_name())),
+        ..ListThreads::default()
+    };
+    let client = connect(settings, false).await?;
     if args.limit == 0 && !args.json {
-        let (count, more) = count(&mut client, wanted).await?;
+        let (count, more) = count(&client, &wanted).await?;
         let at_least = if more { "more than " } else { "" };
         let plural = if count == 1 { "" } else { "s" };
         print::hint(&format!("{at_least}{count} thread{plural}; --limit shows them"));
         return Ok(Exit::Success);
     }
-    let (mut threads, more) = pages(&mut client, "thread/list", wanted, args.limit).await?;
+    let listed = pages(args.limit, async |limit, cursor| {
+        let params = page_of(&wanted, limit, cursor);
+        client.call("thread/list", &params).await
+    });
+    let (threads, more): (Vec<Whole<ThreadSummary>>, bool) = listed.await?;
     if args.json {
-        for thread in &mut threads {
-            thread["unread"] = json!(is_unread(thread));
-            print::json(&thread.to_string());
+        for thread in threads {
+            let unread = is_unread(&thread);
+            let mut line = thread.json;
+            line["unread"] = json!(unread);
+            print::json(&line.to_string());
         }
         return Ok(Exit::Success);
     }
@@ -73,7 +83,11 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
         None => home().ok().and_then(|home| home.to_str().map(str::to_owned)),
     };
     let room = print::width().map_or(FOLDER_COLUMNS, |columns| (columns / 4).clamp(12, FOLDER_COLUMNS));
-    let folders = shortened(threads.iter().map(folder), home.as_deref(), room);
+    let folders = shortened(
+        threads.iter().map(|thread| thread.cwd.as_str()),
+        home.as_deref(),
+        room,
+    );
     let rows = threads.iter().map(|thread| row(thread, &folders));
     if threads.iter().any(|thread| !marks(thread).is_empty()) {
         let marked: Vec<_> = rows
@@ -105,60 +119,75 @@ impl ThreadsArgs {
     }
 }
 
-/// Reads pages until there are `limit` entries. Returns whether there are more.
-pub async fn pages(
-    client: &mut Client,
-    method: &str,
-    mut params: Value,
+/// Reads pages until there are `limit` entries. `page` requests one of at most so many, after a cursor. Returns whether there are more.
+pub async fn pages<T>(
     limit: usize,
-) -> anyhow::Result<(Vec<Value>, bool)> {
+    page: impl AsyncFn(u64, Option<String>) -> Result<Page<T>, Error>,
+) -> anyhow::Result<(Vec<T>, bool)> {
     let mut found = Vec::new();
+    let mut cursor = None;
     while found.len() < limit {
-        params["limit"] = json!((limit - found.len()).min(PAGE));
-        let mut page = client.request(method, params.clone()).await?;
-        if let Some(entries) = page["data"].as_array_mut() {
-            found.append(entries);
-        }
-        params["cursor"] = page["nextCursor"].take();
-        if params["cursor"].is_null() {
+        let size = (limit - found.len()).min(PAGE);
+        let next = page(size.try_into().unwrap_or(u64::MAX), cursor).await?;
+        found.extend(next.data);
+        cursor = next.next_cursor;
+        if cursor.is_none() {
             return Ok((found, false));
         }
     }
     Ok((found, true))
 }
 
+/// Reads up to `limit` threads. Returns whether there are more.
+pub async fn listed(
+    client: &Client,
+    wanted: &ListThreads,
+    limit: usize,
+) -> anyhow::Result<(Vec<ThreadSummary>, bool)> {
+    pages(limit, async |limit, cursor| {
+        let params = page_of(wanted, limit, cursor);
+        client.thread_list(&params).await.map(Page::from)
+    })
+    .await
+}
+
+fn page_of(wanted: &ListThreads, limit: u64, cursor: Option<String>) -> ListThreads {
+    ListThreads {
+        limit: Some(limit),
+        cursor,
+        ..wanted.clone()
+    }
+}
+
 /// Counts threads, up to [`COUNTED`]. Returns whether there are more.
-pub async fn count(client: &mut Client, wanted: Value) -> anyhow::Result<(usize, bool)> {
-    let (found, more) = pages(client, "thread/list", wanted, COUNTED).await?;
+pub async fn count(client: &Client, wanted: &ListThreads) -> anyhow::Result<(usize, bool)> {
+    let (found, more) = listed(client, wanted, COUNTED).await?;
     Ok((found.len(), more))
 }
 
-fn folder(thread: &Value) -> &str {
-    thread["cwd"].as_str().unwrap_or_default()
-}
-
-fn row(thread: &Value, folders: &BTreeMap<&str, String>) -> [String; 6] {
-    let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
+fn row(thread: &ThreadSummary, folders: &BTreeMap<&str, String>) -> [String; 6] {
     [
-        short_id(&text("id")).to_owned(),
-        status(thread).to_owned(),
-        ago(&thread["updatedAt"]),
-        text("agentType"),
-        folders.get(folder(thread)).cloned().unwrap_or_default(),
-        shorten(&text("name"), print::width().unwrap_or(NAME_CHARS)),
+        short_id(&plain_line(&thread.id)).to_owned(),
+        status_of(&thread.status, thread.last_turn_status.as_ref()).to_owned(),
+        ago(thread.updated_at),
+        plain_line(&thread.agent_type),
+        folders.get(thread.cwd.as_str()).cloned().unwrap_or_default(),
+        shorten(
+            &plain_line(thread.name.as_deref().unwrap_or_default()),
+            print::width().unwrap_or(NAME_CHARS),
+        ),
     ]
 }
 
 /// Returns whether the thread has changed since the user last saw it, on any device. A running turn is no change yet.
-fn is_unread(thread: &Value) -> bool {
-    let seen = thread["seenAt"].as_u64();
-    thread["status"] != "running" && seen.is_some_and(|seen| thread["updatedAt"].as_u64() > Some(seen))
+fn is_unread(thread: &ThreadSummary) -> bool {
+    thread.status != ThreadStatus::Running && thread.seen_at.is_some_and(|seen| thread.updated_at > seen)
 }
 
 /// Returns the words that mark a thread in the list.
-fn marks(thread: &Value) -> String {
+fn marks(thread: &ThreadSummary) -> String {
     let marks = [
-        (thread["pinned"] == true, "pinned"),
+        (thread.pinned == Some(true), "pinned"),
         (is_unread(thread), "unread"),
     ];
     let marks = marks.into_iter().filter(|(is_set, _)| *is_set);
@@ -166,6 +195,14 @@ fn marks(thread: &Value) -> String {
 }
 
 /// Returns what a thread is doing, or that its last turn failed.
+pub fn status_of<'a>(status: &'a ThreadStatus, last_turn: Option<&TurnStatus>) -> &'a str {
+    match (status, last_turn) {
+        (ThreadStatus::Idle, Some(TurnStatus::Failed)) => "failed",
+        (status, _) => status.as_str(),
+    }
+}
+
+/// Does the same as [`status_of`], for commands that do not use the typed client yet.
 pub fn status(thread: &Value) -> &str {
     match (thread["status"].as_str(), thread["lastTurnStatus"].as_str()) {
         (Some("idle"), Some("failed")) => "failed",
@@ -177,26 +214,73 @@ pub fn status(thread: &Value) -> &str {
 mod tests {
     use super::*;
 
+    /// Returns a thread with these members.
+    fn thread(members: &Value) -> ThreadSummary {
+        let mut thread = json!({
+            "id": "t", "agentType": "demo", "cwd": "/", "status": "idle", "archived": false, "createdAt": 1, "updatedAt": 2, "turnCount": 0,
+        });
+        for (key, value) in members.as_object().unwrap() {
+            thread[key] = value.clone();
+        }
+        serde_json::from_value(thread).unwrap()
+    }
+
     #[test]
     fn a_thread_is_unread_if_it_changed_after_it_was_seen() {
         let unread = |status: &str, updated_at: u64, seen_at: Value| {
-            is_unread(&json!({ "status": status, "updatedAt": updated_at, "seenAt": seen_at }))
+            is_unread(&thread(
+                &json!({ "status": status, "updatedAt": updated_at, "seenAt": seen_at }),
+            ))
         };
         assert!(unread("idle", 2, json!(1)));
         assert!(unread("waiting", 2, json!(1)));
         assert!(!unread("running", 2, json!(1)));
         assert!(!unread("idle", 2, json!(2)));
         assert!(!unread("idle", 2, Value::Null), "the user has never used a list");
-        assert!(!is_unread(&json!({})));
+        assert!(!is_unread(&thread(&json!({}))));
     }
 
     #[test]
     fn marks_are_words() {
-        let marked = |pinned: bool, seen_at: u64| {
-            marks(&json!({ "status": "idle", "pinned": pinned, "updatedAt": 2, "seenAt": seen_at }))
-        };
+        let marked =
+            |pinned: bool, seen_at: u64| marks(&thread(&json!({ "pinned": pinned, "seenAt": seen_at })));
         assert_eq!(marked(false, 2), "");
         assert_eq!(marked(true, 2), "pinned");
         assert_eq!(marked(true, 1), "pinned, unread");
+    }
+
+    #[test]
+    fn a_failed_turn_is_a_status_and_a_newer_word_stays() {
+        let word = |members: Value| {
+            let thread = thread(&members);
+            status_of(&thread.status, thread.last_turn_status.as_ref()).to_owned()
+        };
+        assert_eq!(word(json!({ "lastTurnStatus": "failed" })), "failed");
+        assert_eq!(
+            word(json!({ "status": "running", "lastTurnStatus": "failed" })),
+            "running"
+        );
+        assert_eq!(word(json!({ "status": "dreaming" })), "dreaming");
+    }
+
+    #[tokio::test]
+    async fn pages_are_read_until_there_are_enough() {
+        // Three pages of two.
+        let page = async |limit: u64, cursor: Option<String>| {
+            let at: u64 = cursor.map_or(0, |cursor| cursor.parse().unwrap());
+            let end = (at + limit.min(2)).min(5);
+            Ok::<_, Error>(Page {
+                data: (at..end).collect(),
+                next_cursor: (end < 5).then(|| end.to_string()),
+            })
+        };
+        for (limit, expected) in [
+            (0, (vec![], true)),
+            (1, (vec![0], true)),
+            (3, (vec![0, 1, 2], true)),
+            (usize::MAX, (vec![0, 1, 2, 3, 4], false)),
+        ] {
+            assert_eq!(pages(limit, &page).await.unwrap(), expected, "{limit}");
+        }
     }
 }

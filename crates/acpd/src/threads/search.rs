@@ -1,10 +1,11 @@
 //! `acpd search`.
 
+use acpd_client::protocol::{SearchThreads, TextFound};
 use acpd_model::text::shorten;
-use serde_json::{Value, json};
 
 use crate::cli::SearchArgs;
-use crate::client::Client;
+use crate::client::connect::connect;
+use crate::client::whole::Whole;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::items::short_id;
@@ -12,21 +13,33 @@ use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 use crate::terminal::table::cut;
 use crate::terminal::time::ago;
-use crate::threads::find::find;
+use crate::threads::find::find_thread;
 use crate::threads::list::pages;
 
 /// Prints the results.
 pub async fn search(settings: &Settings, args: &SearchArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let thread = match &args.thread {
-        Some(given) => Some(find(&mut client, given).await?),
+    let client = connect(settings, false).await?;
+    let thread_id = match &args.thread {
+        Some(given) => Some(find_thread(&client, given).await?),
         None => None,
     };
-    let wanted = json!({ "query": args.words.join(" "), "threadId": thread });
-    let (hits, more) = pages(&mut client, "thread/search", wanted, args.limit).await?;
+    let wanted = SearchThreads {
+        query: args.words.join(" "),
+        thread_id,
+        ..SearchThreads::default()
+    };
+    let found = pages(args.limit, async |limit, cursor| {
+        let params = SearchThreads {
+            limit: Some(limit),
+            cursor,
+            ..wanted.clone()
+        };
+        client.call("thread/search", &params).await
+    });
+    let (hits, more): (Vec<Whole<TextFound>>, bool) = found.await?;
     for hit in &hits {
         if args.json {
-            print::json(&hit.to_string());
+            print::json(&hit.json.to_string());
         } else {
             print::out(&entry(hit));
         }
@@ -44,16 +57,14 @@ pub async fn search(settings: &Settings, args: &SearchArgs) -> anyhow::Result<Ex
     Ok(Exit::Success)
 }
 
-fn entry(hit: &Value) -> String {
-    let text = |key: &str| plain_line(hit[key].as_str().unwrap_or_default());
-    let pieces = hit["snippet"].as_array().into_iter().flatten();
-    let snippet: String = pieces.filter_map(|piece| piece["text"].as_str()).collect();
+fn entry(hit: &TextFound) -> String {
+    let snippet: String = hit.snippet.iter().map(|piece| piece.text.as_str()).collect();
     let heading = format!(
         "{}  {}  {:<12}  {}",
-        short_id(&text("threadId")),
-        ago(&hit["ts"]),
-        text("kind"),
-        shorten(&text("name"), 40)
+        short_id(&plain_line(&hit.thread_id)),
+        ago(hit.ts),
+        plain_line(hit.kind.as_str()),
+        shorten(&plain_line(hit.name.as_deref().unwrap_or_default()), 40)
     );
     let columns = print::width().unwrap_or(usize::MAX);
     let lines = std::iter::once(heading).chain(

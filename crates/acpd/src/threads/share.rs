@@ -1,10 +1,14 @@
 //! `acpd share`: links with which anyone can read one thread.
 
-use serde_json::{Value, json};
+use acpd_client::Client;
+use acpd_client::protocol::{ListShares, RevokeShare, ThreadShare, ThreadShareCreateParams};
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::cli::{ShareCommand, ShareCreateArgs, ShareListArgs, ShareRevokeArgs};
-use crate::client::Client;
+use crate::client::connect::connect;
 use crate::client::local;
+use crate::client::whole::{Page, Whole};
 use crate::exit::Exit;
 use crate::remote::origin::Origin;
 use crate::settings::Settings;
@@ -13,36 +17,42 @@ use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 use crate::terminal::table::table;
 use crate::terminal::time::{ago, duration, when};
-use crate::threads::find::find;
+use crate::threads::find::find_thread;
 
 /// Runs an `acpd share` command.
 pub async fn share(settings: &Settings, command: &ShareCommand) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
+    let client = connect(settings, false).await?;
     match command {
-        ShareCommand::Create(args) => create(settings, &mut client, args).await?,
-        ShareCommand::List(args) => list(&mut client, args).await?,
-        ShareCommand::Revoke(args) => revoke(&mut client, args).await?,
+        ShareCommand::Create(args) => create(settings, &client, args).await?,
+        ShareCommand::List(args) => list(&client, args).await?,
+        ShareCommand::Revoke(args) => revoke(&client, args).await?,
     }
     Ok(Exit::Success)
 }
 
-async fn create(settings: &Settings, client: &mut Client, args: &ShareCreateArgs) -> anyhow::Result<()> {
+/// A new link.
+#[derive(Deserialize)]
+struct Created {
+    share: Whole<ThreadShare>,
+    secret: String,
+}
+
+async fn create(settings: &Settings, client: &Client, args: &ShareCreateArgs) -> anyhow::Result<()> {
     // An address that is none fails before there is a link.
     let url = address_of_readers(settings, args.url.as_deref())?;
-    let thread = find(client, &args.thread.thread).await?;
-    let mut params = json!({ "threadId": thread });
-    if let Some(expires) = &args.expires {
-        params["expiresInSecs"] = json!(duration(expires)? / 1000);
-    }
-    if let Some(name) = &args.name {
-        params["name"] = json!(name);
-    }
-    let created = client.request("thread/share/create", params).await?;
-    let (share, secret) = (&created["share"], created["secret"].as_str().unwrap_or_default());
+    let thread = find_thread(client, &args.thread.thread).await?;
+    let expires = args.expires.as_deref().map(duration).transpose()?;
+    let params = ThreadShareCreateParams {
+        expires_in_secs: expires.and_then(|millis| (millis / 1000).try_into().ok()),
+        name: args.name.clone(),
+        thread_id: thread,
+    };
+    let created: Created = client.call("thread/share/create", &params).await?;
+    let Created { share, secret } = created;
     let link = format!("{url}/#share={secret}");
     // Alone on standard output, so that it can be piped.
     if args.json {
-        let mut line = share.clone();
+        let mut line = share.json.clone();
         line["link"] = json!(link);
         line["secret"] = json!(secret);
         print::json(&line.to_string());
@@ -50,15 +60,13 @@ async fn create(settings: &Settings, client: &mut Client, args: &ShareCreateArgs
         print::out(&format!("{link}\n"));
     }
     if !print::has_reader() {
-        client
-            .request("thread/share/revoke", json!({ "shareId": share["id"] }))
-            .await?;
+        revoke_share(client, &share.id).await?;
         anyhow::bail!("the link could not be printed, so it was revoked again");
     }
     print::hint(&format!(
         "anyone with this link can read the thread until {}; it is shown only now. To revoke it: acpd share revoke {}",
-        when(&share["expiresAt"]),
-        plain_line(share["id"].as_str().unwrap_or_default()),
+        when(share.expires_at),
+        plain_line(&share.id),
     ));
     if args.url.is_none() && Origin::parse(&url).is_some_and(|origin| origin.is_loopback()) {
         print::hint(&format!(
@@ -84,50 +92,53 @@ fn address_of_readers(settings: &Settings, named: Option<&str>) -> anyhow::Resul
     }
 }
 
-async fn list(client: &mut Client, args: &ShareListArgs) -> anyhow::Result<()> {
-    let mut params = json!({});
-    if let Some(thread) = &args.thread {
-        params["threadId"] = json!(find(client, thread).await?);
-    }
-    let mut listed = client.request("thread/share/list", params).await?;
-    let shares = listed["data"]
-        .as_array_mut()
-        .map(std::mem::take)
-        .unwrap_or_default();
+async fn list(client: &Client, args: &ShareListArgs) -> anyhow::Result<()> {
+    let thread_id = match &args.thread {
+        Some(thread) => Some(find_thread(client, thread).await?),
+        None => None,
+    };
+    let params = ListShares { thread_id };
+    let listed: Page<Whole<ThreadShare>> = client.call("thread/share/list", &params).await?;
+    let shares = listed.data;
     if args.json {
         for share in &shares {
-            print::json(&share.to_string());
+            print::json(&share.json.to_string());
         }
     } else if shares.is_empty() {
         print::hint("no thread is shared");
     } else {
-        let rows: Vec<_> = shares.iter().map(row).collect();
+        let rows: Vec<_> = shares.iter().map(|share| row(share)).collect();
         table(["ID", "THREAD", "NAME", "BY", "CREATED", "EXPIRES"], &rows);
     }
     Ok(())
 }
 
-fn row(share: &Value) -> [String; 6] {
-    let text = |key: &str| plain_line(share[key].as_str().unwrap_or_default());
+fn row(share: &ThreadShare) -> [String; 6] {
     [
-        text("id"),
-        short_id(&text("threadId")).to_owned(),
-        text("name"),
-        text("createdBy"),
-        ago(&share["createdAt"]),
-        when(&share["expiresAt"]),
+        plain_line(&share.id),
+        short_id(&plain_line(&share.thread_id)).to_owned(),
+        plain_line(share.name.as_deref().unwrap_or_default()),
+        plain_line(&share.created_by),
+        ago(share.created_at),
+        when(share.expires_at),
     ]
 }
 
-async fn revoke(client: &mut Client, args: &ShareRevokeArgs) -> anyhow::Result<()> {
-    client
-        .request("thread/share/revoke", json!({ "shareId": args.id }))
-        .await?;
+async fn revoke(client: &Client, args: &ShareRevokeArgs) -> anyhow::Result<()> {
+    revoke_share(client, &args.id).await?;
     if args.json {
         print::json(&json!({ "id": args.id }).to_string());
     } else {
         let id = plain_line(&args.id);
         print::out(&format!("{id} is revoked, and its connections have ended\n"));
     }
+    Ok(())
+}
+
+async fn revoke_share(client: &Client, id: &str) -> anyhow::Result<()> {
+    let params = RevokeShare {
+        share_id: id.to_owned(),
+    };
+    client.thread_share_revoke(&params).await?;
     Ok(())
 }
