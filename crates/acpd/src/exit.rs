@@ -66,7 +66,9 @@ impl Exit {
         }
         match error.downcast_ref::<Error>() {
             Some(Error::Refused(refusal)) => Self::of_code(known(&refusal.code)),
-            Some(Error::Disconnected(_) | Error::ClosedByDaemon { .. }) => Self::Unreachable,
+            Some(Error::Disconnected(_) | Error::ClosedByDaemon { .. } | Error::Silent { .. }) => {
+                Self::Unreachable
+            }
             Some(Error::Unauthenticated(_)) => Self::Forbidden,
             Some(Error::Connect(error)) => match error.reason().downcast_ref::<CommandError>() {
                 Some(CommandError(error)) => Self::of(error),
@@ -123,6 +125,9 @@ fn words(error: &(dyn StdError + 'static)) -> String {
         Some(Error::ClosedByDaemon { reason }) if reason.is_empty() => {
             "the daemon closed the connection".to_owned()
         }
+        Some(Error::Silent { silence }) => {
+            format!("the daemon does not answer within {} s", silence.as_secs())
+        }
         Some(Error::RequestTooLarge { bytes, limit, .. }) => format!(
             "the message has {bytes} bytes, and the daemon accepts {limit}: shorten the prompt, let the agent read a file, or \
              raise limits.client_message_bytes in the daemon's configuration"
@@ -163,6 +168,8 @@ fn without_numbers(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use acpd_client::ConnectError;
     use anyhow::anyhow;
     use serde_json::json;
@@ -240,6 +247,9 @@ mod tests {
             bytes: 20,
             limit: 10,
         };
+        let silent = Error::Silent {
+            silence: Duration::from_secs(30),
+        };
         let lost = "the connection to the daemon is lost; \"acpd status\" shows whether it runs";
         for (error, exit, said) in [
             (
@@ -262,6 +272,11 @@ mod tests {
                 Error::Disconnected("reset".to_owned()).into(),
                 Exit::Unreachable,
                 lost,
+            ),
+            (
+                silent.into(),
+                Exit::Unreachable,
+                "the daemon does not answer within 30 s",
             ),
             (
                 stopped.into(),

@@ -28,7 +28,7 @@ const REQUESTS: usize = 64;
 ///
 /// The client has a method for each method of the app protocol, such as [`thread_start`](Self::thread_start). It sends a
 /// request at most once, and paces requests by the daemon's limits. Without a connection, or if it breaks before the
-/// response, the request fails with [`Error::Disconnected`]. Then only the caller knows whether a retry is safe. It is for
+/// response, the request fails with an error whose code is `disconnected`. Then only the caller knows whether a retry is safe. It is for
 /// `turn_start` with the same `client_turn_id`, and for requests that only read.
 ///
 /// The connection lasts until [`close`](Self::close), or until all clones and subscriptions are dropped. A task of the Tokio runtime

@@ -181,7 +181,9 @@ impl Driver {
         }
         let lost = match &ended {
             // The daemon may have executed the requests, so only the caller can decide about a retry.
-            Ok(error @ (Error::Disconnected(_) | Error::ClosedByDaemon { .. })) => error.clone(),
+            Ok(error @ (Error::Disconnected(_) | Error::ClosedByDaemon { .. } | Error::Silent { .. })) => {
+                error.clone()
+            }
             Ok(error) => Error::Disconnected(error.to_string()),
             Err(Closed) => Error::Closed,
         };

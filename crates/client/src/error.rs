@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::protocol;
 
@@ -22,6 +23,12 @@ pub enum Error {
     ClosedByDaemon {
         /// The daemon's reason; empty if it gave none.
         reason: String,
+    },
+    /// The daemon sent nothing for longer than its pings take, or than [`Options::silence`](crate::Options::silence).
+    #[error("the daemon sent nothing for {} s", silence.as_secs())]
+    Silent {
+        /// The time.
+        silence: Duration,
     },
     /// The program's own connector opened no connection.
     #[error("{0}")]
@@ -140,7 +147,9 @@ impl Error {
     pub fn code(&self) -> &str {
         match self {
             Self::Refused(refusal) => &refusal.code,
-            Self::Disconnected(_) | Self::ClosedByDaemon { .. } | Self::Connect(_) => "disconnected",
+            Self::Disconnected(_) | Self::ClosedByDaemon { .. } | Self::Silent { .. } | Self::Connect(_) => {
+                "disconnected"
+            }
             Self::Closed => "closed",
             Self::Unauthenticated(_) => "unauthenticated",
             Self::ProtocolVersion { .. } => "protocol_version",
@@ -155,7 +164,7 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.is_retryable,
-            Self::Disconnected(_) | Self::ClosedByDaemon { .. } => true,
+            Self::Disconnected(_) | Self::ClosedByDaemon { .. } | Self::Silent { .. } => true,
             Self::Connect(error) => error.is_retryable,
             _ => false,
         }

@@ -59,8 +59,8 @@
 //! # Failures
 //!
 //! A request is sent at most once. An [`Error`] has a stable [`code`](Error::code) and a sentence for users, and
-//! [`is_retryable`](Error::is_retryable) says whether the same request may succeed later. After [`Error::Disconnected`] the daemon
-//! may have executed the request. It is safe to repeat requests that only read, and `turn_start` with the same
+//! [`is_retryable`](Error::is_retryable) says whether the same request may succeed later. After an error with the
+//! code `disconnected`, the daemon may have executed the request. It is safe to repeat requests that only read, and `turn_start` with the same
 //! `client_turn_id`.
 //!
 //! # Questions

@@ -139,7 +139,7 @@ impl Options {
 
     /// Receives open questions as requests of the daemon instead of notifications. The program reads and answers both in the same
     /// way, with [`Client::item_approve`](crate::Client::item_approve) and [`Client::item_answer`](crate::Client::item_answer); but the
-    /// daemon tells others that this client answers questions.
+    /// daemon reports this client to others as one that answers questions.
     #[must_use]
     pub fn approvals(mut self, on: bool) -> Self {
         self.approvals = on;

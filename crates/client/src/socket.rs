@@ -134,10 +134,9 @@ impl Socket {
     pub(crate) async fn next(&mut self) -> Result<String, Error> {
         loop {
             let Ok(received) = timeout_at(self.dead_at, self.frames.next()).await else {
-                let silence = self.silence;
-                return Err(Error::Disconnected(format!(
-                    "the daemon sent nothing for {silence:?}"
-                )));
+                return Err(Error::Silent {
+                    silence: self.silence,
+                });
             };
             self.dead_at = Instant::now() + self.silence;
             match received {
