@@ -6,12 +6,13 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use acpd_http_client::is_loopback;
-use acpd_model::limits::DOWNLOAD_SECS;
 use sha2::{Digest, Sha256};
 
 use super::error::CatalogError;
 use super::progress::{Progress, Watch};
 
+/// Seconds that one download may take.
+const DOWNLOAD_SECS: u64 = 900;
 /// Number of redirects that are followed. Release archives need two.
 const REDIRECTS: u32 = 5;
 

@@ -8,7 +8,6 @@ use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use acpd_files::{Form, StateFile};
-use acpd_model::limits::{ARCHIVE_BYTES, PACKAGE_FILE_BYTES, PACKAGE_LOCK_BYTES};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use rustix::fs::{FlockOperation, flock};
@@ -24,6 +23,13 @@ use super::resolve::{find_program, npm_program};
 use super::unpack::{self, Kind};
 use super::{download, known};
 use acpd_host::read_small;
+
+/// Largest list of the packages that npm has installed for an agent, in bytes.
+const PACKAGE_LOCK_BYTES: u64 = 16 << 20;
+/// Largest archive of an agent, in bytes.
+const ARCHIVE_BYTES: u64 = 1 << 30;
+/// Largest file of an installed package that the daemon reads, in bytes.
+const PACKAGE_FILE_BYTES: u64 = 1 << 20;
 
 /// The content of `installed.json`.
 #[derive(Debug, Serialize, Deserialize)]

@@ -26,7 +26,6 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use acpd_files::data_files;
-use acpd_model::limits::REGISTRY_BYTES;
 
 use acpd_host::read_small;
 
@@ -44,6 +43,9 @@ pub use registry::{Binary, Distribution, Entry, Package, Registry};
 pub use resolve::{Launch, LaunchMethod, find_program};
 pub use snapshot::{RegistryOrigin, Snapshot};
 pub use unpack::{Bounds, Kind as ArchiveKind, unpack};
+
+/// Largest registry document, in bytes.
+const REGISTRY_BYTES: u64 = 4 << 20;
 
 /// Where the registry project publishes its document.
 pub const OFFICIAL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json";

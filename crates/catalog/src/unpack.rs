@@ -5,16 +5,19 @@
 //! make the whole archive fail. The number of files and bytes is limited, regardless of the sizes that the archive
 //! declares.
 
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
-use acpd_model::limits::{UNPACKED_BYTES, UNPACKED_ENTRIES};
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
-
 use super::error::CatalogError;
 use super::registry::inner_path;
+
+/// Largest unpacked size of an agent's archive, in bytes.
+const UNPACKED_BYTES: u64 = 4 << 30;
+/// Entries that an agent's archive may contain.
+const UNPACKED_ENTRIES: usize = 200_000;
 
 /// Format of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,14 +6,17 @@
 //! In: nothing. Out: whether something new may open descriptors. Owns: this process's limit. Never: changes that of a child, which
 //! gets the one that the daemon was started with.
 
-use std::os::fd::OwnedFd;
-use std::sync::OnceLock;
-
-use acpd_model::limits::{DESCRIPTORS_MAX, DESCRIPTORS_RESERVED};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+/// File descriptors that are left to the log and to the local sockets.
+const DESCRIPTORS_RESERVED: u64 = 48;
+/// Largest limit of open files that the daemon asks for.
+const DESCRIPTORS_MAX: u64 = 1 << 20;
 
 /// The limits with which this process was started, if it has raised one.
 static INHERITED: OnceLock<(Option<u64>, Option<u64>)> = OnceLock::new();

@@ -6,17 +6,17 @@
 //! A read without data waits for the kernel worker that fills the terminal, even on a nonblocking descriptor. So does a
 //! poll. On a busy host that takes many milliseconds, in which a thread of the runtime could serve no other task.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use acpd_model::limits::TERMINAL_INPUT_OFFERS;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::pty::{InputKind, Master};
 use crate::tail::Tail;
 
+/// How many times a terminal gets end-of-input characters again because its program waits for input and no user types.
+const TERMINAL_INPUT_OFFERS: usize = 3;
 /// Size of one read. The system returns no more at once.
 const READ_BYTES: usize = 4096;
 /// Number of reads after which a busy thread looks for a command.

@@ -19,6 +19,9 @@ use crate::leader::{self, Leader, LeaderExit};
 use crate::stack_read::read_through_stack;
 use crate::tail::Tail;
 
+/// Size of the pipe that an agent writes into, in bytes. It bounds how far the agent can run ahead of the daemon.
+const AGENT_PIPE_BYTES: usize = 256 << 10;
+
 /// A running agent. Dropping it kills the process and its descendants.
 #[derive(Debug)]
 pub struct AgentProcess {
@@ -298,7 +301,7 @@ impl Drop for StderrReader {
 /// Enlarges the pipe, for fewer and larger reads from a busy agent. If the system refuses, the pipe stays as it is.
 #[cfg(target_os = "linux")]
 fn widen(stdout: &ChildStdout) {
-    let _ = rustix::pipe::fcntl_setpipe_size(stdout, acpd_model::limits::AGENT_PIPE_BYTES);
+    let _ = rustix::pipe::fcntl_setpipe_size(stdout, AGENT_PIPE_BYTES);
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -12,17 +12,22 @@
 //!
 //! The hangup of a terminal whose shell has ended is ignored, as with nohup(1): what the shell left may write its last lines.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-
-use acpd_model::limits::{TERMINAL_COLUMNS, TERMINAL_ENDS_OF_INPUT, TERMINAL_ROWS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
 use rustix::termios::{
     LocalModes, QueueSelector, SpecialCodeIndex, Winsize, tcflush, tcgetattr, tcsetwinsize,
 };
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use tokio::process::Command;
+
+/// Width of a terminal, in characters.
+const TERMINAL_COLUMNS: u16 = 120;
+/// Height of a terminal, in lines.
+const TERMINAL_ROWS: u16 = 30;
+/// End-of-input characters that are queued in a terminal, so that a program that reads its input gets an end of file.
+const TERMINAL_ENDS_OF_INPUT: usize = 64;
 
 /// What a program that waits for input reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,13 +13,18 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use acpd_model::limits::{LEFTOVER_MILLIS, ORPHAN_MILLIS, REAP_MILLIS};
+use acpd_model::limits::LEFTOVER_MILLIS;
 
 use crate::children;
 use crate::mark::Run;
 #[cfg(target_os = "linux")]
 use crate::mark::{Mark, NUMBERS};
 use crate::sweep::{self, ProcessScope};
+
+/// Milliseconds between SIGTERM and SIGKILL for the processes that a killed daemon left behind.
+const ORPHAN_MILLIS: u64 = 1_000;
+/// Milliseconds that an ended process which the daemon adopted from an agent may wait to be reaped.
+const REAP_MILLIS: u64 = 1_000;
 
 /// Supervises this process's agents and terminals.
 #[derive(Debug)]

@@ -10,10 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use acpd_model::limits::{
-    TERMINAL_BYTES_MAX, TERMINAL_DRAIN_MAX_MILLIS, TERMINAL_DRAIN_MILLIS, TERMINAL_KILL_MILLIS,
-    TERMINAL_PATIENCE, TERMINAL_PATIENCE_TYPED, TERMINAL_SILENCE_MILLIS, TERMINAL_UPDATE_BYTES,
-};
+use acpd_model::limits::TERMINAL_BYTES_MAX;
 use acpd_model::{ErrorCode, Failure};
 use rustix::process::Signal;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -26,6 +23,21 @@ use crate::leader::{self, Leader};
 use crate::output::{InputChange, Output, OutputBuffer, Typed};
 use crate::pty::{self, InputKind};
 use crate::walk::Walk;
+
+/// Bytes of a terminal's output that one update contains at most.
+const TERMINAL_UPDATE_BYTES: usize = 16 << 10;
+/// Milliseconds between SIGTERM and SIGKILL for a terminal's command.
+const TERMINAL_KILL_MILLIS: u64 = 2_000;
+/// Milliseconds that a child of an ended command may hold the terminal's output open after its last output.
+const TERMINAL_DRAIN_MILLIS: u64 = 500;
+/// Milliseconds that children of an ended command may write to its terminal in all.
+const TERMINAL_DRAIN_MAX_MILLIS: u64 = 5_000;
+/// Milliseconds of silence after which a command that has used up its input counts as waiting for input.
+const TERMINAL_SILENCE_MILLIS: u64 = 10_000;
+/// How many times as long a waiting command is silent until it gets an end of input again. In this time, a user can type.
+const TERMINAL_PATIENCE: u32 = 6;
+/// The same once a user has typed into the terminal.
+const TERMINAL_PATIENCE_TYPED: u32 = 60;
 
 /// The command of a terminal, and how much of its output to keep.
 #[derive(Debug, Clone)]

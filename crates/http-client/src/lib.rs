@@ -9,14 +9,15 @@ mod proxy;
 
 use std::sync::Arc;
 use std::time::Duration;
-
-use acpd_model::limits::CONNECT_SECS;
 use ureq::config::ConfigBuilder;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 
 pub use self::host::{address_of, is_loopback};
 pub use self::proxy::{Tunnel, tunnel_to};
+
+/// Seconds to connect to the server of a registry or of an agent's download.
+const CONNECT_SECS: u64 = 15;
 
 /// Returns the settings that all clients begin with. Requests take at most `within`. Hosts that are near are not reached
 /// through the proxy of the environment.

@@ -3,11 +3,9 @@
 //! The crate documentation describes the order of decision. Policies and remembered answers are borrowed for the
 //! duration of a decision.
 
-use std::collections::BTreeSet;
-
-use acpd_model::limits::RULE_PROGRAMS;
 use acpd_model::text::shorten;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 use super::matching::{Match, matches};
 use super::preset::{Effect, List, Policy, Preset};
@@ -16,6 +14,9 @@ use super::request::Request;
 use super::rule::{About, Rule, Specificity};
 use super::scope::Scope;
 use super::subject::{Access, Kind, Subject};
+
+/// Programs that permission rules name by path and that are resolved for one request.
+const RULE_PROGRAMS: usize = 512;
 
 /// All policies and remembered answers that apply to a thread.
 #[derive(Debug, Clone, Default)]

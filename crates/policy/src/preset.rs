@@ -1,13 +1,14 @@
 //! A policy as it is configured: three lists of rules and a default, optionally based on a preset.
 
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::sync::LazyLock;
 
-use acpd_model::limits::POLICY_RULES;
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-
 use super::rule::Rule;
+
+/// Rules in one list of a permission policy.
+const POLICY_RULES: usize = 1024;
 
 /// The result of a decision, from the mildest to the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_log::{LogError, SharedLog, free_bytes};
 use acpd_model::limits::{
-    ATTACHMENT_LINK_BYTES, ATTACHMENT_UNSENT_MILLIS, ATTACHMENTS_ARRIVING, ATTACHMENTS_ARRIVING_OF_ONE,
-    ATTACHMENTS_BYTES_OF_DAY, ATTACHMENTS_BYTES_OF_THREAD, ATTACHMENTS_OF_THREAD, LOW_FREE_BYTES,
+    ATTACHMENTS_ARRIVING, ATTACHMENTS_ARRIVING_OF_ONE, ATTACHMENTS_BYTES_OF_DAY, ATTACHMENTS_BYTES_OF_THREAD,
+    ATTACHMENTS_OF_THREAD, LOW_FREE_BYTES,
 };
 use acpd_model::{BlobId, ErrorCode, Failure, Millis, RawJson, ThreadId};
 use acpd_policy::normalise;
@@ -32,6 +32,10 @@ use self::name::{file_name, uri};
 use crate::clock::Clock;
 use crate::host::{Host, blocking};
 
+/// Longest block of a prompt that can link to an attached file, in bytes.
+const ATTACHMENT_LINK_BYTES: usize = 32 << 10;
+/// Milliseconds after which an attached file that no prompt links to is removed: a day.
+const ATTACHMENT_UNSENT_MILLIS: i64 = 24 * 3600 * 1000;
 /// The bits of a file's mode that let its owner write. A file that was sent has none.
 const WRITABLE: u32 = 0o200;
 /// Hexadecimal digits of the hash that a path contains: no two files have the same.

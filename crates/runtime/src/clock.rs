@@ -10,10 +10,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use acpd_model::Millis;
-use acpd_model::limits::{CLOCK_LOOK_MILLIS, CLOCK_PAUSE_MILLIS, CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS};
+use acpd_model::limits::{CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS};
 use acpd_proto::time::Now;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
+
+/// Time between two looks of the daemon at its own clock, in milliseconds.
+const CLOCK_LOOK_MILLIS: u64 = 1000;
+/// Time between two looks from which on the daemon was stopped or its host paused, in milliseconds.
+const CLOCK_PAUSE_MILLIS: u64 = 10_000;
 
 /// The source of time for the state machines.
 #[derive(Debug, Clone, Copy)]

@@ -12,9 +12,6 @@ use std::time::Duration;
 
 use acpd_files::data_files::SEEN;
 use acpd_files::{Form, StateFile};
-use acpd_model::limits::{
-    AWAY_SECS, SEEN_BYTES, SEEN_FRONT_MILLIS, SEEN_ORDERS, SEEN_PRINCIPALS, SEEN_THREADS,
-};
 use acpd_model::{ErrorCode, Failure, Millis, ThreadId};
 use acpd_proto::surface::reply::{Absence, SeenThread};
 use serde::{Deserialize, Serialize};
@@ -23,6 +20,18 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::clock::Clock;
 use crate::host::{Host, blocking};
 
+/// Marks of seen threads that are kept for one principal. Threads that changed before the oldest one count as seen.
+const SEEN_THREADS: usize = 1000;
+/// Principals whose marks of seen threads are kept.
+const SEEN_PRINCIPALS: usize = 128;
+/// Largest file of the marks of seen threads, in bytes.
+const SEEN_BYTES: u64 = 32 << 20;
+/// Marks and reports of clients that may wait for the file of the marks.
+const SEEN_ORDERS: usize = 64;
+/// Age of the stored time at which a principal was last in front, in milliseconds, from which on it is stored again.
+const SEEN_FRONT_MILLIS: i64 = 60_000;
+/// Seconds without a page in front after which a user has been away.
+const AWAY_SECS: u64 = 5 * 60;
 /// The form of the file.
 const FORM: Form = Form {
     versions: &[1],

@@ -4,10 +4,17 @@
 
 use std::time::Duration;
 
-use acpd_model::limits::{SHARE_MAX_SECS, SHARE_MIN_SECS, SHARE_NAME_BYTES, SHARE_SECS};
+use acpd_model::limits::SHARE_NAME_BYTES;
 use acpd_model::{Failure, ThreadId};
 use acpd_proto::surface::reply::{CreatedShare, ShareInfo};
 use futures_util::future::BoxFuture;
+
+/// Seconds until a link expires, unless its maker chooses: 7 days.
+const SHARE_SECS: u64 = 7 * 24 * 3600;
+/// Seconds until a link expires, at least.
+const SHARE_MIN_SECS: u64 = 60;
+/// Seconds until a link expires, at most: a year.
+const SHARE_MAX_SECS: u64 = 365 * 24 * 3600;
 
 /// A link to make.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ mod export;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use acpd_model::limits::{TRACE_FLUSH_SECS, TRACE_SEND_SECS, TRACE_SPANS};
+use acpd_model::limits::TRACE_SEND_SECS;
 use acpd_runtime::observe::span::{Attribute, Span, SpanName, Traces, Value};
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
@@ -26,6 +26,10 @@ use crate::client::{Address, HttpClient};
 pub use crate::error::EndpointError;
 use crate::export::{Queue, Reported};
 
+/// Spans that may wait for the collector; further ones are dropped. A span has about half a kilobyte.
+const TRACE_SPANS: usize = 2048;
+/// Seconds that the daemon waits on shutdown until its last spans are sent.
+const TRACE_FLUSH_SECS: u64 = 2;
 /// The path of the collector for spans, by the specification of OTLP.
 const PATH: &str = "/v1/traces";
 

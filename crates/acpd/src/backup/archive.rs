@@ -7,12 +7,15 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 
 use acpd_files::{Backup, backup_of};
-use acpd_model::limits::{BACKUP_DESCRIPTION_BYTES, BACKUP_FILE_BYTES};
+use acpd_model::limits::BACKUP_FILE_BYTES;
 use acpd_server::auth::owner_token::hex;
 use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tar::{Archive, Builder, EntryType, Header};
+
+/// Largest description of a backup, in bytes.
+const BACKUP_DESCRIPTION_BYTES: u64 = 64 << 10;
 
 /// The name of the log in a data directory.
 pub(super) const LOG: &str = "log.db";

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use acpd_host::ServiceManager;
 use acpd_log::LogError;
-use acpd_model::limits::RECORD_FLUSH_SECS;
 use acpd_runtime::agent::registry::DEMO;
 use acpd_runtime::config_file::ConfigFile;
 use acpd_runtime::observe::Sinks;
@@ -31,6 +30,9 @@ use crate::options::Common;
 use crate::own_program::own_program;
 use crate::settings::Settings;
 use crate::traces::Sender;
+
+/// Seconds that the daemon waits on shutdown until a recording is written.
+const RECORD_FLUSH_SECS: u64 = 2;
 
 /// Runs the daemon until SIGINT or SIGTERM.
 pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyhow::Result<Exit> {

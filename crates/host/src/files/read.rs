@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read;
 
 use acpd_model::Failure;
-use acpd_model::limits::{READ_CHUNK_BYTES, READ_FILE_BYTES, READ_SCAN_BYTES};
+use acpd_model::limits::{READ_CHUNK_BYTES, READ_FILE_BYTES};
 use cap_std::fs::{FileType, FileTypeExt};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -16,6 +16,9 @@ use rustix::io::Errno;
 use super::failure::{changed, invalid, of_errno, of_io, reserved};
 use super::fit::Fit;
 use super::place::Place;
+
+/// Bytes of a file that a search for lines reads at most. Without it, a sparse file could take forever.
+const READ_SCAN_BYTES: u64 = 1 << 30;
 
 /// Reads the whole file, if it needs at most `room` bytes.
 pub(super) fn whole(place: &Place, path: &str, room: u64) -> Result<Fit<String>, Failure> {

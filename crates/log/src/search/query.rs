@@ -2,9 +2,14 @@
 
 use std::ops::Range;
 
-use acpd_model::limits::{SEARCH_PREFIX_CHARS, SEARCH_QUERY_BYTES, SEARCH_QUERY_WORDS};
+use acpd_model::limits::SEARCH_QUERY_BYTES;
 
 use super::words::{Word, words};
+
+/// Words of a search query that are used. Further words are ignored.
+const SEARCH_QUERY_WORDS: usize = 64;
+/// Length at which the last word of a query also matches longer words that start with it, in characters.
+const SEARCH_PREFIX_CHARS: usize = 2;
 
 /// Terms that must all occur.
 #[derive(Debug, Clone, PartialEq, Eq)]

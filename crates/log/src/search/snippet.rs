@@ -3,7 +3,11 @@
 use std::ops::Range;
 
 use acpd_model::SnippetPiece;
-use acpd_model::limits::{SNIPPET_CHARS, SNIPPET_LEAD_CHARS};
+
+/// Length of the snippet of a hit, in characters.
+const SNIPPET_CHARS: usize = 200;
+/// Characters of a snippet before the first matching word.
+const SNIPPET_LEAD_CHARS: usize = 60;
 
 /// Returns the part of `text` around the first of `places`, as one line, with matches in separate pieces. An ellipsis
 /// marks omitted text.

@@ -3,10 +3,11 @@
 //! spaces between words, each character is a word of its own, and a longer word is matched like a phrase.
 
 use std::ops::Range;
-
-use acpd_model::limits::SEARCH_WORD_CHARS;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+
+/// Characters of one word that a search compares.
+const SEARCH_WORD_CHARS: usize = 64;
 
 /// A word and its position in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! Data stored beside events: searchable texts, and which threads need which blob. All functions run inside the
 //! transaction of their caller.
-
-use acpd_model::limits::LOG_ERASE_WORDS;
 use acpd_model::{BlobId, Extract, Seq, TextKind, TurnsDropped};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::divide;
 use crate::search::{bounded, joined, places};
 
+/// Words that the log removes from the full-text index in one step.
+const LOG_ERASE_WORDS: usize = 32;
 /// Words whose erasure costs about as much as that of an entry without words.
 const ENTRY_WORDS: usize = 8;
 

@@ -1,17 +1,18 @@
 //! A reading thread with its own connection. Every query is short, because the write-ahead log cannot restart while a
 //! query is open.
 
+use rusqlite::Connection;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-
-use acpd_model::limits::LOG_READS;
-use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::os_thread;
 use crate::{Answer, LogError};
+
+/// Reads that may wait for each reader of the log.
+const LOG_READS: usize = 64;
 
 /// A job for a reader.
 pub(super) enum Query {

@@ -1,7 +1,5 @@
 //! Threads that were not used for long, with the bytes that they take. A call walks along the index of lists from its old
 //! end, so it costs what it returns.
-
-use acpd_model::limits::UNUSED_PASSED_OVER;
 use acpd_model::{BlobId, Millis, ThreadId};
 use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
@@ -10,6 +8,8 @@ use super::columns::read_summary;
 use super::lineage;
 use crate::{ListCursor, LogError, Measure, Unused, UnusedPage, UnusedThread, Usage};
 
+/// Threads without removable blobs that one look for unused threads passes over.
+const UNUSED_PASSED_OVER: usize = 1000;
 /// Bytes that a thread takes beside its contents: rows of tables and their indices.
 const ROWS_BYTES: u64 = 1024;
 

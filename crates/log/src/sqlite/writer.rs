@@ -5,9 +5,7 @@ use std::fs::File;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use acpd_model::limits::{
-    LOG_CLOSE_MILLIS, LOG_CLOSE_WAL_BYTES, LOG_ERASE_COMMITS, LOG_ERASE_RETRY, LOG_GROUP, LOG_GROUP_BYTES,
-};
+use acpd_model::limits::{LOG_CLOSE_MILLIS, LOG_CLOSE_WAL_BYTES, LOG_GROUP, LOG_GROUP_BYTES};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
@@ -19,6 +17,10 @@ use super::store::{Store, StoreError};
 use crate::LogError;
 use crate::stats::Counters;
 
+/// Commits after which the log takes one step although more commits are waiting.
+const LOG_ERASE_COMMITS: u32 = 32;
+/// Commits after which the log tries a failed step again.
+const LOG_ERASE_RETRY: u32 = 1024;
 /// Attempts to empty a write-ahead log that is being read, before commits are waited for.
 const ATTEMPTS: u32 = 200;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::PermissionOption;
-use acpd_model::limits::{PATH_BYTES, TERMINAL_COMMAND_BYTES};
+use acpd_model::limits::PATH_BYTES;
 use acpd_model::{Failure, RawJson, json};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -12,6 +12,9 @@ use serde_json::value::RawValue;
 
 use super::bounds::{check, check_bytes, check_name, sentence};
 use crate::wire::{RpcError, member, members, spliced};
+
+/// Longest program with its arguments that an agent can start in a terminal, in bytes. Systems start no longer ones.
+const TERMINAL_COMMAND_BYTES: usize = 2 << 20;
 
 /// A request from the agent to the daemon.
 #[derive(Debug, Clone, PartialEq)]

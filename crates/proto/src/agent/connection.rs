@@ -1,10 +1,8 @@
 //! The connection to one agent process, from `initialize` to its end.
 
+use acpd_model::{Failure, RawJson, TurnId, event::Binding};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
-
-use acpd_model::limits::SIGN_IN_SECS;
-use acpd_model::{Failure, RawJson, TurnId, event::Binding};
 
 use super::call::Call;
 use super::capabilities::Capabilities;
@@ -17,6 +15,8 @@ use super::update::Update;
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Flaw, Pending, RpcError};
 
+/// Seconds that the user has to sign in to an agent.
+const SIGN_IN_SECS: u64 = 600;
 /// The time limit for a user to sign in.
 const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
 

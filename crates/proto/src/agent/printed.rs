@@ -1,11 +1,11 @@
 //! What an agent prints while a user signs in to it: the address to open, and the code to enter there. In a terminal of its own
 //! the user would see it.
-
-use acpd_model::limits::SIGN_IN_LINES;
 use acpd_model::text::shorten;
 
 use crate::wire::without_sequences;
 
+/// Lines with addresses and codes that an agent may show a user during one sign-in.
+const SIGN_IN_LINES: usize = 16;
 /// Characters of a line that are shown at most. Addresses have some hundred.
 const LINE_CHARS: usize = 2000;
 

@@ -10,10 +10,7 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use acpd_model::limits::{
-    NOTIFICATIONS_GIVE_UP, NOTIFICATIONS_MEMORY, NOTIFICATIONS_QUESTIONS, NOTIFICATIONS_THREADS,
-    NOTIFICATIONS_WAITING_ALL,
-};
+use acpd_model::limits::{NOTIFICATIONS_GIVE_UP, NOTIFICATIONS_WAITING_ALL};
 use acpd_model::{Millis, RequestId, Seq, Summary, ThreadId};
 
 use self::queue::Queue;
@@ -21,6 +18,14 @@ use super::notice::{Notice, NoticeKind, Subject};
 use super::record::{Considered, OutboxRecord, WaitingRecord};
 use super::target::{DeliveryError, Target, TargetState};
 use crate::time::{Instant, Now, earliest};
+
+/// Open questions that may wait until they are old enough for a notification.
+const NOTIFICATIONS_QUESTIONS: usize = 1024;
+/// Threads whose last considered event is stored.
+const NOTIFICATIONS_THREADS: usize = 2048;
+/// Time for which the last considered event of a thread is stored, so that the log can be read again after a crash. It
+/// is longer than any commit takes, and than the host's clock is set back.
+const NOTIFICATIONS_MEMORY: Duration = Duration::from_hours(1);
 
 /// A notification to send now. Its result is due by [`Outbox::handle_result`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::event::ChosenOption;
-use acpd_model::limits::CHOSEN_OPTIONS;
 use acpd_model::{Origin, RawJson};
 use serde::{Deserialize, Serialize};
+
+/// Config options of a thread whose chosen values are kept.
+const CHOSEN_OPTIONS: usize = 64;
 
 /// The choices of users. What the agent changes afterwards, in the same session, replaces a choice: it does so with the
 /// user's knowledge, for example at the end of planning.

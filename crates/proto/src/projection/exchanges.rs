@@ -8,11 +8,17 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use acpd_model::event::TurnStatus;
-use acpd_model::limits::{EXCHANGE_HEAD_BYTES, KNOWN_EXCHANGES, REPORTED_EXCHANGES};
 use acpd_model::{Event, EventKind, ItemStart, MessageType, TurnId};
 
 use super::history_filter::HistoryFilter;
 use super::{DroppedTurns, content_text};
+
+/// Exchanges at the end of a thread's conversation that an agent's replay is matched against.
+const KNOWN_EXCHANGES: usize = 128;
+/// Exchanges at the end of an agent's replay that are matched.
+const REPORTED_EXCHANGES: usize = 256;
+/// Bytes of a text, without its white space, that are used to find it inside another text.
+const EXCHANGE_HEAD_BYTES: usize = 1 << 10;
 
 /// A text without its white space, reduced to what is needed to tell it from other texts.
 #[derive(Debug, Clone, PartialEq, Eq)]

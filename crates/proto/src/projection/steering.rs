@@ -1,12 +1,13 @@
 //! Messages for the running turn that the agent has not taken yet.
 
-use std::collections::VecDeque;
-
-use acpd_model::limits::STEERS_SHOWN;
 use acpd_model::{Event, EventKind, MessageType, RawJson, Seq, TurnId};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 use super::content_text;
+
+/// Messages for a running turn that a thread shows until the agent has taken them.
+const STEERS_SHOWN: usize = 64;
 
 /// A message that the daemon has passed on to the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,10 +1,11 @@
 //! The key by which a client that repeats a prompt, because it did not see the answer, has it done once:
 //! `_meta.acpd.idempotencyKey`. It is the client's own id for the turn.
-
-use acpd_model::limits::IDEMPOTENCY_KEY_BYTES;
 use acpd_model::{Failure, RawJson, json};
 
 use crate::wire::member;
+
+/// Bytes of the key with which a client repeats a prompt.
+const IDEMPOTENCY_KEY_BYTES: usize = 256;
 
 /// The beginning of the ids that acpd itself gives to prompts of editors.
 pub(super) const OF_EDITORS: &str = "acp:";

@@ -1,6 +1,9 @@
 //! Splits a stream of bytes into newline-delimited messages of bounded length.
 
-use acpd_model::limits::{AGENT_READ_BYTES, MALFORMED_BYTES};
+use acpd_model::limits::MALFORMED_BYTES;
+
+/// Bytes read from an agent at once. The reader's buffer grows from here and shrinks back when idle.
+const AGENT_READ_BYTES: usize = 128 << 10;
 
 /// The text between two newlines.
 #[derive(Debug, PartialEq, Eq)]

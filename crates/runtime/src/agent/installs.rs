@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_catalog::Progress;
 use acpd_host::Reserved;
-use acpd_model::limits::INSTALLS;
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::surface::reply::{InstallProgress, InstallStep};
 use tokio::sync::watch;
 
 use crate::agent::registry::Agents;
+
+/// Agents that the daemon installs at the same time.
+const INSTALLS: usize = 4;
 
 /// The installations that run; cheap to clone.
 #[derive(Debug, Clone, Default)]

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Exit, Program, Reserved, Sandbox, run_for_user};
-use acpd_model::limits::STRAY_LINES;
 use acpd_model::{Failure, Limits, RawJson, json};
 use acpd_proto::agent::{AuthMethod, CLIENT_CAPABILITIES};
 use acpd_proto::wire::{
@@ -22,6 +21,9 @@ use crate::agent::config::AgentConfig;
 use crate::agent::sandbox::{Confinement, denied_paths};
 use crate::host::blocking;
 use crate::host::local::LocalHost;
+
+/// Lines other than protocol messages that a check of an agent reports to the user.
+const STRAY_LINES: usize = 5;
 
 /// The result of a probe.
 #[derive(Debug, Serialize)]

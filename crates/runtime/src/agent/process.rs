@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_host::{Program, StderrTail};
-use acpd_model::limits::{
-    AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SIGN_IN_POLL_MILLIS, SMALL_CALL_BYTES,
-};
+use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_COMMAND_SECS, SMALL_CALL_BYTES};
 use acpd_model::{ErrorCode, Failure, ThreadId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, SignInOutput, Start};
 use acpd_proto::thread::AgentExit;
@@ -24,6 +22,13 @@ use crate::agent::stdin::Stdin;
 use crate::host::budget::{Budget, Charge};
 use crate::host::{AgentProcess, AgentStdout};
 use crate::metrics::Present;
+
+/// Batches of lines from an agent that may wait for its thread.
+const AGENT_BATCHES: usize = 4;
+/// Messages that may wait for an agent's stdin.
+const AGENT_WRITES: usize = 64;
+/// Interval for polling what an agent prints during a sign-in, in milliseconds.
+const SIGN_IN_POLL_MILLIS: u64 = 250;
 
 /// A message from an agent to its thread.
 #[derive(Debug)]

@@ -10,7 +10,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use acpd_host::memory;
-use acpd_model::limits::{AGENT_MEMORY_SECS, RUNNING_INBOX};
 use acpd_model::{ErrorCode, Failure, Millis, ThreadId};
 use acpd_proto::surface::reply::{ProcessState, RunningProcess};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -20,6 +19,11 @@ use crate::agent::launcher::Launcher;
 use crate::agent::running::{Process, ProcessSlot, ProcessUse};
 use crate::host::blocking;
 use crate::host::budget::{Budget, Total};
+
+/// Seconds between measurements of the agents' memory use.
+const AGENT_MEMORY_SECS: u64 = 5;
+/// Requests that may wait for the table of running agents.
+const RUNNING_INBOX: usize = 64;
 
 /// Gives access to the process table; cheap to clone.
 #[derive(Debug, Clone)]

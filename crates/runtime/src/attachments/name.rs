@@ -6,8 +6,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use acpd_model::limits::ATTACHMENT_NAME_BYTES;
-
+/// Longest name of an attached file, in bytes.
+const ATTACHMENT_NAME_BYTES: usize = 160;
 /// The name of a file whose own name has nothing to keep.
 const NAMELESS: &str = "file";
 

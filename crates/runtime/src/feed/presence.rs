@@ -9,10 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use acpd_model::ThreadId;
-use acpd_model::limits::{SUBSCRIBERS_MILLIS, SUBSCRIBERS_TOLD};
 use acpd_proto::surface::contract::{OtherSubscribers, Subscriber};
 use tokio::sync::watch;
 use tokio::time::Instant;
+
+/// Milliseconds between two notifications to a client about the other subscribers of its thread.
+const SUBSCRIBERS_MILLIS: u64 = 200;
+/// Other subscribers that a notification names. Beyond it, the notification has only their number.
+const SUBSCRIBERS_TOLD: usize = 32;
 
 /// The subscribers of all threads.
 #[derive(Debug, Clone, Default)]

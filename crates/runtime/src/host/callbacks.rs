@@ -9,7 +9,7 @@ use acpd_host::{
     Fit, InputKind, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, TerminalUpdate, Walk, Workspace,
     outside_workspace,
 };
-use acpd_model::limits::{JSON_GROWTH, PATH_BYTES, READ_FIRST_BYTES};
+use acpd_model::limits::PATH_BYTES;
 use acpd_model::{ErrorCode, Failure};
 use acpd_policy::RealPaths;
 use acpd_proto::agent::TerminalExit;
@@ -23,6 +23,11 @@ use crate::host::denial::Denial;
 use crate::host::terminals::{Terminals, TrackedTerminal};
 use crate::host::{Host, blocking};
 use crate::metrics::Metrics;
+
+/// Bytes that are reserved for a file read before the size of the file is known.
+const READ_FIRST_BYTES: u64 = 64 << 10;
+/// Largest growth of a byte of text as JSON: control characters are written as `\u001f`.
+const JSON_GROWTH: u64 = 6;
 
 /// A message from the host to a thread.
 #[derive(Debug)]

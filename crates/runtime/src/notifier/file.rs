@@ -4,9 +4,10 @@ use std::path::Path;
 
 use acpd_files::data_files::NOTIFICATIONS;
 use acpd_files::{Form, StateFile};
-use acpd_model::limits::NOTIFICATIONS_FILE_BYTES;
 use acpd_proto::notify::OutboxRecord;
 
+/// Bytes of the file that stores waiting notifications.
+const NOTIFICATIONS_FILE_BYTES: u64 = 4 << 20;
 const FORM: Form = Form {
     versions: &[1],
     bytes: NOTIFICATIONS_FILE_BYTES,

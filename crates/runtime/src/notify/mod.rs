@@ -3,17 +3,18 @@
 //! In: batches that threads have stored, and requests of clients. Out: messages for the task. Owns: the task's channel. Never: keeps
 //! a thread waiting.
 
+use acpd_model::{ErrorCode, Event, Failure, Summary, ThreadId};
+use acpd_proto::notify::{Delivery, DeliveryError, Fact, Target, TargetState, facts};
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-use acpd_model::limits::NOTIFICATIONS_INBOX;
-use acpd_model::{ErrorCode, Event, Failure, Summary, ThreadId};
-use acpd_proto::notify::{Delivery, DeliveryError, Fact, Target, TargetState, facts};
-use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
+
+/// Facts about threads that may wait for the task of notifications. It reads the log for those that found no room.
+const NOTIFICATIONS_INBOX: usize = 1024;
 
 /// A notification, with all that a message to a target can be made of.
 #[derive(Debug, Clone)]

@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use acpd_files::data_files::ANSWERS;
 use acpd_files::{Form, StateFile};
-use acpd_model::limits::{ANSWERS_BYTES, ANSWERS_WAITING};
 use acpd_model::{ErrorCode, Failure};
 use acpd_policy::{Remembered, RememberedRule, Scope};
 use acpd_proto::thread::{RememberedChange, RememberedOutcome};
@@ -20,6 +19,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::host::{Host, blocking};
+
+/// Largest file of the remembered answers for agents, in bytes.
+const ANSWERS_BYTES: u64 = 32 << 20;
+/// Changes to the remembered answers for agents that may wait to be stored.
+const ANSWERS_WAITING: usize = 16;
 
 /// The answers of each agent, by the agent's name.
 type AnswerBook = BTreeMap<String, Arc<Remembered>>;

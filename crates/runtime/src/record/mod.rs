@@ -15,6 +15,7 @@ pub(crate) mod pipe;
 mod redact;
 mod writer;
 
+use bytes::Bytes;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -24,15 +25,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use acpd_model::limits::{RECORD_FILE_BYTES, RECORD_QUEUE_BYTES, RECORD_TOTAL_BYTES};
-use bytes::Bytes;
-
 use self::directory::Created;
 pub use self::order::Direction;
 use self::order::{Bounds, Order};
 use self::writer::Writer;
 use crate::clock::Clock;
 
+/// What waits to be written to a recording of the wire, in bytes. What does not fit is left out.
+const RECORD_QUEUE_BYTES: usize = 16 << 20;
+/// Size of a file of a recording, in bytes, after which nothing more is added to it.
+const RECORD_FILE_BYTES: u64 = 256 << 20;
+/// Size of all files of a recording, in bytes, after which it stops.
+const RECORD_TOTAL_BYTES: u64 = 2 << 30;
 const BOUNDS: Bounds = Bounds {
     queue: RECORD_QUEUE_BYTES,
     file: RECORD_FILE_BYTES,

@@ -1,5 +1,6 @@
 //! The files of a recording, on the thread that writes them.
 
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -9,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use acpd_model::limits::RECORD_LINE_BYTES;
-use serde_json::value::RawValue;
-
 use super::order::{Bounds, Direction, Order};
 use super::redact::redacted;
+
+/// Longest line that is recorded, in bytes.
+const RECORD_LINE_BYTES: usize = 16 << 20;
 
 /// Writes recordings.
 #[derive(Debug)]

@@ -15,8 +15,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use acpd_log::Filter;
-
-use acpd_model::limits::{RETENTION_DELAY_SECS, RETENTION_INTERVAL_SECS, RETENTION_REQUESTS};
 use acpd_model::{ErrorCode, Failure, Millis, Origin};
 use acpd_proto::surface::reply::RetentionReport;
 use acpd_proto::surface::request::RunRetention;
@@ -34,6 +32,13 @@ use self::sweep::{Progress, Sweep};
 pub use self::trust::{Held, TrustRecord, path, read, time_of_daemon};
 use self::trust::{Look, Trust};
 
+/// Time between the start of the daemon, or a change of the limits, and the next run of retention, in seconds. A wrong limit
+/// can be corrected meanwhile.
+const RETENTION_DELAY_SECS: u64 = 60;
+/// Time between two runs of retention, in seconds.
+const RETENTION_INTERVAL_SECS: u64 = 60 * 60;
+/// Requests to run retention that wait while it runs.
+const RETENTION_REQUESTS: usize = 4;
 const DELAY: Duration = Duration::from_secs(RETENTION_DELAY_SECS);
 const INTERVAL: Duration = Duration::from_secs(RETENTION_INTERVAL_SECS);
 

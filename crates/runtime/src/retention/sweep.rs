@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acpd_log::{Lacking, ListCursor, LogError, Measure, Unused, UnusedPage, UnusedThread};
-use acpd_model::limits::{BLOBS_REMOVED, RETENTION_LISTED, RETENTION_PAGE, RETENTION_SIZE_AGE_MILLIS};
+use acpd_model::limits::{BLOBS_REMOVED, RETENTION_LISTED};
 use acpd_model::{ErrorCode, Failure, Millis, Origin, Summary, ThreadId};
 use acpd_proto::surface::reply::{Removal, RetentionLimit, RetentionReport};
 use acpd_proto::thread::LastUse;
@@ -13,6 +13,10 @@ use crate::context::Context;
 use crate::stored::log_failure;
 use crate::thread::directory::Directory;
 
+/// Age, in milliseconds, below which no thread is removed because of the size of the log.
+const RETENTION_SIZE_AGE_MILLIS: i64 = 24 * 60 * 60 * 1000;
+/// Threads that one look for unused threads returns.
+const RETENTION_PAGE: usize = 32;
 /// The pause between two pages of threads while no client waits.
 const PAUSE: Duration = Duration::from_millis(100);
 

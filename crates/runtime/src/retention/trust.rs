@@ -15,12 +15,17 @@ use std::time::Duration;
 use acpd_files::data_files::RETENTION;
 use acpd_files::{Form, StateFile};
 use acpd_model::Millis;
-use acpd_model::limits::{
-    CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS, RETENTION_AWAY_MILLIS, RETENTION_FILE_BYTES, RETENTION_LOOKS,
-    RETENTION_UNUSED_MILLIS,
-};
+use acpd_model::limits::{CLOCK_SLACK_MILLIS, CLOCK_STEADY_LOOKS};
 use serde::{Deserialize, Serialize};
 
+/// Time, in milliseconds, after the newest event and the last sweep beyond which retention removes nothing.
+const RETENTION_UNUSED_MILLIS: i64 = 2 * 24 * 60 * 60 * 1000;
+/// Time, in milliseconds, after the last sweep beyond which retention removes nothing until a client confirms the time.
+const RETENTION_AWAY_MILLIS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// Hourly looks at which the time must fit, after [`RETENTION_UNUSED_MILLIS`] without one, before retention removes something.
+const RETENTION_LOOKS: u32 = 24;
+/// Size of the file in which retention remembers the time, in bytes.
+const RETENTION_FILE_BYTES: u64 = 4096;
 /// The form of `retention.json`. A member that is absent has its default, so that it needs no version.
 const FORM: Form = Form {
     versions: &[],

@@ -1,14 +1,17 @@
 //! Folders of the host, for users who choose where a thread works.
 
+use acpd_model::{ErrorCode, Failure};
+use acpd_proto::surface::reply::{Folder, FolderList};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use acpd_model::limits::{FOLDER_ENTRIES, FOLDERS};
-use acpd_model::{ErrorCode, Failure};
-use acpd_proto::surface::reply::{Folder, FolderList};
-
 use crate::host::blocking;
 use crate::service::Service;
+
+/// Entries of a directory that are read to list its folders.
+const FOLDER_ENTRIES: usize = 100_000;
+/// Folders in one answer of `folder/list`.
+const FOLDERS: usize = 2_000;
 
 impl Service {
     /// Lists the folders in a folder.

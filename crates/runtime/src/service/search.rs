@@ -1,13 +1,18 @@
 //! Full-text search.
 
 use acpd_log::Search;
-use acpd_model::limits::{SEARCH_PAGE, SEARCH_PAGE_MAX, SEARCH_QUERY_BYTES};
+use acpd_model::limits::SEARCH_QUERY_BYTES;
 use acpd_model::{Failure, SearchHit};
 use acpd_proto::surface::reply::ListPage;
 use acpd_proto::surface::request::{SearchThreads, invalid_cursor};
 
 use crate::service::Service;
 use crate::stored::log_failure;
+
+/// Largest page of `thread/search`, in hits.
+const SEARCH_PAGE_MAX: usize = 100;
+/// Hits on one page of `thread/search` if the client sets no limit.
+const SEARCH_PAGE: usize = 20;
 
 impl Service {
     pub(super) async fn search_threads(&self, wanted: SearchThreads) -> Result<ListPage<SearchHit>, Failure> {

@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 
 use acpd_log::{Filter, ListCursor, ListedThread, LogError, SharedLog};
 use acpd_model::Failure;
-use acpd_model::limits::{
-    LIST_PAGE, LIST_PAGE_BYTES, USAGE_CURRENCIES, USAGE_CURRENCIES_ADDED, USAGE_READ_DAYS,
-    USAGE_READ_DAYS_MAX, USAGE_ROWS,
-};
+use acpd_model::limits::{LIST_PAGE, LIST_PAGE_BYTES, USAGE_CURRENCIES, USAGE_CURRENCIES_ADDED, USAGE_ROWS};
 use acpd_model::usage::{DAY_MILLIS, DailyUsage, Spent, day_of};
 use acpd_proto::surface::reply::{UsageKey, UsageReport, UsageRow};
 use acpd_proto::surface::request::{ReadUsage, UsageBy};
 
 use crate::service::Service;
 use crate::stored::log_failure;
+
+/// Days of `usage/read` if the client names none.
+const USAGE_READ_DAYS: u32 = 30;
+/// Most days of `usage/read`.
+const USAGE_READ_DAYS_MAX: u32 = 3660;
 
 impl Service {
     pub(super) async fn read_usage(&self, wanted: ReadUsage) -> Result<Box<UsageReport>, Failure> {

@@ -3,12 +3,10 @@
 //! In: an agent's name and configuration. Out: the result of its `initialize`, verbatim. Owns: the last result of each agent, and
 //! the running probes, one for each agent. Never: caches a failure, or returns a result from a different configuration.
 
+use acpd_model::{ErrorCode, Failure, RawJson};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-use acpd_model::limits::{HELLO_QUEUE, HELLO_SECS};
-use acpd_model::{ErrorCode, Failure, RawJson};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -16,6 +14,11 @@ use tokio::time::Instant;
 use crate::agent::config::AgentConfig;
 use crate::context::Context;
 use crate::standby::process::{Standby, StandbyResult};
+
+/// Seconds for which an agent's `initialize` result is cached. Then the daemon sends `initialize` again.
+const HELLO_SECS: u64 = 3600;
+/// Requests of editors that may wait for the cache of `initialize` results.
+const HELLO_QUEUE: usize = 64;
 
 /// An agent's `initialize` result.
 #[derive(Debug)]

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_host::Sandbox;
-use acpd_model::limits::{STANDBY_BYTES, STANDBY_SECS};
 use acpd_model::{Failure, RawJson};
 use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Capabilities, Start};
 use acpd_proto::thread::AgentExit;
@@ -24,6 +23,11 @@ use crate::clock::Clock;
 use crate::context::Context;
 use crate::host::blocking;
 use crate::standby::start::start_agent;
+
+/// Seconds that an initialized agent process without a session waits for one.
+const STANDBY_SECS: u64 = 60;
+/// Bytes that an agent process may write before it has a session. A process that writes more is stopped.
+const STANDBY_BYTES: usize = 1 << 20;
 
 /// An initialized process and the events that it has sent so far.
 #[derive(Debug)]

@@ -4,18 +4,19 @@
 //! In: requests without a session, threads that need a process. Out: the agent's answers, and the process. Owns: the process
 //! until a thread takes it. Never: starts a second process for the same connection while the first one is useful.
 
-use std::path::PathBuf;
-
-use acpd_model::limits::STANDBY_REQUESTS;
 use acpd_model::{ErrorCode, Failure, RawJson};
 use acpd_proto::agent::AgentRequest;
 use futures_util::future::BoxFuture;
+use std::path::PathBuf;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::probe::anywhere;
 use crate::context::Context;
 use crate::host::blocking;
 use crate::standby::process::{Answer, Standby, State};
+
+/// Requests of one connection that may wait for its agent process without a session.
+const STANDBY_REQUESTS: usize = 64;
 
 /// Gives access to a connection's standby process. The process ends with the last clone.
 #[derive(Debug, Clone)]

@@ -6,12 +6,15 @@
 use std::sync::Arc;
 
 use acpd_log::{Append, Backlog, Filter, Lacking, ListCursor, LogError, SharedLog};
-use acpd_model::limits::{INDEX_STEP_BYTES, LIST_PAGE, SNAPSHOT_BYTES};
+use acpd_model::limits::{LIST_PAGE, SNAPSHOT_BYTES};
 use acpd_model::{Event, Extract, Seq, ThreadId};
 use acpd_proto::projection::{Live, extract, mark};
 use tokio::sync::Notify;
 
 use crate::stored::state::{SnapshotPlan, load_state, snapshot};
+
+/// Bytes of searchable text after which a step of the background index ends. An append waits at most one step.
+const INDEX_STEP_BYTES: usize = 8 << 10;
 
 /// Indexes all that is due, newest threads first, and again whenever `due` is notified. Ends when the log is closed.
 pub async fn index_backlog(log: SharedLog, due: Arc<Notify>) {

@@ -1,15 +1,13 @@
 //! The task that owns the [`AuthStore`], and stores its sessions and links on disk.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
-
-use acpd_model::limits::GATE_QUEUE;
 use acpd_model::{ErrorCode, Failure, ThreadId};
 use acpd_proto::surface::reply::{CreatedShare, ShareInfo};
 use acpd_proto::time::Now;
 use acpd_runtime::share::{NewShare, ShareStore};
 use futures_util::future::BoxFuture;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::auth::devices::Devices;
@@ -21,6 +19,9 @@ use crate::auth::stored_list::Unstored;
 use crate::auth::tokens;
 use crate::auth::tokens::TokensError;
 use acpd_runtime::clock::Clock;
+
+/// Requests that may wait for the authentication store.
+const GATE_QUEUE: usize = 256;
 
 /// An operation on the store. It returns a callback that runs after the changes are on disk, or could not be stored.
 type Job = Box<dyn FnOnce(&mut AuthStore, Now) -> Box<dyn FnOnce(std::io::Result<()>) + Send> + Send>;

@@ -1,15 +1,16 @@
 //! The owner's access token, and the generation and hashing of secrets.
 
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-use acpd_model::limits::TOKEN_FILE_BYTES;
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use acpd_files::{Draft, data_files, private_file};
+
+/// Largest file with the owner's token, in bytes.
+const TOKEN_FILE_BYTES: u64 = 4 << 10;
 
 /// The SHA-256 of a secret, which is stored in place of the secret. Secrets are 256 random bits, so that a slow salted hash
 /// would add no protection against brute force. Hashes are compared in constant time.

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use acpd_files::{Form, data_files};
 use acpd_model::limits::{
-    SESSION_DAYS, SESSION_MAX_DAYS, SESSION_NOTE_SECS, SESSIONS, SESSIONS_FILE_BYTES, SESSIONS_OF_ONE,
-    SHARE_SESSIONS,
+    SESSION_DAYS, SESSION_MAX_DAYS, SESSIONS, SESSIONS_FILE_BYTES, SESSIONS_OF_ONE, SHARE_SESSIONS,
 };
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +17,8 @@ use crate::auth::lifetime;
 use crate::auth::owner_token::{Hash, random};
 use crate::auth::stored_list::{Entry, ListForm, StoredList, Unstored};
 
+/// Seconds by which the stored time of a session's last use may lag behind.
+const SESSION_NOTE_SECS: i64 = 3600;
 const DAY: i64 = 24 * 3600 * 1000;
 
 /// All sessions, oldest first.

@@ -15,10 +15,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::limits::{
-    FAILED_LOGIN_SECS, FAILED_LOGINS, HTTP_REQUEST_MILLIS, HTTP_REQUESTS, TICKET_SECS, TICKETS,
-    TICKETS_OF_ONE,
-};
+use acpd_model::limits::TICKET_SECS;
 use acpd_model::{ErrorCode, Failure, Role, ThreadId};
 use acpd_proto::surface::reply::ShareInfo;
 use acpd_proto::time::{Instant, Now};
@@ -38,6 +35,19 @@ pub use self::devices::{EndingSession, SubscribeError};
 use self::pairings::Pairing;
 pub use self::pairings::{PairingError, PairingState};
 pub use self::signed_in::SignedOut;
+
+/// HTTP requests that one principal may send in a burst, not counting those that open a WebSocket.
+const HTTP_REQUESTS: u32 = 300;
+/// Milliseconds until one more of the [`HTTP_REQUESTS`] is available.
+const HTTP_REQUEST_MILLIS: u64 = 100;
+/// Failed logins that one address may make in a burst.
+const FAILED_LOGINS: u32 = 10;
+/// Seconds until one more of the [`FAILED_LOGINS`] is available.
+const FAILED_LOGIN_SECS: u64 = 6;
+/// Unused tickets of all tokens.
+const TICKETS: usize = 1024;
+/// Unused tickets of one token.
+const TICKETS_OF_ONE: usize = 64;
 
 /// The origin of an authentication attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

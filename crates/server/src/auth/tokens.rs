@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 
 use acpd_files::{Form, StateError, StateFile, data_files, private_file};
 use acpd_model::Role;
-use acpd_model::limits::{PAIRED_OF_ONE, SESSION_MAX_DAYS, TOKEN_NAME_BYTES, TOKENS, TOKENS_FILE_BYTES};
+use acpd_model::limits::{PAIRED_OF_ONE, SESSION_MAX_DAYS, TOKEN_NAME_BYTES, TOKENS};
 use serde::{Deserialize, Serialize};
 
 use crate::auth::lifetime;
 use crate::auth::owner_token::{Hash, random};
+
+/// Largest file of access tokens, in bytes.
+const TOKENS_FILE_BYTES: u64 = 256 << 10;
 
 /// The record of an issued token. It does not contain the secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

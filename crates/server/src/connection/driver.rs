@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::limits::{LAST_REQUESTS_SECS, LAST_WORDS_SECS, TURN_BYTES};
+use acpd_model::limits::LAST_WORDS_SECS;
 use acpd_model::{AccessScope, ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile, Subscriber, Surface};
 use acpd_proto::surface::reply::Reply;
@@ -29,6 +29,12 @@ use crate::connection::followed::{Fed, Followed, Held};
 use crate::connection::link::{Link, LinkEvent};
 use crate::connection::requests::{Answer, Queued, Requests, Step};
 use crate::transport::End;
+
+/// Bytes of answers that a connection queues before other tasks have their turn. A connection whose answers are always ready
+/// would delay them.
+const TURN_BYTES: usize = 256 << 10;
+/// Seconds that the requests of a client that has disconnected have to begin.
+const LAST_REQUESTS_SECS: u64 = 10;
 
 /// What a connection is given when it starts, besides its transport.
 #[derive(Debug)]

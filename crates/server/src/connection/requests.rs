@@ -7,13 +7,17 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use acpd_model::collections::free_if_empty;
-use acpd_model::limits::{EDITOR_HELD_BYTES, UNREAD_ANSWERS};
+use acpd_model::limits::UNREAD_ANSWERS;
 use acpd_model::{Failure, ThreadId};
 use acpd_proto::surface::request::{Order, Request};
 use acpd_runtime::service::{Dispatched, Response};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+
+/// Bytes of an editor's requests that may wait until a prompt before them begins, which needs an editor that reads. An editor that
+/// exceeds it, or sends more than [`UNREAD_ANSWERS`] of them, is disconnected.
+const EDITOR_HELD_BYTES: usize = 64 << 20;
 
 /// The service's response to a request.
 pub type Answer = Result<Response, Failure>;

@@ -8,9 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_log::free_bytes;
-use acpd_model::limits::{DISK_LOOK_SECS, LOW_FREE_BYTES};
+use acpd_model::limits::LOW_FREE_BYTES;
 use acpd_runtime::metrics::Metrics;
 use tokio_util::sync::CancellationToken;
+
+/// Seconds between two looks at the free bytes.
+const DISK_LOOK_SECS: u64 = 10;
 
 /// Watches until the daemon stops.
 pub(super) async fn watch(data_dir: PathBuf, metrics: Arc<Metrics>, stop: CancellationToken) {

@@ -9,11 +9,6 @@
     reason = "a refusal is large, and results also have small variants"
 )]
 
-use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::Duration;
-
-use acpd_model::limits::SESSION_ID_BYTES;
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::wire::{Found, Message, read_unclean_message};
 use axum::Router;
@@ -27,6 +22,9 @@ use axum::routing::get;
 use bytes::Bytes;
 use futures_util::stream;
 use serde_json::json;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::auth::identity::{Identity, Place};
@@ -36,6 +34,9 @@ use crate::net::counted::Traffic;
 use crate::transport::event_stream::connection::{Connection, StreamReader};
 use crate::transport::event_stream::streams::StreamError;
 use crate::transport::websocket::{Binary, Socket, sized};
+
+/// Longest session id in the header of a request, in bytes.
+const SESSION_ID_BYTES: usize = 256;
 
 /// The header with the id of a connection.
 pub const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");

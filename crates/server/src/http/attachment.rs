@@ -5,10 +5,7 @@
 
 use std::time::Duration;
 
-use acpd_model::limits::{
-    ATTACHMENT_BYTES, ATTACHMENT_PART_BYTES, ATTACHMENT_SECS, ATTACHMENT_SILENCE_SECS, ATTACHMENT_TYPE_BYTES,
-    HEAD_SECS,
-};
+use acpd_model::limits::{ATTACHMENT_BYTES, HEAD_SECS};
 use acpd_model::{Failure, ThreadId};
 use acpd_runtime::attachments::{Attached, Upload};
 use acpd_runtime::stored::log_failure;
@@ -27,6 +24,15 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::identity::Identity;
 use crate::http::export::failed;
 use crate::http::{ServerState, refuse, stopping};
+
+/// Longest media type of an attached file, in bytes.
+const ATTACHMENT_TYPE_BYTES: usize = 127;
+/// Bytes of an arriving file that are collected before they are written.
+const ATTACHMENT_PART_BYTES: usize = 256 << 10;
+/// Seconds without a byte after which the daemon gives up on an arriving file.
+const ATTACHMENT_SILENCE_SECS: u64 = 30;
+/// Seconds in which a file must have arrived.
+const ATTACHMENT_SECS: u64 = 30 * 60;
 
 /// `PUT /api/threads/{thread}/attachments/{name}`: stores the body as a file that the thread's agent can read. Returns the content
 /// block for a prompt.

@@ -4,7 +4,7 @@
 //! nothing. Never: holds more than one part, or answers about content that the client may not read.
 
 use acpd_log::{BlobPart, SharedLog};
-use acpd_model::limits::{BLOB_CACHE_SECS, BLOB_PART_BYTES, BLOB_SMALL_PART_BYTES};
+use acpd_model::limits::{BLOB_PART_BYTES, BLOB_SMALL_PART_BYTES};
 use acpd_model::{AccessScope, BlobId, Failure, ThreadId};
 use acpd_runtime::room::{Charge, Room};
 use acpd_runtime::stored::log_failure;
@@ -21,6 +21,8 @@ use crate::auth::identity::{Identity, Place};
 use crate::http::export::failed;
 use crate::http::{ServerState, refuse};
 
+/// Seconds for which a browser may use a blob that it has received. Then it asks whether it still may.
+const BLOB_CACHE_SECS: u64 = 3600;
 /// The request headers with credentials. A cached response is only for the client that received it.
 const CREDENTIALS: &str = "cookie, authorization, acpd-page-key";
 

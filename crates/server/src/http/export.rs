@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use acpd_log::{LogError, Page, SharedLog};
-use acpd_model::limits::{EXPORT_PART_BYTES, FREE_EVENT_BYTES};
+use acpd_model::limits::FREE_EVENT_BYTES;
 use acpd_model::{AccessScope, ErrorCode, Event, Failure, Seq, Summary, ThreadId};
 use acpd_proto::surface::contract::LostEvents;
 use acpd_proto::surface::export::{Export, Format};
@@ -28,6 +28,8 @@ use crate::http::{ServerState, refuse};
 use acpd_runtime::stored::log_failure;
 use acpd_runtime::unsent::{DownloadPages, UnsentCharge};
 
+/// Bytes of an export that are passed to the HTTP connection at once. What its client has not received yet stays charged.
+const EXPORT_PART_BYTES: usize = 64 << 10;
 /// Time for room to become free, as when a client has just received the end of another export.
 const ROOM_WITHIN: Duration = Duration::from_secs(2);
 

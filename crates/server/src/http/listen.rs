@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS};
+use acpd_model::limits::HEAD_SECS;
 use axum::Router;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,6 +26,8 @@ use crate::net::unauthenticated::{AuthProgress, UnauthenticatedConnections};
 use crate::net::unix_socket;
 use crate::transport::lines::Lines;
 
+/// Seconds until a connection without a valid credential is closed, whether it is in use or not.
+const NEWCOMER_SECS: u64 = 30;
 /// The pause after a connection for which there is no descriptor.
 const PAUSE: Duration = Duration::from_millis(50);
 /// How much of the request of such a connection is read.

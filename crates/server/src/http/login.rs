@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acpd_model::Role;
-use acpd_model::limits::{BODY_BYTES, HEAD_SECS, SESSION_MAX_DAYS, TICKET_SECS};
+use acpd_model::limits::{HEAD_SECS, SESSION_MAX_DAYS, TICKET_SECS};
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Request, State};
@@ -23,6 +23,9 @@ use crate::http::authenticate::{Credential, check, port_of, read_credential};
 use crate::http::credentials::{cookie_name, share_page_key};
 use crate::http::{ServerState, refuse, stopping, unauthenticated};
 use crate::net::peer_address::PeerAddress;
+
+/// Largest body of an HTTP request, in bytes.
+const BODY_BYTES: usize = 16 << 10;
 
 /// The body of `POST /api/session`: exactly one of the two, or nothing if `Authorization` contains a token.
 #[derive(Default, Deserialize)]

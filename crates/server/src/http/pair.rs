@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acpd_model::Role;
-use acpd_model::limits::{PAIRING_MAX_SECS, PAIRING_MIN_SECS, PAIRING_WAIT_SECS};
+use acpd_model::limits::{PAIRING_MAX_SECS, PAIRING_MIN_SECS};
 use axum::Json;
 use axum::extract::{Extension, Request, State};
 use axum::http::{StatusCode, Uri};
@@ -18,6 +18,10 @@ use crate::auth::tokens::{NewDevice, check_name};
 use crate::http::host_check::HostError;
 use crate::http::login::{invalid, no_chance, read};
 use crate::http::{ServerState, refuse, slow_down, stopping};
+
+/// Seconds after which the daemon answers a client that waits for a device, at the latest: less than
+/// [`REACH_SECS`](acpd_model::limits::REACH_SECS).
+const PAIRING_WAIT_SECS: u64 = 20;
 
 /// The body of `POST /api/pairings`.
 #[derive(Default, Deserialize)]

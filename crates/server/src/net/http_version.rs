@@ -14,10 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use acpd_model::limits::{
-    HEAD_SECS, HTTP_BUFFER_BYTES, HTTP2_CONNECTION_BYTES, HTTP2_IDLE_SECS, HTTP2_PING_SECS, HTTP2_PONG_SECS,
-    HTTP2_SEND_BYTES, HTTP2_STREAM_BYTES, HTTP2_STREAMS, LAST_WORDS_SECS,
-};
+use acpd_model::limits::{HEAD_SECS, LAST_WORDS_SECS};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderValue, Request, Response, header};
@@ -32,6 +29,22 @@ use crate::net::counted::{Counted, Traffic};
 use crate::net::peer_address::PeerAddress;
 use crate::net::unauthenticated::AuthProgress;
 
+/// Bytes of a connection that may wait to be parsed as HTTP. A longer head is refused.
+const HTTP_BUFFER_BYTES: usize = 16 << 10;
+/// Open requests of one HTTP/2 connection, event streams included.
+const HTTP2_STREAMS: u32 = 128;
+/// Bytes of the body of one request that an HTTP/2 client may send before the daemon reads them.
+const HTTP2_STREAM_BYTES: u32 = 256 << 10;
+/// The same as [`HTTP2_STREAM_BYTES`], for all requests of one connection.
+const HTTP2_CONNECTION_BYTES: u32 = 1 << 20;
+/// Bytes of one response that may wait to be sent to an HTTP/2 client.
+const HTTP2_SEND_BYTES: usize = 64 << 10;
+/// Seconds of silence on an HTTP/2 connection until the daemon pings the client.
+const HTTP2_PING_SECS: u64 = 30;
+/// Seconds that an HTTP/2 client has to answer a ping.
+const HTTP2_PONG_SECS: u64 = 10;
+/// Seconds until an HTTP/2 connection without requests and open streams is closed.
+const HTTP2_IDLE_SECS: u64 = 60;
 /// The first bytes of an HTTP/2 client.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

@@ -8,13 +8,21 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
-
-use acpd_model::limits::{NEWCOMER_GRACE_MILLIS, NEWCOMERS, NEWCOMERS_OF_ONE};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::Source;
+
+/// Connections without a valid credential, of the network or of agents at the local socket, from all addresses.
+/// Above it, the oldest of the address with the most is closed.
+const NEWCOMERS: usize = 256;
+/// Connections without a valid credential from one address (IPv6: /64), or of all agents. Above it, the oldest is closed, unless it is
+/// younger than [`NEWCOMER_GRACE_MILLIS`].
+const NEWCOMERS_OF_ONE: usize = 64;
+/// Milliseconds in which a connection can authenticate before others of its address take its place. All clients behind a proxy
+/// connect at once when the daemon has restarted.
+const NEWCOMER_GRACE_MILLIS: u64 = 1000;
 
 /// Whether a connection is authenticated, and whether it was evicted before that.
 #[derive(Debug)]

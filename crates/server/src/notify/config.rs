@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use acpd_model::limits::{NOTIFICATION_NAME_CHARS, NOTIFICATION_SECS, NOTIFICATION_TARGETS};
+use acpd_model::limits::NOTIFICATION_SECS;
 use acpd_model::section::{About, Folder, Reload, Section, Setting};
 use acpd_proto::notify::{NoticeKind, Target};
 use serde::Deserialize;
@@ -13,6 +13,11 @@ use super::http::Address;
 use super::push_service::check_origin;
 use super::secret::webhook_key;
 use crate::auth::devices::DEVICE_PREFIX;
+
+/// Targets of notifications in the configuration.
+const NOTIFICATION_TARGETS: usize = 32;
+/// Characters of a target's name.
+const NOTIFICATION_NAME_CHARS: usize = 32;
 
 /// Notifications (`[notifications]`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -7,9 +7,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use acpd_http_client::address_of;
-use acpd_model::limits::{NOTIFICATION_ANSWER_BYTES, NOTIFICATION_SECS};
+use acpd_model::limits::NOTIFICATION_SECS;
 use acpd_proto::notify::DeliveryError;
 use axum::http::Uri;
+
+/// Bytes that are read of a receiver's answer.
+const NOTIFICATION_ANSWER_BYTES: u64 = 16 << 10;
 
 /// The parts of a URL that matter before it is used.
 #[derive(Debug)]

@@ -4,7 +4,6 @@
 //! that, or a character that hides others.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::limits::NOTIFICATION_BYTES;
 use acpd_model::text::{plain_line, visible_line};
 use acpd_model::{EventKind, Millis, RequestId, Summary};
 use acpd_proto::notify::Subject;
@@ -13,6 +12,8 @@ use serde::Serialize;
 
 use super::config::Content;
 
+/// Bytes of one notification.
+const NOTIFICATION_BYTES: usize = 16 << 10;
 /// Characters of each text of a thread.
 const TEXT_CHARS: usize = 500;
 

@@ -5,12 +5,15 @@
 //! [`scrub`] overwrites.
 
 use acpd_model::Seq;
-use acpd_model::limits::{LOG_ERASE_BYTES, LOG_ERASE_ROWS};
+use acpd_model::limits::LOG_ERASE_BYTES;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row};
 
 use super::scrub;
 use crate::chunk::{self, Chunk, RowSpan};
 use crate::sqlite::{index, lineage, marks};
+
+/// Rows of a deleted thread that the log removes in one step.
+const LOG_ERASE_ROWS: u32 = 64;
 
 /// Marks a blob as deleted if no thread needs it, once the needs of every thread are known.
 pub(super) const RELEASE: &str = "

@@ -18,7 +18,7 @@ mod tests;
 use std::time::Duration;
 
 use acpd_model::Millis;
-use acpd_model::limits::{BLOBS_REMOVED, LOG_ERASE_CHECKPOINT};
+use acpd_model::limits::BLOBS_REMOVED;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -28,6 +28,8 @@ use crate::LogError;
 use erase::Eraser;
 use scrub::Scrubbed;
 
+/// Steps after which the write-ahead log is moved into the database.
+const LOG_ERASE_CHECKPOINT: u32 = 4;
 /// How long emptying the write-ahead log waits for readers while changes may arrive.
 const SHORTLY: Duration = Duration::from_millis(5);
 

@@ -4,10 +4,12 @@
 //! When `SQLite` divides the rows of some pages anew, it leaves the old bytes in the unused part of each page. A later
 //! removal of a row overwrites the row, but not such copies of it. The unused part of a page stays where it is until the
 //! page is freed, which overwrites all of it. So one visit to each page after an erasure finds every remain.
-
-use acpd_model::limits::{LOG_SCRUB_READS, LOG_SCRUB_WRITES};
 use rusqlite::{Connection, OptionalExtension};
 
+/// Pages of the database that one step searches for remains of deleted data.
+const LOG_SCRUB_READS: i64 = 256;
+/// Pages of the database that one step rewrites without such remains.
+const LOG_SCRUB_WRITES: usize = 64;
 /// Bytes of the database's header, before the header of the first page.
 const DATABASE_HEADER: usize = 100;
 

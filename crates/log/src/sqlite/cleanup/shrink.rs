@@ -2,9 +2,12 @@
 //! caller.
 //!
 //! Only for databases that record which page refers to each page. [`files`](super::super::files) creates such databases.
-
-use acpd_model::limits::{LOG_FREE_PAGES, LOG_SHRINK_PAGES};
 use rusqlite::Connection;
+
+/// Free pages of the database that one step returns to the file system.
+const LOG_SHRINK_PAGES: i64 = 64;
+/// Free pages of the database that are kept for new data.
+const LOG_FREE_PAGES: i64 = 1024;
 
 /// Returns some free pages. Returns whether there were more than are kept for new data.
 ///

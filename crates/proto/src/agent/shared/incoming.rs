@@ -7,7 +7,6 @@
 //! running, else by the oldest thread. Its connection also rejects such requests.
 
 use acpd_model::json;
-use acpd_model::limits::ELICITATIONS;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -17,6 +16,8 @@ use crate::agent::not_found;
 use crate::time::Now;
 use crate::wire::{Flaw, Found, Line, Mended, Message, RpcError, Text, Unreadable, number, read_unclean};
 
+/// URL elicitations of one shared agent process whose completion may still arrive.
+const ELICITATIONS: usize = 256;
 /// The prefix of nearly all lines; the session's id follows.
 const USUAL: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#;
 

@@ -20,11 +20,15 @@ mod outgoing;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use acpd_model::limits::{DEPARTED_SESSIONS, SHARED_SESSIONS};
-
 use super::connection::{AgentCommand, AgentConnection, AgentEvent, Start};
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Line, RpcError};
+
+/// Threads that one shared agent process serves in its life. Then the next process is started. With this limit, a
+/// request's id, which has the thread's number above its own 32 bits, is exact in a double.
+const SHARED_SESSIONS: u32 = 1 << 20;
+/// Ended sessions that a shared agent process remembers, so that their late messages can be recognized.
+const DEPARTED_SESSIONS: usize = 256;
 
 /// A thread's number in a shared process, counted from 1. It is the upper half of the ids of the thread's requests,
 /// so that these ids rarely equal an id that the agent makes up.

@@ -4,11 +4,16 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use acpd_model::RequestId;
-use acpd_model::limits::{NOTIFICATIONS_RETRY, NOTIFICATIONS_RETRY_MOST, NOTIFICATIONS_WAITING};
+use acpd_model::limits::NOTIFICATIONS_WAITING;
 
 use crate::notify::target::{DeliveryError, Target, TargetState};
 use crate::notify::{Notice, Subject};
 use crate::time::{Instant, Now};
+
+/// Pause after the first failed delivery to a target. It doubles with each further failure.
+const NOTIFICATIONS_RETRY: Duration = Duration::from_secs(5);
+/// Longest pause between two deliveries to a failing target.
+const NOTIFICATIONS_RETRY_MOST: Duration = Duration::from_hours(1);
 
 /// A target's queue. One notification at a time is on its way.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use acpd_model::RawJson;
-use acpd_model::limits::{EDITOR_TERMINAL_NAMES, SHOWN_OUTPUT_BYTES};
+use acpd_model::limits::EDITOR_TERMINAL_NAMES;
 use bytes::Bytes;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -18,6 +18,10 @@ use super::frame::Terminal;
 use super::session::Session;
 use crate::wire::{self, Object};
 use crate::wire::{inside, member};
+
+/// Bytes kept for one session of an editor to show as text: of the commands' outputs, and again of the tool calls that
+/// show commands.
+const SHOWN_OUTPUT_BYTES: usize = 1 << 20;
 
 /// The known terminals of the thread.
 #[derive(Debug, Default)]

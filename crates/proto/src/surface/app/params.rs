@@ -1,10 +1,8 @@
 //! The params of every method, as clients send them.
 
-use std::collections::BTreeMap;
-
-use acpd_model::limits::SEEN_AT_ONCE;
 use acpd_model::{Failure, IdPart, Millis, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde::{Deserialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
 
 use super::strict::{read, read_strictly};
 use super::thread_params::{ListShares, RevokeShare};
@@ -21,6 +19,9 @@ use acpd_policy::{Preset, Scope};
 use super::describe::{Acp, Json};
 #[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+/// Threads that one request marks as seen.
+const SEEN_AT_ONCE: usize = 500;
 
 /// Params of one method.
 pub(super) trait Params: Sized {

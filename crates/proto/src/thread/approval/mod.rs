@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use acpd_model::event::Outcome;
-use acpd_model::limits::GRANTS;
 use acpd_model::{ErrorCode, EventKind, Failure, ItemId, Origin, RawJson, RequestId};
 use acpd_policy::{Decision, Request};
 use serde_json::json;
@@ -36,6 +35,9 @@ pub use policy::Policies;
 pub(super) use policy::ruling;
 pub(super) use questions::{METHOD as PERMISSION_METHOD, read_question};
 pub(super) use remembered::adopt_rules;
+
+/// Approved requests of one turn that are remembered, so that an approved call needs no second approval.
+const GRANTS: usize = 256;
 
 /// The answer to a call of the agent.
 pub(super) type CallResult = Result<RawJson, RpcError>;

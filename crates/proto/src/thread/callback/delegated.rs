@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS, EDITOR_EXTENSION_SECS};
+use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, PreviousContent, RawJson};
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,6 +23,9 @@ use crate::thread::editors::{EditorCommand, EditorRequest};
 use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
 use crate::wire::{RpcError, Text, spliced};
+
+/// Seconds that an editor has to answer an agent's extension request, which may need the user.
+const EDITOR_EXTENSION_SECS: u64 = 3600;
 
 /// The required members of an answer. Other members are ignored.
 #[derive(Deserialize)]

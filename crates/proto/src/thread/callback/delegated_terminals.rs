@@ -5,7 +5,7 @@
 //! of the editor. The agent requests the output; if it does not after the command's exit, the daemon requests it once
 //! (`final_output`). A terminal is lost with its editor: then its command counts as ended by a hangup.
 
-use acpd_model::limits::{EDITOR_TERMINALS, TERMINAL_BYTES, TERMINALS};
+use acpd_model::limits::{TERMINAL_BYTES, TERMINALS};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemId, ItemOutcome, Origin, RawJson};
 use serde::Deserialize;
 use serde_json::json;
@@ -18,6 +18,9 @@ use crate::thread::editors::EditorCommand;
 use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
 use crate::wire::Text;
+
+/// Terminals in editors that an agent has not released.
+const EDITOR_TERMINALS: usize = 1024;
 
 /// A terminal in an editor, until it is released.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ mod turn_files;
 use std::sync::Arc;
 
 use acpd_model::event::{Content, Level};
-use acpd_model::limits::{BATCH_BYTES, BATCH_EVENTS, INLINE_BYTES, PREVIEW_BYTES};
+use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
     BlobId, ErrorCode, Event, EventKind, Failure, Inherited, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
     MessageType, Origin, RawJson, Summary, ThreadId, ThreadStatus, TurnId, TurnMarks,
@@ -27,6 +27,11 @@ use crate::fanout::{Coalescer, LiveDiff, LiveTail};
 use crate::projection::{ItemView, Live, mark};
 use crate::queue::Queue;
 use crate::time::Now;
+
+/// Events that are appended to the log and forwarded as one batch.
+const BATCH_EVENTS: usize = 512;
+/// Bytes of events that a thread stores together. It receives no more from its agent until they are stored.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// A thread's view, its new events and blobs, and its effects.
 #[derive(Debug)]

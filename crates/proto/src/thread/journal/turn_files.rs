@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 
 use acpd_model::PreviousContent;
 use acpd_model::event::DiffSize;
-use acpd_model::limits::{TURN_DIFF_BYTES, TURN_FILES_BYTES};
+use acpd_model::limits::TURN_DIFF_BYTES;
 
 use crate::projection::unified_diff;
 
+/// Memory for the files that one turn changed, in bytes: their paths, previous contents and diffs.
+const TURN_FILES_BYTES: usize = 32 << 20;
 const LEFT_OUT: &str = "\n\\ the rest of this diff was left out\n";
 
 /// One change of a file.

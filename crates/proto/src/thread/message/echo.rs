@@ -7,12 +7,14 @@
 use std::collections::VecDeque;
 
 use acpd_model::json::read_with;
-use acpd_model::limits::ECHO_BYTES;
 use acpd_model::{BlobId, MessageType, RawJson};
 use serde::Deserialize;
 
 use crate::agent::{Chunk, ChunkContent};
 use crate::wire::Text;
+
+/// Bytes of the prompts of one turn that are kept to recognize the agent's echo of them.
+const ECHO_BYTES: usize = 4 << 20;
 
 /// The blocks that were sent in this turn and not repeated yet.
 #[derive(Debug, Default)]

@@ -4,16 +4,18 @@
 //! In: the updates that arrive while the session opens, and the exchanges in the log. Out: turns that are marked as
 //! imported. Owns: those updates, until they are compared with the log. Never: stores what the log has a second time.
 
-use std::collections::VecDeque;
-
-use acpd_model::limits::REPLAYED_BYTES;
 use acpd_model::{MessageType, RawJson};
+use std::collections::VecDeque;
 
 use super::Session;
 use crate::agent::{ChunkContent, Opened, Update, UpdateKind};
 use crate::projection::{Digest, Exchange, Exchanges, content_text, text_block};
 use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
+
+/// Bytes of an agent's replay of an earlier conversation that are compared with the log. Of a longer replay, the end is
+/// compared.
+const REPLAYED_BYTES: usize = 32 << 20;
 
 /// The replayed updates, and the session that waits for their import.
 #[derive(Debug, Default)]

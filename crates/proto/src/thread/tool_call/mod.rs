@@ -10,12 +10,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
-use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS, VIOLATIONS};
+use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS};
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, RawJson};
 
 use super::journal::{FileChange, Journal};
 use crate::agent::ToolUpdate;
 use crate::projection::{FileDiff, ItemView, unified_diff};
+
+/// Protocol violations of an agent that are recorded in one turn.
+const VIOLATIONS: usize = 64;
 
 /// The effect of an update on its tool call.
 pub(super) enum ToolOutcome {

@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 
 use acpd_catalog::{OwnNames, places_named};
 use acpd_host::{Reserved, read_small};
-use acpd_model::limits::{OWN_DIRECTORIES_BYTES, SANDBOX_ENTRIES};
+use acpd_model::limits::SANDBOX_ENTRIES;
 
 use super::places::{Places, make};
 
+/// Bytes of the list of directories that the daemon has made for agents of registry documents.
+const OWN_DIRECTORIES_BYTES: u64 = 1 << 20;
 /// The file of the data directory with the directories that were made for names of a registry document, one a line.
 const MADE: &str = "own-directories";
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use acpd_host::{Reserved, path_outside};
 use acpd_model::item::ToolStatus;
-use acpd_model::limits::{PATH_BYTES, SANDBOX_DENIALS};
+use acpd_model::limits::PATH_BYTES;
 use acpd_model::{Event, EventKind, Failure, ItemEnd};
 use acpd_proto::projection::ToolView;
 use acpd_proto::thread::AccessDenied;
@@ -21,6 +21,9 @@ use crate::host::blocking;
 use crate::host::callbacks::{self, HostMessage};
 use crate::host::denial::Denial;
 use crate::thread::actor::ThreadActor;
+
+/// Paths for which a thread looks up whether the sandbox has denied them.
+const SANDBOX_DENIALS: usize = 64;
 
 /// The paths that were looked up since the thread was loaded.
 #[derive(Debug, Default)]

@@ -1,6 +1,4 @@
 //! The browsers that receive notifications. Each is a part of its session.
-
-use acpd_model::limits::{PUSH_DEVICES, PUSH_DEVICES_OF_ONE, SIGN_OUT_NOTICE_HOURS};
 use acpd_proto::time::Now;
 
 use super::{AuthStore, identity_of};
@@ -9,6 +7,12 @@ use crate::auth::identity::Identity;
 use crate::auth::owner_token::Hash;
 use crate::auth::sessions::Session;
 
+/// Browsers that receive pushed notifications.
+const PUSH_DEVICES: usize = 128;
+/// Browsers of one token that receive pushed notifications.
+const PUSH_DEVICES_OF_ONE: usize = 32;
+/// Hours before the end of a session in which its browser is notified of it.
+const SIGN_OUT_NOTICE_HOURS: i64 = 24;
 const HOUR: i64 = 3600 * 1000;
 
 /// A browser whose session expires soon.

@@ -1,9 +1,7 @@
 //! Pairings: tickets that sign in a new device. The device has a token of its own from the moment it uses the ticket.
 
-use std::time::Duration;
-
-use acpd_model::limits::{PAIRINGS, PAIRINGS_OF_ONE};
 use acpd_proto::time::{Instant, Now};
+use std::time::Duration;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::AuthStore;
@@ -11,6 +9,11 @@ use crate::auth::identity::Identity;
 use crate::auth::owner_token::Hash;
 use crate::auth::sessions::SessionSecret;
 use crate::auth::tokens::NewDevice;
+
+/// Pairings of all tokens that have not expired.
+const PAIRINGS: usize = 256;
+/// Pairings of one token that have not expired.
+const PAIRINGS_OF_ONE: usize = 16;
 
 /// A ticket that makes the token of a device when it is used. It never opens anything in the name of its maker.
 #[derive(Debug)]

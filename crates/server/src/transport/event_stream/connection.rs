@@ -3,18 +3,14 @@
 //! Requests arrive concurrently, so this is the only place where tasks share state under a lock. The lock is held for short
 //! lookups, never across an await.
 
+use acpd_proto::wire::Message;
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-
-use acpd_model::limits::{
-    EDITOR_CONNECTIONS, EDITOR_IDLE_SECS, EDITOR_ORDER_MILLIS, EDITOR_POSTS, EDITOR_POSTS_KNOWN,
-};
-use acpd_proto::wire::Message;
-use bytes::Bytes;
-use futures_util::task::AtomicWaker;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
@@ -23,6 +19,18 @@ use crate::auth::owner_token::Hash;
 use crate::transport::End;
 use crate::transport::event_stream::streams::{ReadOutcome, StreamError, StreamKey, Streams};
 use crate::transport::{Broken, Stalled, Transport};
+
+/// Connections of editors over HTTP at the same time.
+const EDITOR_CONNECTIONS: usize = 128;
+/// Seconds until an HTTP connection of an editor ends that has no reader and receives no message.
+const EDITOR_IDLE_SECS: u64 = 600;
+/// Messages posted to an HTTP connection of an editor that may wait to be processed.
+const EDITOR_POSTS: usize = 16;
+/// Requests of an HTTP connection that are remembered, so that none is done twice.
+const EDITOR_POSTS_KNOWN: usize = 64;
+/// Delay between the last message of a session's stream and the response to `session/load`, in milliseconds. The
+/// response uses another connection, and editors treat messages after the response as new.
+const EDITOR_ORDER_MILLIS: u64 = 30;
 
 /// All HTTP connections by id. Stored as hashes, because the id can be the only credential of an editor.
 #[derive(Debug, Clone, Default)]

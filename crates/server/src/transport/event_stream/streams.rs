@@ -7,11 +7,16 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use acpd_model::RequestId;
-use acpd_model::limits::{EDITOR_STREAM_BYTES, EDITOR_STREAMS};
 use acpd_proto::wire::Message;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+/// Session streams of an HTTP connection of an editor, in addition to the connection's own stream.
+const EDITOR_STREAMS: usize = 64;
+/// Bytes of messages that an HTTP connection of an editor keeps for readers that are absent or reconnect. Messages that a
+/// connected reader has not received yet are kept in addition, up to [`OUTBOX_BYTES`](acpd_model::limits::OUTBOX_BYTES) and one message.
+const EDITOR_STREAM_BYTES: usize = 4 << 20;
 
 /// The stream of a session, or of the connection as a whole.
 pub type StreamKey = Option<String>;
