@@ -154,7 +154,7 @@ fn known(code: &str) -> Option<ErrorCode> {
 }
 
 /// Removes the numbers that the standard library adds to errors of the operating system: `(os error 2)`.
-fn without_numbers(text: &str) -> String {
+pub fn without_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let mut rest = parts.next().unwrap_or_default().to_owned();
     for part in parts {

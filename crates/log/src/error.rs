@@ -59,7 +59,7 @@ pub enum LogError {
     /// A newer version of acpd created the log. Nothing was changed.
     #[error(
         "{path} was made by a newer acpd: it has version {version}, and this acpd knows versions up to {known}; nothing was \
-         changed, install the newer acpd again or restore an older backup"
+         changed; install the newer acpd again or restore an older backup"
     )]
     Newer {
         /// The database.

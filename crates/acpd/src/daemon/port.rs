@@ -3,10 +3,8 @@
 //! In: the default address, and the port of the last start. Out: a listener. Owns: the file `port` of the data directory. Never:
 //! replaces an address that the user names.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use acpd_files::{data_files, private_file};
 use acpd_server::net::listener;
@@ -16,12 +14,6 @@ const NEXT_PORTS: u16 = 10;
 
 /// Longest file with a port, in bytes.
 const FILE_BYTES: u64 = 16;
-
-/// Time for another program to show that it is acpd.
-const PROBE: Duration = Duration::from_millis(500);
-
-/// Longest part of its answer that is read, in bytes.
-const PROBE_BYTES: usize = 8 << 10;
 
 /// Returns a listener on another port of the default address if the daemon had one when it last started, or if a program listens at the
 /// default address already, or on the other loopback address, such as the daemon of another user.
@@ -78,78 +70,11 @@ fn remembered(data_dir: &Path) -> Option<u16> {
     (port != 0).then_some(port)
 }
 
-/// Says which program listens at an address, as a clause.
-pub fn holder(address: SocketAddr) -> String {
-    let own = rustix::process::geteuid().as_raw();
-    let other = listener::user_of(address).filter(|user| *user != own);
-    match (is_acpd(address), other) {
-        (true, Some(user)) => format!("the acpd of user {user} listens"),
-        (true, None) => "another acpd, with another data directory, listens".to_owned(),
-        (false, Some(user)) => format!("a program of user {user} listens"),
-        (false, None) => "another program listens".to_owned(),
-    }
-}
-
-/// Returns whether a daemon of acpd answers at an address. It needs no token to say so.
-fn is_acpd(address: SocketAddr) -> bool {
-    // One that does not answer is another program.
-    answers_as_acpd(address).unwrap_or(false)
-}
-
-fn answers_as_acpd(address: SocketAddr) -> std::io::Result<bool> {
-    // Any program may listen there, also one that sends byte by byte.
-    let deadline = Instant::now() + PROBE;
-    let mut stream = TcpStream::connect_timeout(&address, PROBE)?;
-    stream.set_read_timeout(Some(PROBE))?;
-    stream.set_write_timeout(Some(PROBE))?;
-    let request = format!("GET /api/session HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes())?;
-    let mut answer = Vec::new();
-    let mut part = [0; 1024];
-    while answer.len() < PROBE_BYTES && Instant::now() < deadline {
-        let read = stream.read(&mut part)?;
-        answer.extend_from_slice(&part[..read]);
-        if answer.windows(MARK.len()).any(|part| part == MARK) {
-            return Ok(true);
-        }
-        if read == 0 {
-            break;
-        }
-    }
-    Ok(false)
-}
-
-/// What a daemon answers to a client without a token.
-const MARK: &[u8] = b"send the access token as Authorization: Bearer";
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-
-    /// Listens on a free port, and answers one client with this.
-    fn program(answer: &'static str) -> SocketAddr {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        std::thread::spawn(move || {
-            let (mut client, _) = listener.accept().unwrap();
-            client.write_all(answer.as_bytes()).unwrap();
-            // Until the client has left.
-            let _ = client.read(&mut [0; 1024]);
-        });
-        address
-    }
-
-    #[test]
-    fn only_a_daemon_is_called_one() {
-        let daemon = "HTTP/1.1 401 Unauthorized\r\n\r\n{\"error\":{\"message\":\"send the access token as Authorization: Bearer; a \
-                      ticket works once\"}}";
-        assert!(is_acpd(program(daemon)));
-        for other in ["", "ok\n", "HTTP/1.1 200 OK\r\n\r\nhello"] {
-            assert!(!is_acpd(program(other)), "{other}");
-        }
-    }
 
     #[test]
     fn the_port_of_the_last_start_is_taken_again() {

@@ -6,26 +6,24 @@ use std::path::Path;
 use std::time::Duration;
 
 use acpd_host::ServiceManager;
-use acpd_log::LogError;
 use acpd_runtime::agent::registry::DEMO;
 use acpd_runtime::config_file::ConfigFile;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::record::{RecordThread, WireRecorder};
 use acpd_server::auth::owner_token::Token;
-use acpd_server::{Config, Daemon, PORT, StartError};
+use acpd_server::{Config, Daemon};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::ServeArgs;
 use crate::client::local;
 use crate::client::local::elsewhere;
-use crate::client::local::hindrance::explained;
-use crate::client::local::notice::{Notice, Running, reachable};
+use crate::client::local::notice::{Running, reachable};
+use crate::client::local::preflight;
 use crate::daemon::config_changes::{self, Made};
 use crate::daemon::logging::start_logging;
 use crate::daemon::port;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
 use crate::exit::Exit;
-use crate::file_system::FileSystem;
 use crate::options::Common;
 use crate::own_program::own_program;
 use crate::settings::Settings;
@@ -49,7 +47,9 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
     }
     let listen = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     set_options(&mut settings.daemon, args, listen)?;
-    check_place(&settings)?;
+    if let Some(hindrance) = preflight::preflight(&settings) {
+        return Err(hindrance.error());
+    }
     let load = || {
         let mut settings = Settings::load(common)?.checked()?;
         set_options(&mut settings.daemon, args, listen)?;
@@ -65,28 +65,6 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
     let options = |address| args.repeated(common.listen.map(|_| address));
     runtime.block_on(serve_until_stopped(settings, (&manager, listener), options, load))?;
     Ok(Exit::Success)
-}
-
-/// Refuses a data directory that several hosts can write, where locks do not keep them apart.
-fn check_place(settings: &Settings) -> anyhow::Result<()> {
-    let data_dir = &settings.daemon.data_dir;
-    if let Some(elsewhere) = elsewhere::find(data_dir) {
-        return Err(elsewhere.error());
-    }
-    check_file_system(FileSystem::of(data_dir), settings)
-}
-
-/// Refuses a data directory on a network file system, unless the configuration permits it.
-fn check_file_system(found: FileSystem, settings: &Settings) -> anyhow::Result<()> {
-    match found {
-        FileSystem::Network(kind) if !settings.daemon.data_dir_on_network => Err(anyhow::anyhow!(
-            "{} is on a network file system ({kind}), where the log can be damaged: name a directory on a local disk with \
-             --data-dir, ACPD_DATA_DIR or data_dir; or set data_dir_on_network = true in {} if only one host ever uses it",
-            settings.daemon.data_dir.display(),
-            settings.config_path.display()
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Applies the options of the command to the configuration. `listen` is the address of a socket that the service manager
@@ -156,7 +134,9 @@ async fn serve_until_stopped(
             Ok(())
         },
     );
-    let daemon = started.await.map_err(|error| explain(error, &settings))?;
+    let daemon = started
+        .await
+        .map_err(|error| preflight::explain(error, &settings))?;
     files.started();
     if settings.any_port {
         port::keep(&data_dir, daemon.address().port(), PORT);
@@ -268,94 +248,5 @@ async fn finish(recording: RecordThread) {
     let written = tokio::task::spawn_blocking(move || recording.finish());
     if tokio::time::timeout(patience, written).await.is_err() {
         tracing::warn!("the end of the recording of the wire may be missing");
-    }
-}
-
-/// Adds to an error of the start which program is in the way, and what to do.
-fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
-    let data_dir = &settings.daemon.data_dir;
-    match &error {
-        StartError::Log(LogError::InUse(_)) => {
-            let other = Notice::read(data_dir).ok();
-            let other = other.map_or_else(String::new, |notice| {
-                format!(" (process {}, {})", notice.pid, notice.address())
-            });
-            anyhow::anyhow!(
-                "{error}{other}: use that one, stop it with \"{}\", or start this one with another --data-dir",
-                settings.own_command("stop")
-            )
-        }
-        StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
-            let daemon = &settings.daemon;
-            let (program, setting) = match (*address == daemon.address(), daemon.codex.listen) {
-                (true, Some(codex)) if codex == *address => {
-                    ("the daemon itself listens".to_owned(), Some("codex.listen"))
-                }
-                (false, _) => (port::holder(*address), Some("codex.listen")),
-                (true, _) => (port::holder(*address), None),
-            };
-            anyhow::anyhow!(
-                "cannot listen on {address}: {program} there; {}",
-                other_address(settings, setting)
-            )
-        }
-        // The error says itself what to do.
-        StartError::Log(LogError::Newer { .. } | LogError::NoSpace { .. })
-        | StartError::Listen { .. }
-        | StartError::NotLoopback(_)
-        | StartError::Host(_) => error.into(),
-        _ => explained(error.into(), data_dir),
-    }
-}
-
-/// Says how to choose another address. `setting` is the one that names it, if it is not that of the daemon itself.
-fn other_address(settings: &Settings, setting: Option<&str>) -> String {
-    let file = settings.config_file.as_ref().map(|file| file.display());
-    match (setting, file) {
-        (Some(setting), Some(file)) => format!("choose another address with {setting} in {file}"),
-        (Some(setting), None) => format!("choose another address with {setting}"),
-        (None, Some(file)) => format!("choose another address with --listen, or with listen in {file}"),
-        (None, None) => {
-            "choose another address with --listen, or name none: then acpd takes the next free port"
-                .to_owned()
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_network_file_system_is_refused_unless_the_configuration_permits_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let config = dir.path().join("acpd.toml");
-        let check = |text: &str, found: FileSystem| {
-            std::fs::write(&config, text).unwrap();
-            let common = Common {
-                config: Some(config.clone()),
-                data_dir: Some(dir.path().join("data")),
-                ..Common::default()
-            };
-            let settings = Settings::load(&common).unwrap().checked().unwrap();
-            check_file_system(found, &settings).map_err(|error| error.to_string())
-        };
-        for kind in ["NFS", "SMB", "sshfs"] {
-            let network = FileSystem::Network(kind);
-            let refused = check("", network).unwrap_err();
-            for part in [
-                "data is on a network file system",
-                kind,
-                "--data-dir",
-                "data_dir_on_network = true",
-                "acpd.toml",
-            ] {
-                assert!(refused.contains(part), "{part}: {refused}");
-            }
-            assert_eq!(check("data_dir_on_network = true\n", network), Ok(()));
-        }
-        for other in [FileSystem::Local, FileSystem::Virtual("9p"), FileSystem::Memory] {
-            assert_eq!(check("", other), Ok(()), "{other:?}");
-        }
     }
 }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::report::{Finding, Group};
 use super::subject::Subject;
+use crate::client::local::preflight::Hindrance;
 
 /// Days before the end of a certificate from which a warning is due.
 const SOON_DAYS: i64 = 14;
@@ -67,8 +68,12 @@ fn findings(facts: &Facts, now: Timestamp) -> Vec<Finding> {
             "there is none; the daemon needs one to listen on the network",
         ),
         Facts::ToBeMade => Finding::ok(group, "the daemon makes a self-signed certificate when it starts"),
-        Facts::Broken(reason) => Finding::problem(group, format!("TLS cannot be used: {reason}"))
-            .fix("correct cert and key of [server.tls] in the configuration"),
+        Facts::Broken(reason) => Finding::hindrance(
+            group,
+            &Hindrance::Tls {
+                reason: reason.clone(),
+            },
+        ),
         Facts::Good { path, ends: None, .. } => Finding::warning(
             group,
             format!("the end of the certificate in {path} cannot be read"),

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::client::local::preflight::Hindrance;
 use crate::terminal::plain::plain_line;
 
 /// How much a finding matters.
@@ -99,6 +100,11 @@ impl Finding {
     /// Creates a finding about something that does not work.
     pub fn problem(group: Group, message: impl Into<String>) -> Self {
         Self::new(group, Level::Problem, message)
+    }
+
+    /// Creates a finding about what hinders the daemon, in the words of a start that it hinders.
+    pub fn hindrance(group: Group, hindrance: &Hindrance) -> Self {
+        Self::problem(group, hindrance.reason()).fix(hindrance.advice())
     }
 
     fn new(group: Group, level: Level, message: impl Into<String>) -> Self {

@@ -1,6 +1,6 @@
 //! Files with secrets: their owner and mode.
 //!
-//! In: the paths of files. Out: findings. Never: reads a secret, or changes a mode.
+//! In: the paths of files. Out: findings. Never: prints a secret, or changes a mode.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use acpd_policy::shell_line;
 
 use super::report::{Finding, Group};
 use super::subject::Subject;
+use crate::client::local::preflight::{Hindrance, unusable};
 
 /// A file with a secret.
 #[derive(Debug, Clone)]
@@ -48,11 +49,25 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     if let Some(key) = daemon.server.tls.as_ref().and_then(|tls| tls.key.clone()) {
         files.push((key, "the key of the certificate", false));
     }
+    let hindrances = unusable(settings);
+    let hinders = |path: &Path| {
+        hindrances
+            .iter()
+            .any(|hindrance| matches!(hindrance, Hindrance::File { path: file, .. } if file == path))
+    };
     let secrets: Vec<Secret> = files
         .into_iter()
+        .filter(|(path, ..)| !hinders(path))
         .filter_map(|(path, content, is_own)| of_file(&path, content, is_own))
         .collect();
-    findings(&secrets, rustix::process::geteuid().as_raw())
+    let mut found: Vec<Finding> = hindrances
+        .iter()
+        .map(|hindrance| Finding::hindrance(Group::Secrets, hindrance))
+        .collect();
+    if found.is_empty() || !secrets.is_empty() {
+        found.extend(findings(&secrets, rustix::process::geteuid().as_raw()));
+    }
+    found
 }
 
 fn of_file(path: &Path, content: &'static str, is_own: bool) -> Option<Secret> {

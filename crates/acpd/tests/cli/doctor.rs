@@ -167,8 +167,8 @@ fn everything_that_is_broken_is_found_at_once() {
         "configuration: the configuration",
         "unknown key \"liste\"",
         "was made by a newer acpd: it has version 9999",
-        "has mode 0644: the daemon does not use it",
-        &format!("{address} is in use by cli"),
+        "other users can use it (mode 0644): run chmod 600",
+        &format!("cannot listen on {address}: another program listens there (cli"),
         "starts /no/such/acpd, which does not exist",
     ] {
         assert!(problems.contains(part), "{part}: {problems}");

@@ -5,15 +5,129 @@
 //! up while the daemon runs in `full_disk.rs`.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{
     Client, Daemon, Outcome, Place, acpd, ask, needs_mounts, on_small_disk, outcome, read_only,
     without_network,
 };
+
+/// Checks that `acpd doctor` lists what prevented a start as a problem, in the same words.
+fn doctor_says_the_same(place: &Place, wrapper: &[String], args: &[&str], refused: &Outcome) {
+    let doctor = outcome(&mut behind(
+        place,
+        wrapper,
+        &[&["doctor", "--json"], args].concat(),
+    ));
+    let report: Value = serde_json::from_str(&doctor.stdout).expect("it is JSON");
+    let findings = report["findings"].as_array().expect("it is a list");
+    let mut problems = findings.iter().filter(|finding| finding["level"] == "problem");
+    let is_said = |finding: &Value| {
+        let part = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
+        refused
+            .stderr
+            .contains(&format!("{}; {}", part("message"), part("fix")))
+    };
+    assert!(problems.any(is_said), "{}\n{report:#}", refused.stderr);
+}
+
+fn write_private(path: &Path, content: &str) {
+    std::fs::write(path, content).expect("it can be written");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+}
+
+/// Prepares a place in which a daemon cannot start.
+type Prepare<'a> = Box<dyn Fn(&Place) + 'a>;
+
+#[test]
+fn doctor_has_the_words_of_each_start_that_fails() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = taken.local_addr().expect("it has an address").to_string();
+    let cases: [(&str, Prepare, &[&str]); 9] = [
+        (
+            "a daemon on the host \"another-host\"",
+            Box::new(|place: &Place| {
+                let notice = json!({
+                    "address": "127.0.0.1:1",
+                    "url": "http://127.0.0.1:1",
+                    "pid": 1,
+                    "version": "0",
+                    "host": { "name": "another-host", "bootId": "another-boot" },
+                });
+                let path = place.data().join("daemon.json");
+                std::fs::write(&path, notice.to_string()).expect("it can be written");
+                // By a clock that is ahead, so that its age is the same for both.
+                let file = std::fs::File::options().write(true).open(&path);
+                let touched = SystemTime::now() + Duration::from_hours(1);
+                file.and_then(|file| file.set_modified(touched))
+                    .expect("it is ours");
+            }),
+            &[],
+        ),
+        (
+            "was made by a newer acpd",
+            Box::new(|place: &Place| {
+                let mut log = [&b"SQLite format 3\0"[..], &[0; 84]].concat();
+                log[60..64].copy_from_slice(&9999u32.to_be_bytes());
+                std::fs::write(place.data().join("log.db"), log).expect("it can be written");
+            }),
+            &[],
+        ),
+        (
+            "other users can use it",
+            Box::new(|place: &Place| {
+                let open = std::fs::Permissions::from_mode(0o755);
+                std::fs::set_permissions(place.data(), open).expect("it is ours");
+            }),
+            &[],
+        ),
+        (
+            "the token in",
+            Box::new(|place: &Place| write_private(&place.data().join("token"), "short")),
+            &[],
+        ),
+        (
+            "the remembered answers in",
+            Box::new(|place: &Place| write_private(&place.data().join("answers.json"), "{")),
+            &[],
+        ),
+        (
+            "another program listens there",
+            Box::new(|_: &Place| {}),
+            &["--listen", &address],
+        ),
+        (
+            "another program listens there",
+            Box::new(|place: &Place| place.configure(&format!("[codex]\nlisten = \"{address}\"\n"))),
+            &[],
+        ),
+        (
+            "not a loopback address",
+            Box::new(|_: &Place| {}),
+            &["--listen", "0.0.0.0:0"],
+        ),
+        (
+            "in [server] hosts",
+            Box::new(|place: &Place| place.configure("[server]\nhosts = [\"https://box.example/\"]\n")),
+            &[],
+        ),
+    ];
+    for (part, prepare, args) in cases {
+        let place = Place::new("");
+        place.make_data();
+        prepare(&place);
+        let started = acpd(&place, &[&["serve"], args].concat());
+        assert_ne!(started.code, Some(0), "{part}");
+        assert!(started.stderr.contains(part), "{part}: {}", started.stderr);
+        doctor_says_the_same(&place, &[], args, &started);
+    }
+}
 
 /// Every file below a directory, with its content. Sockets have none.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -41,6 +155,9 @@ fn refused(outcome: &Outcome, code: i32, parts: &[&str]) {
 }
 
 fn behind(place: &Place, wrapper: &[String], args: &[&str]) -> Command {
+    if wrapper.is_empty() {
+        return place.command(args);
+    }
     let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
     place.command_behind(&wrapper, args)
 }
@@ -171,7 +288,9 @@ fn a_read_only_data_directory() {
     let before = files(&place.data());
     let data = place.data().display().to_string();
     let parts = [&*data, "read-only file system", "make it writable", "--data-dir"];
-    refused(&outcome(&mut behind(&place, &wrapper, &["serve"])), 1, &parts);
+    let started = outcome(&mut behind(&place, &wrapper, &["serve"]));
+    refused(&started, 1, &parts);
+    doctor_says_the_same(&place, &wrapper, &[], &started);
     // A command that would start the daemon in the background says the same.
     refused(&outcome(&mut behind(&place, &wrapper, &["threads"])), 6, &parts);
     assert!(files(&place.data()) == before, "the data directory has changed");
@@ -188,7 +307,9 @@ fn a_data_directory_that_cannot_be_made() {
     let inside = parent.join("data").display().to_string();
     let serve = ["serve", "--data-dir", &inside];
     let parts = [&*inside, "read-only file system", "--data-dir"];
-    refused(&outcome(&mut behind(&place, &wrapper, &serve)), 1, &parts);
+    let started = outcome(&mut behind(&place, &wrapper, &serve));
+    refused(&started, 1, &parts);
+    doctor_says_the_same(&place, &wrapper, &serve[1..], &started);
     assert_eq!(files(&parent), BTreeMap::new());
     // A file in the place of the directory.
     std::fs::write(parent.join("data"), "mine").expect("it can be written");

@@ -108,7 +108,11 @@ fn a_daemon_takes_another_port_where_the_default_one_is_taken() {
             .env("ACPD_LISTEN", address.trim_start_matches("http://"))
             .env_remove("ACPD_CONFIG"),
     );
-    for part in [" acpd ", "listens there; choose another address with --listen"] {
+    for part in [
+        " acpd ",
+        "listens there",
+        "; choose another address with --listen",
+    ] {
         assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
     }
     assert!(!refused.stderr.contains(".toml"), "no file: {}", refused.stderr);

@@ -16,7 +16,7 @@ use crate::net::tls::TlsError;
 pub enum StartError {
     /// The address is beyond loopback, and TLS is not configured.
     #[error(
-        "{0} is not a loopback address, and TLS is not configured: the access token would be sent in clear text. Set up \
+        "{0} is not a loopback address, and TLS is not configured: the access token would be sent in clear text; set up \
          [server.tls], use an SSH tunnel, or pass --insecure-listen"
     )]
     NotLoopback(SocketAddr),

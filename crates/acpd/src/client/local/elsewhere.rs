@@ -19,7 +19,7 @@ pub const TOUCH: Duration = Duration::from_secs(30);
 const STALE: Duration = Duration::from_secs(5 * TOUCH.as_secs());
 
 /// A daemon of another host that uses the data directory.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Elsewhere {
     host: String,
     pid: u32,
@@ -30,19 +30,29 @@ pub struct Elsewhere {
 
 impl fmt::Display for Elsewhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, pid, age, file } = self;
-        let (folder, host) = (file.parent().unwrap_or(file).display(), plain_line(host));
-        write!(
-            f,
-            "a daemon on the host {host:?} uses {folder} (process {pid}, seen {} s ago), and two hosts would damage its log: use \
-             acpd there, or stop it there with \"acpd stop\", or name another directory with --data-dir; if it is gone, remove {}",
-            age.unwrap_or_default().as_secs(),
-            file.display()
-        )
+        write!(f, "{}; {}", self.reason(), self.advice())
     }
 }
 
 impl Elsewhere {
+    /// Returns why the directory must not be used here.
+    pub fn reason(&self) -> String {
+        let Self { host, pid, age, file } = self;
+        let (folder, host) = (file.parent().unwrap_or(file).display(), plain_line(host));
+        format!(
+            "a daemon on the host {host:?} uses {folder} (process {pid}, seen {} s ago), and two hosts would damage its log",
+            age.unwrap_or_default().as_secs()
+        )
+    }
+
+    /// Returns what to do.
+    pub fn advice(&self) -> String {
+        format!(
+            "use acpd there, or stop it there with \"acpd stop\", or name another directory with --data-dir; if it is gone, remove {}",
+            self.file.display()
+        )
+    }
+
     /// Returns the error of a command that finds such a daemon.
     pub fn error(&self) -> anyhow::Error {
         Exit::Unreachable.error(self.to_string())

@@ -4,15 +4,15 @@
 //! |---|---|
 //! | `notice` | where the daemon listens, as it publishes it |
 //! | `elsewhere` | daemons of other hosts that use the same directory |
-//! | `hindrance` | why the directory cannot be written |
 //! | `lifetime` | what ends a daemon in the background |
+//! | `preflight` | what hinders the start of a daemon |
 //! | `process` | the daemon's process |
 //! | `ssh_agent` | the SSH agent of the login, for the daemon |
 
 pub mod elsewhere;
-pub mod hindrance;
 pub mod lifetime;
 pub mod notice;
+pub mod preflight;
 pub mod process;
 pub mod ssh_agent;
 
@@ -28,8 +28,8 @@ use acpd_server::net::{listener, unix_socket};
 use anyhow::Context;
 use tokio::net::UnixStream;
 
-use self::hindrance::{explained, hindrance};
 use self::notice::{LOG_FILE, Notice};
+use self::preflight::{data_dir_error, explained, preflight_of_data, unwritable};
 use crate::exit::Exit;
 use crate::own_program::own_program;
 use crate::settings::{Settings, home};
@@ -49,9 +49,7 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
     if let Some(stream) = try_connect(settings).await? {
         return Ok(stream);
     }
-    if let Some(elsewhere) = elsewhere::find(&settings.daemon.data_dir) {
-        return Err(elsewhere.error());
-    }
+    refuse_hindered(settings)?;
     print::hint(&format!(
         "no daemon is running; starting one in the background (log: {}; \"acpd stop\" ends it)",
         log_path(settings).display()
@@ -77,7 +75,9 @@ pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<U
             && !came_second(settings, said_before)
         {
             let tail = stderr_tail(settings, said_before);
-            let hindrance = hindrance(&settings.daemon.data_dir);
+            // The daemon itself says so only if its start met it.
+            let hindrance = unwritable(&settings.daemon.data_dir).map(|hindrance| hindrance.to_string());
+            let hindrance = hindrance.filter(|hindrance| !tail.contains(hindrance));
             let hindrance = hindrance.map_or_else(String::new, |hindrance| format!("\n{hindrance}"));
             return Err(
                 Exit::Unreachable.error(format!("the daemon did not start ({status}); {tail}{hindrance}"))
@@ -149,9 +149,15 @@ pub async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStrea
 
 /// Creates the data directory for its owner alone, or checks that no other user can read it.
 pub fn make_data_dir(data_dir: &Path) -> anyhow::Result<()> {
-    private_file::directory(data_dir)
-        .with_context(|| format!("the data directory {} cannot be used", data_dir.display()))
-        .map_err(|error| explained(error, data_dir))
+    private_file::directory(data_dir).map_err(|error| data_dir_error(data_dir, &error))
+}
+
+/// Refuses to start a daemon that would refuse to start, in the same words.
+fn refuse_hindered(settings: &Settings) -> anyhow::Result<()> {
+    match preflight_of_data(settings) {
+        Some(hindrance) => Err(Exit::Unreachable.error(hindrance.to_string())),
+        None => Ok(()),
+    }
 }
 
 /// Leaves the session of the command that started this daemon in the background, so that neither the end of its terminal nor
