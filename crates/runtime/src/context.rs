@@ -6,7 +6,7 @@ use acpd_host::Reserved;
 use acpd_log::SharedLog;
 use acpd_model::limits::{LIVE_BYTES, SNAPSHOT_BYTES};
 use acpd_proto::surface::contract::Gate;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::agent::launcher::Launcher;
 use crate::agent::process_table::ProcessTable;
@@ -15,10 +15,7 @@ use crate::agent::shared::SharedAgents;
 use crate::attachments::Attachments;
 use crate::bulk::Bulk;
 use crate::clock::Clock;
-use crate::config_file::ConfigFile;
 use crate::feed::log_faults::LogFaults;
-use crate::feed::presence::Subscribers;
-use crate::feed::session_claims::SessionClaims;
 use crate::feed::thread_list::ThreadListFeed;
 use crate::host::Host;
 use crate::ids::Ids;
@@ -66,8 +63,6 @@ pub struct Parts {
     pub sinks: Sinks,
     /// Receives the events of which people are notified.
     pub notifications: Notifications,
-    /// Changes the configuration file for clients.
-    pub config_file: ConfigFile,
 }
 
 /// State that every thread of a daemon shares; cheap to clone.
@@ -103,10 +98,6 @@ pub struct Context {
     pub thread_list: ThreadListFeed,
     /// The threads whose log fails.
     pub log_faults: LogFaults,
-    /// The subscribers of each thread.
-    pub subscribers: Subscribers,
-    /// Agent sessions that a new thread is about to use.
-    pub session_claims: SessionClaims,
     /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
@@ -117,16 +108,12 @@ pub struct Context {
     pub sinks: Sinks,
     /// Receives the events of which people are notified.
     pub notifications: Notifications,
-    /// Changes the configuration file for clients.
-    pub config_file: ConfigFile,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
     /// The room for large answers that clients have not received yet.
     pub unsent: UnsentAnswers,
     /// Bytes of a thread's events after which it stores another snapshot of its state.
     pub snapshot_bytes: u64,
-    /// Notified when the log lacks data beside the events of a thread.
-    pub indexing: Arc<Notify>,
 }
 
 impl Context {
@@ -148,7 +135,6 @@ impl Context {
             shares,
             sinks,
             notifications,
-            config_file,
         } = parts;
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
@@ -175,18 +161,14 @@ impl Context {
             attachments,
             thread_list: ThreadListFeed::open(),
             log_faults: LogFaults::default(),
-            subscribers: Subscribers::default(),
-            session_claims: SessionClaims::default(),
             reserved,
             bulk,
             shares,
             sinks,
             notifications,
-            config_file,
             live_room: Room::new(LIVE_BYTES),
             unsent: UnsentAnswers::default(),
             snapshot_bytes: SNAPSHOT_BYTES,
-            indexing: Arc::default(),
         }
     }
 

@@ -13,7 +13,6 @@ use crate::agent::registry::{AgentBook, Agents};
 use crate::attachments::Attachments;
 use crate::bulk::Bulk;
 use crate::clock::Clock;
-use crate::config_file::ConfigFile;
 use crate::context::{Context, Parts};
 use crate::host::Host;
 use crate::host::local::LocalHost;
@@ -61,7 +60,6 @@ pub fn context_with_log(
         shares: Arc::new(NoShares),
         sinks: Sinks::default(),
         notifications: Notifications::off(),
-        config_file: ConfigFile::default(),
     })
 }
 

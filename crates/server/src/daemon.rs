@@ -187,7 +187,6 @@ impl Daemon {
             shares: Arc::new(auth.clone()),
             sinks,
             notifications,
-            config_file,
         });
         let bulk = context.bulk.clone();
         let push = Arc::new(Push::new(notify_settings.clone(), auth.clone(), &data_dir));
@@ -216,14 +215,15 @@ impl Daemon {
             })
         };
         let (at_socket, for_editors) = (listen_at(&sockets[0])?, listen_at(&sockets[1])?);
-        let service = Service::with_retention(
+        let service = Service::open(
             directory,
             context,
             retention,
             Some(acpd_runtime::retention::path(&data_dir)),
+            config_file,
         );
         let stop = CancellationToken::new();
-        let due = Arc::clone(&service.context.indexing);
+        let due = Arc::clone(&service.indexing);
         tokio::spawn({
             let (push, stop) = (Arc::clone(&push), stop.clone());
             async move { push.announce_sign_outs(stop).await }

@@ -109,7 +109,7 @@ impl Service {
         let cwd = directory_of(&defaults.cwd);
         // Clients without the operator role must not cause an agent to start by naming it.
         let cwd = permissions.role.may(Role::Operator).then_some(&*cwd);
-        match self.tasks.initialize_cache.of(&agent, runnable.config, cwd).await {
+        match self.state.initialize_cache.of(&agent, runnable.config, cwd).await {
             // There is no capacity for another process now. The client can still list and read existing threads.
             Err(failure) if failure.code == ErrorCode::Overloaded => Ok(CachedInitialize::unknown()),
             declared => declared,

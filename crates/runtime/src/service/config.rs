@@ -37,7 +37,7 @@ impl Service {
         let (agents, policies) = (Arc::clone(&self.context.agents), self.context.policies.clone());
         let is_used = move |change: &ConfigChange| is_in_use(&agents, &policies.borrow(), change);
         let done = self
-            .context
+            .state
             .config_file
             .change(change.clone(), default_agent, is_used)?;
         Ok(Dispatched::answer(async move {

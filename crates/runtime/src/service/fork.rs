@@ -99,7 +99,7 @@ impl Service {
             };
             let adopt = Command::Adopt(Box::new(adopted));
             await_reply::<()>(service.directory.command(new, by, adopt).await?).await?;
-            service.context.indexing.notify_one();
+            service.indexing.notify_one();
             Ok((new, fidelity))
         })
     }

@@ -42,14 +42,17 @@ use acpd_proto::surface::request::{AnswerSize, Order, Request, calls};
 use acpd_proto::thread::{Command, QueueChange};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 pub use self::caller::{Caller, Defaults, Delegate};
 use self::dispatched::now;
 pub use self::dispatched::{Dispatched, Response, Watch};
 use self::started::StartedThreads;
 use self::thread_reply::{FromThread, await_reply};
+use crate::config_file::ConfigFile;
 use crate::context::Context;
+use crate::feed::presence::Subscribers;
+use crate::feed::session_claims::SessionClaims;
 use crate::retention::{Retention, RetentionSettings};
 use crate::standby::initialize_cache::InitializeCache;
 use crate::thread::directory::Directory;
@@ -62,47 +65,61 @@ pub struct Service {
     pub directory: Directory,
     /// State that the threads share.
     pub context: Context,
+    /// The subscribers of each thread.
+    pub subscribers: Subscribers,
+    /// Notified when the log lacks data beside the events of a thread.
+    pub indexing: Arc<Notify>,
     /// Shared, because each connection has a clone.
-    tasks: Arc<Tasks>,
+    state: Arc<State>,
 }
 
-/// Tasks of the service.
+/// What only the service uses.
 #[derive(Debug)]
-struct Tasks {
+struct State {
     /// The initialize results that agents returned.
     initialize_cache: InitializeCache,
     /// Removes old threads.
     retention: Retention,
     /// Threads that a client may request to start again.
     started: StartedThreads,
+    /// Agent sessions that a new thread is about to use.
+    session_claims: SessionClaims,
+    /// Changes the configuration file for clients.
+    config_file: ConfigFile,
 }
 
 impl Service {
-    /// Creates the service without limits of retention, and starts its tasks.
+    /// Creates the service without limits of retention and without a configuration file, and starts its tasks.
     pub fn new(directory: Directory, context: Context) -> Self {
-        Self::with_retention(
+        Self::open(
             directory,
             context,
             watch::channel(RetentionSettings::default()).1,
             None,
+            ConfigFile::default(),
         )
     }
 
     /// Creates the service, and starts its tasks. The sender of `retention` replaces the limits of retention, which stores what
-    /// it must remember in the file.
-    pub fn with_retention(
+    /// it must remember in the file. `config_file` receives what clients change in the configuration.
+    pub fn open(
         directory: Directory,
         context: Context,
         retention: watch::Receiver<RetentionSettings>,
         retention_file: Option<PathBuf>,
+        config_file: ConfigFile,
     ) -> Self {
-        let tasks = Tasks {
+        let state = State {
             initialize_cache: InitializeCache::open(context.clone()),
             retention: Retention::open(directory.clone(), context.clone(), retention, retention_file),
             started: StartedThreads::default(),
+            session_claims: SessionClaims::default(),
+            config_file,
         };
         Self {
-            tasks: Arc::new(tasks),
+            state: Arc::new(state),
+            subscribers: Subscribers::default(),
+            indexing: Arc::default(),
             directory,
             context,
         }

@@ -99,7 +99,7 @@ impl Service {
             return self.create(caller, start).await;
         };
         let asked = StartHash::of(&start);
-        let mut started = self.tasks.started.lock(key).await;
+        let mut started = self.state.started.lock(key).await;
         // A thread that was deleted meanwhile is started anew.
         if let Some((thread, known)) = *started
             && self.directory.look(thread).await.is_ok()
@@ -116,7 +116,7 @@ impl Service {
                 Ok(new)
             }
             Err(failure) => {
-                self.tasks.started.forget(key, started);
+                self.state.started.forget(key, started);
                 Err(failure)
             }
         }
@@ -257,7 +257,7 @@ impl Service {
     /// other's turns. A thread that never got the session does not count.
     async fn begin_with(&self, agent: &str, session: &str) -> Result<SessionClaim, Failure> {
         let conflict = |message: String| Failure::new(ErrorCode::Conflict, message);
-        let start = self.context.session_claims.begin(agent, session);
+        let start = self.state.session_claims.begin(agent, session);
         let start =
             start.ok_or_else(|| conflict("another thread is being started with this session".into()))?;
         let filter = Filter {

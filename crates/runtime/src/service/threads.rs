@@ -92,7 +92,7 @@ impl Service {
     }
 
     pub(super) fn run_retention(&self, by: Origin, run: RunRetention) -> Dispatched<Box<RetentionReport>> {
-        let retention = self.tasks.retention.clone();
+        let retention = self.state.retention.clone();
         Dispatched::answer(async move {
             let report = retention.run(by, run).await?;
             Ok(Box::new(report))

@@ -469,7 +469,7 @@ impl<S: Surface> Connection<S> {
         };
         // A reader of a shared thread is seen by the others, and sees none of them.
         let sees_subscribers = sees_subscribers && self.access.permissions.scope == AccessScope::Everything;
-        let subscribers = &self.service.context.subscribers;
+        let subscribers = &self.service.subscribers;
         let presence = subscribers.join(follow.thread, subscriber, sees_subscribers);
         self.followed
             .follow(&self.service, self.surface.lane(), follow, presence, recipient);

@@ -11,7 +11,6 @@ use acpd_runtime::agent::registry::{AgentBook, Agents};
 use acpd_runtime::attachments::Attachments;
 use acpd_runtime::bulk::Bulk;
 use acpd_runtime::clock::Clock;
-use acpd_runtime::config_file::ConfigFile;
 use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
@@ -85,7 +84,6 @@ impl Daemon {
             shares: Arc::new(NoShares),
             sinks: Sinks::default(),
             notifications: Notifications::off(),
-            config_file: ConfigFile::default(),
         });
         // Every few events, so that restarts begin in the middle of turns.
         context.snapshot_bytes = 4 << 10;

@@ -11,6 +11,7 @@ use acpd_proto::surface::contract::Subscriber;
 
 use super::*;
 use crate::feed::batch::Shown;
+use crate::feed::presence::Subscribers;
 use crate::feed::publisher::Publisher;
 use crate::test_context::{context_with_log, event};
 
@@ -88,7 +89,7 @@ async fn subscribed(
         },
         may_answer: false,
     };
-    let presence = context.subscribers.join(thread(), someone, false);
+    let presence = Subscribers::default().join(thread(), someone, false);
     let lane = Lane::App;
     let follow = FollowRequest {
         thread: snapshot.live.thread,
