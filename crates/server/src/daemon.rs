@@ -5,6 +5,7 @@
 
 mod certificate;
 mod disk;
+mod listeners;
 mod live_settings;
 mod start_error;
 
@@ -16,6 +17,7 @@ use std::time::Duration;
 use acpd_host::Supervision;
 use acpd_log::{EventLog, LogError, Sqlite};
 use acpd_model::limits::{BLOB_PARTS_BYTES, SHUTDOWN_SECS};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -27,15 +29,12 @@ use crate::auth::shares::Shares;
 use crate::auth::store::AuthStore;
 use crate::auth::tokens;
 use crate::auth::tokens::TokensError;
-use crate::config::{Config, ServerConfig};
+use crate::config::Config;
 use crate::connection::acp::setup::ConnectionSetup;
 use crate::http::ServerState;
 use crate::http::host_check::AllowedHosts;
-use crate::http::listen;
-use crate::net::listener::NetworkListener;
 use crate::net::tls;
 use crate::net::tls::TlsError;
-use crate::net::unix_socket;
 use crate::notify::push::Push;
 use crate::notify::{self, Senders};
 use acpd_files::private_file;
@@ -51,7 +50,7 @@ use acpd_runtime::host::local::LocalHost;
 use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
 use acpd_runtime::notifier::{self, Notifier};
-use acpd_runtime::notify::Notifications;
+use acpd_runtime::notify::{Inbox, Notifications, Targets};
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::remembered::RememberedAnswers;
 use acpd_runtime::room::Room;
@@ -61,6 +60,7 @@ use acpd_runtime::stored::indexing::index_backlog;
 use acpd_runtime::thread::directory::Directory;
 
 use self::certificate::Certificate;
+use self::listeners::{Listeners, LocalSockets, refuse_clear_text};
 use self::live_settings::LiveSettings;
 pub use self::live_settings::Reloaded;
 pub use self::start_error::StartError;
@@ -83,9 +83,9 @@ pub struct Daemon {
 
 impl Daemon {
     /// Starts in this order: the log, processes of an earlier run, threads, and then the listeners. `token` overrides the
-    /// token of the data directory. `sinks` receive what is observed, and `config_file` what clients change in the configuration. `listener` already listens on the configured address; without it, the daemon opens one.
-    /// `announce` receives the address before a client can connect to the sockets, so that
-    /// each such client can find the network address.
+    /// token of the data directory. `sinks` receive what is observed, and `config_file` what clients change in the configuration.
+    /// `listener` already listens on the configured address; without it, the daemon opens one. `announce` receives the address before a
+    /// client can connect to the sockets, so that each such client can find the network address.
     pub async fn start(
         config: Config,
         token: Option<Token>,
@@ -96,7 +96,6 @@ impl Daemon {
     ) -> Result<Self, StartError> {
         let reserved = Arc::new(config.reserved());
         sandbox::announce(&config.agents, &config.sandbox, &reserved);
-        let listen = config.address();
         let mut settings = LiveSettings::new(config.clone());
         let policies = settings.watch("policies", Config::policy_book);
         let agents = settings.watch("agents", |config| Arc::new(config.agent_book()));
@@ -104,82 +103,35 @@ impl Daemon {
         let retention = settings.watch("retention", |config| config.retention.clone());
         let notify_settings =
             settings.watch("notifications", |config| Arc::new(config.notifications.clone()));
-        let Config {
-            server,
-            codex,
-            data_dir,
-            durability,
-            keeper,
-            ..
-        } = config;
-        let ServerConfig {
-            hosts,
-            insecure_listen,
-            tls,
-        } = server;
-        let exposed = [Some(listen), codex.listen]
-            .into_iter()
-            .flatten()
-            .find(|address| !address.ip().is_loopback());
-        if let (Some(address), None, false) = (exposed, &tls, insecure_listen) {
-            return Err(StartError::NotLoopback(address));
-        }
-        let mut names = AllowedHosts::new(&hosts)?;
-        private_file::directory(&data_dir).map_err(|source| StartError::DataDir {
-            path: data_dir.clone(),
-            source,
-        })?;
-        let log = Arc::new(Sqlite::open(&data_dir.join("log.db"), durability)?);
-        // Before anything starts that would have to be stopped again. Connections wait until the daemon is ready.
-        let listener = open(listener, listen).await?;
-        let address = listener.address();
-        let for_codex = match codex.listen {
-            Some(listen) => Some(open(None, listen).await?),
-            None => None,
-        };
-        let codex_address = for_codex.as_ref().map(NetworkListener::address);
-        for listener in std::iter::once(&listener).chain(&for_codex) {
-            if listener.shares_localhost() {
-                names.refuse_localhost(listener.address().port());
-            }
-        }
+        let data_dir = config.data_dir.as_path();
+        refuse_clear_text(&config)?;
+        let mut names = AllowedHosts::new(&config.server.hosts)?;
+        let log = open_log(&config)?;
+        // Before anything starts that would have to be stopped again.
+        let listeners = Listeners::open(listener, &config).await?;
+        listeners.refuse_localhost(&mut names);
+        let (address, codex_address) = (listeners.address(), listeners.codex_address());
         // The log is open, so no other daemon uses the data directory. What its last daemon left can be removed, and processes
         // terminated.
-        acpd_files::remove_leftovers(&data_dir);
-        let supervision = supervise(&data_dir, keeper)
-            .await
-            .map_err(|source| StartError::DataDir {
-                path: data_dir.clone(),
-                source,
-            })?;
-        let token = match token {
-            Some(token) => token,
-            None => Token::load_or_create(&data_dir)?,
-        };
-        let load = |config| {
-            let addresses = std::iter::once(listen).chain(codex.listen).map(|at| at.ip());
-            Certificate::load(config, tls::names(names.hosts(), addresses), data_dir.clone())
-        };
-        let certificate = tls.map(load).transpose()?;
-        let given_out = tokens::load(&data_dir)?;
-        let clock = known_clock(&data_dir);
-        let shares = live_shares(&data_dir, &log).await;
-        let sessions = Sessions::load(&data_dir);
-        let store = AuthStore::new(&token, given_out, shares, sessions, clock.now());
-        let auth = AuthHandle::open(store, &data_dir, clock);
+        acpd_files::remove_leftovers(data_dir);
+        let supervision = supervise(&config).await?;
+        let token = token.map_or_else(|| Token::load_or_create(data_dir), Ok)?;
+        let certificate = load_certificate(&config, &names)?;
+        let clock = known_clock(data_dir);
+        let auth = open_auth(&token, data_dir, &log, clock).await?;
         let host: Arc<dyn Host> = Arc::new(LocalHost);
         let targets = notify::targets(notify_settings.clone(), auth.devices());
         let has_targets = !targets.borrow().targets.is_empty();
         let (notifications, inbox) = Notifications::channel(has_targets);
         let context = Context::open(Parts {
             log: log.clone(),
-            agents: Agents::new(agents, &data_dir),
+            agents: Agents::new(agents, data_dir),
             limits: LiveLimits::new(limits),
             clock,
             ids: Ids::default(),
-            answers: RememberedAnswers::open(Arc::clone(&host), &data_dir)?,
-            seen: Seen::open(Arc::clone(&host), clock, &data_dir),
-            attachments: Attachments::new(Arc::clone(&host), clock, &data_dir),
+            answers: RememberedAnswers::open(Arc::clone(&host), data_dir)?,
+            seen: Seen::open(Arc::clone(&host), clock, data_dir),
+            attachments: Attachments::new(Arc::clone(&host), clock, data_dir),
             host,
             policies,
             reserved,
@@ -188,48 +140,17 @@ impl Daemon {
             sinks,
             notifications,
         });
-        let bulk = context.bulk.clone();
-        let push = Arc::new(Push::new(notify_settings.clone(), auth.clone(), &data_dir));
-        let senders = Senders::new(
-            notify_settings,
-            auth.devices(),
-            Arc::clone(&push),
-            address,
-            certificate.is_some(),
-        );
-        let notifier = Notifier {
-            inbox,
-            targets,
-            deliver: Arc::new(senders),
-            data_dir: data_dir.clone(),
-        };
+        let push = Arc::new(Push::new(notify_settings.clone(), auth.clone(), data_dir));
+        let (by_push, has_tls) = (Arc::clone(&push), certificate.is_some());
+        let senders = Senders::new(notify_settings, auth.devices(), by_push, address, has_tls);
         // Before the threads, so that it considers the turns that they find interrupted.
-        tokio::spawn(notifier::run(context.clone(), notifier));
+        start_notifier(&context, inbox, targets, senders, data_dir);
         let directory = Directory::open(context.clone()).await?;
         announce(address).map_err(StartError::Announce)?;
-        let sockets = [unix_socket::path(&data_dir), unix_socket::editors_path(&data_dir)];
-        let listen_at = |path: &PathBuf| {
-            unix_socket::listen(path).map_err(|source| StartError::Socket {
-                path: path.clone(),
-                source,
-            })
-        };
-        let (at_socket, for_editors) = (listen_at(&sockets[0])?, listen_at(&sockets[1])?);
-        let service = Service::open(
-            directory,
-            context,
-            retention,
-            Some(acpd_runtime::retention::path(&data_dir)),
-            config_file,
-        );
+        let sockets = LocalSockets::open(data_dir)?;
+        let retention_file = Some(acpd_runtime::retention::path(data_dir));
+        let service = Service::open(directory, context, retention, retention_file, config_file);
         let stop = CancellationToken::new();
-        let due = Arc::clone(&service.indexing);
-        tokio::spawn({
-            let (push, stop) = (Arc::clone(&push), stop.clone());
-            async move { push.announce_sign_outs(stop).await }
-        });
-        let metrics = Arc::clone(&service.context.metrics);
-        tokio::spawn(disk::watch(data_dir.clone(), metrics, stop.clone()));
         let server = ServerState {
             setup: ConnectionSetup::open(service.clone(), stop.clone()),
             service,
@@ -237,31 +158,20 @@ impl Daemon {
             push,
             allowed_hosts: Arc::new(names),
             address,
-            data_dir: Arc::from(data_dir.as_path()),
+            data_dir: Arc::from(data_dir),
             stop,
             peers: TaskTracker::new(),
             blob_parts: Room::new(BLOB_PARTS_BYTES),
         };
-        let indexing = index_backlog(log.clone(), due);
-        let indexing = async move { bulk.run(indexing).await };
         let certificates = certificate.as_ref().map(Certificate::subscribe);
-        let mut servers = vec![
-            tokio::spawn(listen::serve(listener, server.clone(), certificates.clone())),
-            tokio::spawn(listen::serve_socket(at_socket, server.clone())),
-            tokio::spawn(listen::serve_editors(for_editors, server.clone())),
-        ];
-        servers.extend(
-            for_codex
-                .map(|listener| tokio::spawn(listen::serve_codex(listener, server.clone(), certificates))),
-        );
         Ok(Self {
             address,
             codex_address,
+            sockets: sockets.paths.clone(),
+            indexing: start_tasks(&server, &log),
+            servers: listeners.serve(sockets, &server, certificates.as_ref()),
             server,
-            servers,
             certificate,
-            sockets,
-            indexing: tokio::spawn(indexing),
             log,
             supervision,
             reaper: tokio::spawn(Supervision::reap()),
@@ -364,24 +274,9 @@ async fn live_shares(data_dir: &Path, log: &Sqlite) -> Shares {
     shares
 }
 
-/// Listens on an address, by a socket that another program has opened, if there is one.
-async fn open(
-    given: Option<std::net::TcpListener>,
-    address: SocketAddr,
-) -> Result<NetworkListener, StartError> {
-    let opened = match given {
-        Some(given) => match tokio::net::TcpListener::from_std(given) {
-            Ok(given) => NetworkListener::adopt(given).await,
-            Err(error) => Err(error),
-        },
-        None => NetworkListener::bind(address).await,
-    };
-    opened.map_err(|source| StartError::Listen { address, source })
-}
-
 /// Starts the supervision of processes, and terminates those of an earlier run.
-async fn supervise(data_dir: &std::path::Path, keeper: Option<PathBuf>) -> std::io::Result<Supervision> {
-    let data_dir = data_dir.to_owned();
+async fn supervise(config: &Config) -> Result<Supervision, StartError> {
+    let (data_dir, keeper) = (config.data_dir.clone(), config.keeper.clone());
     let begin = move || {
         let mut supervision = Supervision::begin(&data_dir)?;
         if let Some(program) = keeper
@@ -393,7 +288,76 @@ async fn supervise(data_dir: &std::path::Path, keeper: Option<PathBuf>) -> std::
         Ok(supervision)
     };
     let began = tokio::task::spawn_blocking(begin).await;
-    began.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+    began
+        .unwrap_or_else(|error| Err(std::io::Error::other(error)))
+        .map_err(|source| data_dir_error(config, source))
+}
+
+/// Creates the data directory, and opens the log in it.
+fn open_log(config: &Config) -> Result<Arc<Sqlite>, StartError> {
+    private_file::directory(&config.data_dir).map_err(|source| data_dir_error(config, source))?;
+    let log = Sqlite::open(&config.data_dir.join("log.db"), config.durability)?;
+    Ok(Arc::new(log))
+}
+
+fn data_dir_error(config: &Config, source: std::io::Error) -> StartError {
+    StartError::DataDir {
+        path: config.data_dir.clone(),
+        source,
+    }
+}
+
+/// Loads the certificate, or makes one for these names, if the configuration has TLS.
+fn load_certificate(config: &Config, names: &AllowedHosts) -> Result<Option<Certificate>, TlsError> {
+    let Some(tls) = &config.server.tls else {
+        return Ok(None);
+    };
+    let addresses = std::iter::once(config.listen).chain(config.codex.listen);
+    let names = tls::names(names.hosts(), addresses.map(|address| address.ip()));
+    Certificate::load(tls.clone(), names, config.data_dir.clone()).map(Some)
+}
+
+/// Loads what has been given to clients, and starts the task that owns it.
+async fn open_auth(
+    token: &Token,
+    data_dir: &Path,
+    log: &Sqlite,
+    clock: Clock,
+) -> Result<AuthHandle, TokensError> {
+    let given_out = tokens::load(data_dir)?;
+    let shares = live_shares(data_dir, log).await;
+    let store = AuthStore::new(token, given_out, shares, Sessions::load(data_dir), clock.now());
+    Ok(AuthHandle::open(store, data_dir, clock))
+}
+
+/// Starts the task that sends notifications.
+fn start_notifier(
+    context: &Context,
+    inbox: Inbox,
+    targets: watch::Receiver<Arc<Targets>>,
+    senders: Senders,
+    data_dir: &Path,
+) {
+    let notifier = Notifier {
+        inbox,
+        targets,
+        deliver: Arc::new(senders),
+        data_dir: data_dir.to_owned(),
+    };
+    tokio::spawn(notifier::run(context.clone(), notifier));
+}
+
+/// Starts the tasks beside the servers, which end with the daemon. Returns the one that must be ended: it indexes the log.
+fn start_tasks(server: &ServerState, log: &Arc<Sqlite>) -> JoinHandle<()> {
+    let (push, stop) = (Arc::clone(&server.push), server.stop.clone());
+    tokio::spawn(async move { push.announce_sign_outs(stop).await });
+    let service = &server.service;
+    let metrics = Arc::clone(&service.context.metrics);
+    let data_dir = server.data_dir.to_path_buf();
+    tokio::spawn(disk::watch(data_dir, metrics, server.stop.clone()));
+    let bulk = service.context.bulk.clone();
+    let indexing = index_backlog(log.clone(), Arc::clone(&service.indexing));
+    tokio::spawn(async move { bulk.run(indexing).await })
 }
 
 #[cfg(test)]
@@ -404,6 +368,9 @@ mod tests {
     use acpd_model::section::Reload;
 
     use super::*;
+    use crate::config::ServerConfig;
+    use crate::net::unix_socket;
+    use crate::notify::NotificationsConfig;
 
     /// Returns the configuration of a daemon on any free port.
     pub(super) fn config(data_dir: PathBuf) -> Config {

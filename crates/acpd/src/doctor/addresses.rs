@@ -53,7 +53,7 @@ fn of_address(found: &Address) -> Finding {
 fn in_clear_text(settings: &Settings) -> impl Iterator<Item = SocketAddr> {
     let config = &settings.daemon;
     let is_permitted = config.server.tls.is_none() && config.server.insecure_listen;
-    std::iter::once(config.listen)
+    std::iter::once(config.address())
         .chain(config.codex.listen)
         .filter(move |address| is_permitted && !address.ip().is_loopback())
 }

@@ -33,7 +33,7 @@ pub enum State {
 /// Tries the addresses. `daemon` is the process of the daemon that runs on the data directory.
 pub fn addresses(settings: &Settings, daemon: Option<u32>) -> Vec<Address> {
     let config = &settings.daemon;
-    let found = std::iter::once(config.listen).chain(config.codex.listen);
+    let found = std::iter::once(config.address()).chain(config.codex.listen);
     let mut addresses: Vec<Address> = found
         .map(|address| Address {
             address,
@@ -55,7 +55,7 @@ pub fn unsuitable(settings: &Settings) -> Vec<Hindrance> {
     let server = &config.server;
     let mut found = Vec::new();
     if server.tls.is_none() && !server.insecure_listen {
-        let addresses = std::iter::once(config.listen).chain(config.codex.listen);
+        let addresses = std::iter::once(config.address()).chain(config.codex.listen);
         let exposed = addresses.filter(|address| !address.ip().is_loopback());
         found.extend(exposed.map(Hindrance::NoTls));
     }
@@ -96,7 +96,7 @@ fn state(settings: &Settings, address: SocketAddr, daemon: Option<u32>) -> State
         State::Own
     } else if processes.first().is_some_and(|process| process.name == "systemd") {
         State::Systemd
-    } else if settings.any_port && address == settings.daemon.listen {
+    } else if settings.any_port && address == settings.daemon.address() {
         State::Replaced(listener::taken(address))
     } else {
         State::Hindered(refused(settings, address, &error))
@@ -114,12 +114,12 @@ fn taken(settings: &Settings, address: SocketAddr, holder: Holder) -> Hindrance 
 /// Returns whether both settings name the same address.
 fn is_twice(settings: &Settings, address: SocketAddr) -> bool {
     let config = &settings.daemon;
-    address.port() != 0 && address == config.listen && config.codex.listen == Some(address)
+    address.port() != 0 && address == config.address() && config.codex.listen == Some(address)
 }
 
 /// Says how to choose another address.
 fn advice(settings: &Settings, address: SocketAddr) -> String {
-    let is_main = address == settings.daemon.listen && !is_twice(settings, address);
+    let is_main = address == settings.daemon.address() && !is_twice(settings, address);
     let file = settings.config_file.as_ref().map(|file| file.display());
     match (is_main, file) {
         (false, Some(file)) => format!("choose another address with codex.listen in {file}"),

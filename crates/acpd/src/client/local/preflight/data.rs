@@ -79,7 +79,7 @@ impl Data {
             free: free_bytes(nearest(dir)).ok(),
             log_bytes: size("log.db") + size("log.db-wal"),
             file_system: FileSystem::of(dir),
-            on_network: settings.data_dir_on_network,
+            on_network: settings.daemon.data_dir_on_network,
             config: settings.config_path.clone(),
             log: log(&dir.join("log.db")),
             known: log_version(),
