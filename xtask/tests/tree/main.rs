@@ -4,6 +4,7 @@
 mod not_tested;
 
 mod circles;
+mod limits;
 mod links;
 mod locations;
 mod names;
