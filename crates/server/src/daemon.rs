@@ -312,7 +312,7 @@ fn load_certificate(config: &Config, names: &AllowedHosts) -> Result<Option<Cert
     let Some(tls) = &config.server.tls else {
         return Ok(None);
     };
-    let addresses = std::iter::once(config.listen).chain(config.codex.listen);
+    let addresses = std::iter::once(config.address()).chain(config.codex.listen);
     let names = tls::names(names.hosts(), addresses.map(|address| address.ip()));
     Certificate::load(tls.clone(), names, config.data_dir.clone()).map(Some)
 }
@@ -368,9 +368,7 @@ mod tests {
     use acpd_model::section::Reload;
 
     use super::*;
-    use crate::config::ServerConfig;
     use crate::net::unix_socket;
-    use crate::notify::NotificationsConfig;
 
     /// Returns the configuration of a daemon on any free port.
     pub(super) fn config(data_dir: PathBuf) -> Config {

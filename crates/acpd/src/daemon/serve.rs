@@ -11,7 +11,7 @@ use acpd_runtime::config_file::ConfigFile;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::record::{RecordThread, WireRecorder};
 use acpd_server::auth::owner_token::Token;
-use acpd_server::{Config, Daemon};
+use acpd_server::{Config, Daemon, PORT};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::ServeArgs;

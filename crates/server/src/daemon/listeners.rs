@@ -40,7 +40,7 @@ pub(super) fn refuse_clear_text(config: &Config) -> Result<(), StartError> {
     if server.tls.is_some() || server.insecure_listen {
         return Ok(());
     }
-    let mut addresses = std::iter::once(config.listen).chain(config.codex.listen);
+    let mut addresses = std::iter::once(config.address()).chain(config.codex.listen);
     match addresses.find(|address| !address.ip().is_loopback()) {
         Some(exposed) => Err(StartError::NotLoopback(exposed)),
         None => Ok(()),
@@ -51,7 +51,7 @@ impl Listeners {
     /// Opens the listeners. `given` already listens on the configured address; without it, this opens one. Connections wait until
     /// [`Self::serve`].
     pub async fn open(given: Option<std::net::TcpListener>, config: &Config) -> Result<Self, StartError> {
-        let main = open(given, config.listen).await?;
+        let main = open(given, config.address()).await?;
         let codex = match config.codex.listen {
             Some(address) => Some(open(None, address).await?),
             None => None,
