@@ -42,6 +42,7 @@ mod policy_fixtures;
 mod properties;
 mod queue;
 mod recovery;
+mod refusals;
 mod remembered;
 mod reopen;
 mod rollback;

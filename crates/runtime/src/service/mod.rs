@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use acpd_model::limits::{SMALL_ANSWER_BYTES, UNSENT_ANSWER_BYTES};
-use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
+use acpd_model::{Failure, Origin, ThreadId};
 use acpd_proto::surface::request::{AnswerSize, Order, Request, calls};
 use acpd_proto::thread::{Command, QueueChange};
 use futures_util::FutureExt;
@@ -132,10 +132,8 @@ impl Service {
             Ok(request) => request,
             Err(failure) => return Dispatched::now(Err(failure)),
         };
-        let (needed, role) = (request.role(), caller.permissions.role);
-        if !role.may(needed) {
-            let message = format!("this needs the role {needed}; this client has the role {role}");
-            return Dispatched::now(Err(Failure::new(ErrorCode::Forbidden, message)));
+        if let Err(failure) = caller.permissions.check_role(request.role(), "this request") {
+            return Dispatched::now(Err(failure));
         }
         let size = request.kind().answer_size();
         match request.order() {

@@ -155,12 +155,8 @@ impl Service {
     /// Creates the thread and sends it every command whose order matters.
     async fn create(&self, caller: &Caller, start: StartThread) -> Result<NewThread, Failure> {
         // The same rule as for a later policy change: starting a thread does not include deciding what its agent may do.
-        if start.policy.is_some() && !caller.permissions.role.may(Role::Owner) {
-            let message = format!(
-                "policy needs the role owner; this token has the role {}",
-                caller.permissions.role
-            );
-            return Err(Failure::new(ErrorCode::Forbidden, message));
+        if start.policy.is_some() {
+            caller.permissions.check_role(Role::Owner, "policy")?;
         }
         let agent = start.agent.map_or_else(|| caller.defaults.agent.clone(), Ok)?;
         self.context.agents.find(&agent)?;

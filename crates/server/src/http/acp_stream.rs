@@ -228,7 +228,7 @@ async fn posted(
         && **method == *"initialize"
     {
         if headers.contains_key(CONNECTION_ID) {
-            let message = "the connection is initialized already";
+            let message = "Already initialized";
             return Err(no(StatusCode::BAD_REQUEST, "invalid_request", message));
         }
         return begin(server, &identity, uri, &message, body.clone()).await;

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::form::{self, FormInWords};
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
-use super::peer::{OpenRequest, Peer, Prompt};
+use super::peer::{Peer, Prompt};
 use super::session::{LateState, OpenMode, Opened, Opening};
-use crate::surface::contract::{Delivery, Output, Pending};
+use crate::surface::contract::{Delivery, OpenRequest, Output, Pending};
 use crate::surface::request::RequestKind;
 use crate::wire;
 
@@ -144,7 +144,9 @@ impl Peer {
                 }
             }
             FrameKind::Asked(request, question) => {
-                if !self.permissions.may(RequestKind::Answer) || !pending.is_open(frame.seq, *request) {
+                if !self.exchange.permissions().may(RequestKind::Answer)
+                    || !pending.is_open(frame.seq, *request)
+                {
                     return;
                 }
                 self.open_early(thread);

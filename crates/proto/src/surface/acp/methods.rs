@@ -1,8 +1,8 @@
 //! The methods that an editor may call.
 
-use acpd_model::{ErrorCode, Failure};
+use acpd_model::Failure;
 
-use crate::surface::contract::UNKNOWN_METHOD;
+use crate::surface::contract::{known_name, unknown_method};
 use crate::surface::request::RequestKind;
 
 /// All methods except extensions. Other methods do not exist.
@@ -35,27 +35,18 @@ pub(super) fn kind_of(method: &str) -> Result<RequestKind, Failure> {
     match listed {
         Some((_, kind)) => Ok(*kind),
         None if is_extension(method) => Ok(RequestKind::AskAgent),
-        None => Err(unknown(method)),
+        None => Err(unknown_method(method)),
     }
 }
 
-/// Returns the name of a method in metrics, which must not contain a client's words.
-pub(super) fn metric_name(method: &str) -> &'static str {
+/// Returns the name of a method in metrics. All extensions have one name.
+pub(super) fn name_of(method: &str) -> &'static str {
     let listed = METHODS.iter().find(|(name, _)| *name == method);
-    match listed {
-        Some((name, _)) => name,
-        None if is_extension(method) => "extension",
-        None => UNKNOWN_METHOD,
-    }
+    let extension = is_extension(method).then_some("extension");
+    known_name(method, listed.map(|(name, _)| *name).or(extension))
 }
 
 /// Returns whether a method is an extension of the agent. Names that begin with `_acpd/` belong to acpd.
 pub(super) fn is_extension(method: &str) -> bool {
     method.starts_with('_') && !method.starts_with("_acpd/")
-}
-
-/// Returns the failure for an unknown method.
-pub(super) fn unknown(method: &str) -> Failure {
-    let shown: String = method.chars().take(80).collect();
-    Failure::new(ErrorCode::MethodNotFound, format!("unknown method {shown:?}"))
 }

@@ -14,12 +14,13 @@ use super::delegated::{Delegation, number_of};
 use super::encode::frames;
 use super::frame::{Frame, Question};
 use super::handshake::{self, Client};
-use super::methods::{kind_of, metric_name};
+use super::methods::{kind_of, name_of};
 use super::session::{OpenMode, Session};
 use super::start::ConnectionStart;
 use crate::queue::Queue;
 use crate::surface::contract::{
-    ANSWER, Delegated, Delivery, Gate, Lane, Output, Profile, Source, Surface, Token, UNKNOWN_METHOD,
+    Delegated, Delivery, Exchange, Gate, Lane, OpenAnswer, OpenRequest, Output, Phase, Profile, Source,
+    Surface, UNKNOWN_METHOD, shown_name,
 };
 use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind, StartTurn};
@@ -29,29 +30,6 @@ use crate::wire::{self, Found, Message, RpcError, Unreadable, one_line};
 
 /// The JSON-RPC code of an internal error.
 const INTERNAL: i64 = -32603;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    New,
-    Greeting,
-    Ready,
-}
-
-/// A request of the editor that has no response yet.
-#[derive(Debug)]
-pub(super) struct OpenRequest {
-    /// The editor's id for the request.
-    pub(super) id: RawJson,
-    token: Token,
-}
-
-impl OpenRequest {
-    /// Returns a prompt that an earlier connection has received.
-    pub(super) fn adopted(id: RawJson, gate: &mut Gate) -> Self {
-        let token = gate.adopt("session/prompt");
-        Self { id, token }
-    }
-}
 
 /// The use of a reply: usually a response to the editor's request.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +61,7 @@ pub(super) enum Waiting {
     /// The result of its turn, which has ended before.
     EndedTurn(u64),
     /// An answer to a question, which has no response.
-    Answer(Token),
+    Answer(OpenAnswer),
 }
 
 /// A prompt of this connection, from its arrival until its turn ends.
@@ -102,15 +80,13 @@ pub(super) struct Prompt {
     pub(super) cancelled: bool,
 }
 
-/// One connection: reads messages, keeps the handshake and the open sessions, and writes responses.
+/// One connection: reads messages, keeps the open sessions, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
-    pub(super) gate: Gate,
+    pub(super) exchange: Exchange<Waiting>,
     principal: String,
-    pub(super) permissions: Permissions,
     /// Identifies the connection among all others; part of the ids of its turns.
     pub(super) connection: String,
-    pub(super) phase: Phase,
     pub(super) client: Client,
     pub(super) sessions: BTreeMap<ThreadId, Session>,
     pub(super) prompts: Vec<Prompt>,
@@ -126,8 +102,6 @@ pub struct Peer {
     unread: Vec<(Instant, String)>,
     /// When the message that is being handled arrived.
     now: Instant,
-    pub(super) waiting: BTreeMap<u64, Waiting>,
-    next_call: u64,
     pub(super) out: Queue<Output>,
 }
 
@@ -158,26 +132,26 @@ impl Surface for Peer {
                 principal: self.principal.clone(),
                 client: self.client.name.clone(),
             },
-            may_answer: self.permissions.may(RequestKind::Answer),
+            may_answer: self.exchange.permissions().may(RequestKind::Answer),
             sees_subscribers: false,
             abilities: Some(self.client.abilities()),
         }
     }
 
     fn gate(&mut self) -> &mut Gate {
-        &mut self.gate
+        self.exchange.gate()
     }
 
     /// Handles one message. Messages that arrive before the response to `initialize` are queued.
     fn handle_message(&mut self, text: &str, now: Now) {
         self.now = now.mono;
-        if self.phase != Phase::Greeting || !self.waits(text) {
+        if !matches!(self.exchange.phase(), Phase::Begun(_)) || !self.waits(text) {
             self.message(text);
         }
     }
 
     fn handle_reply(&mut self, call: u64, reply: Result<Reply, Failure>) {
-        if let Some(waiting) = self.waiting.remove(&call) {
+        if let Some(waiting) = self.exchange.replied(call) {
             self.replied(waiting, reply);
         }
     }
@@ -221,11 +195,9 @@ impl Peer {
         gate: Gate,
     ) -> Self {
         Self {
-            gate,
+            exchange: Exchange::new(gate, permissions.into()),
             principal,
-            permissions: permissions.into(),
             connection,
-            phase: Phase::New,
             client: Client::default(),
             sessions: BTreeMap::new(),
             prompts: Vec::new(),
@@ -236,8 +208,6 @@ impl Peer {
             start: ConnectionStart::default(),
             unread: Vec::new(),
             now: Instant::default(),
-            waiting: BTreeMap::new(),
-            next_call: 0,
             out: Queue::default(),
         }
     }
@@ -281,52 +251,21 @@ impl Peer {
     }
 
     fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) {
-        let request = match self.begin(method, id) {
-            Ok(token) => OpenRequest { id: id.into(), token },
-            Err(failure) => {
-                self.gate.count(metric_name(method), Some(failure.code));
-                return self.send_error(&id.into(), &failure);
-            }
+        let request = match self.exchange.begin(name_of(method), id, self.now) {
+            Ok(request) => request,
+            Err(failure) => return self.send_error(&id.into(), &failure),
         };
-        let permitted = kind_of(method).and_then(|kind| self.need(kind, method));
+        let permissions = self.exchange.permissions();
+        let permitted = kind_of(method).and_then(|kind| permissions.check(kind, shown_name(method)));
         let read = permitted.and_then(|()| match method {
             "session/prompt" => self.read_prompt(params).map(Read::Prompt),
             _ => self.read(method, params).map(Read::Other),
         });
         match read {
             Ok(Read::Prompt(turn)) => self.prompt(request, turn),
-            Ok(Read::Other((command, reply_to))) => {
-                self.call(command, Some(Waiting::Request(request, reply_to)))
-            }
+            Ok(Read::Other((command, reply_to))) => self.call(command, Waiting::Request(request, reply_to)),
             Err(failure) => self.refuse(request, &failure),
         }
-    }
-
-    /// Starts a request, if the connection may make one now.
-    fn begin(&mut self, method: &str, id: &RawValue) -> Result<Token, Failure> {
-        let invalid = |message| Err(Failure::new(ErrorCode::InvalidRequest, message));
-        match (self.phase, method) {
-            (Phase::New, "initialize") => {}
-            (_, "initialize") => return invalid("the connection is initialized already"),
-            (Phase::New, _) => return invalid("the connection is not initialized yet"),
-            (Phase::Greeting, _) => {
-                let message = format!("{EDITOR_EARLY} messages wait for the answer to initialize already");
-                return Err(Failure::new(ErrorCode::Overloaded, message));
-            }
-            (Phase::Ready, _) => {}
-        }
-        self.gate.admit(self.now)?;
-        self.gate.begin(metric_name(method), Some(id.get()))
-    }
-
-    fn need(&self, kind: RequestKind, what: &str) -> Result<(), Failure> {
-        self.permissions.check_scope(kind)?;
-        let (needed, role) = (kind.role(), self.permissions.role);
-        if role.may(needed) {
-            return Ok(());
-        }
-        let message = format!("{what} needs the role {needed}; this connection has the role {role}");
-        Err(Failure::new(ErrorCode::Forbidden, message))
     }
 
     /// Cancels this connection's prompts in a session. If it has none there, interrupts the running turn.
@@ -431,9 +370,8 @@ impl Peer {
             answer,
             scope: None,
         };
-        // Never refused: a user must be able to say yes and no.
-        let token = self.gate.adopt(ANSWER);
-        self.call(command, Some(Waiting::Answer(token)));
+        let answer = self.exchange.adopt_answer();
+        self.call(command, Waiting::Answer(answer));
     }
 
     /// Handles a message that cannot be read. An editor whose answer it was has closed its question, and learns of no error:
@@ -452,38 +390,30 @@ impl Peer {
                 self.answer_question(request, Answer::Cancel);
             }
             // An answer gets none.
-            Found::Answer { .. } => self.gate.count(UNKNOWN_METHOD, Some(failure.code)),
+            Found::Answer { .. } => self.exchange.count(UNKNOWN_METHOD, &failure),
             Found::Request { .. } | Found::Other => {
-                self.gate.count(UNKNOWN_METHOD, Some(failure.code));
+                self.exchange.count(UNKNOWN_METHOD, &failure);
                 self.send_error(&RawJson::trusted(unreadable.request_id()), &failure);
             }
         }
     }
 
     /// Executes a request. Without `waiting`, the connection ignores the reply.
-    pub(super) fn call(&mut self, mut request: Request, waiting: Option<Waiting>) {
-        let call = self.next_call;
-        self.next_call += 1;
-        if let Some(waiting) = waiting {
-            self.waiting.insert(call, waiting);
-        }
-        if let Request::StartThread(start) = &mut request {
-            start.thread = Some(self.gate.thread_id());
-        }
+    pub(super) fn call(&mut self, request: Request, waiting: impl Into<Option<Waiting>>) {
         // The client must know a prompt's name before the prompt has any effect.
-        let after_sent = self.start.checkpoints && matches!(request, Request::StartTurn(_));
-        self.out.push(Output::Request {
-            call,
-            request: Box::new(request),
-            after_sent,
-        });
+        let is_late = self.start.checkpoints && matches!(request, Request::StartTurn(_));
+        let mut output = self.exchange.call(request, waiting);
+        if let Output::Request { after_sent, .. } = &mut output {
+            *after_sent = is_late;
+        }
+        self.out.push(output);
     }
 
     pub(super) fn answer(&mut self, request: OpenRequest, result: &RawJson) {
         let mut out = Vec::with_capacity(result.get().len() + 64);
         wire::response(&mut out, request.id.get(), result.get());
         self.send(out);
-        self.gate.end(request.token, None);
+        self.exchange.end(request, None);
     }
 
     /// Answers a request with the error of an agent.
@@ -491,17 +421,12 @@ impl Peer {
         let mut out = Vec::new();
         wire::error_response(&mut out, request.id.get(), error);
         self.send(out);
-        self.gate.end(request.token, Some(ErrorCode::AgentFailed));
+        self.exchange.end(request, Some(ErrorCode::AgentFailed));
     }
 
     pub(super) fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
         self.send_error(&request.id, failure);
-        self.gate.end(request.token, Some(failure.code));
-    }
-
-    /// Ends an answer to a question, which has no response.
-    pub(super) fn answered(&mut self, token: Token, error: Option<ErrorCode>) {
-        self.gate.end(token, error);
+        self.exchange.end(request, Some(failure.code));
     }
 
     fn send_error(&mut self, id: &RawJson, failure: &Failure) {

@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::frame::TurnResult;
 use super::handshake;
-use super::peer::{OpenRequest, Peer, Phase, ReplyTo, Waiting};
+use super::peer::{Peer, ReplyTo, Waiting};
 use super::session::Opened;
+use crate::surface::contract::{OpenRequest, Phase};
 use crate::surface::export::rfc3339;
 use crate::surface::reply::{Call, ListedThread, Reply, ThreadView};
 use crate::surface::request::{Request, Turns, calls};
@@ -16,7 +17,10 @@ impl Peer {
     /// Handles the daemon's reply for whoever waits for it.
     pub(super) fn replied(&mut self, waiting: Waiting, reply: Result<Reply, Failure>) {
         match waiting {
-            Waiting::Answer(token) => self.answered(token, reply.err().map(|failure| failure.code)),
+            Waiting::Answer(answer) => {
+                let error = reply.err().map(|failure| failure.code);
+                self.exchange.end_answer(answer, error);
+            }
             Waiting::Prompt(number) => match reply.and_then(calls::StartTurn::take) {
                 Ok(turn) => {
                     self.turn_known(|prompt| prompt.number == number, turn.id);
@@ -51,7 +55,7 @@ impl Peer {
                 ..Turns::default()
             }),
         };
-        self.call(read, Some(Waiting::EndedTurn(number)));
+        self.call(read, Waiting::EndedTurn(number));
     }
 
     /// Answers a repeated prompt with the result of its turn.
@@ -82,11 +86,11 @@ impl Peer {
     fn greeted(&mut self, request: OpenRequest, agent: Result<RawJson, Failure>) {
         match agent {
             Ok(agent) => {
-                self.phase = Phase::Ready;
+                self.exchange.enter(Phase::Ready);
                 self.answer(request, &handshake::welcome(&agent));
             }
             Err(failure) => {
-                self.phase = Phase::New;
+                self.exchange.enter(Phase::New);
                 self.refuse(request, &failure);
             }
         }

@@ -1,13 +1,15 @@
 //! Decodes an editor's messages into requests.
 
+use acpd_model::limits::EDITOR_EARLY;
 use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde_json::value::RawValue;
 
 use super::handshake::Client;
-use super::methods::{is_extension, unknown};
+use super::methods::is_extension;
 use super::params::{self, Authenticate, CancelRequest, ListSessions, SetConfigOption, SetMode, SetModel};
-use super::peer::{OpenRequest, Peer, Phase, Prompt, ReplyTo, Waiting};
+use super::peer::{Peer, Prompt, ReplyTo, Waiting};
 use crate::agent::{AgentRequest, PassthroughMethod};
+use crate::surface::contract::{OpenRequest, Phase, unknown_method};
 use crate::surface::idempotency::{OF_EDITORS, idempotency_key};
 use crate::surface::request::{AgentFilter, ListThreads, Request, RequestKind, StartTurn};
 use crate::wire::{has_string, others};
@@ -21,7 +23,7 @@ impl Peer {
         Ok(match method {
             "initialize" => {
                 self.client = Client::read(params.map(RawValue::get));
-                self.phase = Phase::Greeting;
+                self.exchange.enter(Phase::Begun(no_room));
                 (Request::Initialize, ReplyTo::Initialize)
             }
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
@@ -75,7 +77,7 @@ impl Peer {
                 let request = AgentRequest::Passthrough { method, params };
                 (ask_agent(None, request), ReplyTo::Agent)
             }
-            _ => return Err(unknown(method)),
+            _ => return Err(unknown_method(method)),
         })
     }
 
@@ -108,7 +110,7 @@ impl Peer {
             turn: None,
             cancelled: false,
         });
-        self.call(Request::StartTurn(turn), Some(Waiting::Prompt(number)));
+        self.call(Request::StartTurn(turn), Waiting::Prompt(number));
     }
 
     /// Returns the session that the params name, if it is open here.
@@ -136,7 +138,8 @@ impl Peer {
             "session/cancel" | "$/cancel_request" => RequestKind::Interrupt,
             _ => RequestKind::NotifyAgent,
         };
-        if self.phase != Phase::Ready || !self.permissions.may(kind) {
+        let is_ready = matches!(self.exchange.phase(), Phase::Ready);
+        if !is_ready || !self.exchange.permissions().may(kind) {
             return;
         }
         match method {
@@ -180,6 +183,12 @@ impl Peer {
             _ => {}
         }
     }
+}
+
+/// Returns the failure of requests between `initialize` and its response, for which the queue has no room.
+fn no_room() -> Failure {
+    let message = format!("too many messages before the response to initialize (limit {EDITOR_EARLY})");
+    Failure::new(ErrorCode::Overloaded, message)
 }
 
 fn ask_agent(thread: Option<ThreadId>, request: AgentRequest) -> Request {

@@ -4,7 +4,7 @@ use acpd_model::{ErrorCode, Failure, ThreadId};
 
 use super::encode::frames;
 use super::frame::FrameKind;
-use super::peer::{OpenRequest, Peer, Prompt};
+use super::peer::{Peer, Prompt};
 use super::start::PendingPrompt;
 use crate::surface::reply::ClaimedPrompt;
 
@@ -27,7 +27,7 @@ impl Peer {
                 prompt.thread == thread && prompt.client_turn_id == claim.client_turn_id
             };
             for PendingPrompt { id, .. } in self.start.prompts.extract_if(.., meant) {
-                let request = OpenRequest::adopted(id, &mut self.gate);
+                let request = self.exchange.adopt("session/prompt", id);
                 match claim.turn {
                     None => lost.push(request),
                     turn => {

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::delegated::QueuedRequest;
 use super::frame::{Question, Setting};
 use super::handshake::with_acpd;
-use super::peer::OpenRequest;
 use super::terminals::Terminals;
 use crate::projection::{Live, Options, SessionState};
+use crate::surface::contract::OpenRequest;
 use crate::wire::{member, spliced};
 
 /// The way to open a session.

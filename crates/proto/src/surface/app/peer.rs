@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::collections::free_if_empty;
 use acpd_model::event::ClientOrigin;
 use acpd_model::json::well_formed;
-use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId};
+use acpd_model::{ErrorCode, Failure, RequestId, Seq, ThreadId};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -23,11 +22,12 @@ use super::wire::error::{Error, Rejected};
 use super::wire::welcome::Initialized;
 use crate::queue::Queue;
 use crate::surface::contract::{
-    ANSWER, Delivery, Gate, Lane, Notice, Output, Pending, Profile, Source, Surface, Token, UNKNOWN_METHOD,
+    ANSWER, Delivery, Exchange, Gate, INITIALIZE, Lane, Notice, OpenAnswer, OpenRequest, Output, Pending,
+    Phase, Profile, Source, Surface, UNKNOWN_METHOD, known_name, unknown_method,
 };
 use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind};
-use crate::time::{Instant, Now};
+use crate::time::Now;
 use crate::wire::{Found, Message, Object, Unreadable, read_unclean_message};
 
 /// The client of the connection.
@@ -42,20 +42,13 @@ struct Client {
     opted_out: BTreeSet<String>,
 }
 
+/// What waits for a reply of the daemon.
 #[derive(Debug)]
-enum Phase {
-    New,
-    Greeted,
-    Ready,
-}
-
-/// Destination of a result.
-#[derive(Debug)]
-enum ReplyTo {
-    /// To a request, under its id, as a result of that type.
-    Request(RawJson, ResultType),
-    /// A response to a question. The client is notified only if it failed.
-    Response(RequestId),
+enum Waiting {
+    /// A request, whose result has that type.
+    Request(OpenRequest, ResultType),
+    /// An answer to a question. The client is notified only if it failed.
+    Answer(OpenAnswer, RequestId),
 }
 
 /// A thread that is being opened: the default for requests without a thread until opening it fails.
@@ -68,23 +61,17 @@ struct Opening {
     is_open: bool,
 }
 
-/// One connection: reads messages, enforces the handshake, and writes responses.
+/// One connection: reads messages, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
-    gate: Gate,
+    exchange: Exchange<Waiting>,
     principal: String,
-    permissions: Permissions,
-    phase: Phase,
     client: Client,
     current: Option<ThreadId>,
     /// Threads whose opening has no reply yet, by call.
     opening: BTreeMap<u64, Opening>,
-    waiting: BTreeMap<u64, (Token, ReplyTo)>,
-    next_call: u64,
     out: Queue<Output>,
 }
-
-const INITIALIZE: &str = "initialize";
 
 impl Surface for Peer {
     type Frame = Frame;
@@ -130,24 +117,16 @@ impl Surface for Peer {
     }
 
     fn gate(&mut self) -> &mut Gate {
-        &mut self.gate
+        self.exchange.gate()
     }
 
     fn handle_message(&mut self, text: &str, now: Now) {
         let text = &*well_formed(text);
         match Message::parse(text) {
-            Ok(Message::Request { id, method, params }) => {
-                if let Err(failure) = self.request(id, &method, params, now.mono) {
-                    let known = Method::find(&method).map(|method| method.name);
-                    let initialize = (&*method == INITIALIZE).then_some(INITIALIZE);
-                    let method = known.or(initialize).unwrap_or(UNKNOWN_METHOD);
-                    self.gate.count(method, Some(failure.code));
-                    self.send_error(id.get(), &failure);
-                }
-            }
+            Ok(Message::Request { id, method, params }) => self.request(id, &method, params, now),
             Ok(Message::Notification { method, .. }) => {
-                if &*method == "initialized" && matches!(self.phase, Phase::Greeted) {
-                    self.phase = Phase::Ready;
+                if &*method == "initialized" && matches!(self.exchange.phase(), Phase::Begun(_)) {
+                    self.exchange.enter(Phase::Ready);
                 }
             }
             Ok(Message::Response { id, result }) => self.response(id, result.map_err(|_| ())),
@@ -162,21 +141,26 @@ impl Surface for Peer {
     }
 
     fn handle_reply(&mut self, call: u64, reply: Result<Reply, Failure>) {
-        let Some((token, reply_to)) = self.waiting.remove(&call) else {
+        let Some(waiting) = self.exchange.replied(call) else {
             return;
         };
-        free_if_empty(&mut self.waiting);
         self.opened(call, &reply);
-        let error = match reply_to {
-            ReplyTo::Request(id, result) => {
-                self.respond(&id, reply.and_then(|reply| result.respond(id.get(), &reply)))
+        match waiting {
+            Waiting::Request(request, result) => {
+                match reply.and_then(|reply| result.respond(request.id.get(), &reply)) {
+                    Ok(response) => self.respond(request, response),
+                    Err(failure) => self.refuse(request, &failure),
+                }
             }
-            ReplyTo::Response(request) => reply.err().map(|failure| {
-                self.late_answer(request, &failure);
-                failure.code
-            }),
-        };
-        self.gate.end(token, error);
+            Waiting::Answer(answer, question) => {
+                let failure = reply.err();
+                if let Some(failure) = &failure {
+                    self.late_answer(question, failure);
+                }
+                self.exchange
+                    .end_answer(answer, failure.map(|failure| failure.code));
+            }
+        }
     }
 
     fn handle_frames(&mut self, delivery: Delivery<'_, Frame>) {
@@ -232,15 +216,11 @@ impl Peer {
     /// Creates a connection of `principal`, before its handshake.
     pub fn new(principal: String, permissions: impl Into<Permissions>, gate: Gate) -> Self {
         Self {
-            gate,
+            exchange: Exchange::new(gate, permissions.into()),
             principal,
-            permissions: permissions.into(),
-            phase: Phase::New,
             client: Client::default(),
             current: None,
             opening: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            next_call: 0,
             out: Queue::default(),
         }
     }
@@ -266,12 +246,13 @@ impl Peer {
     }
 
     /// Makes the thread that a request opens the default for the requests that follow.
-    fn opens(&mut self, call: u64, request: &mut Request) {
-        let thread = match request {
-            Request::StartThread(start) => *start.thread.insert(self.gate.thread_id()),
-            Request::OpenThread(open) => open.thread,
-            _ => return,
+    fn opens(&mut self, call: u64, request: &Request) {
+        let opens = match request {
+            Request::StartThread(start) => start.thread,
+            Request::OpenThread(open) => Some(open.thread),
+            _ => None,
         };
+        let Some(thread) = opens else { return };
         let before = self.current.replace(thread);
         let opening = Opening {
             thread,
@@ -281,18 +262,14 @@ impl Peer {
         self.opening.insert(call, opening);
     }
 
-    /// Sends the result of a request, or why it failed, which is returned.
-    fn respond(&mut self, id: &RawJson, response: Result<Vec<u8>, Failure>) -> Option<ErrorCode> {
-        match response {
-            Ok(response) => {
-                self.out.push(Output::Send(response.into()));
-                None
-            }
-            Err(failure) => {
-                self.send_error(id.get(), &failure);
-                Some(failure.code)
-            }
-        }
+    fn respond(&mut self, request: OpenRequest, response: Vec<u8>) {
+        self.out.push(Output::Send(response.into()));
+        self.exchange.end(request, None);
+    }
+
+    fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
+        self.send_error(request.id.get(), failure);
+        self.exchange.end(request, Some(failure.code));
     }
 
     /// Returns the message of a frame for this client, if any. A client that answers questions always receives open ones,
@@ -307,46 +284,40 @@ impl Peer {
 
     /// Returns whether the client receives questions as requests: it answers them, and its role allows that.
     fn answers(&self) -> bool {
-        self.client.approvals && self.permissions.may(RequestKind::Answer)
+        self.client.approvals && self.exchange.permissions().may(RequestKind::Answer)
     }
 
-    fn request(
-        &mut self,
-        id: &RawValue,
-        method: &str,
-        params: Option<&RawValue>,
-        now: Instant,
-    ) -> Result<(), Failure> {
-        self.gate.admit(now)?;
-        match (&self.phase, method) {
-            (Phase::New, "initialize") => return self.initialize(id, params),
-            (Phase::New, _) => return Err(Failure::new(ErrorCode::Handshake, "Not initialized")),
-            (Phase::Greeted | Phase::Ready, "initialize") => {
-                return Err(Failure::new(ErrorCode::Handshake, "Already initialized"));
-            }
-            (Phase::Greeted, _) => {
-                return Err(Failure::new(
-                    ErrorCode::Handshake,
-                    "Not initialized: send the initialized notification first",
-                ));
-            }
-            (Phase::Ready, _) => {}
+    fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, now: Now) {
+        let listed = Method::find(method);
+        let name = known_name(method, listed.map(|listed| listed.name));
+        let request = match self.exchange.begin(name, id, now.mono) {
+            Ok(request) => request,
+            Err(failure) => return self.send_error(id.get(), &failure),
+        };
+        let params = params.map_or("{}", RawValue::get);
+        if name == INITIALIZE {
+            return self.initialize(request, params);
         }
-        let method = Method::find(method)
-            .ok_or_else(|| Failure::new(ErrorCode::MethodNotFound, format!("unknown method {method:?}")))?;
-        self.permissions.check_scope(method.kind)?;
-        self.check_role(method.role(), method.name)?;
-        let request = method.read(params.map_or("{}", RawValue::get), self.current)?;
-        self.call(request, method.name, ReplyTo::Request(id.into(), method.result))
+        let read = listed
+            .ok_or_else(|| unknown_method(method))
+            .and_then(|listed| Ok((self.read(listed, params)?, listed.result)));
+        match read {
+            Ok((read, result)) => self.call(read, Waiting::Request(request, result)),
+            Err(failure) => self.refuse(request, &failure),
+        }
     }
 
-    fn check_role(&self, needed: Role, what: &str) -> Result<(), Failure> {
-        let role = self.permissions.role;
-        if role.may(needed) {
-            return Ok(());
-        }
-        let message = format!("{what} needs the role {needed}; this token has the role {role}");
-        Err(Failure::new(ErrorCode::Forbidden, message))
+    fn read(&self, method: &Method, params: &str) -> Result<Request, Failure> {
+        self.exchange.permissions().check(method.kind, method.name)?;
+        let request = method.read(params, self.current)?;
+        self.check_reach(&request)?;
+        Ok(request)
+    }
+
+    /// Checks what is known only after the params were read: whether an answer concerns more than its thread.
+    fn check_reach(&self, request: &Request) -> Result<(), Failure> {
+        let permissions = self.exchange.permissions();
+        permissions.check_role(request.role(), "an answer that holds beyond its thread")
     }
 
     fn response(&mut self, id: &RawValue, result: Result<&RawValue, ()>) {
@@ -356,16 +327,22 @@ impl Peer {
                 &Failure::new(ErrorCode::InvalidRequest, "a response to no request of ours"),
             );
         };
-        let called = self
-            .permissions
-            .check_scope(RequestKind::Answer)
-            .and_then(|()| self.check_role(RequestKind::Answer.role(), "an answer"))
-            .and_then(|()| Response::read(request, result.map(RawValue::get)))
-            .and_then(|answered| self.call(answered.into(), ANSWER, ReplyTo::Response(request)));
-        if let Err(failure) = called {
-            self.gate.count(ANSWER, Some(failure.code));
-            self.late_answer(request, &failure);
+        let read = self.read_answer(request, result);
+        match read.and_then(|read| Ok((read, self.exchange.begin_answer()?))) {
+            Ok((read, answer)) => self.call(read, Waiting::Answer(answer, request)),
+            Err(failure) => {
+                self.exchange.count(ANSWER, &failure);
+                self.late_answer(request, &failure);
+            }
         }
+    }
+
+    fn read_answer(&self, request: RequestId, result: Result<&RawValue, ()>) -> Result<Request, Failure> {
+        let permissions = self.exchange.permissions();
+        permissions.check(RequestKind::Answer, "an answer")?;
+        let answer: Request = Response::read(request, result.map(RawValue::get))?.into();
+        self.check_reach(&answer)?;
+        Ok(answer)
     }
 
     /// Notifies a client that its message cannot be read: an answer, under the id of its question.
@@ -376,31 +353,19 @@ impl Peer {
             Found::Request { .. } | Found::Other => None,
         };
         if let Some(question) = question {
-            self.gate.count(ANSWER, Some(failure.code));
+            self.exchange.count(ANSWER, &failure);
             return self.late_answer(question, &failure);
         }
-        self.gate.count(UNKNOWN_METHOD, Some(failure.code));
+        self.exchange.count(UNKNOWN_METHOD, &failure);
         self.send_error(unreadable.request_id(), &failure);
     }
 
-    fn call(&mut self, mut request: Request, method: &'static str, reply_to: ReplyTo) -> Result<(), Failure> {
-        // The role for the method was checked before its params. Only such answers need a higher role.
-        self.check_role(request.role(), "an answer that holds beyond its thread")?;
-        let id = match &reply_to {
-            ReplyTo::Request(id, _) => Some(id.get()),
-            ReplyTo::Response(_) => None,
-        };
-        let token = self.gate.begin(method, id)?;
-        let call = self.next_call;
-        self.next_call += 1;
-        self.opens(call, &mut request);
-        self.waiting.insert(call, (token, reply_to));
-        self.out.push(Output::Request {
-            call,
-            request: Box::new(request),
-            after_sent: false,
-        });
-        Ok(())
+    fn call(&mut self, request: Request, waiting: Waiting) {
+        let output = self.exchange.call(request, waiting);
+        if let Output::Request { call, request, .. } = &output {
+            self.opens(*call, request);
+        }
+        self.out.push(output);
     }
 
     /// Notifies a client that its answer failed, because a JSON-RPC response has no response of its own.
@@ -418,7 +383,7 @@ impl Peer {
         self.out.push(Output::Send(out.into()));
     }
 
-    fn initialize(&mut self, id: &RawValue, params: Option<&RawValue>) -> Result<(), Failure> {
+    fn initialize(&mut self, request: OpenRequest, params: &str) {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Hello {
@@ -438,23 +403,25 @@ impl Peer {
             opt_out_notification_methods: BTreeSet<String>,
         }
         // Unlike other requests, this one accepts unknown members: a newer client asks by it what this daemon knows.
-        let hello: Hello = strict::read(params.map_or("{}", RawValue::get))?;
+        let hello: Hello = match strict::read(params) {
+            Ok(hello) => hello,
+            Err(failure) => return self.refuse(request, &failure),
+        };
         self.client = Client {
             name: hello.client_info.name.chars().take(200).collect(),
             approvals: hello.capabilities.approvals,
             subscribers: hello.capabilities.subscribers,
             opted_out: hello.capabilities.opt_out_notification_methods,
         };
-        self.phase = Phase::Greeted;
+        self.exchange.enter(Phase::Begun(unconfirmed));
         let mut out = Vec::new();
         let mut message = Object::open(&mut out);
-        message.raw("jsonrpc", "\"2.0\"").raw("id", id.get());
-        let welcome = Initialized::of(self.gate.limits(), &self.principal, self.permissions.role);
+        message.raw("jsonrpc", "\"2.0\"").raw("id", request.id.get());
+        let role = self.exchange.permissions().role;
+        let welcome = Initialized::of(self.exchange.limits(), &self.principal, role);
         message.with("result", |out| welcome.write(out));
         message.close();
-        self.out.push(Output::Send(out.into()));
-        self.gate.count(INITIALIZE, None);
-        Ok(())
+        self.respond(request, out);
     }
 
     fn send_error(&mut self, id: &str, failure: &Failure) {
@@ -465,4 +432,10 @@ impl Peer {
         message.close();
         self.out.push(Output::Send(out.into()));
     }
+}
+
+/// Returns the failure of requests between the response to `initialize` and the client's notification.
+fn unconfirmed() -> Failure {
+    let message = "Not initialized: send the initialized notification first";
+    Failure::new(ErrorCode::Handshake, message)
 }

@@ -3,10 +3,12 @@
 
 use acpd_model::{Failure, ThreadId, TurnId, TurnPosition};
 
+use super::daemon_request::{DaemonRequest, request};
 use super::params::{Pages, cursor};
 use super::turn::{ItemsView, is_shown, items_of, write_history};
 use crate::projection::{Turn, TurnsPage};
-use crate::surface::request::{Extent, Request, Turns};
+use crate::surface::reply::ThreadView;
+use crate::surface::request::{Extent, Turns};
 use crate::wire::Object;
 
 /// Turns on a page, if the client does not say how many.
@@ -24,23 +26,23 @@ pub(super) fn whole() -> Turns {
 }
 
 /// Returns the request for a whole thread.
-pub(super) fn read_whole(thread: ThreadId) -> Request {
-    Request::ReadThread {
-        thread,
-        turns: Some(whole()),
-    }
+pub(super) fn read_whole(thread: ThreadId) -> DaemonRequest<Box<ThreadView>> {
+    read(thread, whole())
+}
+
+fn read(thread: ThreadId, turns: Turns) -> DaemonRequest<Box<ThreadView>> {
+    let turns = Some(turns);
+    request!(ReadThread { thread, turns })
 }
 
 /// Returns the request for at most `limit` turns.
-fn read_page(thread: ThreadId, before: Option<TurnPosition>, limit: usize) -> Request {
-    Request::ReadThread {
-        thread,
-        turns: Some(Turns {
-            before,
-            limit: Some(limit),
-            extent: Extent::WholeTurns,
-        }),
-    }
+fn read_page(thread: ThreadId, before: Option<TurnPosition>, limit: usize) -> DaemonRequest<Box<ThreadView>> {
+    let turns = Turns {
+        before,
+        limit: Some(limit),
+        extent: Extent::WholeTurns,
+    };
+    read(thread, turns)
 }
 
 /// What a client wants of a thread's history.
@@ -62,7 +64,7 @@ pub(super) struct Page {
 
 impl Page {
     /// Reads a request for turns, or for `items`. Returns the request to make.
-    pub fn read(params: &Pages, items: bool) -> Result<(Self, Request), Failure> {
+    pub fn read(params: &Pages, items: bool) -> Result<(Self, DaemonRequest<Box<ThreadView>>), Failure> {
         let ascending = match params.sort_direction.as_deref() {
             Some(word) => word == "asc",
             None => items,
@@ -195,17 +197,15 @@ fn after_turn(turn: u32) -> TurnPosition {
 }
 
 /// Returns the request for the turn before `turn`.
-pub(super) fn read_before(thread: ThreadId, turn: TurnId) -> Request {
+pub(super) fn read_before(thread: ThreadId, turn: TurnId) -> DaemonRequest<Box<ThreadView>> {
     let before = TurnPosition {
         turn: turn.0,
         item: None,
     };
-    Request::ReadThread {
-        thread,
-        turns: Some(Turns {
-            before: Some(before),
-            limit: Some(1),
-            ..Turns::default()
-        }),
-    }
+    let turns = Turns {
+        before: Some(before),
+        limit: Some(1),
+        ..Turns::default()
+    };
+    read(thread, turns)
 }

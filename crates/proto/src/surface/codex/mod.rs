@@ -10,15 +10,18 @@
 //! * [`question`]: requests to the client, and its answers; [`form`] for forms
 //! * [`spoken`]: the message that the agent is sending, in parts
 //! * [`settings`]: models, efforts and modes
-//! * [`peer`]: one connection; [`requests`] reads what it asks, [`steps`] answers it
+//! * [`peer`]: one connection; [`methods`] has a row for each method, [`requests`] begins them, and [`steps`] carries them out
+//! * [`daemon_request`]: a request to the daemon, with what is done with its reply
 
 mod bounded;
 mod call;
+mod daemon_request;
 mod encode;
 mod form;
 mod frame;
 mod history;
 mod item;
+mod methods;
 mod models;
 mod params;
 mod peer;
@@ -36,4 +39,5 @@ mod turn_id;
 mod write;
 
 pub use frame::Frame;
+pub use methods::{METHODS, Method};
 pub use peer::{Host, Peer};

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use acpd_model::ThreadId;
 use serde_json::{Value, json};
 
+use super::daemon_request::{DaemonRequest, request};
 use super::settings::{Settings, agent_model};
 use crate::projection::Live;
-use crate::surface::reply::{AgentInfo, ListedThread};
-use crate::surface::request::{ListThreads, Request};
+use crate::surface::reply::{AgentInfo, ListPage, ListedThread, ThreadView};
+use crate::surface::request::ListThreads;
 
 /// The newest threads that are searched for the models of their agents.
 const THREADS: usize = 100;
@@ -28,7 +29,7 @@ pub(super) struct ModelList {
 
 impl ModelList {
     /// Creates the list of these agents. Returns the request to make next.
-    pub fn new(mut agents: Vec<AgentInfo>) -> (Self, Request) {
+    pub fn new(mut agents: Vec<AgentInfo>) -> (Self, DaemonRequest<ListPage<ListedThread>>) {
         agents.retain(|agent| agent.installed);
         let list = Self {
             agents,
@@ -38,7 +39,7 @@ impl ModelList {
             limit: Some(THREADS),
             ..ListThreads::default()
         };
-        (list, Request::ListThreads(threads))
+        (list, request!(ListThreads(threads)))
     }
 
     /// Selects the threads to read.
@@ -56,9 +57,9 @@ impl ModelList {
     }
 
     /// Returns the next request; `None` if the list is complete.
-    pub fn next(&mut self) -> Option<Request> {
+    pub fn next(&mut self) -> Option<DaemonRequest<Box<ThreadView>>> {
         let thread = self.unread.pop()?;
-        Some(Request::ReadThread { thread, turns: None })
+        Some(request!(ReadThread { thread, turns: None }))
     }
 
     /// Returns the result. The models of `agent` come first: those of the client's thread.

@@ -1,27 +1,30 @@
 //! One connection of a Codex client.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use acpd_model::collections::free_if_empty;
 use acpd_model::event::ClientOrigin;
 use acpd_model::json::well_formed;
-use acpd_model::{ErrorCode, Failure, Millis, RawJson, RequestId, Seq, ThreadId};
+use acpd_model::{ErrorCode, Failure, Millis, RequestId, Seq, ThreadId};
 use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::daemon_request::Step;
 use super::encode::frames;
 use super::frame::{Ask, Frame, FrameKind, Listed, Question};
+use super::methods::{Begun, Method};
 use super::params;
 use super::question::{Asked, NoAnswer, changes_of, read_answer, turn_of, write_question, write_resolved};
-use super::requests::{self, Begun};
 use super::session::{Session, Sessions};
 use super::shown::Messages;
-use super::steps::Step;
+use super::steps::read_thread;
 use super::write;
 use crate::queue::Queue;
 use crate::surface::contract::{
-    ANSWER, Delivery, Gate, Lane, Notice, Output, Profile, Source, Surface, Token, UNKNOWN_METHOD,
+    ANSWER, Delivery, Exchange, Gate, INITIALIZE, Lane, Notice, OpenRequest, Output, Phase, Profile, Source,
+    Surface, UNKNOWN_METHOD, known_name, unknown_method,
 };
 use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind};
@@ -29,24 +32,13 @@ use crate::thread::InterruptOptions;
 use crate::time::Now;
 use crate::wire::{Found, Message, Object, Unreadable, read_unclean_message};
 
-/// A request of the client that has no response yet.
-#[derive(Debug)]
-pub(super) struct OpenRequest {
-    id: RawJson,
-    token: Token,
-}
+/// What is done with a reply of the daemon.
+struct Waiting(Box<dyn FnOnce(&mut Peer, Result<Reply, Failure>) + Send>);
 
-/// What waits for a reply of the daemon.
-#[derive(Debug)]
-enum Waiting {
-    Step(Option<OpenRequest>, Step),
-    Answer(Token),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    New,
-    Ready,
+impl fmt::Debug for Waiting {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Waiting").finish_non_exhaustive()
+    }
 }
 
 /// Entries of the thread list that a client was told of, at most.
@@ -65,14 +57,15 @@ pub struct Host {
 /// out of date, and send it less.
 const CODEX_VERSION: &str = "0.169.0";
 
+/// What a request to the daemon is for if the client has sent none. No failure of it is shown.
+const OWN: &str = "this request";
+
 /// One connection: reads messages, keeps the threads that the client follows, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
-    gate: Gate,
+    exchange: Exchange<Waiting>,
     principal: String,
-    permissions: Permissions,
     pub(super) host: Host,
-    phase: Phase,
     client: String,
     opted_out: BTreeSet<String>,
     pub(super) sessions: Sessions,
@@ -82,8 +75,6 @@ pub struct Peer {
     told: BTreeMap<ThreadId, Told>,
     /// When the client was greeted.
     greeted_at: Millis,
-    waiting: BTreeMap<u64, Waiting>,
-    next_call: u64,
     /// An empty list, whose memory is used again.
     messages: Messages,
     out: Queue<Output>,
@@ -125,7 +116,7 @@ impl Surface for Peer {
     }
 
     fn gate(&mut self) -> &mut Gate {
-        &mut self.gate
+        self.exchange.gate()
     }
 
     fn handle_message(&mut self, text: &str, now: Now) {
@@ -145,12 +136,8 @@ impl Surface for Peer {
     }
 
     fn handle_reply(&mut self, call: u64, reply: Result<Reply, Failure>) {
-        let waiting = self.waiting.remove(&call);
-        free_if_empty(&mut self.waiting);
-        match waiting {
-            Some(Waiting::Step(request, step)) => self.advance(request, step, reply),
-            Some(Waiting::Answer(token)) => self.gate.end(token, reply.err().map(|failure| failure.code)),
-            None => {}
+        if let Some(Waiting(then)) = self.exchange.replied(call) {
+            then(self, reply);
         }
     }
 
@@ -218,69 +205,57 @@ impl Peer {
     /// Creates a connection of `principal`, before its handshake.
     pub fn new(principal: String, permissions: impl Into<Permissions>, host: Host, gate: Gate) -> Self {
         Self {
-            gate,
+            exchange: Exchange::new(gate, permissions.into()),
             principal,
-            permissions: permissions.into(),
             host,
-            phase: Phase::New,
             client: String::new(),
             opted_out: BTreeSet::new(),
             sessions: Sessions::new(),
             current: None,
             told: BTreeMap::new(),
             greeted_at: 0,
-            waiting: BTreeMap::new(),
-            next_call: 0,
             messages: Messages::new(),
             out: Queue::default(),
         }
     }
 
     fn may_answer(&self) -> bool {
-        self.permissions.may(RequestKind::Answer)
+        self.exchange.permissions().may(RequestKind::Answer)
     }
 
     fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, now: Now) {
-        let name = requests::find(method).unwrap_or(UNKNOWN_METHOD);
-        let begun = self
-            .gate
-            .admit(now.mono)
-            .and_then(|()| self.check_phase(method))
-            .and_then(|()| self.gate.begin(name, Some(id.get())));
-        let request = match begun {
-            Ok(token) => OpenRequest { id: id.into(), token },
-            Err(failure) => {
-                self.gate.count(name, Some(failure.code));
-                return self.send(|out| write::error(out, id.get(), &failure));
-            }
+        let listed = Method::find(method);
+        let name = known_name(method, listed.map(|listed| listed.name));
+        let request = match self.exchange.begin(name, id, now.mono) {
+            Ok(request) => request,
+            Err(failure) => return self.send(|out| write::error(out, id.get(), &failure)),
         };
-        if name == "initialize" {
+        if name == INITIALIZE {
             return self.initialize(request, params, now.wall);
         }
-        match self.begin(name, method, params) {
-            Ok(Begun::Answer(result)) => self.respond(request, &result),
-            Ok(Begun::Call(call, step)) => self.call(*call, Some(request), step),
-            Err(failure) => self.refuse(request, &failure),
-        }
-    }
-
-    fn check_phase(&self, method: &str) -> Result<(), Failure> {
-        match (self.phase, method) {
-            (Phase::New, "initialize") | (Phase::Ready, _) => Ok(()),
-            (Phase::New, _) => Err(Failure::new(ErrorCode::Handshake, "Not initialized")),
+        let Some(listed) = listed else {
+            return self.refuse(request, &unknown_method(method));
+        };
+        let step = match listed.begin(self, params) {
+            Ok(Begun::Step(step)) => step,
+            Ok(Begun::Answer(result)) => return self.respond(request, &result),
+            Err(failure) => return self.refuse(request, &failure),
+        };
+        // After the params are read: an error of some methods would end Codex's TUI, so that the step shows the refusal in the thread.
+        let permissions = self.exchange.permissions();
+        let permitted = listed.kind.map_or(Ok(()), |kind| permissions.check(kind, name));
+        match permitted {
+            Ok(()) => self.take_step(request, step),
+            Err(failure) => (step.then)(self, request, Err(failure)),
         }
     }
 
     fn initialize(&mut self, request: OpenRequest, params: Option<&RawValue>, now: Millis) {
         let hello: params::Initialize = match params::read(params) {
-            Ok(hello) if self.phase == Phase::New => hello,
-            Ok(_) => {
-                let failure = Failure::new(ErrorCode::Handshake, "Already initialized");
-                return self.refuse(request, &failure);
-            }
+            Ok(hello) => hello,
             Err(failure) => return self.refuse(request, &failure),
         };
-        self.phase = Phase::Ready;
+        self.exchange.enter(Phase::Ready);
         self.greeted_at = now;
         self.client = hello.client_info.name.chars().take(200).collect();
         let capabilities = hello.capabilities.unwrap_or_default();
@@ -294,42 +269,43 @@ impl Peer {
             "codexHome": self.host.home, "platformFamily": std::env::consts::FAMILY, "platformOs": std::env::consts::OS,
         });
         self.respond(request, &welcome);
-        self.call(
-            Request::WatchThreadList { on: true, only: None },
-            None,
-            Step::Ignored,
-        );
+        self.call(Request::WatchThreadList { on: true, only: None }, OWN, |_, _| {});
     }
 
-    /// Executes a request of the daemon. Its reply goes to `step`.
-    pub(super) fn call(&mut self, mut request: Request, open: Option<OpenRequest>, step: Step) {
-        if let Err(failure) = self.permissions.check_scope(request.kind()) {
-            return self.advance(open, step, Err(failure));
-        }
-        let (needed, role) = (request.role(), self.permissions.role);
-        if !role.may(needed) {
-            let message = format!("this needs the role {needed}; your token has the role {role}");
-            return self.advance(open, step, Err(Failure::new(ErrorCode::Forbidden, message)));
-        }
-        if let Request::StartThread(start) = &mut request {
-            start.thread = Some(self.gate.thread_id());
-        }
-        let turns = matches!(request, Request::StartTurn(_) | Request::SteerTurn { .. });
-        if let Some(session) = request
-            .ordered_by()
-            .and_then(|thread| self.sessions.get_mut(&thread))
-            && turns
-        {
+    /// Takes a step of a request of the client.
+    pub(super) fn take_step(&mut self, open: OpenRequest, Step { request, then }: Step) {
+        let turn_of = match &request {
+            Request::StartTurn(_) | Request::SteerTurn { .. } => request.ordered_by(),
+            _ => None,
+        };
+        if let Some(session) = turn_of.and_then(|thread| self.sessions.get_mut(&thread)) {
             session.starting += 1;
         }
-        let call = self.next_call;
-        self.next_call += 1;
-        self.waiting.insert(call, Waiting::Step(open, step));
-        self.out.push(Output::Request {
-            call,
-            request: Box::new(request),
-            after_sent: false,
+        let method = open.method();
+        self.call(request, method, move |peer, reply| {
+            then(peer, open, reply);
+            if let Some(thread) = turn_of {
+                peer.turn_answered(thread);
+            }
         });
+    }
+
+    /// Makes a request to the daemon, if the client may have it made for `what`.
+    fn call(
+        &mut self,
+        request: Request,
+        what: &str,
+        then: impl FnOnce(&mut Self, Result<Reply, Failure>) + Send + 'static,
+    ) {
+        let permissions = self.exchange.permissions();
+        let permitted = permissions.check_scope(request.kind());
+        match permitted.and_then(|()| permissions.check_role(request.role(), what)) {
+            Ok(()) => {
+                let output = self.exchange.call(request, Waiting(Box::new(then)));
+                self.out.push(output);
+            }
+            Err(failure) => then(self, Err(failure)),
+        }
     }
 
     /// Records that a request for a turn has its response, and sends what was held back for it.
@@ -388,8 +364,10 @@ impl Peer {
         let session = self.sessions.get_mut(&thread);
         if let Some(session) = session.filter(|session| !session.is_reading_settings) {
             session.is_reading_settings = true;
-            let read = Request::ReadThread { thread, turns: None };
-            self.call(read, None, Step::Settings(thread));
+            let (read, answered) = read_thread(thread).split();
+            self.call(read, OWN, move |peer, reply| {
+                peer.settings_read(thread, answered(reply));
+            });
         }
     }
 
@@ -471,23 +449,21 @@ impl Peer {
             answer: given.answer,
             scope: None,
         };
-        // Never refused by the gate: a user must be able to say yes and no. The role was checked when it was asked.
-        let token = self.gate.adopt(ANSWER);
-        let call = self.next_call;
-        self.next_call += 1;
-        self.waiting.insert(call, Waiting::Answer(token));
-        self.out.push(Output::Request {
-            call,
-            request: Box::new(answer),
-            after_sent: false,
-        });
+        // The role was checked when the question was sent.
+        let open = self.exchange.adopt_answer();
+        let end = move |peer: &mut Self, reply: Result<Reply, Failure>| {
+            let error = reply.err().map(|failure| failure.code);
+            peer.exchange.end_answer(open, error);
+        };
+        let output = self.exchange.call(answer, Waiting(Box::new(end)));
+        self.out.push(output);
         if given.interrupts && turn.is_some() {
             let interrupt = Request::Interrupt {
                 thread: request.thread,
                 turn,
                 options: InterruptOptions::default(),
             };
-            self.call(interrupt, None, Step::Ignored);
+            self.call(interrupt, OWN, |_, _| {});
         }
     }
 
@@ -510,14 +486,14 @@ impl Peer {
             Found::Request { .. } | Found::Other => None,
         };
         if let Some(question) = question {
-            self.gate.count(ANSWER, Some(failure.code));
+            self.exchange.count(ANSWER, &failure);
             let reason = &unreadable.reason;
             return self.ask_again(
                 question,
                 &format!("The answer cannot be read ({reason}): please answer again."),
             );
         }
-        self.gate.count(UNKNOWN_METHOD, Some(failure.code));
+        self.exchange.count(UNKNOWN_METHOD, &failure);
         self.send(|out| write::error(out, unreadable.request_id(), &failure));
     }
 
@@ -561,13 +537,13 @@ impl Peer {
     /// Responds to a request with a result that `write` appends.
     pub(super) fn respond_with(&mut self, request: OpenRequest, write: impl FnOnce(&mut Vec<u8>)) {
         self.send(|out| write::response(out, request.id.get(), write));
-        self.gate.end(request.token, None);
+        self.exchange.end(request, None);
     }
 
     /// Responds to a request with an error.
     pub(super) fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
         self.send(|out| write::error(out, request.id.get(), failure));
-        self.gate.end(request.token, Some(failure.code));
+        self.exchange.end(request, Some(failure.code));
     }
 }
 

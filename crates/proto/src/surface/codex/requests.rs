@@ -1,466 +1,230 @@
-//! What the client asks: the methods that acpd has, and the request of the daemon that each begins with.
+//! What the client asks: for each method, what acpd answers, or the first request to the daemon.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "each is the function of a row, which passes the params that it has read"
+)]
 
 use acpd_model::{ErrorCode, Failure, ThreadId, TurnId};
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
+use super::daemon_request::{DaemonRequest, Step, request};
 use super::history::{Page, read_before, read_whole, whole};
-use super::params::{self, Cwd};
+use super::methods::Begun;
+use super::models::ModelList;
+use super::params::{
+    Cwd, Fork, List, OfThread, OfTurn, Pages, Queued, ReadConfig, Revert, Review, ReviewTarget, SetName,
+    ShellCommand, StartThread, TurnInput, UpdateSettings, blocks,
+};
 use super::peer::Peer;
-use super::steps::{Purpose, Step};
-use super::turn_id::NamedTurn;
+use super::search::SearchResults;
+use super::settings::{Settings, WantedSettings};
+use super::steps::{last_turn, open_step, queue_of, read_thread, respond_empty, respond_page, write_list};
+use super::turn_id::{NamedTurn, turn_id};
+use crate::projection::text_block;
 use crate::surface::idempotency::idempotency_key;
+use crate::surface::reply::{ListPage, Opened};
 use crate::surface::request::{
-    Follow, FollowFrom, ForkThread, ListThreads, ListedStatus, OpenThread, Request, SearchThreads,
-    StartThread, StartTurn,
+    FollowFrom, ForkThread, ListThreads, ListedStatus, OpenThread, SearchThreads, StartTurn,
 };
 use crate::thread::{Change, InterruptOptions, QueueChange};
 
-/// The methods that acpd has.
-const METHODS: [&str; 44] = [
-    "initialize",
-    "account/read",
-    "account/bedrock/checkGovCloudRequirements",
-    "collaborationMode/list",
-    "config/batchWrite",
-    "config/read",
-    "config/value/write",
-    "configRequirements/read",
-    "hooks/list",
-    "model/list",
-    "permissionProfile/list",
-    "plugin/installed",
-    "review/start",
-    "skills/list",
-    "thread/archive",
-    "thread/compact/start",
-    "thread/delete",
-    "thread/fork",
-    "thread/items/list",
-    "thread/list",
-    "thread/loaded/list",
-    "thread/name/set",
-    "thread/queue/add",
-    "thread/queue/delete",
-    "thread/queue/list",
-    "thread/queue/reorder",
-    "thread/queue/start",
-    "thread/queue/update",
-    "thread/read",
-    "thread/resume",
-    "thread/revert",
-    "thread/search",
-    "thread/settings/update",
-    "thread/shellCommand",
-    "thread/start",
-    "thread/turns/list",
-    "thread/unarchive",
-    "thread/unsubscribe",
-    "turn/interrupt",
-    "turn/start",
-    "turn/steer",
-    "experimentalFeature/list",
-    "mcpServerStatus/list",
-    "app/list",
-];
-
-/// Returns the method of this name, if acpd has it.
-pub(super) fn find(method: &str) -> Option<&'static str> {
-    METHODS.into_iter().find(|known| *known == method)
+pub(super) fn read_config(peer: &mut Peer, ReadConfig { cwd }: ReadConfig) -> Value {
+    let folder = cwd.unwrap_or_else(|| peer.host.home.clone());
+    // Whether a folder is trusted is a question of Codex's own sandbox.
+    let config = json!({ "projects": { folder: { "trust_level": "trusted" } } });
+    json!({ "config": config, "origins": {}, "layers": null })
 }
 
-/// How a request begins.
-pub(super) enum Begun {
-    /// With its result.
-    Answer(Value),
-    /// With a request of the daemon, whose reply goes to the step.
-    Call(Box<Request>, Step),
+/// Codex writes what it remembers for new threads. acpd's own configuration does not change.
+pub(super) fn write_config(peer: &mut Peer, _: IgnoredAny) -> Value {
+    json!({
+        "status": "ok", "version": "1", "filePath": format!("{}/config.toml", peer.host.home),
+        "overriddenMetadata": null,
+    })
 }
 
-impl From<(Request, Step)> for Begun {
-    fn from((request, step): (Request, Step)) -> Self {
-        Self::Call(Box::new(request), step)
-    }
+pub(super) fn list_models(_: &mut Peer, _: IgnoredAny) -> Step {
+    request!(ListAgents).then(|peer, open, agents| {
+        let (mut list, threads) = ModelList::new(agents);
+        let step = threads.then(|peer, open, threads| {
+            list.add_threads(&threads.page);
+            peer.list_models(open, list);
+        });
+        peer.take_step(open, step);
+    })
 }
 
-impl Peer {
-    /// Reads a request of the client. `known` is its method if acpd has it.
-    pub(super) fn begin(
-        &mut self,
-        known: &str,
-        method: &str,
-        params: Option<&RawValue>,
-    ) -> Result<Begun, Failure> {
-        match known.split_once('/') {
-            Some(("thread", rest)) => self.begin_thread(rest, params),
-            Some(("turn", rest)) => Self::begin_turn(rest, params),
-            _ => self.begin_other(known, method, params),
-        }
-    }
-
-    fn begin_other(
-        &mut self,
-        known: &str,
-        method: &str,
-        params: Option<&RawValue>,
-    ) -> Result<Begun, Failure> {
-        Ok(match known {
-            // acpd has no accounts: agents sign in by themselves.
-            "account/read" => Begun::Answer(json!({ "account": null, "requiresOpenaiAuth": false })),
-            "account/bedrock/checkGovCloudRequirements" => {
-                Begun::Answer(json!({ "isGovCloud": false, "shouldWarn": false }))
-            }
-            "collaborationMode/list" => Begun::Answer(json!({ "data": [
-                { "name": "Plan", "mode": "plan" }, { "name": "Default", "mode": "default" },
-            ] })),
-            "config/read" => {
-                let params::ReadConfig { cwd } = params::read(params)?;
-                let folder = cwd.unwrap_or_else(|| self.host.home.clone());
-                // Whether a folder is trusted is a question of Codex's own sandbox.
-                let config = json!({ "projects": { folder: { "trust_level": "trusted" } } });
-                Begun::Answer(json!({ "config": config, "origins": {}, "layers": null }))
-            }
-            // Codex writes what it remembers for new threads. acpd's own configuration does not change.
-            "config/batchWrite" | "config/value/write" => Begun::Answer(json!({
-                "status": "ok", "version": "1", "filePath": format!("{}/config.toml", self.host.home),
-                "overriddenMetadata": null,
-            })),
-            "configRequirements/read" => Begun::Answer(json!({ "requirements": null })),
-            "hooks/list" | "skills/list" => Begun::Answer(json!({ "data": [] })),
-            "plugin/installed" => Begun::Answer(json!({ "marketplaces": [], "marketplaceLoadErrors": [] })),
-            "experimentalFeature/list" | "mcpServerStatus/list" | "app/list" => {
-                Begun::Answer(json!({ "data": [], "nextCursor": null }))
-            }
-            "review/start" => review(params::read(params)?),
-            "model/list" => (Request::ListAgents, Step::Agents).into(),
-            "permissionProfile/list" => match self.current {
-                Some(thread) => (Request::ReadThread { thread, turns: None }, Step::Profiles).into(),
-                None => Begun::Answer(json!({ "data": [], "nextCursor": null })),
-            },
-            _ => {
-                let message = format!("acpd does not have the method {method:?} of Codex");
-                return Err(Failure::new(ErrorCode::MethodNotFound, message));
-            }
-        })
-    }
-
-    fn begin_thread(&mut self, method: &str, params: Option<&RawValue>) -> Result<Begun, Failure> {
-        Ok(match method {
-            "start" => return self.start_thread(params),
-            "resume" => {
-                let params: params::OfThread = params::read(params)?;
-                open_thread(&params)
-            }
-            "fork" => fork(&params::read(params)?)?,
-            "read" => {
-                let params: params::OfThread = params::read(params)?;
-                let thread = params.thread_id;
-                if params.include_turns {
-                    (read_whole(thread), Step::Turns(Purpose::Read)).into()
-                } else {
-                    (Request::ReadThread { thread, turns: None }, Step::Thread).into()
-                }
-            }
-            "turns/list" | "items/list" => {
-                let (page, request) = Page::read(&params::read(params)?, method == "items/list")?;
-                (request, Step::Turns(Purpose::Page(page))).into()
-            }
-            "list" => list(params::read(params)?),
-            "search" => search(params::read(params)?)?,
-            "loaded/list" => {
-                let list = ListThreads {
-                    status: Some(ListedStatus::Active),
-                    ..ListThreads::default()
-                };
-                (Request::ListThreads(list), Step::Loaded).into()
-            }
-            "archive" | "unarchive" => {
-                let params::OfThread {
-                    thread_id: thread, ..
-                } = params::read(params)?;
-                if method == "archive" {
-                    let change = Change::Archive;
-                    (Request::ChangeThread { thread, change }, Step::Empty).into()
-                } else {
-                    (Request::UnarchiveThread { thread }, Step::ReadAgain(thread)).into()
-                }
-            }
-            "delete" => {
-                let params::OfThread {
-                    thread_id: thread, ..
-                } = params::read(params)?;
-                (Request::DeleteThread { thread }, Step::Empty).into()
-            }
-            "name/set" => {
-                let params::SetName {
-                    thread_id: thread,
-                    name,
-                } = params::read(params)?;
-                let change = Change::Rename {
-                    name: Some(name).filter(|name| !name.trim().is_empty()),
-                };
-                (
-                    Request::ChangeThread { thread, change },
-                    Step::EmptyOrWarning(thread),
-                )
-                    .into()
-            }
-            "compact/start" => {
-                let params::OfThread {
-                    thread_id: thread, ..
-                } = params::read(params)?;
-                (Request::ReadThread { thread, turns: None }, Step::Compact(thread)).into()
-            }
-            "shellCommand" => {
-                let params::ShellCommand {
-                    thread_id: thread,
-                    command: line,
-                } = params::read(params)?;
-                (Request::RunCommand { thread, line }, Step::Command(thread)).into()
-            }
-            "revert" => {
-                let params::Revert {
-                    thread_id: thread,
-                    before_turn_id: turn,
-                } = params::read(params)?;
-                (read_before(thread, turn.of(thread)?), Step::RevertBefore(thread)).into()
-            }
-            "settings/update" => {
-                let params::UpdateSettings {
-                    thread_id: thread,
-                    wanted,
-                } = params::read(params)?;
-                (
-                    Request::ReadThread { thread, turns: None },
-                    Step::UpdateSettings(wanted),
-                )
-                    .into()
-            }
-            "unsubscribe" => {
-                let params::OfThread {
-                    thread_id: thread, ..
-                } = params::read(params)?;
-                self.sessions.remove(&thread);
-                let close = Request::CloseThread {
-                    thread,
-                    release: false,
-                };
-                (close, Step::Closed).into()
-            }
-            _ => return Self::begin_queue(method, params),
-        })
-    }
-
-    fn start_thread(&mut self, params: Option<&RawValue>) -> Result<Begun, Failure> {
-        let params: params::StartThread = params::read(params)?;
-        if params.ephemeral == Some(true) {
-            let message = "acpd keeps every thread: it starts none that is ephemeral";
-            return Err(Failure::new(ErrorCode::Unsupported, message));
-        }
-        let cwd = params.cwd.unwrap_or_else(|| self.host.home.clone());
-        Ok((Request::ListAgents, Step::Start(cwd, params.wanted)).into())
-    }
-
-    fn begin_queue(method: &str, params: Option<&RawValue>) -> Result<Begun, Failure> {
-        if method == "queue/add" {
-            let params: params::TurnInput = params::read(params)?;
-            let input = params::blocks(&params.input)?;
-            let start = start_turn(&params, input)?;
-            return Ok((Request::StartTurn(start), Step::Queued(params.thread_id)).into());
-        }
-        let params: params::Queued = params::read(params)?;
-        let thread = params.thread_id;
-        let turn = || {
-            let missing = || Failure::invalid_params("missing field `queuedSubmissionId`");
-            params.turn.ok_or_else(missing)?.of(thread)
-        };
-        let all = |turns: Vec<NamedTurn>| {
-            turns
-                .into_iter()
-                .map(|turn| turn.of(thread))
-                .collect::<Result<_, _>>()
-        };
-        let change = |change| (Request::ChangeQueue { thread, change }, Step::Empty).into();
-        Ok(match method {
-            "queue/list" => (Request::ReadThread { thread, turns: None }, Step::Queue).into(),
-            "queue/delete" => interrupt(thread, turn()?),
-            "queue/reorder" => change(QueueChange::Arrange {
-                first: all(params.order)?,
-                paused: None,
-            }),
-            "queue/update" => change(QueueChange::Edit {
-                turn: turn()?,
-                input: params::blocks(&params.input)?,
-            }),
-            _ => change(QueueChange::Arrange {
-                first: all(params.turn.into_iter().collect())?,
-                paused: Some(false),
-            }),
-        })
-    }
-
-    fn begin_turn(method: &str, params: Option<&RawValue>) -> Result<Begun, Failure> {
-        if method == "interrupt" {
-            let params::OfTurn {
-                thread_id: thread,
-                turn_id: turn,
-            } = params::read(params)?;
-            return Ok(interrupt(thread, turn.of(thread)?));
-        }
-        let params: params::TurnInput = params::read(params)?;
-        let input = params::blocks(&params.input)?;
-        let thread = params.thread_id;
-        if method == "steer" {
-            let steer = Request::SteerTurn {
-                thread,
-                input,
-                turn: named(params.expected_turn_id, thread)?,
-                client_turn_id: params.client_user_message_id,
-            };
-            return Ok((steer, Step::Steered(thread)).into());
-        }
-        let start = start_turn(&params, input)?;
-        if params.wanted.is_empty() {
-            return Ok((Request::StartTurn(start), Step::Turn(thread)).into());
-        }
-        let read = Request::ReadThread { thread, turns: None };
-        Ok((read, Step::TurnSettings(params.wanted, Box::new(start))).into())
-    }
+/// The modes of the client's thread are its profiles.
+pub(super) fn list_profiles(peer: &mut Peer, _: IgnoredAny) -> Begun {
+    let Some(thread) = peer.current else {
+        return Begun::Answer(json!({ "data": [], "nextCursor": null }));
+    };
+    Begun::Step(read_thread(thread).then(|peer, open, view| {
+        let data = Settings::of(&view.live).profiles();
+        peer.respond(open, &json!({ "data": data, "nextCursor": null }));
+    }))
 }
 
-/// Returns the turn in which the agent reviews changes. ACP has no review of its own, so that the agent is asked for it.
-fn review(params: params::Review) -> Begun {
+/// ACP has no review of its own, so that the agent is asked for it.
+pub(super) fn start_review(_: &mut Peer, params: Review) -> Step {
     let subject = match params.target {
-        params::ReviewTarget::UncommittedChanges => {
+        ReviewTarget::UncommittedChanges => {
             "the uncommitted changes, staged, unstaged and untracked".to_owned()
         }
-        params::ReviewTarget::BaseBranch { branch } => {
+        ReviewTarget::BaseBranch { branch } => {
             format!("the changes against the merge base with the branch {branch}")
         }
-        params::ReviewTarget::Commit { sha } => format!("the changes of the commit {sha}"),
-        params::ReviewTarget::Custom { instructions } => instructions,
+        ReviewTarget::Commit { sha } => format!("the changes of the commit {sha}"),
+        ReviewTarget::Custom { instructions } => instructions,
     };
     let text = format!(
         "Review {subject}. Report what the author would fix: bugs, risks and missing tests, the worst first, each with \
          its file and line. Change nothing."
     );
+    let thread = params.thread_id;
     let start = StartTurn {
-        thread: params.thread_id,
-        input: vec![crate::projection::text_block(&text)],
+        thread,
+        input: vec![text_block(&text)],
         meta: None,
         client_turn_id: None,
         replaces: None,
     };
-    (Request::StartTurn(start), Step::Review(params.thread_id)).into()
+    request!(StartTurn(start)).then(move |peer, open, turn| peer.turn_started(open, thread, &turn, true))
 }
 
-/// The client's own id of its message is also a key. It has precedence, because the client finds the message by it.
-fn start_turn(params: &params::TurnInput, input: Vec<acpd_model::RawJson>) -> Result<StartTurn, Failure> {
-    let key = idempotency_key(params.meta.as_ref())?;
-    Ok(StartTurn {
-        thread: params.thread_id,
-        input,
-        meta: None,
-        client_turn_id: params.client_user_message_id.clone().or(key),
-        replaces: None,
+pub(super) fn archive(_: &mut Peer, params: OfThread) -> Step {
+    let thread = params.thread_id;
+    let change = Change::Archive;
+    request!(ChangeThread { thread, change }).then(respond_empty)
+}
+
+pub(super) fn unarchive(_: &mut Peer, params: OfThread) -> Step {
+    let thread = params.thread_id;
+    request!(UnarchiveThread { thread }).then(move |peer, open, _| peer.respond_again(open, thread))
+}
+
+pub(super) fn delete(_: &mut Peer, params: OfThread) -> Step {
+    let thread = params.thread_id;
+    request!(DeleteThread { thread }).then(respond_empty)
+}
+
+pub(super) fn set_name(_: &mut Peer, params: SetName) -> Step {
+    let thread = params.thread_id;
+    let change = Change::Rename {
+        name: Some(params.name).filter(|name| !name.trim().is_empty()),
+    };
+    request!(ChangeThread { thread, change }).finally(move |peer, open, changed| {
+        // An error would end Codex's TUI.
+        if let Err(failure) = changed {
+            peer.warn(Some(thread), &failure.message);
+        }
+        peer.respond(open, &json!({}));
     })
 }
 
-fn named(turn: Option<NamedTurn>, thread: ThreadId) -> Result<Option<TurnId>, Failure> {
-    turn.map(|turn| turn.of(thread)).transpose()
-}
-
-fn interrupt(thread: ThreadId, turn: TurnId) -> Begun {
-    let interrupt = Request::Interrupt {
-        thread,
-        turn: Some(turn),
-        options: InterruptOptions::default(),
-    };
-    (interrupt, Step::Empty).into()
-}
-
-fn open_thread(params: &params::OfThread) -> Begun {
+pub(super) fn compact(_: &mut Peer, params: OfThread) -> Step {
     let thread = params.thread_id;
-    let step = opening(None, params.exclude_turns);
+    read_thread(thread).finally(move |peer, open, view| match view {
+        Ok(view) => peer.compact(open, thread, &view.live),
+        Err(failure) => peer.respond_without_turn(open, thread, failure.message),
+    })
+}
+
+pub(super) fn run_command(_: &mut Peer, params: ShellCommand) -> Step {
+    let (thread, line) = (params.thread_id, params.command);
+    request!(RunCommand { thread, line }).finally(move |peer, open, started| match started {
+        Ok(_) => peer.respond(open, &json!({})),
+        Err(failure) => peer.respond_without_turn(open, thread, failure.message),
+    })
+}
+
+pub(super) fn start_thread(peer: &mut Peer, params: StartThread) -> Result<Step, Failure> {
+    if params.ephemeral == Some(true) {
+        let message = "acpd keeps every thread: it starts none that is ephemeral";
+        return Err(Failure::new(ErrorCode::Unsupported, message));
+    }
+    let cwd = params.cwd.unwrap_or_else(|| peer.host.home.clone());
+    let wanted = params.wanted;
+    Ok(request!(ListAgents).then(move |peer, open, agents| peer.start(open, &agents, cwd, wanted)))
+}
+
+pub(super) fn resume(_: &mut Peer, params: OfThread) -> Step {
     let open = OpenThread {
-        thread,
+        thread: params.thread_id,
         from: FollowFrom::Latest,
         turns: (!params.exclude_turns).then(whole),
         session: None,
         claims: Vec::new(),
         starts_agent: false,
     };
-    (Request::OpenThread(Box::new(open)), step).into()
+    open_step(request!(OpenThread(Box::new(open))), None, params.exclude_turns)
 }
 
-/// Returns what follows a request that opens a thread, with its turns or without them.
-fn opening(forked_from: Option<ThreadId>, exclude_turns: bool) -> Step {
-    if exclude_turns {
-        return Step::Open(forked_from);
-    }
-    Step::Turns(Purpose::Open(forked_from))
-}
-
-fn fork(params: &params::Fork) -> Result<Begun, Failure> {
-    let thread = params.thread_id;
+pub(super) fn fork(_: &mut Peer, params: Fork) -> Result<Step, Failure> {
+    let (thread, exclude_turns) = (params.thread_id, params.exclude_turns);
     if params.ephemeral {
         let message = "acpd keeps every thread: a fork cannot be ephemeral";
         return Err(Failure::new(ErrorCode::Unsupported, message));
     }
-    let then = opening(Some(thread), params.exclude_turns);
-    Ok(match params.before_turn_id {
-        Some(turn) => (
-            read_before(thread, turn.of(thread)?),
-            Step::ForkBefore(thread, Box::new(then)),
-        )
-            .into(),
-        None => (fork_at(thread, named(params.last_turn_id, thread)?), then).into(),
-    })
+    let Some(turn) = params.before_turn_id else {
+        let turn = named(params.last_turn_id, thread)?;
+        return Ok(open_step(fork_at(thread, turn), Some(thread), exclude_turns));
+    };
+    let before = read_before(thread, turn.of(thread)?);
+    Ok(before.then(move |peer, open, view| match last_turn(&view) {
+        Some(turn) => {
+            let fork = fork_at(thread, Some(turn));
+            peer.take_step(open, open_step(fork, Some(thread), exclude_turns));
+        }
+        None => {
+            let message = "there is no turn before it to fork: start a new thread";
+            peer.refuse(open, &Failure::new(ErrorCode::Conflict, message));
+        }
+    }))
 }
 
 /// Returns the request to fork a thread after `turn`.
-pub(super) fn fork_at(thread: ThreadId, turn: Option<TurnId>) -> Request {
-    Request::ForkThread(Box::new(ForkThread {
+fn fork_at(thread: ThreadId, turn: Option<TurnId>) -> DaemonRequest<Box<Opened>> {
+    request!(ForkThread(Box::new(ForkThread {
         thread,
         turn,
         name: None,
         session: None,
+    })))
+}
+
+pub(super) fn revert(_: &mut Peer, params: Revert) -> Result<Step, Failure> {
+    let thread = params.thread_id;
+    let before = read_before(thread, params.before_turn_id.of(thread)?);
+    Ok(before.then(move |peer, open, view| {
+        let last_kept = last_turn(&view);
+        let roll_back = request!(RollBack { thread, last_kept });
+        let step = roll_back.then(move |peer, open, _| peer.respond_again(open, thread));
+        peer.take_step(open, step);
     }))
 }
 
-/// Returns the request for a new thread.
-pub(super) fn new_thread(agent: String, cwd: String) -> Request {
-    Request::StartThread(Box::new(StartThread {
-        thread: None,
-        agent: Some(agent),
-        cwd,
-        additional_directories: Vec::new(),
-        session: crate::projection::SessionChange::default(),
-        name: None,
-        project_id: None,
-        metadata: None,
-        policy: None,
-        mode: None,
-        config: std::collections::BTreeMap::new(),
-        session_id: None,
-        input: Vec::new(),
-        client_turn_id: None,
-        follow: Follow::WithReply,
-    }))
-}
-
-fn search(params: params::List) -> Result<Begun, Failure> {
-    let query = params.search_term.filter(|term| !term.is_empty());
-    let search = SearchThreads {
-        query: query.ok_or_else(|| Failure::invalid_params("missing field `searchTerm`"))?,
-        cursor: params.cursor,
-        limit: params.limit,
-        thread: None,
+pub(super) fn read(_: &mut Peer, params: OfThread) -> Step {
+    let thread = params.thread_id;
+    let view = if params.include_turns {
+        read_whole(thread)
+    } else {
+        read_thread(thread)
     };
-    Ok((Request::SearchThreads(search), Step::Search).into())
+    view.then(|peer, open, view| peer.respond_thread(open, &view))
 }
 
-fn list(params: params::List) -> Begun {
+pub(super) fn list_turns(_: &mut Peer, params: Pages) -> Result<Step, Failure> {
+    Page::read(&params, false).map(respond_page)
+}
+
+pub(super) fn list_items(_: &mut Peer, params: Pages) -> Result<Step, Failure> {
+    Page::read(&params, true).map(respond_page)
+}
+
+pub(super) fn list(_: &mut Peer, params: List) -> Begun {
     if params.is_foreign() {
         return Begun::Answer(json!({ "data": [], "nextCursor": null, "backwardsCursor": null }));
     }
@@ -477,5 +241,187 @@ fn list(params: params::List) -> Begun {
         search: params.search_term.filter(|term| !term.is_empty()),
         ..ListThreads::default()
     };
-    (Request::ListThreads(list), Step::List(cwds)).into()
+    Begun::Step(request!(ListThreads(list)).then(move |peer, open, threads| {
+        let ListPage { page, next } = threads;
+        peer.respond_with(open, |out| write_list(out, &page, next.as_deref(), &cwds));
+    }))
+}
+
+/// Lists the threads that work, and those that the client follows.
+pub(super) fn list_loaded(_: &mut Peer, _: IgnoredAny) -> Step {
+    let list = ListThreads {
+        status: Some(ListedStatus::Active),
+        ..ListThreads::default()
+    };
+    request!(ListThreads(list)).then(|peer, open, threads| {
+        let mut ids: Vec<ThreadId> = threads.page.iter().map(|listed| listed.thread).collect();
+        let followed = peer.sessions.keys().filter(|own| !ids.contains(own)).copied();
+        let followed: Vec<ThreadId> = followed.collect();
+        ids.extend(followed);
+        peer.respond(open, &json!({ "data": ids, "nextCursor": null }));
+    })
+}
+
+pub(super) fn search(_: &mut Peer, params: List) -> Result<Step, Failure> {
+    let query = params.search_term.filter(|term| !term.is_empty());
+    let search = SearchThreads {
+        query: query.ok_or_else(|| Failure::invalid_params("missing field `searchTerm`"))?,
+        cursor: params.cursor,
+        limit: params.limit,
+        thread: None,
+    };
+    Ok(request!(SearchThreads(search)).then(|peer, open, hits| {
+        let ListPage { page, next } = hits;
+        peer.list_found(open, SearchResults::new(&page, next));
+    }))
+}
+
+pub(super) fn update_settings(_: &mut Peer, params: UpdateSettings) -> Step {
+    let (thread, wanted) = (params.thread_id, params.wanted);
+    read_thread(thread).then(move |peer, open, view| {
+        let settings = Settings::of(&view.live);
+        if let Some(failure) = settings.refusal(&wanted) {
+            return peer.refuse(open, &failure);
+        }
+        peer.apply(open, thread, settings.change(&wanted, true), move |peer, open| {
+            peer.respond(open, &json!({}));
+            // Codex takes no input until it has been told of the settings.
+            peer.read_settings(thread);
+        });
+    })
+}
+
+pub(super) fn unsubscribe(peer: &mut Peer, params: OfThread) -> Step {
+    let thread = params.thread_id;
+    peer.sessions.remove(&thread);
+    let release = false;
+    request!(CloseThread { thread, release }).then(|peer, open, closed| {
+        let status = if closed.was_open {
+            "unsubscribed"
+        } else {
+            "notSubscribed"
+        };
+        peer.respond(open, &json!({ "status": status }));
+    })
+}
+
+pub(super) fn queue(_: &mut Peer, params: TurnInput) -> Result<Step, Failure> {
+    let (thread, start) = (params.thread_id, prompt(params)?.0);
+    Ok(request!(StartTurn(start)).then(move |peer, open, turn| {
+        let id = turn_id(thread, Some(turn.id));
+        let queued = json!({ "id": id, "clientUserMessageId": "", "input": [] });
+        peer.respond(open, &json!({ "queuedSubmission": queued }));
+    }))
+}
+
+pub(super) fn list_queue(_: &mut Peer, params: Queued) -> Step {
+    read_thread(params.thread_id).then(|peer, open, view| peer.respond(open, &queue_of(&view.live)))
+}
+
+pub(super) fn remove_queued(_: &mut Peer, params: Queued) -> Result<Step, Failure> {
+    Ok(interrupt_turn(params.thread_id, queued_turn(&params)?))
+}
+
+pub(super) fn edit_queued(_: &mut Peer, params: Queued) -> Result<Step, Failure> {
+    let change = QueueChange::Edit {
+        turn: queued_turn(&params)?,
+        input: blocks(&params.input)?,
+    };
+    Ok(change_queue(params.thread_id, change))
+}
+
+pub(super) fn reorder_queue(_: &mut Peer, params: Queued) -> Result<Step, Failure> {
+    let change = QueueChange::Arrange {
+        first: all_turns(params.thread_id, &params.order)?,
+        paused: None,
+    };
+    Ok(change_queue(params.thread_id, change))
+}
+
+pub(super) fn start_queue(_: &mut Peer, params: Queued) -> Result<Step, Failure> {
+    let change = QueueChange::Arrange {
+        first: all_turns(params.thread_id, params.turn.as_slice())?,
+        paused: Some(false),
+    };
+    Ok(change_queue(params.thread_id, change))
+}
+
+fn change_queue(thread: ThreadId, change: QueueChange) -> Step {
+    request!(ChangeQueue { thread, change }).then(respond_empty)
+}
+
+fn queued_turn(params: &Queued) -> Result<TurnId, Failure> {
+    let missing = || Failure::invalid_params("missing field `queuedSubmissionId`");
+    params.turn.ok_or_else(missing)?.of(params.thread_id)
+}
+
+fn all_turns(thread: ThreadId, turns: &[NamedTurn]) -> Result<Vec<TurnId>, Failure> {
+    turns.iter().map(|turn| turn.of(thread)).collect()
+}
+
+pub(super) fn interrupt(_: &mut Peer, params: OfTurn) -> Result<Step, Failure> {
+    let thread = params.thread_id;
+    Ok(interrupt_turn(thread, params.turn_id.of(thread)?))
+}
+
+fn interrupt_turn(thread: ThreadId, turn: TurnId) -> Step {
+    let (turn, options) = (Some(turn), InterruptOptions::default());
+    request!(Interrupt {
+        thread,
+        turn,
+        options
+    })
+    .then(respond_empty)
+}
+
+pub(super) fn steer(_: &mut Peer, params: TurnInput) -> Result<Step, Failure> {
+    let thread = params.thread_id;
+    let steer = request!(SteerTurn {
+        thread,
+        input: blocks(&params.input)?,
+        turn: named(params.expected_turn_id, thread)?,
+        client_turn_id: params.client_user_message_id,
+    });
+    Ok(steer.then(move |peer, open, steered| {
+        let turn = turn_id(thread, Some(steered.turn));
+        peer.respond(open, &json!({ "turnId": turn }));
+    }))
+}
+
+pub(super) fn start_turn(_: &mut Peer, params: TurnInput) -> Result<Step, Failure> {
+    let thread = params.thread_id;
+    let (start, wanted) = prompt(params)?;
+    if wanted.is_empty() {
+        return Ok(turn_step(start));
+    }
+    Ok(read_thread(thread).then(move |peer, open, view| {
+        let change = Settings::of(&view.live).change(&wanted, false);
+        peer.apply(open, thread, change, |peer, open| {
+            peer.take_step(open, turn_step(start))
+        });
+    }))
+}
+
+fn turn_step(start: StartTurn) -> Step {
+    let thread = start.thread;
+    request!(StartTurn(start)).then(move |peer, open, turn| peer.turn_started(open, thread, &turn, false))
+}
+
+/// Returns the prompt of a message, and the settings that the client wants for it. The client's own id of its message is also a key.
+/// It has precedence, because the client finds the message by it.
+fn prompt(params: TurnInput) -> Result<(StartTurn, WantedSettings), Failure> {
+    let input = blocks(&params.input)?;
+    let key = idempotency_key(params.meta.as_ref())?;
+    let start = StartTurn {
+        thread: params.thread_id,
+        input,
+        meta: None,
+        client_turn_id: params.client_user_message_id.or(key),
+        replaces: None,
+    };
+    Ok((start, params.wanted))
+}
+
+fn named(turn: Option<NamedTurn>, thread: ThreadId) -> Result<Option<TurnId>, Failure> {
+    turn.map(|turn| turn.of(thread)).transpose()
 }

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use acpd_model::{SearchHit, ThreadId};
 
+use super::daemon_request::{DaemonRequest, request};
 use super::thread::write_listed;
 use crate::projection::Live;
-use crate::surface::request::Request;
+use crate::surface::reply::ThreadView;
 use crate::wire::{Object, write_json};
 
 /// The results of a search that are being read.
@@ -37,12 +38,9 @@ impl SearchResults {
     }
 
     /// Returns the request for the next thread.
-    pub fn next(&self) -> Option<Request> {
-        let (thread, _) = self.unread.front()?;
-        Some(Request::ReadThread {
-            thread: *thread,
-            turns: None,
-        })
+    pub fn next(&self) -> Option<DaemonRequest<Box<ThreadView>>> {
+        let thread = self.unread.front()?.0;
+        Some(request!(ReadThread { thread, turns: None }))
     }
 
     /// Adds the thread that was read; `None` if it is gone.

@@ -7,9 +7,9 @@ use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::daemon_request::{DaemonRequest, request};
 use crate::agent::{AgentRequest, ConfigValue};
 use crate::projection::Live;
-use crate::surface::request::Request;
 use crate::wire::Object;
 
 /// The effort of models that have none to choose from.
@@ -95,9 +95,10 @@ impl WantedSettings {
 }
 
 /// The requests that bring about the settings that a client wants, and what cannot be had.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct SettingsChange {
-    pub requests: Vec<Request>,
+    /// The agent answers each with its options.
+    pub requests: Vec<DaemonRequest<RawJson>>,
     pub refused: Vec<String>,
 }
 
@@ -306,14 +307,14 @@ impl Settings {
         let Some(value) = value else { return };
         match choice {
             Some(choice) if choice.current_value == value => {}
-            Some(choice) if choice.has(value) => change.requests.push(Request::AskAgent {
+            Some(choice) if choice.has(value) => change.requests.push(request!(AskAgent {
                 thread: Some(self.thread),
                 request: AgentRequest::SetConfigOption {
                     config_id: choice.id.clone(),
                     value: ConfigValue::Id(value.to_owned()),
                 },
                 names_thread: false,
-            }),
+            })),
             _ if strict => {
                 let agent = &self.agent;
                 change

@@ -29,6 +29,13 @@ pub struct Token {
     id: Option<Box<str>>,
 }
 
+impl Token {
+    /// Returns the name of the method.
+    pub(super) fn method(&self) -> &'static str {
+        self.method
+    }
+}
+
 /// The outcome of a client's request, without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handled {

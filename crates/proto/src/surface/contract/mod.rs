@@ -1,9 +1,10 @@
 //! What a client protocol provides, so that the daemon's connections can drive any of them.
 //!
 //! In: messages of one client, replies and frames. Out: messages for the client, and requests for the daemon. Owns: the
-//! [`Gate`] of each connection. Never: knows one of the protocols.
+//! [`Exchange`] of each connection, with its [`Gate`]. Never: knows one of the protocols.
 
 mod delivery;
+mod exchange;
 mod gate;
 mod lane;
 mod output;
@@ -12,6 +13,9 @@ use acpd_model::event::ClientOrigin;
 use acpd_model::{Failure, Seq, ThreadId};
 
 pub use self::delivery::{Delivery, LostEvents, Notice, OtherSubscribers, Pending, Source, Subscriber};
+pub(in crate::surface) use self::exchange::{
+    Exchange, INITIALIZE, OpenAnswer, OpenRequest, Phase, known_name, shown_name, unknown_method,
+};
 pub use self::gate::{ANSWER, Gate, Handled, NewThread, Token, UNKNOWN_METHOD};
 pub use self::lane::Lane;
 pub use self::output::{Delegated, Output};

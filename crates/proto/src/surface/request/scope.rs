@@ -37,6 +37,22 @@ impl Permissions {
         }
     }
 
+    /// Checks whether the client's role permits `what`, which needs the role `needed`.
+    pub fn check_role(self, needed: Role, what: &str) -> Result<(), Failure> {
+        let role = self.role;
+        if role.may(needed) {
+            return Ok(());
+        }
+        let message = format!("{what} needs the role {needed}; this client has the role {role}");
+        Err(Failure::new(ErrorCode::Forbidden, message))
+    }
+
+    /// Checks whether the client's scope and role permit requests of this kind, which the client knows as `what`.
+    pub fn check(self, kind: RequestKind, what: &str) -> Result<(), Failure> {
+        self.check_scope(kind)?;
+        self.check_role(kind.role(), what)
+    }
+
     /// Returns whether the client's role and scope permit requests of this kind.
     pub fn may(self, kind: RequestKind) -> bool {
         self.role.may(kind.role()) && self.check_scope(kind).is_ok()

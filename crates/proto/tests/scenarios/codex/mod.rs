@@ -3,5 +3,6 @@
 pub mod client;
 pub mod connection;
 mod items;
+mod methods;
 mod questions;
 mod settings;

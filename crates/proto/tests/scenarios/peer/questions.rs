@@ -266,7 +266,7 @@ fn a_role_may_call_what_the_table_says() {
         (
             -32007,
             "forbidden",
-            "turn/start needs the role operator; this token has the role observer"
+            "turn/start needs the role operator; this client has the role observer"
         )
     );
 }
@@ -290,7 +290,7 @@ fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
                     assert_eq!(
                         message,
                         format!(
-                            "an answer that holds beyond its thread needs the role owner; this token has the role {role}"
+                            "an answer that holds beyond its thread needs the role owner; this client has the role {role}"
                         )
                     );
                     true
