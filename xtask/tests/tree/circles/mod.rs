@@ -61,17 +61,12 @@ const REASONS: &[(&str, &str, &str)] = &[
     (
         "proto",
         "surface/acp/peer.rs",
-        "`Peer` has sessions, and a file for what agents ask of the editor; both know its open requests",
+        "`Peer` has sessions, and a file for what agents ask of the editor, which has its own queue in each session",
     ),
     (
         "proto",
         "surface/app/wire/mod.rs",
         "the traits that write objects, and the types that have no macro for it",
-    ),
-    (
-        "proto",
-        "surface/codex/peer.rs",
-        "`Peer` begins requests as steps, and a step can begin a request",
     ),
     (
         "proto",

@@ -9,7 +9,7 @@ use super::form::{self, FormInWords};
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{Peer, Prompt};
 use super::session::{LateState, OpenMode, Opened, Opening};
-use crate::surface::contract::{Delivery, OpenRequest, Output, Pending};
+use crate::surface::contract::{Delivery, OpenRequest, Output, Pending, Steps};
 use crate::surface::request::RequestKind;
 use crate::wire;
 

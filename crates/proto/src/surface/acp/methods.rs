@@ -1,52 +1,134 @@
-//! The methods that an editor may call.
+//! The methods that an editor may call. Other methods do not exist.
+//!
+//! In: the name of a method, and its params. Out: the first [`Step`] of what it asks for, or a turn. Owns: nothing. Never: finds the
+//! function of a method by anything but its row.
 
 use acpd_model::Failure;
+use serde_json::value::RawValue;
 
-use crate::surface::contract::{known_name, unknown_method};
-use crate::surface::request::RequestKind;
+use super::opening::{fork_session, load_session, new_session, resume_session};
+use super::params::Params;
+use super::peer::{Peer, Step};
+use super::requests::{
+    authenticate, close_session, delete_session, extension, initialize, is_extension, list_sessions, log_out,
+    move_lease, pass_through, read_prompt, set_config_option, set_mode, set_model,
+};
+use crate::agent::PassthroughMethod;
+use crate::surface::contract::{Steps, known_name, shown_name, unknown_method};
+use crate::surface::request::{RequestKind, StartTurn};
 
-/// All methods except extensions. Other methods do not exist.
-pub static METHODS: &[(&str, RequestKind)] = &[
-    ("initialize", RequestKind::Initialize),
-    ("session/load", RequestKind::OpenThread),
-    ("session/resume", RequestKind::OpenThread),
-    ("session/list", RequestKind::ListThreads),
-    ("session/close", RequestKind::CloseThread),
-    ("session/new", RequestKind::StartThread),
-    ("session/fork", RequestKind::ForkThread),
-    ("session/prompt", RequestKind::StartTurn),
-    ("session/set_mode", RequestKind::AskAgent),
-    ("session/set_model", RequestKind::AskAgent),
-    ("session/set_config_option", RequestKind::AskAgent),
-    ("auth/status", RequestKind::AskAgent),
-    ("providers/list", RequestKind::AskAgent),
-    ("_acpd/lease/acquire", RequestKind::MoveLease),
-    ("_acpd/lease/release", RequestKind::MoveLease),
-    ("authenticate", RequestKind::SignIn),
-    ("logout", RequestKind::SignIn),
-    ("session/delete", RequestKind::DeleteThread),
-    ("providers/set", RequestKind::ChangeProvider),
-    ("providers/disable", RequestKind::ChangeProvider),
-];
+/// A method.
+pub struct Method {
+    /// Name of the method. All extensions have one name.
+    pub name: &'static str,
+    /// What the client needs permission for.
+    pub kind: RequestKind,
+    begin: fn(&mut Peer, &str, Params<'_>) -> Result<Begun, Failure>,
+}
 
-/// Returns the kind of request that a method makes.
-pub(super) fn kind_of(method: &str) -> Result<RequestKind, Failure> {
-    let listed = METHODS.iter().find(|(name, _)| *name == method);
-    match listed {
-        Some((_, kind)) => Ok(*kind),
-        None if is_extension(method) => Ok(RequestKind::AskAgent),
-        None => Err(unknown_method(method)),
+impl std::fmt::Debug for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Method").field(&self.name).finish()
     }
 }
 
-/// Returns the name of a method in metrics. All extensions have one name.
-pub(super) fn name_of(method: &str) -> &'static str {
-    let listed = METHODS.iter().find(|(name, _)| *name == method);
-    let extension = is_extension(method).then_some("extension");
-    known_name(method, listed.map(|(name, _)| *name).or(extension))
+impl Method {
+    /// Returns the method with this name. Extensions of the agent share one.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        let listed = METHODS.iter().find(|method| method.name == name);
+        listed.or_else(|| is_extension(name).then_some(&EXTENSION))
+    }
 }
 
-/// Returns whether a method is an extension of the agent. Names that begin with `_acpd/` belong to acpd.
-pub(super) fn is_extension(method: &str) -> bool {
-    method.starts_with('_') && !method.starts_with("_acpd/")
+/// How a request begins.
+pub(super) enum Begun {
+    /// With a request to the daemon.
+    Step(Step),
+    /// With a turn, at whose end it has its response.
+    Prompt(StartTurn),
+}
+
+/// What the function of a row returns.
+trait IntoBegun {
+    fn begun(self) -> Result<Begun, Failure>;
+}
+
+impl IntoBegun for Step {
+    fn begun(self) -> Result<Begun, Failure> {
+        Ok(Begun::Step(self))
+    }
+}
+
+impl IntoBegun for StartTurn {
+    fn begun(self) -> Result<Begun, Failure> {
+        Ok(Begun::Prompt(self))
+    }
+}
+
+impl<T: IntoBegun> IntoBegun for Result<T, Failure> {
+    fn begun(self) -> Result<Begun, Failure> {
+        self?.begun()
+    }
+}
+
+/// Makes a row. The function gets the connection, the name of the method, the params, and what is in its parentheses.
+macro_rules! method {
+    ($name:literal $function:ident $(($more:expr))?: $kind:ident) => {
+        Method {
+            name: $name,
+            kind: RequestKind::$kind,
+            begin: |peer, name, params| $function(peer, name, params $(, $more)?).begun(),
+        }
+    };
+}
+
+/// All methods except extensions.
+pub static METHODS: &[Method] = &[
+    method!("initialize" initialize: Initialize),
+    method!("session/load" load_session: OpenThread),
+    method!("session/resume" resume_session: OpenThread),
+    method!("session/list" list_sessions: ListThreads),
+    method!("session/close" close_session: CloseThread),
+    method!("session/new" new_session: StartThread),
+    method!("session/fork" fork_session: ForkThread),
+    method!("session/prompt" read_prompt: StartTurn),
+    method!("session/set_mode" set_mode: AskAgent),
+    method!("session/set_model" set_model: AskAgent),
+    method!("session/set_config_option" set_config_option: AskAgent),
+    method!("auth/status" pass_through(PassthroughMethod::AuthStatus): AskAgent),
+    method!("providers/list" pass_through(PassthroughMethod::ListProviders): AskAgent),
+    method!("_acpd/lease/acquire" move_lease(true): MoveLease),
+    method!("_acpd/lease/release" move_lease(false): MoveLease),
+    method!("authenticate" authenticate: SignIn),
+    method!("logout" log_out: SignIn),
+    method!("session/delete" delete_session: DeleteThread),
+    method!("providers/set" pass_through(PassthroughMethod::SetProvider): ChangeProvider),
+    method!("providers/disable" pass_through(PassthroughMethod::DisableProvider): ChangeProvider),
+];
+
+/// Every extension.
+static EXTENSION: Method = method!("extension" extension: AskAgent);
+
+impl Peer {
+    /// Handles a request of the editor.
+    pub(super) fn request(&mut self, id: &RawValue, method: &str, params: Params<'_>) {
+        let listed = Method::find(method);
+        let name = known_name(method, listed.map(|listed| listed.name));
+        let request = match self.exchange.begin(name, id, self.now) {
+            Ok(request) => request,
+            Err(failure) => return self.send_error(&id.into(), &failure),
+        };
+        let Some(listed) = listed else {
+            return self.refuse(request, &unknown_method(method));
+        };
+        let permissions = self.exchange.permissions();
+        let permitted = permissions.check(listed.kind, shown_name(method));
+        match permitted.and_then(|()| (listed.begin)(self, method, params)) {
+            Ok(Begun::Prompt(turn)) => self.prompt(request, turn),
+            Ok(Begun::Step(Step { request: first, then })) => {
+                self.call(first, move |peer, reply| then(peer, request, reply));
+            }
+            Err(failure) => self.refuse(request, &failure),
+        }
+    }
 }

@@ -30,7 +30,7 @@ mod terminals;
 pub use encode::frames;
 pub use frame::{Feature, Frame, FrameKind, Question, Setting, Terminal, TurnResult};
 pub use handshake::Client;
-pub use methods::METHODS;
+pub use methods::{METHODS, Method};
 pub use peer::Peer;
 pub use start::{ConnectionStart, PendingPrompt};
 

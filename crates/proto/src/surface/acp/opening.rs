@@ -1,68 +1,76 @@
 //! Requests that open a session.
 
-use std::collections::BTreeMap;
-
 use acpd_model::windows_path::WindowsPath;
 use acpd_model::{Failure, Seq, ThreadId};
-use serde_json::value::RawValue;
 
-use super::params::{self, OpenSession};
-use super::peer::{Peer, ReplyTo};
+use super::params::{self, OpenSession, Params};
+use super::peer::{Peer, Step};
 use super::session::OpenMode;
 use crate::projection::SessionChange;
-use crate::surface::request::{
-    Follow, FollowFrom, ForkThread, OpenThread, Request, SessionOptions, StartThread,
-};
+use crate::surface::contract::{DaemonRequest, Steps, request};
+use crate::surface::reply::Opened;
+use crate::surface::request::{FollowFrom, ForkThread, OpenThread, SessionOptions, StartThread};
 use crate::wire::others;
 
+pub(super) fn new_session(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    Ok(opening(peer.new_session(method, params)?, OpenMode::New))
+}
+
+pub(super) fn fork_session(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let (thread, session) = peer.existing(method, params)?;
+    let fork = ForkThread {
+        thread,
+        turn: None,
+        name: None,
+        session: Some(session),
+    };
+    Ok(opening(request!(ForkThread(Box::new(fork))), OpenMode::New))
+}
+
+pub(super) fn load_session(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let (thread, session) = peer.existing(method, params)?;
+    let open = from_start(thread, session);
+    Ok(opening(request!(OpenThread(Box::new(open))), OpenMode::Load))
+}
+
+pub(super) fn resume_session(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let (thread, session) = peer.existing(method, params)?;
+    let seen = |seq: &Seq| FollowFrom::After {
+        seq: *seq,
+        clamp: true,
+    };
+    let open = OpenThread {
+        from: peer.start.after.get(&thread).map_or(FollowFrom::Latest, seen),
+        claims: peer.claims(thread),
+        ..from_start(thread, session)
+    };
+    Ok(opening(request!(OpenThread(Box::new(open))), OpenMode::Resume))
+}
+
+fn from_start(thread: ThreadId, session: SessionOptions) -> OpenThread {
+    OpenThread {
+        thread,
+        from: FollowFrom::Start,
+        turns: None,
+        session: Some(session),
+        claims: Vec::new(),
+        starts_agent: true,
+    }
+}
+
+fn opening(request: DaemonRequest<Box<Opened>>, mode: OpenMode) -> Step {
+    Peer::then(request, move |peer, open, opened| {
+        peer.follows(open, mode, *opened)
+    })
+}
+
 impl Peer {
-    pub(super) fn open_request(
+    /// Reads a request for a new session; the first one may open an existing thread.
+    fn new_session(
         &mut self,
         method: &str,
-        params: Option<&RawValue>,
-    ) -> Result<(Request, ReplyTo), Failure> {
-        if method == "session/new" {
-            return Ok((self.new_session(method, params)?, ReplyTo::Open(OpenMode::New)));
-        }
-        let (thread, session) = self.existing(method, params)?;
-        let session = Some(session);
-        if method == "session/fork" {
-            let fork = ForkThread {
-                thread,
-                turn: None,
-                name: None,
-                session,
-            };
-            return Ok((Request::ForkThread(Box::new(fork)), ReplyTo::Open(OpenMode::New)));
-        }
-        let open = OpenThread {
-            thread,
-            from: FollowFrom::Start,
-            turns: None,
-            session,
-            claims: Vec::new(),
-            starts_agent: true,
-        };
-        if method == "session/load" {
-            return Ok((Request::OpenThread(Box::new(open)), ReplyTo::Open(OpenMode::Load)));
-        }
-        let seen = |seq: &Seq| FollowFrom::After {
-            seq: *seq,
-            clamp: true,
-        };
-        let open = OpenThread {
-            from: self.start.after.get(&thread).map_or(FollowFrom::Latest, seen),
-            claims: self.claims(thread),
-            ..open
-        };
-        Ok((
-            Request::OpenThread(Box::new(open)),
-            ReplyTo::Open(OpenMode::Resume),
-        ))
-    }
-
-    /// Reads a request for a new session; the first one may open an existing thread.
-    fn new_session(&mut self, method: &str, params: Option<&RawValue>) -> Result<Request, Failure> {
+        params: Params<'_>,
+    ) -> Result<DaemonRequest<Box<Opened>>, Failure> {
         let SessionOptions {
             mut change,
             additional_directories,
@@ -75,33 +83,15 @@ impl Peer {
                 change,
                 additional_directories: Vec::new(),
             };
-            return Ok(Request::OpenThread(Box::new(OpenThread {
-                thread,
-                from: FollowFrom::Start,
-                turns: None,
-                session: Some(session),
-                claims: Vec::new(),
-                starts_agent: true,
-            })));
+            let open = from_start(thread, session);
+            return Ok(request!(OpenThread(Box::new(open))));
         }
         let cwd = self.absolute(cwd);
-        Ok(Request::StartThread(Box::new(StartThread {
-            thread: None,
-            agent: None,
-            cwd,
+        Ok(request!(StartThread(Box::new(StartThread {
             additional_directories,
             session: change,
-            name: None,
-            project_id: None,
-            metadata: None,
-            policy: None,
-            mode: None,
-            config: BTreeMap::new(),
-            session_id: None,
-            input: Vec::new(),
-            client_turn_id: None,
-            follow: Follow::WithReply,
-        })))
+            ..StartThread::new(cwd)
+        }))))
     }
 
     /// Returns an absolute path, without spare slashes and dots. A path of Windows stays as it is: the daemon translates it
@@ -115,11 +105,7 @@ impl Peer {
     }
 
     /// Reads the session to open and its new options.
-    fn existing(
-        &self,
-        method: &str,
-        params: Option<&RawValue>,
-    ) -> Result<(ThreadId, SessionOptions), Failure> {
+    fn existing(&self, method: &str, params: Params<'_>) -> Result<(ThreadId, SessionOptions), Failure> {
         let thread = params::thread(method, params)?;
         let mut wanted = wanted(method, params)?;
         // Members about this single request do not change the session.
@@ -136,7 +122,7 @@ impl Peer {
 const TRACE: [&str; 3] = ["traceparent", "tracestate", "baggage"];
 
 /// Reads the session options in the params.
-fn wanted(method: &str, params: Option<&RawValue>) -> Result<SessionOptions, Failure> {
+fn wanted(method: &str, params: Params<'_>) -> Result<SessionOptions, Failure> {
     let OpenSession {
         cwd,
         additional_directories,

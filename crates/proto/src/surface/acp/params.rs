@@ -10,6 +10,9 @@ use super::mcp_servers::mended;
 use crate::agent::ConfigValue;
 use crate::wire::others;
 
+/// The params of a request, unread.
+pub(super) type Params<'a> = Option<&'a RawValue>;
+
 /// The params of the methods that open a session, without the id of an existing one.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
@@ -25,7 +28,7 @@ pub(super) struct OpenSession {
 }
 
 impl OpenSession {
-    pub fn read(method: &str, params: Option<&RawValue>) -> Result<Self, Failure> {
+    pub fn read(method: &str, params: Params<'_>) -> Result<Self, Failure> {
         const KNOWN: [&str; 5] = ["sessionId", "cwd", "additionalDirectories", "mcpServers", "_meta"];
         let mut read: Self = read(method, params)?;
         read.mcp_servers = read.mcp_servers.map(mended).transpose()?;
@@ -100,14 +103,14 @@ pub(super) struct CancelRequest {
 }
 
 /// Reads the params of `method`.
-pub(super) fn read<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result<T, Failure> {
+pub(super) fn read<T: DeserializeOwned>(method: &str, params: Params<'_>) -> Result<T, Failure> {
     let params = params.map(RawValue::get).filter(|params| *params != "null");
     serde_json::from_str(params.unwrap_or("{}"))
         .map_err(|error| Failure::invalid_params(format!("{method}: {error}")))
 }
 
 /// Returns the thread that the params name as their session.
-pub(super) fn thread(method: &str, params: Option<&RawValue>) -> Result<ThreadId, Failure> {
+pub(super) fn thread(method: &str, params: Params<'_>) -> Result<ThreadId, Failure> {
     let Named { session_id } = read(method, params)?;
     session_id.parse().map_err(|_| {
         let shown: String = session_id.chars().take(80).collect();

@@ -14,16 +14,15 @@ use super::delegated::{Delegation, number_of};
 use super::encode::frames;
 use super::frame::{Frame, Question};
 use super::handshake::{self, Client};
-use super::methods::{kind_of, name_of};
-use super::session::{OpenMode, Session};
+use super::session::Session;
 use super::start::ConnectionStart;
 use crate::queue::Queue;
 use crate::surface::contract::{
-    Delegated, Delivery, Exchange, Gate, Lane, OpenAnswer, OpenRequest, Output, Phase, Profile, Source,
-    Surface, UNKNOWN_METHOD, shown_name,
+    self, Delegated, Delivery, Exchange, Gate, Lane, OpenRequest, Output, Phase, Profile, Source, Steps,
+    Surface, UNKNOWN_METHOD,
 };
 use crate::surface::reply::Reply;
-use crate::surface::request::{Permissions, Request, RequestKind, StartTurn};
+use crate::surface::request::{Permissions, Request, RequestKind};
 use crate::thread::{Answer, EditorCommand, InterruptOptions};
 use crate::time::{Instant, Now};
 use crate::wire::{self, Found, Message, RpcError, Unreadable, one_line};
@@ -31,38 +30,8 @@ use crate::wire::{self, Found, Message, RpcError, Unreadable, one_line};
 /// The JSON-RPC code of an internal error.
 const INTERNAL: i64 = -32603;
 
-/// The use of a reply: usually a response to the editor's request.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum ReplyTo {
-    Initialize,
-    Open(OpenMode),
-    /// The agent's result, or an empty one.
-    Agent,
-    /// The lease.
-    Lease,
-    /// An empty result.
-    Nothing,
-    Sessions,
-    Deleted(ThreadId),
-}
-
-/// A request of the editor, as it was read.
-enum Read {
-    Prompt(StartTurn),
-    Other((Request, ReplyTo)),
-}
-
-/// What waits for a reply of the daemon.
-#[derive(Debug)]
-pub(super) enum Waiting {
-    Request(OpenRequest, ReplyTo),
-    /// The turn of the prompt with this number.
-    Prompt(u64),
-    /// The result of its turn, which has ended before.
-    EndedTurn(u64),
-    /// An answer to a question, which has no response.
-    Answer(OpenAnswer),
-}
+/// A step of what an editor asks for.
+pub(super) type Step = contract::Step<Peer>;
 
 /// A prompt of this connection, from its arrival until its turn ends.
 #[derive(Debug)]
@@ -83,7 +52,7 @@ pub(super) struct Prompt {
 /// One connection: reads messages, keeps the open sessions, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
-    pub(super) exchange: Exchange<Waiting>,
+    pub(super) exchange: Exchange<Self>,
     principal: String,
     /// Identifies the connection among all others; part of the ids of its turns.
     pub(super) connection: String,
@@ -101,7 +70,7 @@ pub struct Peer {
     /// Messages that arrived before the response to `initialize`, and when.
     unread: Vec<(Instant, String)>,
     /// When the message that is being handled arrived.
-    now: Instant,
+    pub(super) now: Instant,
     pub(super) out: Queue<Output>,
 }
 
@@ -151,8 +120,8 @@ impl Surface for Peer {
     }
 
     fn handle_reply(&mut self, call: u64, reply: Result<Reply, Failure>) {
-        if let Some(waiting) = self.exchange.replied(call) {
-            self.replied(waiting, reply);
+        if let Some(then) = self.exchange.replied(call) {
+            then(self, reply);
         }
     }
 
@@ -182,6 +151,13 @@ impl Surface for Peer {
 
     fn poll_output(&mut self) -> Option<Output> {
         self.out.pop()
+    }
+}
+
+impl Steps for Peer {
+    fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
+        self.send_error(&request.id, failure);
+        self.exchange.end(request, Some(failure.code));
     }
 }
 
@@ -250,24 +226,6 @@ impl Peer {
         }
     }
 
-    fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) {
-        let request = match self.exchange.begin(name_of(method), id, self.now) {
-            Ok(request) => request,
-            Err(failure) => return self.send_error(&id.into(), &failure),
-        };
-        let permissions = self.exchange.permissions();
-        let permitted = kind_of(method).and_then(|kind| permissions.check(kind, shown_name(method)));
-        let read = permitted.and_then(|()| match method {
-            "session/prompt" => self.read_prompt(params).map(Read::Prompt),
-            _ => self.read(method, params).map(Read::Other),
-        });
-        match read {
-            Ok(Read::Prompt(turn)) => self.prompt(request, turn),
-            Ok(Read::Other((command, reply_to))) => self.call(command, Waiting::Request(request, reply_to)),
-            Err(failure) => self.refuse(request, &failure),
-        }
-    }
-
     /// Cancels this connection's prompts in a session. If it has none there, interrupts the running turn.
     pub(super) fn cancel(&mut self, thread: ThreadId) {
         // Queued prompts are cancelled first; otherwise they would start.
@@ -321,7 +279,7 @@ impl Peer {
                 turn,
                 options,
             },
-            None,
+            |_, _| {},
         );
     }
 
@@ -371,7 +329,10 @@ impl Peer {
             scope: None,
         };
         let answer = self.exchange.adopt_answer();
-        self.call(command, Waiting::Answer(answer));
+        self.call(command, move |peer, reply| {
+            let error = reply.err().map(|failure| failure.code);
+            peer.exchange.end_answer(answer, error);
+        });
     }
 
     /// Handles a message that cannot be read. An editor whose answer it was has closed its question, and learns of no error:
@@ -398,11 +359,15 @@ impl Peer {
         }
     }
 
-    /// Executes a request. Without `waiting`, the connection ignores the reply.
-    pub(super) fn call(&mut self, request: Request, waiting: impl Into<Option<Waiting>>) {
+    /// Makes a request to the daemon. Its reply goes to `then`.
+    pub(super) fn call(
+        &mut self,
+        request: Request,
+        then: impl FnOnce(&mut Self, Result<Reply, Failure>) + Send + 'static,
+    ) {
         // The client must know a prompt's name before the prompt has any effect.
         let is_late = self.start.checkpoints && matches!(request, Request::StartTurn(_));
-        let mut output = self.exchange.call(request, waiting);
+        let mut output = self.exchange.call(request, then);
         if let Output::Request { after_sent, .. } = &mut output {
             *after_sent = is_late;
         }
@@ -424,12 +389,7 @@ impl Peer {
         self.exchange.end(request, Some(ErrorCode::AgentFailed));
     }
 
-    pub(super) fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
-        self.send_error(&request.id, failure);
-        self.exchange.end(request, Some(failure.code));
-    }
-
-    fn send_error(&mut self, id: &RawJson, failure: &Failure) {
+    pub(super) fn send_error(&mut self, id: &RawJson, failure: &Failure) {
         let own = failure.agent_error.as_ref();
         if let Some(error) = own.and_then(|error| error.read::<RpcError>().ok()) {
             let mut out = Vec::new();

@@ -5,36 +5,26 @@ use serde_json::json;
 
 use super::frame::TurnResult;
 use super::handshake;
-use super::peer::{Peer, ReplyTo, Waiting};
-use super::session::Opened;
-use crate::surface::contract::{OpenRequest, Phase};
+use super::peer::Peer;
+use super::session::{OpenMode, Opened};
+use crate::surface::contract::{OpenRequest, Phase, Steps, request};
 use crate::surface::export::rfc3339;
-use crate::surface::reply::{Call, ListedThread, Reply, ThreadView};
-use crate::surface::request::{Request, Turns, calls};
+use crate::surface::reply::{self, ListedThread, ThreadView};
+use crate::surface::request::Turns;
+use crate::thread::TurnView;
 use crate::wire::Object;
 
 impl Peer {
-    /// Handles the daemon's reply for whoever waits for it.
-    pub(super) fn replied(&mut self, waiting: Waiting, reply: Result<Reply, Failure>) {
-        match waiting {
-            Waiting::Answer(answer) => {
-                let error = reply.err().map(|failure| failure.code);
-                self.exchange.end_answer(answer, error);
-            }
-            Waiting::Prompt(number) => match reply.and_then(calls::StartTurn::take) {
-                Ok(turn) => {
-                    self.turn_known(|prompt| prompt.number == number, turn.id);
-                    if turn.status.is_some() {
-                        self.read_result(number, turn.id);
-                    }
+    /// Records the turn of a prompt. The editor may have sent the prompt before, so that its turn has ended.
+    pub(super) fn prompt_started(&mut self, number: u64, turn: Result<TurnView, Failure>) {
+        match turn {
+            Ok(turn) => {
+                self.turn_known(|prompt| prompt.number == number, turn.id);
+                if turn.status.is_some() {
+                    self.read_result(number, turn.id);
                 }
-                Err(failure) => self.refuse_prompt(number, &failure),
-            },
-            Waiting::EndedTurn(number) => match reply.and_then(calls::ReadThread::take) {
-                Ok(view) => self.result_read(number, &view),
-                Err(failure) => self.refuse_prompt(number, &failure),
-            },
-            Waiting::Request(request, reply_to) => self.result(request, reply_to, reply),
+            }
+            Err(failure) => self.refuse_prompt(number, &failure),
         }
     }
 
@@ -47,15 +37,20 @@ impl Peer {
             turn: turn.0.saturating_add(1),
             item: None,
         };
-        let read = Request::ReadThread {
-            thread: prompt.thread,
-            turns: Some(Turns {
-                before: Some(behind),
-                limit: Some(1),
-                ..Turns::default()
-            }),
+        let turns = Turns {
+            before: Some(behind),
+            limit: Some(1),
+            ..Turns::default()
         };
-        self.call(read, Waiting::EndedTurn(number));
+        let read = request!(ReadThread {
+            thread: prompt.thread,
+            turns: Some(turns),
+        });
+        let (read, then) = Peer::alone(read, move |peer, view| match view {
+            Ok(view) => peer.result_read(number, &view),
+            Err(failure) => peer.refuse_prompt(number, &failure),
+        });
+        self.call(read, then);
     }
 
     /// Answers a repeated prompt with the result of its turn.
@@ -83,7 +78,7 @@ impl Peer {
     }
 
     /// Answers `initialize`, and handles the messages that arrived before.
-    fn greeted(&mut self, request: OpenRequest, agent: Result<RawJson, Failure>) {
+    pub(super) fn greeted(&mut self, request: OpenRequest, agent: Result<RawJson, Failure>) {
         match agent {
             Ok(agent) => {
                 self.exchange.enter(Phase::Ready);
@@ -97,45 +92,25 @@ impl Peer {
         self.read_on();
     }
 
-    fn result(&mut self, request: OpenRequest, reply_to: ReplyTo, reply: Result<Reply, Failure>) {
-        let result = match reply_to {
-            ReplyTo::Initialize => return self.greeted(request, reply.and_then(calls::Initialize::take)),
-            ReplyTo::Open(mode) => match reply.and_then(calls::OpenThread::take) {
-                Ok(opened) => {
-                    let live = &*opened.live;
-                    self.opened(request, mode, Opened::from(live));
-                    self.take_over(live.thread, opened.claimed);
-                    return self.mark_opened(live, opened.cursor);
-                }
-                Err(failure) => Err(failure),
-            },
-            ReplyTo::Agent => reply
-                .and_then(calls::AskAgent::take)
-                .map(|result| if result.get() == "null" { empty() } else { result }),
-            ReplyTo::Lease => reply
-                .and_then(calls::MoveLease::take)
-                .map(|holder| json!({ "lease": holder }).into()),
-            ReplyTo::Nothing => reply.map(|_| empty()),
-            ReplyTo::Sessions => reply
-                .and_then(calls::ListThreads::take)
-                .map(|list| session_list(&list.page, list.next.as_deref())),
-            ReplyTo::Deleted(thread) => reply.map(|_| {
-                self.leave(thread);
-                empty()
-            }),
-        };
-        match result {
-            Ok(result) => self.answer(request, &result),
-            Err(failure) => self.refuse(request, &failure),
-        }
+    /// Opens the session of a thread that the connection follows now.
+    pub(super) fn follows(&mut self, request: OpenRequest, mode: OpenMode, opened: reply::Opened) {
+        let reply::Opened {
+            live,
+            cursor,
+            claimed,
+            ..
+        } = opened;
+        self.opened(request, mode, Opened::from(&*live));
+        self.take_over(live.thread, claimed);
+        self.mark_opened(&live, cursor);
     }
 }
 
-fn empty() -> RawJson {
+pub(super) fn empty() -> RawJson {
     RawJson::trusted("{}")
 }
 
-fn session_list(page: &[ListedThread], next_cursor: Option<&str>) -> RawJson {
+pub(super) fn session_list(page: &[ListedThread], next_cursor: Option<&str>) -> RawJson {
     // Editors open a session before the user says something, and would list each of them as untitled.
     let said = |listed: &&ListedThread| listed.summary.turns > 0 || listed.summary.name.is_some();
     let sessions: Vec<_> = page

@@ -1,102 +1,153 @@
-//! Decodes an editor's messages into requests.
+//! What an editor asks: for each method, the first request to the daemon; and the editor's notifications.
 
 use acpd_model::limits::EDITOR_EARLY;
 use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::handshake::Client;
-use super::methods::is_extension;
-use super::params::{self, Authenticate, CancelRequest, ListSessions, SetConfigOption, SetMode, SetModel};
-use super::peer::{Peer, Prompt, ReplyTo, Waiting};
+use super::params::{
+    self, Authenticate, CancelRequest, ListSessions, Params, SetConfigOption, SetMode, SetModel,
+};
+use super::peer::{Peer, Prompt, Step};
+use super::replies::{empty, session_list};
 use crate::agent::{AgentRequest, PassthroughMethod};
-use crate::surface::contract::{OpenRequest, Phase, unknown_method};
+use crate::surface::contract::{OpenRequest, Phase, Steps, request};
 use crate::surface::idempotency::{OF_EDITORS, idempotency_key};
 use crate::surface::request::{AgentFilter, ListThreads, Request, RequestKind, StartTurn};
 use crate::wire::{has_string, others};
 
+pub(super) fn initialize(peer: &mut Peer, _: &str, params: Params<'_>) -> Step {
+    peer.client = Client::read(params.map(RawValue::get));
+    peer.exchange.enter(Phase::Begun(no_room));
+    Peer::finally(request!(Initialize), Peer::greeted)
+}
+
+/// Returns the failure of requests between `initialize` and its response, for which the queue has no room.
+fn no_room() -> Failure {
+    let message = format!("too many messages before the response to initialize (limit {EDITOR_EARLY})");
+    Failure::new(ErrorCode::Overloaded, message)
+}
+
+pub(super) fn list_sessions(_: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let ListSessions { cwd, cursor } = params::read(method, params)?;
+    let wanted = ListThreads {
+        cursor,
+        cwd,
+        agent: AgentFilter::Default,
+        ..ListThreads::default()
+    };
+    Ok(Peer::then(request!(ListThreads(wanted)), |peer, open, list| {
+        peer.answer(open, &session_list(&list.page, list.next.as_deref()));
+    }))
+}
+
+pub(super) fn close_session(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let thread = params::thread(method, params)?;
+    peer.leave(thread);
+    let release = true;
+    Ok(Peer::then(
+        request!(CloseThread { thread, release }),
+        |peer, open, _| peer.answer(open, &empty()),
+    ))
+}
+
+pub(super) fn delete_session(_: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let thread = params::thread(method, params)?;
+    Ok(Peer::then(
+        request!(DeleteThread { thread }),
+        move |peer, open, ()| {
+            peer.leave(thread);
+            peer.answer(open, &empty());
+        },
+    ))
+}
+
+pub(super) fn set_mode(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let thread = peer.open_thread(method, params)?;
+    let SetMode { mode_id } = params::read(method, params)?;
+    Ok(ask_agent(Some(thread), AgentRequest::SetMode { mode_id }))
+}
+
+pub(super) fn set_model(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let thread = peer.open_thread(method, params)?;
+    let SetModel { model_id } = params::read(method, params)?;
+    Ok(ask_agent(Some(thread), AgentRequest::SetModel { model_id }))
+}
+
+pub(super) fn set_config_option(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let thread = peer.open_thread(method, params)?;
+    let SetConfigOption { config_id, value } = params::read(method, params)?;
+    let request = AgentRequest::SetConfigOption { config_id, value };
+    Ok(ask_agent(Some(thread), request))
+}
+
+pub(super) fn authenticate(_: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let Authenticate { method_id } = params::read(method, params)?;
+    let members = params.and_then(|params| others(&params.into(), &["methodId"]));
+    Ok(ask_agent(None, AgentRequest::Authenticate { method_id, members }))
+}
+
+pub(super) fn log_out(_: &mut Peer, _: &str, _: Params<'_>) -> Step {
+    ask_agent(None, AgentRequest::Logout)
+}
+
+pub(super) fn pass_through(_: &mut Peer, _: &str, params: Params<'_>, method: PassthroughMethod) -> Step {
+    let params = params.map(RawJson::from);
+    ask_agent(None, AgentRequest::Passthrough { method, params })
+}
+
+pub(super) fn extension(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let thread = peer.named(method, params)?;
+    let (method, params) = (method.to_owned(), params.map(RawJson::from));
+    Ok(ask_agent(thread, AgentRequest::Extension { method, params }))
+}
+
+/// The response is the agent's, or an empty one.
+fn ask_agent(thread: Option<ThreadId>, request: AgentRequest) -> Step {
+    let ask = request!(AskAgent {
+        thread,
+        request,
+        names_thread: true,
+    });
+    Peer::then(ask, |peer, open, result| {
+        let result = if result.get() == "null" { empty() } else { result };
+        peer.answer(open, &result);
+    })
+}
+
+pub(super) fn move_lease(
+    peer: &mut Peer,
+    method: &str,
+    params: Params<'_>,
+    take: bool,
+) -> Result<Step, Failure> {
+    let thread = peer.open_thread(method, params)?;
+    Ok(Peer::then(
+        request!(MoveLease { thread, take }),
+        |peer, open, holder| {
+            peer.answer(open, &json!({ "lease": holder }).into());
+        },
+    ))
+}
+
+/// Reads a prompt, and names its turn.
+pub(super) fn read_prompt(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<StartTurn, Failure> {
+    let thread = peer.open_thread(method, params)?;
+    let params::Prompt { prompt: input, meta } = params::read(method, params)?;
+    let key = idempotency_key(meta.as_ref())?;
+    peer.prompts_so_far += 1;
+    let own = || format!("{OF_EDITORS}{}:{}", peer.connection, peer.prompts_so_far);
+    Ok(StartTurn {
+        thread,
+        input,
+        meta,
+        client_turn_id: Some(key.unwrap_or_else(own)),
+        replaces: None,
+    })
+}
+
 impl Peer {
-    pub(super) fn read(
-        &mut self,
-        method: &str,
-        params: Option<&RawValue>,
-    ) -> Result<(Request, ReplyTo), Failure> {
-        Ok(match method {
-            "initialize" => {
-                self.client = Client::read(params.map(RawValue::get));
-                self.exchange.enter(Phase::Begun(no_room));
-                (Request::Initialize, ReplyTo::Initialize)
-            }
-            "session/new" | "session/load" | "session/resume" | "session/fork" => {
-                self.open_request(method, params)?
-            }
-            "session/list" => {
-                let ListSessions { cwd, cursor } = params::read(method, params)?;
-                let wanted = ListThreads {
-                    cursor,
-                    cwd,
-                    agent: AgentFilter::Default,
-                    ..ListThreads::default()
-                };
-                (Request::ListThreads(wanted), ReplyTo::Sessions)
-            }
-            "session/close" => {
-                let thread = params::thread(method, params)?;
-                self.leave(thread);
-                let release = true;
-                (Request::CloseThread { thread, release }, ReplyTo::Nothing)
-            }
-            "session/delete" => {
-                let thread = params::thread(method, params)?;
-                (Request::DeleteThread { thread }, ReplyTo::Deleted(thread))
-            }
-            "session/set_mode" | "session/set_model" | "session/set_config_option" => {
-                let thread = Some(self.open_thread(method, params)?);
-                let request = setting(method, params)?;
-                (ask_agent(thread, request), ReplyTo::Agent)
-            }
-            "authenticate" => {
-                let Authenticate { method_id } = params::read(method, params)?;
-                let members = params.and_then(|params| others(&params.into(), &["methodId"]));
-                let request = AgentRequest::Authenticate { method_id, members };
-                (ask_agent(None, request), ReplyTo::Agent)
-            }
-            "logout" => (ask_agent(None, AgentRequest::Logout), ReplyTo::Agent),
-            "_acpd/lease/acquire" | "_acpd/lease/release" => {
-                let thread = self.open_thread(method, params)?;
-                let take = method == "_acpd/lease/acquire";
-                (Request::MoveLease { thread, take }, ReplyTo::Lease)
-            }
-            _ if is_extension(method) => {
-                let thread = self.named(method, params)?;
-                let (method, params) = (method.to_owned(), params.map(RawJson::from));
-                let request = AgentRequest::Extension { method, params };
-                (ask_agent(thread, request), ReplyTo::Agent)
-            }
-            _ if let Some(method) = PassthroughMethod::of(method) => {
-                let params = params.map(RawJson::from);
-                let request = AgentRequest::Passthrough { method, params };
-                (ask_agent(None, request), ReplyTo::Agent)
-            }
-            _ => return Err(unknown_method(method)),
-        })
-    }
-
-    /// Reads a prompt, and names its turn.
-    pub(super) fn read_prompt(&mut self, params: Option<&RawValue>) -> Result<StartTurn, Failure> {
-        let thread = self.open_thread("session/prompt", params)?;
-        let params::Prompt { prompt: input, meta } = params::read("session/prompt", params)?;
-        let key = idempotency_key(meta.as_ref())?;
-        self.prompts_so_far += 1;
-        let own = || format!("{OF_EDITORS}{}:{}", self.connection, self.prompts_so_far);
-        Ok(StartTurn {
-            thread,
-            input,
-            meta,
-            client_turn_id: Some(key.unwrap_or_else(own)),
-            replaces: None,
-        })
-    }
-
     /// Starts the turn of a prompt. The response follows when the turn ends.
     pub(super) fn prompt(&mut self, request: OpenRequest, turn: StartTurn) {
         let name = turn.client_turn_id.clone().unwrap_or_default();
@@ -110,11 +161,14 @@ impl Peer {
             turn: None,
             cancelled: false,
         });
-        self.call(Request::StartTurn(turn), Waiting::Prompt(number));
+        let (start, then) = Peer::alone(request!(StartTurn(turn)), move |peer: &mut Self, turn| {
+            peer.prompt_started(number, turn);
+        });
+        self.call(start, then);
     }
 
     /// Returns the session that the params name, if it is open here.
-    fn open_thread(&self, method: &str, params: Option<&RawValue>) -> Result<ThreadId, Failure> {
+    pub(super) fn open_thread(&self, method: &str, params: Params<'_>) -> Result<ThreadId, Failure> {
         let thread = params::thread(method, params)?;
         if self.sessions.contains_key(&thread) {
             return Ok(thread);
@@ -124,7 +178,7 @@ impl Peer {
     }
 
     /// Returns the session that an extension's params name, if they name one.
-    fn named(&self, method: &str, params: Option<&RawValue>) -> Result<Option<ThreadId>, Failure> {
+    fn named(&self, method: &str, params: Params<'_>) -> Result<Option<ThreadId>, Failure> {
         let names_one = |params: &RawValue| has_string(&params.into(), "sessionId");
         match params {
             Some(value) if names_one(value) => self.open_thread(method, params).map(Some),
@@ -132,7 +186,7 @@ impl Peer {
         }
     }
 
-    pub(super) fn notification(&mut self, method: &str, params: Option<&RawValue>) {
+    pub(super) fn notification(&mut self, method: &str, params: Params<'_>) {
         // A notification has no response, so that errors cannot be reported.
         let kind = match method {
             "session/cancel" | "$/cancel_request" => RequestKind::Interrupt,
@@ -176,7 +230,7 @@ impl Peer {
                             params,
                             names_thread: true,
                         },
-                        None,
+                        |_, _| {},
                     );
                 }
             }
@@ -185,33 +239,7 @@ impl Peer {
     }
 }
 
-/// Returns the failure of requests between `initialize` and its response, for which the queue has no room.
-fn no_room() -> Failure {
-    let message = format!("too many messages before the response to initialize (limit {EDITOR_EARLY})");
-    Failure::new(ErrorCode::Overloaded, message)
-}
-
-fn ask_agent(thread: Option<ThreadId>, request: AgentRequest) -> Request {
-    Request::AskAgent {
-        thread,
-        request,
-        names_thread: true,
-    }
-}
-
-fn setting(method: &str, params: Option<&RawValue>) -> Result<AgentRequest, Failure> {
-    Ok(match method {
-        "session/set_mode" => {
-            let SetMode { mode_id } = params::read(method, params)?;
-            AgentRequest::SetMode { mode_id }
-        }
-        "session/set_model" => {
-            let SetModel { model_id } = params::read(method, params)?;
-            AgentRequest::SetModel { model_id }
-        }
-        _ => {
-            let SetConfigOption { config_id, value } = params::read(method, params)?;
-            AgentRequest::SetConfigOption { config_id, value }
-        }
-    })
+/// Returns whether a method is an extension of the agent. Names that begin with `_acpd/` belong to acpd.
+pub(super) fn is_extension(method: &str) -> bool {
+    method.starts_with('_') && !method.starts_with("_acpd/")
 }

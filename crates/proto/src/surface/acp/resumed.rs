@@ -6,6 +6,7 @@ use super::encode::frames;
 use super::frame::FrameKind;
 use super::peer::{Peer, Prompt};
 use super::start::PendingPrompt;
+use crate::surface::contract::Steps;
 use crate::surface::reply::ClaimedPrompt;
 
 impl Peer {

@@ -13,7 +13,6 @@ use super::encode::{Frame, frames, list_reset_frame, listed_frame, live_frame, s
 use super::log_state::{log_changed_frame, log_damaged_frame};
 use super::notifications::Notification;
 use super::params::Response;
-use super::results::ResultType;
 use super::strict;
 use super::subscribers::subscribers_frame;
 use super::table::Method;
@@ -22,8 +21,8 @@ use super::wire::error::{Error, Rejected};
 use super::wire::welcome::Initialized;
 use crate::queue::Queue;
 use crate::surface::contract::{
-    ANSWER, Delivery, Exchange, Gate, INITIALIZE, Lane, Notice, OpenAnswer, OpenRequest, Output, Pending,
-    Phase, Profile, Source, Surface, UNKNOWN_METHOD, known_name, unknown_method,
+    ANSWER, Delivery, Exchange, Gate, INITIALIZE, Lane, Notice, OpenRequest, Output, Pending, Phase, Profile,
+    Source, Steps, Surface, UNKNOWN_METHOD, known_name, unknown_method,
 };
 use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind};
@@ -42,15 +41,6 @@ struct Client {
     opted_out: BTreeSet<String>,
 }
 
-/// What waits for a reply of the daemon.
-#[derive(Debug)]
-enum Waiting {
-    /// A request, whose result has that type.
-    Request(OpenRequest, ResultType),
-    /// An answer to a question. The client is notified only if it failed.
-    Answer(OpenAnswer, RequestId),
-}
-
 /// A thread that is being opened: the default for requests without a thread until opening it fails.
 #[derive(Debug)]
 struct Opening {
@@ -64,7 +54,7 @@ struct Opening {
 /// One connection: reads messages, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
-    exchange: Exchange<Waiting>,
+    exchange: Exchange<Self>,
     principal: String,
     client: Client,
     current: Option<ThreadId>,
@@ -141,25 +131,9 @@ impl Surface for Peer {
     }
 
     fn handle_reply(&mut self, call: u64, reply: Result<Reply, Failure>) {
-        let Some(waiting) = self.exchange.replied(call) else {
-            return;
-        };
-        self.opened(call, &reply);
-        match waiting {
-            Waiting::Request(request, result) => {
-                match reply.and_then(|reply| result.respond(request.id.get(), &reply)) {
-                    Ok(response) => self.respond(request, response),
-                    Err(failure) => self.refuse(request, &failure),
-                }
-            }
-            Waiting::Answer(answer, question) => {
-                let failure = reply.err();
-                if let Some(failure) = &failure {
-                    self.late_answer(question, failure);
-                }
-                self.exchange
-                    .end_answer(answer, failure.map(|failure| failure.code));
-            }
+        if let Some(then) = self.exchange.replied(call) {
+            self.opened(call, &reply);
+            then(self, reply);
         }
     }
 
@@ -209,6 +183,13 @@ impl Surface for Peer {
 
     fn poll_output(&mut self) -> Option<Output> {
         self.out.pop()
+    }
+}
+
+impl Steps for Peer {
+    fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
+        self.send_error(request.id.get(), failure);
+        self.exchange.end(request, Some(failure.code));
     }
 }
 
@@ -267,11 +248,6 @@ impl Peer {
         self.exchange.end(request, None);
     }
 
-    fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
-        self.send_error(request.id.get(), failure);
-        self.exchange.end(request, Some(failure.code));
-    }
-
     /// Returns the message of a frame for this client, if any. A client that answers questions always receives open ones,
     /// even if it opted out of the notification.
     fn select<'f>(&self, frame: &'f Frame, pending: &Pending) -> Option<&'f Bytes> {
@@ -302,7 +278,12 @@ impl Peer {
             .ok_or_else(|| unknown_method(method))
             .and_then(|listed| Ok((self.read(listed, params)?, listed.result)));
         match read {
-            Ok((read, result)) => self.call(read, Waiting::Request(request, result)),
+            Ok((read, result)) => self.call(read, move |peer, reply| {
+                match reply.and_then(|reply| result.respond(request.id.get(), &reply)) {
+                    Ok(response) => peer.respond(request, response),
+                    Err(failure) => peer.refuse(request, &failure),
+                }
+            }),
             Err(failure) => self.refuse(request, &failure),
         }
     }
@@ -329,7 +310,14 @@ impl Peer {
         };
         let read = self.read_answer(request, result);
         match read.and_then(|read| Ok((read, self.exchange.begin_answer()?))) {
-            Ok((read, answer)) => self.call(read, Waiting::Answer(answer, request)),
+            Ok((read, answer)) => self.call(read, move |peer, reply| {
+                let failure = reply.err();
+                if let Some(failure) = &failure {
+                    peer.late_answer(request, failure);
+                }
+                peer.exchange
+                    .end_answer(answer, failure.map(|failure| failure.code));
+            }),
             Err(failure) => {
                 self.exchange.count(ANSWER, &failure);
                 self.late_answer(request, &failure);
@@ -360,8 +348,12 @@ impl Peer {
         self.send_error(unreadable.request_id(), &failure);
     }
 
-    fn call(&mut self, request: Request, waiting: Waiting) {
-        let output = self.exchange.call(request, waiting);
+    fn call(
+        &mut self,
+        request: Request,
+        then: impl FnOnce(&mut Self, Result<Reply, Failure>) + Send + 'static,
+    ) {
+        let output = self.exchange.call(request, then);
         if let Output::Request { call, request, .. } = &output {
             self.opens(*call, request);
         }

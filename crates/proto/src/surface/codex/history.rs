@@ -3,10 +3,10 @@
 
 use acpd_model::{Failure, ThreadId, TurnId, TurnPosition};
 
-use super::daemon_request::{DaemonRequest, request};
 use super::params::{Pages, cursor};
 use super::turn::{ItemsView, is_shown, items_of, write_history};
 use crate::projection::{Turn, TurnsPage};
+use crate::surface::contract::{DaemonRequest, request};
 use crate::surface::reply::ThreadView;
 use crate::surface::request::{Extent, Turns};
 use crate::wire::Object;

@@ -8,14 +8,16 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::daemon_request::Step;
 use super::params::{
     self, Fork, List, OfThread, OfTurn, Pages, Queued, ReadConfig, Revert, Review, SetName, ShellCommand,
     StartThread, TurnInput, UpdateSettings,
 };
-use super::peer::Peer;
-use super::requests;
+use super::peer::{Peer, Step};
+use super::requests::{self, Begun};
+use super::write;
+use crate::surface::contract::{INITIALIZE, Steps, known_name, unknown_method};
 use crate::surface::request::RequestKind;
+use crate::time::Now;
 
 /// A method.
 pub struct Method {
@@ -37,19 +39,6 @@ impl Method {
     pub fn find(name: &str) -> Option<&'static Self> {
         METHODS.iter().find(|method| method.name == name)
     }
-
-    /// Reads the params of a request, and begins it.
-    pub(super) fn begin(&self, peer: &mut Peer, params: Option<&RawValue>) -> Result<Begun, Failure> {
-        (self.begin)(peer, params)
-    }
-}
-
-/// How a request begins.
-pub(super) enum Begun {
-    /// With its result.
-    Answer(Value),
-    /// With a request to the daemon.
-    Step(Step),
 }
 
 /// What the function of a row returns.
@@ -155,4 +144,34 @@ methods! {
     "turn/interrupt"(OfTurn) interrupt: Interrupt;
     "turn/start"(TurnInput) start_turn: StartTurn;
     "turn/steer"(TurnInput) steer: SteerTurn;
+}
+
+impl Peer {
+    /// Handles a request of the client.
+    pub(super) fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, now: Now) {
+        let listed = Method::find(method);
+        let name = known_name(method, listed.map(|listed| listed.name));
+        let request = match self.exchange.begin(name, id, now.mono) {
+            Ok(request) => request,
+            Err(failure) => return self.send(|out| write::error(out, id.get(), &failure)),
+        };
+        if name == INITIALIZE {
+            return self.initialize(request, params, now.wall);
+        }
+        let Some(listed) = listed else {
+            return self.refuse(request, &unknown_method(method));
+        };
+        let step = match (listed.begin)(self, params) {
+            Ok(Begun::Step(step)) => step,
+            Ok(Begun::Answer(result)) => return self.respond(request, &result),
+            Err(failure) => return self.refuse(request, &failure),
+        };
+        // After the params are read: an error of some methods would end Codex's TUI, so that the step shows the refusal in the thread.
+        let permissions = self.exchange.permissions();
+        let permitted = listed.kind.map_or(Ok(()), |kind| permissions.check(kind, name));
+        match permitted {
+            Ok(()) => self.take_step(request, step),
+            Err(failure) => (step.then)(self, request, Err(failure)),
+        }
+    }
 }

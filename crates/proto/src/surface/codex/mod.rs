@@ -11,11 +11,9 @@
 //! * [`spoken`]: the message that the agent is sending, in parts
 //! * [`settings`]: models, efforts and modes
 //! * [`peer`]: one connection; [`methods`] has a row for each method, [`requests`] begins them, and [`steps`] carries them out
-//! * [`daemon_request`]: a request to the daemon, with what is done with its reply
 
 mod bounded;
 mod call;
-mod daemon_request;
 mod encode;
 mod form;
 mod frame;

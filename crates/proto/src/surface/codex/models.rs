@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use acpd_model::ThreadId;
 use serde_json::{Value, json};
 
-use super::daemon_request::{DaemonRequest, request};
 use super::settings::{Settings, agent_model};
 use crate::projection::Live;
+use crate::surface::contract::{DaemonRequest, request};
 use crate::surface::reply::{AgentInfo, ListPage, ListedThread, ThreadView};
 use crate::surface::request::ListThreads;
 

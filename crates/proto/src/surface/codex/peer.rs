@@ -1,7 +1,6 @@
 //! One connection of a Codex client.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use acpd_model::collections::free_if_empty;
 use acpd_model::event::ClientOrigin;
@@ -11,20 +10,17 @@ use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::daemon_request::Step;
 use super::encode::frames;
 use super::frame::{Ask, Frame, FrameKind, Listed, Question};
-use super::methods::{Begun, Method};
 use super::params;
 use super::question::{Asked, NoAnswer, changes_of, read_answer, turn_of, write_question, write_resolved};
 use super::session::{Session, Sessions};
 use super::shown::Messages;
-use super::steps::read_thread;
 use super::write;
 use crate::queue::Queue;
 use crate::surface::contract::{
-    ANSWER, Delivery, Exchange, Gate, INITIALIZE, Lane, Notice, OpenRequest, Output, Phase, Profile, Source,
-    Surface, UNKNOWN_METHOD, known_name, unknown_method,
+    self, ANSWER, Delivery, Exchange, Gate, Lane, Notice, OpenRequest, Output, Phase, Profile, Source, Steps,
+    Surface, UNKNOWN_METHOD,
 };
 use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind};
@@ -32,14 +28,8 @@ use crate::thread::InterruptOptions;
 use crate::time::Now;
 use crate::wire::{Found, Message, Object, Unreadable, read_unclean_message};
 
-/// What is done with a reply of the daemon.
-struct Waiting(Box<dyn FnOnce(&mut Peer, Result<Reply, Failure>) + Send>);
-
-impl fmt::Debug for Waiting {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Waiting").finish_non_exhaustive()
-    }
-}
+/// A step of what a Codex client asks for.
+pub(super) type Step = contract::Step<Peer>;
 
 /// Entries of the thread list that a client was told of, at most.
 const TOLD_ENTRIES: usize = 1024;
@@ -58,12 +48,12 @@ pub struct Host {
 const CODEX_VERSION: &str = "0.169.0";
 
 /// What a request to the daemon is for if the client has sent none. No failure of it is shown.
-const OWN: &str = "this request";
+pub(super) const OWN: &str = "this request";
 
 /// One connection: reads messages, keeps the threads that the client follows, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
-    exchange: Exchange<Waiting>,
+    pub(super) exchange: Exchange<Self>,
     principal: String,
     pub(super) host: Host,
     client: String,
@@ -136,7 +126,7 @@ impl Surface for Peer {
     }
 
     fn handle_reply(&mut self, call: u64, reply: Result<Reply, Failure>) {
-        if let Some(Waiting(then)) = self.exchange.replied(call) {
+        if let Some(then) = self.exchange.replied(call) {
             then(self, reply);
         }
     }
@@ -201,6 +191,13 @@ impl Surface for Peer {
     }
 }
 
+impl Steps for Peer {
+    fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
+        self.send(|out| write::error(out, request.id.get(), failure));
+        self.exchange.end(request, Some(failure.code));
+    }
+}
+
 impl Peer {
     /// Creates a connection of `principal`, before its handshake.
     pub fn new(principal: String, permissions: impl Into<Permissions>, host: Host, gate: Gate) -> Self {
@@ -223,34 +220,7 @@ impl Peer {
         self.exchange.permissions().may(RequestKind::Answer)
     }
 
-    fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, now: Now) {
-        let listed = Method::find(method);
-        let name = known_name(method, listed.map(|listed| listed.name));
-        let request = match self.exchange.begin(name, id, now.mono) {
-            Ok(request) => request,
-            Err(failure) => return self.send(|out| write::error(out, id.get(), &failure)),
-        };
-        if name == INITIALIZE {
-            return self.initialize(request, params, now.wall);
-        }
-        let Some(listed) = listed else {
-            return self.refuse(request, &unknown_method(method));
-        };
-        let step = match listed.begin(self, params) {
-            Ok(Begun::Step(step)) => step,
-            Ok(Begun::Answer(result)) => return self.respond(request, &result),
-            Err(failure) => return self.refuse(request, &failure),
-        };
-        // After the params are read: an error of some methods would end Codex's TUI, so that the step shows the refusal in the thread.
-        let permissions = self.exchange.permissions();
-        let permitted = listed.kind.map_or(Ok(()), |kind| permissions.check(kind, name));
-        match permitted {
-            Ok(()) => self.take_step(request, step),
-            Err(failure) => (step.then)(self, request, Err(failure)),
-        }
-    }
-
-    fn initialize(&mut self, request: OpenRequest, params: Option<&RawValue>, now: Millis) {
+    pub(super) fn initialize(&mut self, request: OpenRequest, params: Option<&RawValue>, now: Millis) {
         let hello: params::Initialize = match params::read(params) {
             Ok(hello) => hello,
             Err(failure) => return self.refuse(request, &failure),
@@ -291,7 +261,7 @@ impl Peer {
     }
 
     /// Makes a request to the daemon, if the client may have it made for `what`.
-    fn call(
+    pub(super) fn call(
         &mut self,
         request: Request,
         what: &str,
@@ -301,7 +271,7 @@ impl Peer {
         let permitted = permissions.check_scope(request.kind());
         match permitted.and_then(|()| permissions.check_role(request.role(), what)) {
             Ok(()) => {
-                let output = self.exchange.call(request, Waiting(Box::new(then)));
+                let output = self.exchange.call(request, then);
                 self.out.push(output);
             }
             Err(failure) => then(self, Err(failure)),
@@ -357,18 +327,6 @@ impl Peer {
             self.push(method, text);
         }
         self.messages = messages;
-    }
-
-    /// Reads a thread's settings for the client, unless that is being done.
-    pub(super) fn read_settings(&mut self, thread: ThreadId) {
-        let session = self.sessions.get_mut(&thread);
-        if let Some(session) = session.filter(|session| !session.is_reading_settings) {
-            session.is_reading_settings = true;
-            let (read, answered) = read_thread(thread).split();
-            self.call(read, OWN, move |peer, reply| {
-                peer.settings_read(thread, answered(reply));
-            });
-        }
     }
 
     /// Notifies the client of a change in the thread list. A thread that it follows reports its changes itself.
@@ -451,11 +409,10 @@ impl Peer {
         };
         // The role was checked when the question was sent.
         let open = self.exchange.adopt_answer();
-        let end = move |peer: &mut Self, reply: Result<Reply, Failure>| {
+        let output = self.exchange.call(answer, move |peer, reply| {
             let error = reply.err().map(|failure| failure.code);
             peer.exchange.end_answer(open, error);
-        };
-        let output = self.exchange.call(answer, Waiting(Box::new(end)));
+        });
         self.out.push(output);
         if given.interrupts && turn.is_some() {
             let interrupt = Request::Interrupt {
@@ -523,7 +480,7 @@ impl Peer {
         }
     }
 
-    fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut out = Vec::new();
         write(&mut out);
         self.out.push(Output::Send(out.into()));
@@ -538,12 +495,6 @@ impl Peer {
     pub(super) fn respond_with(&mut self, request: OpenRequest, write: impl FnOnce(&mut Vec<u8>)) {
         self.send(|out| write::response(out, request.id.get(), write));
         self.exchange.end(request, None);
-    }
-
-    /// Responds to a request with an error.
-    pub(super) fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
-        self.send(|out| write::error(out, request.id.get(), failure));
-        self.exchange.end(request, Some(failure.code));
     }
 }
 

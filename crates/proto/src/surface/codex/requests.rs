@@ -9,26 +9,33 @@ use acpd_model::{ErrorCode, Failure, ThreadId, TurnId};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::daemon_request::{DaemonRequest, Step, request};
 use super::history::{Page, read_before, read_whole, whole};
-use super::methods::Begun;
 use super::models::ModelList;
 use super::params::{
     Cwd, Fork, List, OfThread, OfTurn, Pages, Queued, ReadConfig, Revert, Review, ReviewTarget, SetName,
     ShellCommand, StartThread, TurnInput, UpdateSettings, blocks,
 };
-use super::peer::Peer;
+use super::peer::{Peer, Step};
 use super::search::SearchResults;
 use super::settings::{Settings, WantedSettings};
 use super::steps::{last_turn, open_step, queue_of, read_thread, respond_empty, respond_page, write_list};
 use super::turn_id::{NamedTurn, turn_id};
 use crate::projection::text_block;
+use crate::surface::contract::{DaemonRequest, Steps, request};
 use crate::surface::idempotency::idempotency_key;
 use crate::surface::reply::{ListPage, Opened};
 use crate::surface::request::{
     FollowFrom, ForkThread, ListThreads, ListedStatus, OpenThread, SearchThreads, StartTurn,
 };
 use crate::thread::{Change, InterruptOptions, QueueChange};
+
+/// How a request begins.
+pub(super) enum Begun {
+    /// With its result.
+    Answer(Value),
+    /// With a request to the daemon.
+    Step(Step),
+}
 
 pub(super) fn read_config(peer: &mut Peer, ReadConfig { cwd }: ReadConfig) -> Value {
     let folder = cwd.unwrap_or_else(|| peer.host.home.clone());
@@ -46,9 +53,9 @@ pub(super) fn write_config(peer: &mut Peer, _: IgnoredAny) -> Value {
 }
 
 pub(super) fn list_models(_: &mut Peer, _: IgnoredAny) -> Step {
-    request!(ListAgents).then(|peer, open, agents| {
+    Peer::then(request!(ListAgents), |peer, open, agents| {
         let (mut list, threads) = ModelList::new(agents);
-        let step = threads.then(|peer, open, threads| {
+        let step = Peer::then(threads, |peer, open, threads| {
             list.add_threads(&threads.page);
             peer.list_models(open, list);
         });
@@ -61,7 +68,7 @@ pub(super) fn list_profiles(peer: &mut Peer, _: IgnoredAny) -> Begun {
     let Some(thread) = peer.current else {
         return Begun::Answer(json!({ "data": [], "nextCursor": null }));
     };
-    Begun::Step(read_thread(thread).then(|peer, open, view| {
+    Begun::Step(Peer::then(read_thread(thread), |peer, open, view| {
         let data = Settings::of(&view.live).profiles();
         peer.respond(open, &json!({ "data": data, "nextCursor": null }));
     }))
@@ -84,30 +91,28 @@ pub(super) fn start_review(_: &mut Peer, params: Review) -> Step {
          its file and line. Change nothing."
     );
     let thread = params.thread_id;
-    let start = StartTurn {
-        thread,
-        input: vec![text_block(&text)],
-        meta: None,
-        client_turn_id: None,
-        replaces: None,
-    };
-    request!(StartTurn(start)).then(move |peer, open, turn| peer.turn_started(open, thread, &turn, true))
+    let start = StartTurn::new(thread, vec![text_block(&text)]);
+    Peer::then(request!(StartTurn(start)), move |peer, open, turn| {
+        peer.turn_started(open, thread, &turn, true)
+    })
 }
 
 pub(super) fn archive(_: &mut Peer, params: OfThread) -> Step {
     let thread = params.thread_id;
     let change = Change::Archive;
-    request!(ChangeThread { thread, change }).then(respond_empty)
+    Peer::then(request!(ChangeThread { thread, change }), respond_empty)
 }
 
 pub(super) fn unarchive(_: &mut Peer, params: OfThread) -> Step {
     let thread = params.thread_id;
-    request!(UnarchiveThread { thread }).then(move |peer, open, _| peer.respond_again(open, thread))
+    Peer::then(request!(UnarchiveThread { thread }), move |peer, open, _| {
+        peer.respond_again(open, thread)
+    })
 }
 
 pub(super) fn delete(_: &mut Peer, params: OfThread) -> Step {
     let thread = params.thread_id;
-    request!(DeleteThread { thread }).then(respond_empty)
+    Peer::then(request!(DeleteThread { thread }), respond_empty)
 }
 
 pub(super) fn set_name(_: &mut Peer, params: SetName) -> Step {
@@ -115,18 +120,21 @@ pub(super) fn set_name(_: &mut Peer, params: SetName) -> Step {
     let change = Change::Rename {
         name: Some(params.name).filter(|name| !name.trim().is_empty()),
     };
-    request!(ChangeThread { thread, change }).finally(move |peer, open, changed| {
-        // An error would end Codex's TUI.
-        if let Err(failure) = changed {
-            peer.warn(Some(thread), &failure.message);
-        }
-        peer.respond(open, &json!({}));
-    })
+    Peer::finally(
+        request!(ChangeThread { thread, change }),
+        move |peer, open, changed| {
+            // An error would end Codex's TUI.
+            if let Err(failure) = changed {
+                peer.warn(Some(thread), &failure.message);
+            }
+            peer.respond(open, &json!({}));
+        },
+    )
 }
 
 pub(super) fn compact(_: &mut Peer, params: OfThread) -> Step {
     let thread = params.thread_id;
-    read_thread(thread).finally(move |peer, open, view| match view {
+    Peer::finally(read_thread(thread), move |peer, open, view| match view {
         Ok(view) => peer.compact(open, thread, &view.live),
         Err(failure) => peer.respond_without_turn(open, thread, failure.message),
     })
@@ -134,10 +142,13 @@ pub(super) fn compact(_: &mut Peer, params: OfThread) -> Step {
 
 pub(super) fn run_command(_: &mut Peer, params: ShellCommand) -> Step {
     let (thread, line) = (params.thread_id, params.command);
-    request!(RunCommand { thread, line }).finally(move |peer, open, started| match started {
-        Ok(_) => peer.respond(open, &json!({})),
-        Err(failure) => peer.respond_without_turn(open, thread, failure.message),
-    })
+    Peer::finally(
+        request!(RunCommand { thread, line }),
+        move |peer, open, started| match started {
+            Ok(_) => peer.respond(open, &json!({})),
+            Err(failure) => peer.respond_without_turn(open, thread, failure.message),
+        },
+    )
 }
 
 pub(super) fn start_thread(peer: &mut Peer, params: StartThread) -> Result<Step, Failure> {
@@ -147,7 +158,9 @@ pub(super) fn start_thread(peer: &mut Peer, params: StartThread) -> Result<Step,
     }
     let cwd = params.cwd.unwrap_or_else(|| peer.host.home.clone());
     let wanted = params.wanted;
-    Ok(request!(ListAgents).then(move |peer, open, agents| peer.start(open, &agents, cwd, wanted)))
+    Ok(Peer::then(request!(ListAgents), move |peer, open, agents| {
+        peer.start(open, &agents, cwd, wanted)
+    }))
 }
 
 pub(super) fn resume(_: &mut Peer, params: OfThread) -> Step {
@@ -173,14 +186,16 @@ pub(super) fn fork(_: &mut Peer, params: Fork) -> Result<Step, Failure> {
         return Ok(open_step(fork_at(thread, turn), Some(thread), exclude_turns));
     };
     let before = read_before(thread, turn.of(thread)?);
-    Ok(before.then(move |peer, open, view| match last_turn(&view) {
-        Some(turn) => {
-            let fork = fork_at(thread, Some(turn));
-            peer.take_step(open, open_step(fork, Some(thread), exclude_turns));
-        }
-        None => {
-            let message = "there is no turn before it to fork: start a new thread";
-            peer.refuse(open, &Failure::new(ErrorCode::Conflict, message));
+    Ok(Peer::then(before, move |peer, open, view| {
+        match last_turn(&view) {
+            Some(turn) => {
+                let fork = fork_at(thread, Some(turn));
+                peer.take_step(open, open_step(fork, Some(thread), exclude_turns));
+            }
+            None => {
+                let message = "there is no turn before it to fork: start a new thread";
+                peer.refuse(open, &Failure::new(ErrorCode::Conflict, message));
+            }
         }
     }))
 }
@@ -198,10 +213,10 @@ fn fork_at(thread: ThreadId, turn: Option<TurnId>) -> DaemonRequest<Box<Opened>>
 pub(super) fn revert(_: &mut Peer, params: Revert) -> Result<Step, Failure> {
     let thread = params.thread_id;
     let before = read_before(thread, params.before_turn_id.of(thread)?);
-    Ok(before.then(move |peer, open, view| {
+    Ok(Peer::then(before, move |peer, open, view| {
         let last_kept = last_turn(&view);
         let roll_back = request!(RollBack { thread, last_kept });
-        let step = roll_back.then(move |peer, open, _| peer.respond_again(open, thread));
+        let step = Peer::then(roll_back, move |peer, open, _| peer.respond_again(open, thread));
         peer.take_step(open, step);
     }))
 }
@@ -213,7 +228,7 @@ pub(super) fn read(_: &mut Peer, params: OfThread) -> Step {
     } else {
         read_thread(thread)
     };
-    view.then(|peer, open, view| peer.respond_thread(open, &view))
+    Peer::then(view, |peer, open, view| peer.respond_thread(open, &view))
 }
 
 pub(super) fn list_turns(_: &mut Peer, params: Pages) -> Result<Step, Failure> {
@@ -241,10 +256,13 @@ pub(super) fn list(_: &mut Peer, params: List) -> Begun {
         search: params.search_term.filter(|term| !term.is_empty()),
         ..ListThreads::default()
     };
-    Begun::Step(request!(ListThreads(list)).then(move |peer, open, threads| {
-        let ListPage { page, next } = threads;
-        peer.respond_with(open, |out| write_list(out, &page, next.as_deref(), &cwds));
-    }))
+    Begun::Step(Peer::then(
+        request!(ListThreads(list)),
+        move |peer, open, threads| {
+            let ListPage { page, next } = threads;
+            peer.respond_with(open, |out| write_list(out, &page, next.as_deref(), &cwds));
+        },
+    ))
 }
 
 /// Lists the threads that work, and those that the client follows.
@@ -253,7 +271,7 @@ pub(super) fn list_loaded(_: &mut Peer, _: IgnoredAny) -> Step {
         status: Some(ListedStatus::Active),
         ..ListThreads::default()
     };
-    request!(ListThreads(list)).then(|peer, open, threads| {
+    Peer::then(request!(ListThreads(list)), |peer, open, threads| {
         let mut ids: Vec<ThreadId> = threads.page.iter().map(|listed| listed.thread).collect();
         let followed = peer.sessions.keys().filter(|own| !ids.contains(own)).copied();
         let followed: Vec<ThreadId> = followed.collect();
@@ -270,7 +288,7 @@ pub(super) fn search(_: &mut Peer, params: List) -> Result<Step, Failure> {
         limit: params.limit,
         thread: None,
     };
-    Ok(request!(SearchThreads(search)).then(|peer, open, hits| {
+    Ok(Peer::then(request!(SearchThreads(search)), |peer, open, hits| {
         let ListPage { page, next } = hits;
         peer.list_found(open, SearchResults::new(&page, next));
     }))
@@ -278,7 +296,7 @@ pub(super) fn search(_: &mut Peer, params: List) -> Result<Step, Failure> {
 
 pub(super) fn update_settings(_: &mut Peer, params: UpdateSettings) -> Step {
     let (thread, wanted) = (params.thread_id, params.wanted);
-    read_thread(thread).then(move |peer, open, view| {
+    Peer::then(read_thread(thread), move |peer, open, view| {
         let settings = Settings::of(&view.live);
         if let Some(failure) = settings.refusal(&wanted) {
             return peer.refuse(open, &failure);
@@ -295,7 +313,7 @@ pub(super) fn unsubscribe(peer: &mut Peer, params: OfThread) -> Step {
     let thread = params.thread_id;
     peer.sessions.remove(&thread);
     let release = false;
-    request!(CloseThread { thread, release }).then(|peer, open, closed| {
+    Peer::then(request!(CloseThread { thread, release }), |peer, open, closed| {
         let status = if closed.was_open {
             "unsubscribed"
         } else {
@@ -307,7 +325,7 @@ pub(super) fn unsubscribe(peer: &mut Peer, params: OfThread) -> Step {
 
 pub(super) fn queue(_: &mut Peer, params: TurnInput) -> Result<Step, Failure> {
     let (thread, start) = (params.thread_id, prompt(params)?.0);
-    Ok(request!(StartTurn(start)).then(move |peer, open, turn| {
+    Ok(Peer::then(request!(StartTurn(start)), move |peer, open, turn| {
         let id = turn_id(thread, Some(turn.id));
         let queued = json!({ "id": id, "clientUserMessageId": "", "input": [] });
         peer.respond(open, &json!({ "queuedSubmission": queued }));
@@ -315,7 +333,9 @@ pub(super) fn queue(_: &mut Peer, params: TurnInput) -> Result<Step, Failure> {
 }
 
 pub(super) fn list_queue(_: &mut Peer, params: Queued) -> Step {
-    read_thread(params.thread_id).then(|peer, open, view| peer.respond(open, &queue_of(&view.live)))
+    Peer::then(read_thread(params.thread_id), |peer, open, view| {
+        peer.respond(open, &queue_of(&view.live))
+    })
 }
 
 pub(super) fn remove_queued(_: &mut Peer, params: Queued) -> Result<Step, Failure> {
@@ -347,7 +367,7 @@ pub(super) fn start_queue(_: &mut Peer, params: Queued) -> Result<Step, Failure>
 }
 
 fn change_queue(thread: ThreadId, change: QueueChange) -> Step {
-    request!(ChangeQueue { thread, change }).then(respond_empty)
+    Peer::then(request!(ChangeQueue { thread, change }), respond_empty)
 }
 
 fn queued_turn(params: &Queued) -> Result<TurnId, Failure> {
@@ -366,12 +386,14 @@ pub(super) fn interrupt(_: &mut Peer, params: OfTurn) -> Result<Step, Failure> {
 
 fn interrupt_turn(thread: ThreadId, turn: TurnId) -> Step {
     let (turn, options) = (Some(turn), InterruptOptions::default());
-    request!(Interrupt {
-        thread,
-        turn,
-        options
-    })
-    .then(respond_empty)
+    Peer::then(
+        request!(Interrupt {
+            thread,
+            turn,
+            options
+        }),
+        respond_empty,
+    )
 }
 
 pub(super) fn steer(_: &mut Peer, params: TurnInput) -> Result<Step, Failure> {
@@ -382,7 +404,7 @@ pub(super) fn steer(_: &mut Peer, params: TurnInput) -> Result<Step, Failure> {
         turn: named(params.expected_turn_id, thread)?,
         client_turn_id: params.client_user_message_id,
     });
-    Ok(steer.then(move |peer, open, steered| {
+    Ok(Peer::then(steer, move |peer, open, steered| {
         let turn = turn_id(thread, Some(steered.turn));
         peer.respond(open, &json!({ "turnId": turn }));
     }))
@@ -394,7 +416,7 @@ pub(super) fn start_turn(_: &mut Peer, params: TurnInput) -> Result<Step, Failur
     if wanted.is_empty() {
         return Ok(turn_step(start));
     }
-    Ok(read_thread(thread).then(move |peer, open, view| {
+    Ok(Peer::then(read_thread(thread), move |peer, open, view| {
         let change = Settings::of(&view.live).change(&wanted, false);
         peer.apply(open, thread, change, |peer, open| {
             peer.take_step(open, turn_step(start))
@@ -404,7 +426,9 @@ pub(super) fn start_turn(_: &mut Peer, params: TurnInput) -> Result<Step, Failur
 
 fn turn_step(start: StartTurn) -> Step {
     let thread = start.thread;
-    request!(StartTurn(start)).then(move |peer, open, turn| peer.turn_started(open, thread, &turn, false))
+    Peer::then(request!(StartTurn(start)), move |peer, open, turn| {
+        peer.turn_started(open, thread, &turn, false)
+    })
 }
 
 /// Returns the prompt of a message, and the settings that the client wants for it. The client's own id of its message is also a key.
@@ -413,11 +437,8 @@ fn prompt(params: TurnInput) -> Result<(StartTurn, WantedSettings), Failure> {
     let input = blocks(&params.input)?;
     let key = idempotency_key(params.meta.as_ref())?;
     let start = StartTurn {
-        thread: params.thread_id,
-        input,
-        meta: None,
         client_turn_id: params.client_user_message_id.or(key),
-        replaces: None,
+        ..StartTurn::new(params.thread_id, input)
     };
     Ok((start, params.wanted))
 }

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use acpd_model::{SearchHit, ThreadId};
 
-use super::daemon_request::{DaemonRequest, request};
 use super::thread::write_listed;
 use crate::projection::Live;
+use crate::surface::contract::{DaemonRequest, request};
 use crate::surface::reply::ThreadView;
 use crate::wire::{Object, write_json};
 

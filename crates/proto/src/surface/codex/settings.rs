@@ -7,9 +7,9 @@ use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::daemon_request::{DaemonRequest, request};
 use crate::agent::{AgentRequest, ConfigValue};
 use crate::projection::Live;
+use crate::surface::contract::{DaemonRequest, request};
 use crate::wire::Object;
 
 /// The effort of models that have none to choose from.

@@ -1,27 +1,25 @@
 //! How requests of the client go on: what is done with answers of the daemon that several methods have in common, or that need
 //! further requests.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::vec;
 
 use acpd_model::{Failure, RawJson, ThreadId, TurnId};
 use serde_json::json;
 
-use super::daemon_request::{DaemonRequest, Step, request};
 use super::history::{Page, read_whole};
 use super::item::user_input;
 use super::models::ModelList;
-use super::peer::Peer;
+use super::peer::{OWN, Peer, Step};
 use super::search::SearchResults;
 use super::settings::{Settings, SettingsChange, WantedSettings, compact_command, split_model};
 use super::thread::{ThreadParts, write_listed};
 use super::turn::{Outcome, put_error, write_turn};
 use super::turn_id::turn_id;
-use crate::projection::{Live, SessionChange, Turn, text_block};
-use crate::surface::contract::OpenRequest;
+use crate::projection::{Live, Turn, text_block};
+use crate::surface::contract::{DaemonRequest, OpenRequest, Steps, request};
 use crate::surface::reply::{AgentInfo, ListedThread, Opened, ThreadView};
-use crate::surface::request::{Follow, StartThread, StartTurn};
+use crate::surface::request::{StartThread, StartTurn};
 use crate::thread::TurnView;
 use crate::wire::Object;
 
@@ -36,7 +34,7 @@ pub(super) fn open_step(
     forked_from: Option<ThreadId>,
     exclude_turns: bool,
 ) -> Step {
-    request.then(move |peer, open, opened| {
+    Peer::then(request, move |peer, open, opened| {
         let Opened { live, turns, .. } = *opened;
         peer.follow(&live);
         match turns {
@@ -49,7 +47,7 @@ pub(super) fn open_step(
 
 /// Responds with the wanted part of the turns that this request reads.
 pub(super) fn respond_page((wanted, read): (Page, DaemonRequest<Box<ThreadView>>)) -> Step {
-    read.then(move |peer, open, view| {
+    Peer::then(read, move |peer, open, view| {
         let ThreadView { live, turns } = *view;
         let page = turns.unwrap_or_default();
         let cwd = &live.summary.cwd;
@@ -70,7 +68,7 @@ impl Peer {
             let result = list.result(current.or(self.host.default_agent.as_deref()));
             return self.respond(open, &result);
         };
-        let step = request.finally(|peer, open, view| {
+        let step = Peer::finally(request, |peer, open, view| {
             // The thread of an agent may be damaged or gone; the others are listed.
             if let Ok(view) = view {
                 list.add(&view.live);
@@ -84,7 +82,7 @@ impl Peer {
         let Some(request) = results.next() else {
             return self.respond_with(open, |out| results.write(out));
         };
-        let step = request.finally(|peer, open, view| {
+        let step = Peer::finally(request, |peer, open, view| {
             results.add(view.ok().as_ref().map(|view| &*view.live));
             peer.list_found(open, results);
         });
@@ -115,8 +113,9 @@ impl Peer {
             let id = &agent.id;
             self.warn(None, &format!("acpd has no agent {named:?}. This thread belongs to {id}; /model shows the others, for new threads."));
         }
-        let step = new_thread(agent.id.clone(), cwd)
-            .then(move |peer, open, opened| peer.started(open, &wanted, &opened));
+        let step = Peer::then(new_thread(agent.id.clone(), cwd), move |peer, open, opened| {
+            peer.started(open, &wanted, &opened)
+        });
         self.take_step(open, step);
     }
 
@@ -129,8 +128,9 @@ impl Peer {
         }
         let thread = live.thread;
         self.apply(open, thread, change, move |peer, open| {
-            let step =
-                read_thread(thread).then(|peer, open, view| peer.respond_open(open, &view.live, None, &[]));
+            let step = Peer::then(read_thread(thread), |peer, open, view| {
+                peer.respond_open(open, &view.live, None, &[])
+            });
             peer.take_step(open, step);
         });
     }
@@ -166,7 +166,9 @@ impl Peer {
 
     /// Responds with a thread that was changed.
     pub(super) fn respond_again(&mut self, open: OpenRequest, thread: ThreadId) {
-        let step = read_thread(thread).then(|peer, open, view| peer.respond_thread(open, &view));
+        let step = Peer::then(read_thread(thread), |peer, open, view| {
+            peer.respond_thread(open, &view)
+        });
         self.take_step(open, step);
     }
 
@@ -176,7 +178,7 @@ impl Peer {
         if let Some(session) = self.sessions.get_mut(&thread) {
             session.starting += 1;
         }
-        let step = read_whole(thread).finally(move |peer, open, view| {
+        let step = Peer::finally(read_whole(thread), move |peer, open, view| {
             match view {
                 Ok(view) => {
                     let page = view.turns.unwrap_or_default();
@@ -195,14 +197,8 @@ impl Peer {
             let message = format!("The agent {agent} has no command that compacts its context.");
             return self.respond_without_turn(open, thread, message);
         };
-        let start = StartTurn {
-            thread,
-            input: vec![text_block(&format!("/{command}"))],
-            meta: None,
-            client_turn_id: None,
-            replaces: None,
-        };
-        let step = request!(StartTurn(start)).finally(move |peer, open, turn| match turn {
+        let start = StartTurn::new(thread, vec![text_block(&format!("/{command}"))]);
+        let step = Peer::finally(request!(StartTurn(start)), move |peer, open, turn| match turn {
             Ok(_) => peer.respond(open, &json!({})),
             Err(failure) => peer.respond_without_turn(open, thread, failure.message),
         });
@@ -258,7 +254,7 @@ impl Peer {
         let Some(request) = rest.next() else {
             return then(self, open);
         };
-        let step = request.finally(move |peer, open, changed| {
+        let step = Peer::finally(request, move |peer, open, changed| {
             if let Err(failure) = changed {
                 peer.warn(Some(thread), &failure.message);
             }
@@ -267,8 +263,19 @@ impl Peer {
         self.take_step(open, step);
     }
 
+    /// Reads a thread's settings for the client, unless that is being done.
+    pub(super) fn read_settings(&mut self, thread: ThreadId) {
+        let session = self.sessions.get_mut(&thread);
+        if let Some(session) = session.filter(|session| !session.is_reading_settings) {
+            session.is_reading_settings = true;
+            let read = read_thread(thread);
+            let (read, then) = Peer::alone(read, move |peer, view| peer.settings_read(thread, view));
+            self.call(read, OWN, then);
+        }
+    }
+
     /// Uses the settings that were read for a notification.
-    pub(super) fn settings_read(&mut self, thread: ThreadId, view: Result<Box<ThreadView>, Failure>) {
+    fn settings_read(&mut self, thread: ThreadId, view: Result<Box<ThreadView>, Failure>) {
         let session = self.sessions.get_mut(&thread);
         if let Some(session) = session {
             session.is_reading_settings = false;
@@ -316,21 +323,8 @@ impl Peer {
 
 fn new_thread(agent: String, cwd: String) -> DaemonRequest<Box<Opened>> {
     request!(StartThread(Box::new(StartThread {
-        thread: None,
         agent: Some(agent),
-        cwd,
-        additional_directories: Vec::new(),
-        session: SessionChange::default(),
-        name: None,
-        project_id: None,
-        metadata: None,
-        policy: None,
-        mode: None,
-        config: BTreeMap::new(),
-        session_id: None,
-        input: Vec::new(),
-        client_turn_id: None,
-        follow: Follow::WithReply,
+        ..StartThread::new(cwd)
     })))
 }
 

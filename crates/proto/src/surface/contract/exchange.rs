@@ -5,6 +5,7 @@
 //! writes an error.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use acpd_model::collections::free_if_empty;
 use acpd_model::{ErrorCode, Failure, Limits, RawJson};
@@ -12,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::gate::{ANSWER, Gate, Token, UNKNOWN_METHOD};
 use super::output::Output;
+use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request};
 use crate::time::Instant;
 
@@ -53,17 +55,30 @@ impl OpenRequest {
 #[must_use = "an answer must be ended"]
 pub(in crate::surface) struct OpenAnswer(Token);
 
-/// The requests of one connection. A `W` waits for each reply of the daemon.
-#[derive(Debug)]
-pub(in crate::surface) struct Exchange<W> {
+/// What a connection does with a reply of the daemon.
+pub(in crate::surface) type Then<P> = Box<dyn FnOnce(&mut P, Result<Reply, Failure>) + Send>;
+
+/// The requests of a connection `P`.
+pub(in crate::surface) struct Exchange<P> {
     gate: Gate,
     permissions: Permissions,
     phase: Phase,
-    waiting: BTreeMap<u64, W>,
+    waiting: BTreeMap<u64, Then<P>>,
     next_call: u64,
 }
 
-impl<W> Exchange<W> {
+impl<P> fmt::Debug for Exchange<P> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Exchange")
+            .field("gate", &self.gate)
+            .field("permissions", &self.permissions)
+            .field("phase", &self.phase)
+            .field("waiting", &self.waiting.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<P> Exchange<P> {
     /// Creates the exchange of a connection before its handshake.
     pub fn new(gate: Gate, permissions: Permissions) -> Self {
         Self {
@@ -171,13 +186,15 @@ impl<W> Exchange<W> {
         self.gate.count(method, Some(failure.code));
     }
 
-    /// Makes a request to the daemon, and gives a new thread its id. The reply goes to `waiting`, or is ignored.
-    pub fn call(&mut self, mut request: Request, waiting: impl Into<Option<W>>) -> Output {
+    /// Makes a request to the daemon, and gives a new thread its id. The reply goes to `then`.
+    pub fn call(
+        &mut self,
+        mut request: Request,
+        then: impl FnOnce(&mut P, Result<Reply, Failure>) + Send + 'static,
+    ) -> Output {
         let call = self.next_call;
         self.next_call += 1;
-        if let Some(waiting) = waiting.into() {
-            self.waiting.insert(call, waiting);
-        }
+        self.waiting.insert(call, Box::new(then));
         if let Request::StartThread(start) = &mut request {
             start.thread = Some(self.gate.thread_id());
         }
@@ -188,11 +205,11 @@ impl<W> Exchange<W> {
         }
     }
 
-    /// Returns what waits for the reply under this number; `None` if nothing does, such as after an earlier reply.
-    pub fn replied(&mut self, call: u64) -> Option<W> {
-        let waiting = self.waiting.remove(&call);
+    /// Returns what is done with the reply under this number; `None` if nothing waits for it, such as after an earlier reply.
+    pub fn replied(&mut self, call: u64) -> Option<Then<P>> {
+        let then = self.waiting.remove(&call);
         free_if_empty(&mut self.waiting);
-        waiting
+        then
     }
 }
 

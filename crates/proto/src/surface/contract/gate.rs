@@ -19,10 +19,10 @@ pub const ANSWER: &str = "answer";
 /// Creates the id of a new thread.
 pub type NewThread = Arc<dyn Fn() -> ThreadId + Send + Sync>;
 
-/// A request in progress. Its surface must answer it once, and then [end](Gate::end) it.
-#[derive(Debug, PartialEq, Eq)]
+/// A request in progress. It must be answered once, and then [ended](Gate::end).
+#[derive(Debug)]
 #[must_use = "a request in progress must be answered and ended"]
-pub struct Token {
+pub(super) struct Token {
     method: &'static str,
     since: Option<Instant>,
     /// The client's id of the request, if it has one on this connection.
@@ -81,17 +81,17 @@ impl Gate {
     }
 
     /// Returns the limits of the daemon.
-    pub fn limits(&self) -> &Limits {
+    pub(super) fn limits(&self) -> &Limits {
         &self.limits
     }
 
     /// Returns an id for a new thread.
-    pub fn thread_id(&self) -> ThreadId {
+    pub(super) fn thread_id(&self) -> ThreadId {
         (self.new_thread)()
     }
 
     /// Counts a request that arrived, and fails if the connection sends too many in a short time.
-    pub fn admit(&mut self, now: Instant) -> Result<(), Failure> {
+    pub(super) fn admit(&mut self, now: Instant) -> Result<(), Failure> {
         let Limits {
             requests_per_window: most,
             request_window_secs: secs,
@@ -111,7 +111,7 @@ impl Gate {
 
     /// Starts a request with the client's id, and fails if too many are in progress, or one with this id: its answer could not be
     /// told from the other one.
-    pub fn begin(&mut self, method: &'static str, id: Option<&str>) -> Result<Token, Failure> {
+    pub(super) fn begin(&mut self, method: &'static str, id: Option<&str>) -> Result<Token, Failure> {
         if let Some(id) = id.filter(|id| self.ids.contains(*id)) {
             let message = format!(
                 "a request with the id {id} is in progress on this connection: use another id for each"
@@ -135,7 +135,7 @@ impl Gate {
     }
 
     /// Starts a request that an earlier connection of the client has sent.
-    pub fn adopt(&mut self, method: &'static str) -> Token {
+    pub(super) fn adopt(&mut self, method: &'static str) -> Token {
         self.in_progress += 1;
         Token {
             method,
@@ -145,7 +145,7 @@ impl Gate {
     }
 
     /// Ends a request that was answered.
-    pub fn end(&mut self, Token { method, since, id }: Token, error: Option<ErrorCode>) {
+    pub(super) fn end(&mut self, Token { method, since, id }: Token, error: Option<ErrorCode>) {
         if let Some(id) = id {
             self.ids.remove(&id);
         }
@@ -153,8 +153,8 @@ impl Gate {
         self.handled.push(Handled { method, error, since });
     }
 
-    /// Counts a request that was answered without a [`Token`].
-    pub fn count(&mut self, method: &'static str, error: Option<ErrorCode>) {
+    /// Counts a request that was answered without a token.
+    pub(super) fn count(&mut self, method: &'static str, error: Option<ErrorCode>) {
         self.handled.push(Handled {
             method,
             error,

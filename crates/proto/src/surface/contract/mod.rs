@@ -3,6 +3,7 @@
 //! In: messages of one client, replies and frames. Out: messages for the client, and requests for the daemon. Owns: the
 //! [`Exchange`] of each connection, with its [`Gate`]. Never: knows one of the protocols.
 
+mod daemon_request;
 mod delivery;
 mod exchange;
 mod gate;
@@ -12,11 +13,12 @@ mod output;
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Failure, Seq, ThreadId};
 
+pub(in crate::surface) use self::daemon_request::{DaemonRequest, Step, Steps, request};
 pub use self::delivery::{Delivery, LostEvents, Notice, OtherSubscribers, Pending, Source, Subscriber};
 pub(in crate::surface) use self::exchange::{
-    Exchange, INITIALIZE, OpenAnswer, OpenRequest, Phase, known_name, shown_name, unknown_method,
+    Exchange, INITIALIZE, OpenRequest, Phase, known_name, shown_name, unknown_method,
 };
-pub use self::gate::{ANSWER, Gate, Handled, NewThread, Token, UNKNOWN_METHOD};
+pub use self::gate::{ANSWER, Gate, Handled, NewThread, UNKNOWN_METHOD};
 pub use self::lane::Lane;
 pub use self::output::{Delegated, Output};
 use crate::surface::reply::Reply;

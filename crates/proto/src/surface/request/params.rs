@@ -215,6 +215,29 @@ pub struct StartThread {
     pub follow: Follow,
 }
 
+impl StartThread {
+    /// Returns a thread with the defaults for all but the directory.
+    pub fn new(cwd: String) -> Self {
+        Self {
+            thread: None,
+            agent: None,
+            cwd,
+            additional_directories: Vec::new(),
+            session: SessionChange::default(),
+            name: None,
+            project_id: None,
+            metadata: None,
+            policy: None,
+            mode: None,
+            config: BTreeMap::new(),
+            session_id: None,
+            input: Vec::new(),
+            client_turn_id: None,
+            follow: Follow::WithReply,
+        }
+    }
+}
+
 /// When the delivery of a new thread's events starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follow {
@@ -292,6 +315,19 @@ pub struct StartTurn {
     pub client_turn_id: Option<String>,
     /// A turn of the conversation that leaves it first, with all later ones.
     pub replaces: Option<TurnId>,
+}
+
+impl StartTurn {
+    /// Returns a turn with this prompt, and without anything else.
+    pub fn new(thread: ThreadId, input: Vec<RawJson>) -> Self {
+        Self {
+            thread,
+            input,
+            meta: None,
+            client_turn_id: None,
+            replaces: None,
+        }
+    }
 }
 
 /// Returns the failure for a cursor that the daemon has not issued.
