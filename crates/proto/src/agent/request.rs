@@ -88,17 +88,6 @@ pub enum PassthroughMethod {
 }
 
 impl PassthroughMethod {
-    /// Returns the passthrough method with this name, if there is one.
-    pub fn of(method: &str) -> Option<Self> {
-        let all = [
-            Self::AuthStatus,
-            Self::DisableProvider,
-            Self::ListProviders,
-            Self::SetProvider,
-        ];
-        all.into_iter().find(|passed| passed.method() == method)
-    }
-
     fn method(self) -> &'static str {
         match self {
             Self::AuthStatus => "auth/status",

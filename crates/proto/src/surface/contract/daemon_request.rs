@@ -37,11 +37,14 @@ macro_rules! request {
 
 pub(in crate::surface) use request;
 
+/// What a connection does with the reply to a step, for the request of its client.
+type StepThen<P> = Box<dyn FnOnce(&mut P, OpenRequest, Result<Reply, Failure>) + Send>;
+
 /// One request to the daemon for a request of the client. What is done with its reply responds to the client, or takes the next step.
 #[must_use = "without it, the client's request has no response"]
 pub(in crate::surface) struct Step<P> {
     pub request: Request,
-    pub then: Box<dyn FnOnce(&mut P, OpenRequest, Result<Reply, Failure>) + Send>,
+    pub then: StepThen<P>,
 }
 
 impl<P> fmt::Debug for Step<P> {

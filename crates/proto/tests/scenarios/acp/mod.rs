@@ -9,6 +9,7 @@ mod lease;
 mod lent;
 mod load;
 mod lost_editor;
+mod methods;
 mod questions;
 mod repeated_ids;
 mod repeated_prompts;
