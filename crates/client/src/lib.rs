@@ -67,7 +67,8 @@
 //!
 //! The agent's questions arrive as events, in the subscriptions of all clients. [`Client::item_approve`] and
 //! [`Client::item_answer`] answer them. The daemon accepts the first answer, and `serverRequest/resolved` follows. A
-//! program that begins with a later event finds the ids of open questions in [`Subscription::resumed`].
+//! program that begins with a later event finds the ids of open questions in [`Subscription::resumed`], and receives the
+//! questions themselves with [`Follow::repeat_questions`].
 //!
 //! # Thread ids
 //!
@@ -85,6 +86,7 @@ mod error;
 mod feed;
 mod inbox;
 mod json;
+mod json_text;
 mod message;
 #[rustfmt::skip]
 #[allow(clippy::doc_markdown, reason = "the docs are those of the protocol")]
@@ -114,10 +116,20 @@ pub use client::Client;
 pub use control::State;
 pub use error::{ConnectError, Error, Refusal};
 pub use feed::{Notifications, Update};
+pub use json_text::JsonText;
 pub use options::Options;
 pub use received::Received;
 pub use stream::Follow;
 pub use subscription::Subscription;
+
+impl protocol::Notification {
+    /// Returns whether it is a question of the agent, which `item/approve` or `item/answer` answers. Questions that are newer
+    /// than this crate count as well.
+    pub fn is_question(&self) -> bool {
+        let method = self.method();
+        method.ends_with("/requestApproval") || method == "item/tool/requestUserInput"
+    }
+}
 
 impl From<&str> for protocol::Words {
     fn from(text: &str) -> Self {

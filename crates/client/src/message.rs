@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::Error;
 use crate::json::read;
-use crate::protocol;
+use crate::protocol::{self, Notification};
 
 /// A message of the daemon.
 #[derive(Deserialize)]
@@ -44,6 +45,20 @@ impl<'a> Incoming<'a> {
             Ok(error) => error.into(),
             Err(why) => Error::Malformed(format!("the daemon sent an error that cannot be read: {why}")),
         })
+    }
+}
+
+impl Notification {
+    /// Reads the params of a notification or a question, for programs that receive the daemon's messages by themselves. What
+    /// this version does not know, or cannot read, is [`Unrecognized`](Self::Unrecognized).
+    pub fn from_params(method: &str, params: &Value) -> Self {
+        match serde_json::value::to_raw_value(params) {
+            Ok(params) => Self::read(method, &params),
+            Err(_) => Self::Unrecognized {
+                method: method.to_owned(),
+                params: params.clone(),
+            },
+        }
     }
 }
 

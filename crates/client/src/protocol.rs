@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::JsonText;
 use crate::json::read;
 use crate::objects::objects;
 use crate::words::words;
@@ -1102,7 +1103,7 @@ pub struct InputWanted {
     pub request_id: String,
     /// JSON Schema of a form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Json>,
+    pub schema: Option<JsonText>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.

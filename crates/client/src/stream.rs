@@ -25,6 +25,10 @@ pub struct Follow {
     pub limit: Option<u64>,
     /// Whether following starts the agent, so that the next turn begins sooner; by default, it does.
     pub start_agent: Option<bool>,
+    /// Whether open questions are delivered again at the beginning and after each reconnect, also those with a number that
+    /// was delivered before: for programs that begin without earlier events and answer questions. By default, each event is
+    /// delivered once.
+    pub repeat_questions: bool,
 }
 
 impl Follow {
@@ -144,13 +148,15 @@ impl Stream {
         }
         let seq = notification.seq();
         if let Some(seq) = seq {
-            let Some(taken) = self.taken else {
+            if self.taken.is_none() {
                 self.early = self.early.max(seq);
+            }
+            let Some(taken) = self.taken.filter(|taken| *taken < seq) else {
+                if self.follow.repeat_questions && notification.is_question() {
+                    self.repeated(notification, bytes);
+                }
                 return false;
             };
-            if seq <= taken {
-                return false;
-            }
             // The notice about lost events takes the place of all of them.
             let first = match &*notification {
                 Notification::ThreadLogDamaged(damaged) => damaged.first_seq,
@@ -176,6 +182,15 @@ impl Stream {
             self.inbox.end(None);
         }
         is_last
+    }
+
+    /// Delivers a question that the daemon has sent because it is still open.
+    fn repeated(&mut self, question: Received, bytes: usize) {
+        if !self.inbox.push(question, bytes) {
+            // The daemon repeats it when the client subscribes again.
+            self.paused = true;
+            self.synced = false;
+        }
     }
 
     /// Requests the events of a gap. If the daemon keeps omitting events, less and less often.
@@ -247,12 +262,13 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll, Waker};
     use std::time::Duration;
 
     use serde_json::json;
 
     use super::*;
-    use crate::inbox::Room;
+    use crate::inbox::{Room, Taken};
 
     fn stream(follow: Follow, items: usize) -> (Stream, oneshot::Receiver<Result<ThreadResumed, Error>>) {
         let room = Room {
@@ -323,6 +339,69 @@ mod tests {
         assert_eq!(stream.wanted(now), None, "once");
         stream.unpaused();
         assert_eq!(after(&mut stream, now), Some(Some(2)));
+    }
+
+    fn question(seq: u64) -> Received {
+        let params = json!({
+            "threadId": "t", "seq": seq, "ts": 0, "requestId": format!("r{seq}"), "title": "", "options": [], "subjects": [],
+        });
+        let params = serde_json::value::to_raw_value(&params).expect("it is JSON");
+        Notification::read("item/permissions/requestApproval", &params).into()
+    }
+
+    /// Returns the numbers of what the reader finds.
+    fn found(stream: &Stream) -> Vec<u64> {
+        let mut context = Context::from_waker(Waker::noop());
+        let taken = std::iter::from_fn(|| match stream.inbox.poll(&mut context) {
+            Poll::Ready(Taken::Item(notification)) => notification.seq(),
+            _ => None,
+        });
+        taken.collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn open_questions_are_repeated_only_where_that_is_wanted() {
+        let now = Instant::now();
+        for (repeat_questions, expected) in [(true, vec![3, 2, 5, 3, 5]), (false, vec![5])] {
+            let follow = Follow {
+                repeat_questions,
+                ..Follow::default()
+            };
+            let (mut stream, _outcome) = stream(follow, 100);
+            assert_eq!(after(&mut stream, now), Some(None));
+            // The daemon may send one before its response.
+            stream.take(question(3), 1, now);
+            stream.resumed(resumed(4));
+            assert_eq!(after(&mut stream, now), None, "nothing is missing");
+            stream.take(question(2), 1, now);
+            stream.take(event(4), 1, now);
+            stream.take(question(5), 1, now);
+            stream.lost();
+            stream.opened();
+            assert_eq!(after(&mut stream, now), Some(Some(5)));
+            stream.resumed(resumed(5));
+            stream.take(question(3), 1, now);
+            stream.take(question(5), 1, now);
+            assert_eq!(found(&stream), expected, "{repeat_questions}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_repeated_question_without_room_is_repeated_later() {
+        let now = Instant::now();
+        let follow = Follow {
+            repeat_questions: true,
+            ..Follow::after(4)
+        };
+        let (mut stream, _outcome) = stream(follow, 1);
+        assert_eq!(after(&mut stream, now), Some(Some(4)));
+        stream.resumed(resumed(4));
+        stream.take(question(1), 1, now);
+        stream.take(question(2), 1, now);
+        assert_eq!(found(&stream), [1]);
+        assert_eq!(stream.wanted(now), Some(Wanted::Unsubscribe));
+        stream.unpaused();
+        assert_eq!(after(&mut stream, now), Some(Some(4)));
     }
 
     #[tokio::test(start_paused = true)]

@@ -69,6 +69,11 @@ impl Subscription {
         self.resumed.as_deref()
     }
 
+    /// Takes the first response out of the subscription. It can have megabytes of turns.
+    pub fn take_resumed(&mut self) -> Option<ThreadResumed> {
+        self.resumed.take().map(|resumed| *resumed)
+    }
+
     /// Returns the number of the last event that was read. A later [`Follow::after`](crate::Follow::after) continues there.
     pub fn cursor(&self) -> u64 {
         self.cursor.unwrap_or_default()
@@ -92,7 +97,8 @@ impl Subscription {
             }
             match ready!(self.inbox.poll(context)) {
                 Taken::Item(notification) => {
-                    self.cursor = notification.seq().or(self.cursor);
+                    // A repeated question has an earlier number.
+                    self.cursor = self.cursor.max(notification.seq());
                     if self.inbox.unblock() {
                         self.unpause();
                     }

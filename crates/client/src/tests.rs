@@ -256,6 +256,41 @@ async fn a_slow_reader_gets_everything_with_a_small_buffer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn open_questions_are_repeated_and_the_cursor_stays() {
+    let (options, mut connections) = scripted();
+    let question = json!({
+        "threadId": "t", "seq": 2, "ts": 0, "requestId": "r", "title": "rm", "options": [], "subjects": [],
+    });
+    let script = async {
+        let mut server = Server::accept(&mut connections).await;
+        assert_eq!(server.resume(3).await, Value::Null);
+        server.notify("item/permissions/requestApproval", &question).await;
+        server.event(4).await;
+        drop(server);
+        let mut server = Server::accept(&mut connections).await;
+        assert_eq!(server.resume(4).await, 4);
+        server.notify("item/permissions/requestApproval", &question).await;
+        server
+    };
+    let program = async {
+        let client = Client::connect(options).await.expect("it connects");
+        let follow = Follow {
+            repeat_questions: true,
+            ..Follow::default()
+        };
+        let mut events = client.follow("t", follow).await.expect("the thread exists");
+        let resumed = events.take_resumed().expect("it has a first response");
+        assert_eq!(resumed.latest_seq, 3);
+        assert!(events.resumed().is_none(), "it is taken");
+        for (seq, cursor) in [(2, 3), (4, 4), (2, 4)] {
+            assert_eq!((next_seq(&mut events).await, events.cursor()), (seq, cursor));
+        }
+        (client, events)
+    };
+    let (_server, (_client, _events)) = tokio::join!(script, program);
+}
+
+#[tokio::test(start_paused = true)]
 async fn unknown_kinds_are_passed_on_as_they_are() {
     let (options, mut connections) = scripted();
     let script = async {

@@ -22,7 +22,7 @@ pub fn types(document: &Value) -> String {
     let mut out = format!(
         "{HEAD}//! The types of the app protocol.\n//!\n//! What this version of the client does not know is no error: unknown members are skipped, and unknown words, \
          objects and\n//! notifications are kept as they are.\n\nuse std::collections::BTreeMap;\n\nuse serde::{{Deserialize, Serialize}};\n\
-         use serde_json::value::RawValue;\nuse serde_json::{{Map, Value}};\n\nuse crate::json::read;\nuse crate::objects::objects;\nuse crate::words::words;\n"
+         use serde_json::value::RawValue;\nuse serde_json::{{Map, Value}};\n\nuse crate::JsonText;\nuse crate::json::read;\nuse crate::objects::objects;\nuse crate::words::words;\n"
     );
     let version = &document["protocolVersion"];
     let _ = writeln!(
@@ -352,6 +352,10 @@ fn fields(out: &mut String, schema: &Value, indent: &str, visible: &str) {
         }
         let mut kind = type_of(of);
         let text = of["description"].as_str().unwrap_or_default();
+        if kind == "Json" && text.starts_with("JSON Schema") {
+            // The fields of a form have an order, which a map would lose.
+            kind = "JsonText".into();
+        }
         if !is_required && text.contains("`null` if it was removed") {
             // Absent, `null` and a value are three things here.
             attributes.push("default, deserialize_with = \"crate::objects::present\"".into());
