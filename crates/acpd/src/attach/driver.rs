@@ -8,11 +8,11 @@ use crossterm::event::{Event, EventStream, KeyEventKind};
 use futures_util::StreamExt;
 use rustix::process::{Signal as Kill, getpid, kill_process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::{Receiver, Sender};
 
-use super::link::{News, Order, until};
+use super::link::{Link, News, until};
 use super::screen::Screen;
-use super::state::{App, Effect, End, Failure};
+use super::state::exchange::Failure;
+use super::state::{App, Effect, End};
 use super::view;
 use super::view::theme::Theme;
 
@@ -39,19 +39,13 @@ impl Signals {
 }
 
 /// Runs until the user detaches, or the thread cannot be followed any more.
-pub async fn run(
-    app: &mut App,
-    screen: &mut Screen,
-    theme: Theme,
-    orders: &Sender<Order>,
-    mut news: Receiver<News>,
-) -> anyhow::Result<End> {
+pub async fn run(app: &mut App, screen: &mut Screen, theme: Theme, link: &mut Link) -> anyhow::Result<End> {
     let mut signals = Signals::listen()?;
     let mut events = EventStream::new();
     let mut drawn_at: Option<Instant> = None;
     let mut is_dirty = true;
     loop {
-        if let Some(end) = carry_out(app, screen, orders, &mut is_dirty)? {
+        if let Some(end) = carry_out(app, screen, link, &mut is_dirty)? {
             return Ok(end);
         }
         let due = drawn_at.map_or_else(Instant::now, |at| at + PICTURE);
@@ -83,16 +77,16 @@ pub async fn run(
                 is_dirty = true;
             }
             () = until(picture.map(Into::into)) => {}
-            received = news.recv() => {
+            news = link.next() => {
                 is_dirty = true;
                 let now = Instant::now();
-                match received {
-                    Some(News::Connected { replaces_turns }) => app.handle_connected(replaces_turns),
-                    Some(News::Lost(why)) => app.handle_lost(&why, now),
-                    Some(News::Message(incoming)) => app.handle_message(&incoming, now),
-                    Some(News::Reply { token, result }) => app.handle_reply(token, result, now),
-                    Some(News::Ended(error)) => return Err(error),
-                    None => return Ok(End::Failed("the connection ended".to_owned())),
+                match news {
+                    News::Connected(abilities) => app.handle_connected(abilities, now),
+                    News::Lost(why) => app.handle_lost(&why),
+                    News::Notification(notification) => app.handle_notification(&notification, now),
+                    News::Reply { token, reply } => app.handle_reply(token, reply, now),
+                    News::Unfollowed { thread, failure } => app.handle_unfollowed(&thread, &failure, now),
+                    News::Ended(error) => return Err(error),
                 }
             }
             () = until(app.poll_timeout().map(Into::into)) => {
@@ -116,48 +110,36 @@ fn handle_event(app: &mut App, event: &Event) {
 fn carry_out(
     app: &mut App,
     screen: &mut Screen,
-    orders: &Sender<Order>,
+    link: &mut Link,
     is_dirty: &mut bool,
 ) -> anyhow::Result<Option<End>> {
     while let Some(effect) = app.poll_effect() {
-        let order = match effect {
-            Effect::Request {
-                token,
-                method,
-                params,
-            } => Order::Request {
-                token,
-                method,
-                params,
-            },
-            Effect::Respond { id, result } => Order::Respond { id, result },
+        let sent: Result<(), (u64, Failure)> = match effect {
+            Effect::Request { token, request } => {
+                link.request(token, request).map_err(|failure| (token, failure))
+            }
+            Effect::Follow { token, thread } => {
+                link.follow(token, thread).map_err(|failure| (token, failure))
+            }
+            Effect::Unfollow { thread } => {
+                link.unfollow(thread);
+                Ok(())
+            }
             Effect::Suspend => {
                 suspend(screen)?;
                 *is_dirty = true;
-                continue;
+                Ok(())
             }
             Effect::Redraw => {
                 screen.clear()?;
                 *is_dirty = true;
-                continue;
+                Ok(())
             }
             Effect::End(end) => return Ok(Some(end)),
         };
-        let Err(unsent) = orders.try_send(order) else {
-            continue;
-        };
-        *is_dirty = true;
-        match unsent.into_inner() {
-            Order::Request { token, .. } => {
-                let message = "the daemon takes no more requests; try again".to_owned();
-                let failure = Failure {
-                    message,
-                    is_final: false,
-                    is_not_found: false,
-                };
-                app.handle_reply(token, Err(failure), Instant::now());
-            }
-            Order::Respond { .. } => app.handle_unanswered(Instant::now()),
+        if let Err((token, failure)) = sent {
+            *is_dirty = true;
+            app.handle_reply(token, Err(failure), Instant::now());
         }
     }
     Ok(None)

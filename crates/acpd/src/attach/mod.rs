@@ -16,62 +16,47 @@ mod view;
 use std::io::IsTerminal;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use acpd_client::Client;
+use acpd_client::protocol::ThreadStartParams;
 use anyhow::Context;
-use serde_json::json;
-use tokio::sync::mpsc;
 
+use self::link::Link;
 use self::screen::Screen;
-use self::state::{App, End, PAGE_TURNS};
+use self::state::{App, End};
 use self::view::theme::Theme;
 use crate::cli::AttachArgs;
-use crate::client::Client;
+use crate::client::connect::connect_with;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
-use crate::threads::find::{find, last};
-use crate::threads::run::{default_agent, directory};
-
-/// Capacity of the queue of requests to the connection. A user does not type more than this ahead of it.
-const ORDERS: usize = 64;
-
-/// Capacity of the queue of messages from the connection. Behind it, the daemon waits.
-const NEWS: usize = 64;
+use crate::threads::find::{find_thread, last_thread};
+use crate::threads::run::{default_agent_of, directory};
 
 /// Follows a thread in the terminal until the user detaches.
 pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Exit> {
     check_terminal(args.thread.as_deref())?;
-    let mut client = Client::connect(settings, true).await?;
+    let client = connect_with(settings, |options| options.approvals(true).reconnect(true)).await?;
     let (id, picks) = match &args.thread {
-        Some(given) => (find(&mut client, given).await?, false),
+        Some(given) => (find_thread(&client, given).await?, false),
         // The list to pick from is shown over the last thread.
-        None => match (args.new, last(&mut client).await?) {
+        None => match (args.new, last_thread(&client).await?) {
             (false, Some(id)) => (id, true),
-            _ => (start(settings, &mut client, args).await?, false),
+            _ => (start(settings, &client, args).await?, false),
         },
     };
-    let resume = json!({ "threadId": id, "limit": PAGE_TURNS, "startAgent": false });
-    let resumed = client.request("thread/resume", resume).await?;
+    let (mut link, abilities, resumed) = Link::open(client, &id).await?;
     let size = crossterm::terminal::size().context("the size of the terminal cannot be read")?;
-    let mut app = App::new(&resumed, seed(), size);
-    app.replaces_turns = client.replaces_turns();
+    let mut app = App::new(&resumed, abilities, seed(), size);
+    drop(resumed);
     if picks {
         app.pick_thread(Instant::now());
     }
-    let (orders, orders_rx) = mpsc::channel(ORDERS);
-    let (news_tx, news) = mpsc::channel(NEWS);
-    let link = link::keep(settings.clone(), client, orders_rx, news_tx);
     let theme = Theme::new(print::has_colors(&std::io::stdout()));
     let end = {
         let mut screen = Screen::enter().context("the terminal cannot be used")?;
-        let driver = driver::run(&mut app, &mut screen, theme, &orders, news);
-        tokio::select! {
-            biased;
-            end = driver => end,
-            // If it ends first, the driver has yet to hear why.
-            never = async { link.await; std::future::pending().await } => never,
-        }
+        driver::run(&mut app, &mut screen, theme, &mut link).await
     }?;
     match end {
         End::Detached => {
@@ -97,17 +82,18 @@ pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Ex
 }
 
 /// Starts a thread that the arguments describe; returns its id.
-async fn start(settings: &Settings, client: &mut Client, args: &AttachArgs) -> anyhow::Result<String> {
+async fn start(settings: &Settings, client: &Client, args: &AttachArgs) -> anyhow::Result<String> {
     let cwd = directory(settings, args.cwd.as_deref(), "set --cwd to")?;
     let agent = match &args.agent {
         Some(agent) => agent.clone(),
-        None => default_agent(client, settings).await?,
+        None => default_agent_of(client, settings).await?,
     };
-    let started = client
-        .request("thread/start", json!({ "agentType": agent, "cwd": cwd }))
-        .await?;
-    let id = started["thread"]["id"].as_str().map(str::to_owned);
-    id.context("the daemon did not name the new thread")
+    let params = ThreadStartParams {
+        agent_type: agent,
+        cwd: cwd.to_string_lossy().into_owned(),
+        ..ThreadStartParams::default()
+    };
+    Ok(client.thread_start(&params).await?.thread.id)
 }
 
 /// Fails unless the terminal can show a picture.

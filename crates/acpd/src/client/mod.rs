@@ -14,14 +14,12 @@ mod tunnel;
 pub mod whole;
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use acpd_client::Transport;
 use acpd_model::json;
 use anyhow::{Context as _, bail};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -50,10 +48,6 @@ pub struct Client {
     message_bytes: usize,
     /// Messages that arrived while a response was awaited.
     early: VecDeque<Received>,
-    /// When the daemon last sent something, which it does at least as often as it pings.
-    heard_at: Instant,
-    /// Silence after which the connection is dead; unlimited until the daemon has announced its pings.
-    silence: Option<Duration>,
 }
 
 /// A message from the daemon.
@@ -93,8 +87,6 @@ impl Client {
             replaces_turns: false,
             message_bytes: usize::MAX,
             early: VecDeque::new(),
-            heard_at: Instant::now(),
-            silence: None,
         };
         let hello = json!({
             "clientInfo": { "name": "acpd-cli", "version": env!("CARGO_PKG_VERSION") },
@@ -105,9 +97,6 @@ impl Client {
         client.server = initialized["serverInfo"].take();
         client.replaces_turns = initialized["capabilities"]["replacesTurns"] == true;
         let limits = &initialized["limits"];
-        let (ping, pong) = (limits["pingSecs"].as_u64(), limits["pongSecs"].as_u64());
-        let silence = ping.zip(pong).map(|(ping, pong)| ping.saturating_add(pong));
-        client.silence = silence.map(Duration::from_secs);
         let limit = limits["messageBytes"].as_u64();
         client.message_bytes = limit
             .and_then(|limit| limit.try_into().ok())
@@ -144,11 +133,6 @@ impl Client {
             Received::Message(incoming) => Some(incoming),
             Received::Response { .. } => None,
         })
-    }
-
-    /// Returns when the connection is dead unless the daemon sends something before.
-    pub fn dead_at(&self) -> Option<Instant> {
-        self.silence.map(|silence| self.heard_at + silence)
     }
 
     /// Sends a request and waits for its response. Keeps other messages for [`next`](Self::next).
@@ -202,7 +186,6 @@ impl Client {
     async fn receive(&mut self) -> anyhow::Result<Received> {
         loop {
             let frame = self.socket.next().await;
-            self.heard_at = Instant::now();
             let text = match frame {
                 Some(Ok(Message::Text(text))) => text,
                 Some(Ok(Message::Close(reason))) => {

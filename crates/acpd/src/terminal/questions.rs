@@ -6,6 +6,7 @@
 mod choice;
 mod field;
 mod form;
+pub mod typed;
 mod wording;
 
 use std::collections::VecDeque;
@@ -304,7 +305,7 @@ pub fn shown(incoming: &Incoming) -> String {
     }
     match Form::read(&incoming.text) {
         Ok(form) => form.outline(),
-        Err(error) => format!("The agent asks for information that acpd cannot show: {error:#}\n"),
+        Err(error) => typed::not_shown(&error),
     }
 }
 

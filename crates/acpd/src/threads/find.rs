@@ -47,9 +47,9 @@ pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
     resolve(client, given).await
 }
 
-/// Returns the thread that changed last, for commands that do not use the typed client yet.
-pub async fn last(client: &mut Client) -> anyhow::Result<Option<String>> {
-    last_of(client).await
+/// Returns the thread that changed last.
+pub async fn last_thread(mut client: &acpd_client::Client) -> anyhow::Result<Option<String>> {
+    last_of(&mut client).await
 }
 
 async fn resolve(client: &mut impl ThreadLister, given: &str) -> anyhow::Result<String> {

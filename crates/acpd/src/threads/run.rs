@@ -588,6 +588,16 @@ fn default_of<'a>(agents: &'a [Value], configured: Option<&'a str>) -> Option<&'
 /// Returns the agent that the daemon has for clients that name none.
 pub async fn default_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<String> {
     let listed = client.request("agent/list", json!({})).await?;
+    default_agent_among(&listed, settings)
+}
+
+/// Does the same as [`default_agent`], for commands that use the typed client. An older daemon lists agents without all members.
+pub async fn default_agent_of(client: &acpd_client::Client, settings: &Settings) -> anyhow::Result<String> {
+    let listed: Value = client.call("agent/list", &json!({})).await?;
+    default_agent_among(&listed, settings)
+}
+
+fn default_agent_among(listed: &Value, settings: &Settings) -> anyhow::Result<String> {
     let agents = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
     // The configuration here is that of a daemon elsewhere only by chance.
     let here = settings.daemon.default_agent.as_deref();

@@ -2,6 +2,7 @@
 //!
 //! In: turns of pages, and notifications. Out: lines. Never: lets an agent's text look like one of acpd's remarks.
 
+use acpd_client::protocol::By;
 use serde_json::Value;
 
 use super::line::{Line, Tone};
@@ -85,7 +86,7 @@ impl Entry {
 
     /// Creates an entry for the answer to a question.
     pub fn answer(resolved: &Value) -> Self {
-        let by = originator(&resolved["by"]);
+        let by = originator_raw(&resolved["by"]);
         let (tone, text) = match resolved["outcome"].as_str() {
             Some("accepted") if resolved["optionKind"].is_null() => {
                 (Tone::Remark, format!("✓ answered by {by}"))
@@ -306,7 +307,11 @@ fn folded(text: &str, open: bool, tone: impl Fn(&str) -> Tone) -> Vec<Line> {
 }
 
 /// Describes who caused an event.
-pub fn originator(by: &Value) -> String {
+pub fn originator(by: &By) -> String {
+    originator_raw(&super::raw(by))
+}
+
+fn originator_raw(by: &Value) -> String {
     let text = |member: &str| by[member].as_str().map(plain_line);
     match by["kind"].as_str() {
         Some("agent") => "the agent".to_owned(),

@@ -1,9 +1,10 @@
 //! Notifications that change the conversation.
 
+use acpd_client::protocol::Notification;
 use serde_json::Value;
 
-use super::Conversation;
 use super::entry::{Body, Entry};
+use super::{Conversation, raw};
 use crate::terminal::items::Item;
 
 /// Number of entries before the end of a turn that may have the reason of its end.
@@ -25,7 +26,34 @@ pub enum Folded {
 
 impl Conversation {
     /// Folds one notification.
-    pub fn fold(&mut self, method: &str, params: &Value) -> Folded {
+    pub fn fold(&mut self, notification: &Notification) -> Folded {
+        let params = match notification {
+            Notification::ItemStarted(params) => raw(params),
+            Notification::ItemToolCallStarted(params) => raw(params),
+            Notification::ItemFileChangeStarted(params) => raw(params),
+            Notification::ItemTerminalCommandStarted(params) => raw(params),
+            Notification::ItemUserMessage(params) => raw(params),
+            Notification::ItemUpdated(params) => raw(params),
+            Notification::ItemCompleted(params) => raw(params),
+            Notification::ItemToolCallCompleted(params) => raw(params),
+            Notification::ItemFileChangeCompleted(params) => raw(params),
+            Notification::ItemTerminalCommandCompleted(params) => raw(params),
+            Notification::ItemAgentMessageDelta(params) | Notification::ItemAgentThoughtDelta(params) => {
+                raw(params)
+            }
+            Notification::ItemTerminalCommandOutput(params) => raw(params),
+            Notification::TurnPlanUpdated(params) => raw(params),
+            Notification::ThreadNotice(params) => raw(params),
+            Notification::ThreadTerminalWaiting(params) => raw(params),
+            Notification::ServerRequestResolved(params) => raw(params),
+            Notification::ThreadLogDamaged(params) => raw(params),
+            Notification::TurnCompleted(params) => raw(params),
+            _ => Value::Null,
+        };
+        self.fold_raw(notification.method(), &params)
+    }
+
+    fn fold_raw(&mut self, method: &str, params: &Value) -> Folded {
         let turn = params["turnId"].as_str();
         match method {
             "item/started"

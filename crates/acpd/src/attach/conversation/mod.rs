@@ -16,6 +16,8 @@ pub mod scroll;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
+use acpd_client::protocol::Thread;
+use serde::Serialize;
 use serde_json::Value;
 
 use self::entry::Entry;
@@ -67,7 +69,8 @@ struct Page {
 
 impl Conversation {
     /// Creates a conversation from the newest page of a thread.
-    pub fn open(thread: &Value) -> Self {
+    pub fn open(thread: &Thread) -> Self {
+        let thread = &raw(thread);
         let mut opened = Self {
             older: cursor_of(thread),
             ..Self::default()
@@ -105,7 +108,8 @@ impl Conversation {
     }
 
     /// Adds the page before the held ones.
-    pub fn prepend(&mut self, thread: &Value) {
+    pub fn prepend(&mut self, thread: &Thread) {
+        let thread = &raw(thread);
         let Some(cursor) = self.older.take() else {
             return;
         };
@@ -124,7 +128,8 @@ impl Conversation {
     }
 
     /// Adds the page after the held ones, which is not the newest.
-    pub fn append(&mut self, thread: &Value) {
+    pub fn append(&mut self, thread: &Thread) {
+        let thread = &raw(thread);
         let Some(Dropped { source, .. }) = self.newer.pop() else {
             return;
         };
@@ -224,6 +229,10 @@ impl Conversation {
         self.bytes = self.bytes - before + entry.bytes();
         true
     }
+}
+
+fn raw<T: Serialize>(typed: &T) -> Value {
+    serde_json::to_value(typed).unwrap_or_default()
 }
 
 fn cursor_of(thread: &Value) -> Option<String> {

@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
-use crossterm::event::{KeyCode, KeyEvent};
-use serde_json::{Value, json};
-
 use super::App;
+use super::acp::CommandsUpdate;
+use super::exchange::Request;
 use super::requests::Pending;
 use crate::terminal::plain::plain_line;
 use crate::threads::options::SessionOption;
+use acpd_client::protocol::ThreadConfigSetParams;
+use crossterm::event::{KeyCode, KeyEvent};
 
 /// Maximum length of a description, in bytes.
 const ABOUT_BYTES: usize = 200;
@@ -40,13 +41,14 @@ const OWN: [(&str, &str, Own); 4] = [
 ];
 
 impl SlashCommand {
-    /// Reads ACP's `available_commands_update`.
-    pub fn all(update: &Value) -> Vec<Self> {
-        let commands = update["availableCommands"].as_array().into_iter().flatten();
-        commands
+    /// Reads the commands of the agent.
+    pub fn all(update: CommandsUpdate) -> Vec<Self> {
+        update
+            .available_commands
+            .into_iter()
             .filter_map(|command| {
-                let name = command["name"].as_str()?.trim_start_matches('/');
-                let about = plain_line(command["description"].as_str().unwrap_or_default());
+                let name = command.name.trim_start_matches('/');
+                let about = plain_line(&command.description.unwrap_or_default());
                 let about = &about[..about.floor_char_boundary(ABOUT_BYTES)];
                 // A name with a blank or a control character could not be typed.
                 let is_fit =
@@ -176,8 +178,12 @@ impl App {
         });
         let label = label.unwrap_or_else(|| plain_line(&value));
         self.show_message(format!("{label}…"), now);
-        let params = json!({ "configId": option, "value": value });
+        let request = Request::SetOption(ThreadConfigSetParams {
+            config_id: option.clone(),
+            thread_id: self.thread.clone(),
+            value: value.as_str().into(),
+        });
         self.setting = Some((option, value.clone()));
-        self.request("thread/config/set", params, Pending::Set { value, label });
+        self.request(request, Pending::Set { value, label });
     }
 }

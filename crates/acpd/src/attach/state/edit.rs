@@ -26,7 +26,7 @@ impl App {
             self.show_message("go to the newest turn first: Ctrl+End", now);
             return;
         }
-        if !self.replaces_turns {
+        if !self.abilities.replaces_turns {
             self.show_error(REPLACES_NO_TURNS, now);
             return;
         }

@@ -1,7 +1,11 @@
 //! What is known of the thread as a whole: its name, its state, the running turn and the queue.
 
+use acpd_client::protocol::{
+    AcpObject, Notification, Thread, ThreadStatus, ThreadUpdated, TokenUsage, Turn, TurnStatus,
+};
 use serde_json::{Value, json};
 
+use super::acp::{self, SessionState};
 use super::commands::SlashCommand;
 use crate::terminal::plain::plain_line;
 use crate::threads::options::SessionOption;
@@ -11,7 +15,7 @@ const OWN_MODE: &str = "acpd.mode";
 const OWN_MODEL: &str = "acpd.model";
 
 /// The thread, without its conversation.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Head {
     pub name: String,
     pub agent: String,
@@ -23,7 +27,7 @@ pub struct Head {
     pub options: Vec<SessionOption>,
     /// The agent's commands.
     pub commands: Vec<SlashCommand>,
-    pub status: String,
+    pub status: ThreadStatus,
     /// Id of the running turn.
     pub turn: Option<String>,
     /// Whether the running turn was interrupted and has not ended yet.
@@ -48,115 +52,123 @@ pub struct Queued {
 
 impl Head {
     /// Reads a thread.
-    pub fn read(thread: &Value) -> Self {
-        let text = |member: &str| plain_line(thread[member].as_str().unwrap_or_default());
+    pub fn read(thread: &Thread) -> Self {
         let mut head = Self {
-            name: text("name"),
-            agent: text("agentType"),
-            cwd: text("cwd"),
-            agent_id: thread["agentType"].as_str().unwrap_or_default().to_owned(),
-            directory: thread["cwd"].as_str().unwrap_or_default().to_owned(),
-            options: SessionOption::all(&thread["configOptions"]),
-            commands: SlashCommand::all(&thread["availableCommandsUpdate"]),
-            status: text("status"),
-            turn: thread["turnId"].as_str().map(str::to_owned),
-            is_interrupting: thread["interrupting"] == true,
-            is_paused: thread["queuePaused"] == true,
+            name: plain_line(thread.name.as_deref().unwrap_or_default()),
+            agent: plain_line(&thread.agent_type),
+            cwd: plain_line(&thread.cwd),
+            agent_id: thread.agent_type.clone(),
+            directory: thread.cwd.clone(),
+            options: thread
+                .config_options
+                .as_deref()
+                .map(options_of)
+                .unwrap_or_default(),
+            commands: commands_of(thread.available_commands_update.as_ref()),
+            status: thread.status.clone(),
+            turn: thread.turn_id.clone(),
+            is_interrupting: thread.interrupting == Some(true),
+            is_paused: thread.queue_paused == Some(true),
             tokens: None,
-            error: thread["error"].as_str().map(plain_line),
-            is_archived: thread["archived"] == true,
+            error: thread.error.as_deref().map(plain_line),
+            is_archived: thread.archived,
             is_deleted: false,
             queue: Vec::new(),
         };
-        head.take_tokens(&thread["tokenUsage"]);
-        for turn in thread["turns"].as_array().into_iter().flatten() {
-            if turn["status"] == "queued" {
+        if let Some(TokenUsage { used, size, .. }) = &thread.token_usage {
+            head.take_tokens(*used, *size);
+        }
+        for turn in thread.turns.iter().flatten() {
+            if turn.status == TurnStatus::Queued {
                 head.enqueue(turn);
             }
         }
-        head.order(&thread["queuedTurnIds"]);
+        head.order(&thread.queued_turn_ids);
         head
     }
 
     /// Folds one notification.
-    pub fn fold(&mut self, method: &str, params: &Value) {
-        match method {
-            "thread/status/changed" => {
-                self.status = plain_line(params["status"].as_str().unwrap_or_default());
+    pub fn fold(&mut self, notification: &Notification) {
+        match notification {
+            Notification::ThreadStatusChanged(changed) => self.status.clone_from(&changed.status),
+            Notification::ThreadUpdated(updated) => self.update(updated),
+            Notification::ItemUserMessage(message) if self.name.is_empty() => {
+                self.name = plain_line(message.text.trim().lines().next().unwrap_or_default());
             }
-            "thread/updated" => {
-                if let Some(name) = params.get("name") {
-                    self.name = plain_line(name.as_str().unwrap_or_default());
-                }
-                if let Some(cwd) = params["directories"]["cwd"].as_str() {
-                    self.cwd = plain_line(cwd);
-                    cwd.clone_into(&mut self.directory);
-                }
-                self.fold_options(params);
+            Notification::ThreadArchived(_) => self.is_archived = true,
+            Notification::ThreadUnarchived(_) => self.is_archived = false,
+            Notification::ThreadDeleted(_) => self.is_deleted = true,
+            Notification::ThreadTokenUsageUpdated(usage) => self.take_tokens(usage.used, usage.size),
+            Notification::ThreadLogChanged(log) => self.error = log.error.as_deref().map(plain_line),
+            Notification::TurnQueued(queued) => self.enqueue(&queued.turn),
+            Notification::TurnQueueChanged(queue) => {
+                self.is_paused = queue.paused;
+                self.order(&queue.queued_turn_ids);
             }
-            "item/userMessage" if self.name.is_empty() => {
-                let text = params["text"].as_str().unwrap_or_default();
-                self.name = plain_line(text.trim().lines().next().unwrap_or_default());
-            }
-            "thread/archived" => self.is_archived = true,
-            "thread/unarchived" => self.is_archived = false,
-            "thread/deleted" => self.is_deleted = true,
-            "thread/tokenUsage/updated" => self.take_tokens(params),
-            "thread/log/changed" => self.error = params["error"].as_str().map(plain_line),
-            "turn/queued" => self.enqueue(&params["turn"]),
-            "turn/queue/changed" => {
-                self.is_paused = params["paused"] == true;
-                self.order(&params["queuedTurnIds"]);
-            }
-            "turn/started" => {
-                self.turn = params["turn"]["id"].as_str().map(str::to_owned);
+            Notification::TurnStarted(started) => {
+                self.turn.clone_from(&started.turn.id);
                 self.is_interrupting = false;
-                self.dequeue(&params["turn"]["id"]);
+                self.dequeue(started.turn.id.as_deref());
             }
-            "turn/interrupting" => self.is_interrupting = true,
-            "turn/completed" => {
-                let id = &params["turn"]["id"];
-                if self.turn.as_deref() == id.as_str() {
+            Notification::TurnInterrupting(_) => self.is_interrupting = true,
+            Notification::TurnCompleted(completed) => {
+                let id = &completed.turn.id;
+                if self.turn == *id {
                     self.turn = None;
                     self.is_interrupting = false;
                 }
-                self.dequeue(id);
+                self.dequeue(id.as_deref());
             }
             _ => {}
         }
     }
 
-    /// Folds a change of the agent's options and commands.
-    fn fold_options(&mut self, params: &Value) {
-        let session = &params["agent"]["session"];
-        for options in [
-            &params["configOptionUpdate"]["configOptions"],
-            &session["configOptions"],
-        ] {
-            if options.is_array() {
-                let options = SessionOption::all(options);
-                // The daemon's substitutes remain, unless the agent has an option of their own by now.
-                let replaces =
-                    |own: &SessionOption| options.iter().any(|option| option.category == own.category);
-                let is_own = |option: &SessionOption| option.id == OWN_MODE || option.id == OWN_MODEL;
-                let own: Vec<SessionOption> = std::mem::take(&mut self.options)
-                    .into_iter()
-                    .filter(|option| is_own(option) && !replaces(option))
-                    .collect();
-                self.options = options.into_iter().chain(own).collect();
+    /// Folds changes of the thread, and of the agent's options and commands.
+    fn update(&mut self, updated: &ThreadUpdated) {
+        if let Some(name) = &updated.name {
+            self.name = plain_line(name.as_deref().unwrap_or_default());
+        }
+        if let Some(directories) = &updated.directories {
+            self.cwd = plain_line(&directories.cwd);
+            self.directory.clone_from(&directories.cwd);
+        }
+        let session = updated.agent.as_ref().and_then(|agent| agent.session.as_ref());
+        let session: SessionState = session
+            .and_then(Value::as_object)
+            .map(acp::read)
+            .unwrap_or_default();
+        let changed: SessionState = updated
+            .config_option_update
+            .as_ref()
+            .map(acp::read)
+            .unwrap_or_default();
+        for options in [changed.config_options, session.config_options] {
+            if let Some(options) = options.filter(Value::is_array) {
+                self.replace_options(SessionOption::all(&options));
             }
         }
-        let mode = params["modeId"].as_str();
-        let mode = mode.or(session["modes"]["currentModeId"].as_str());
-        for (own, value) in [(OWN_MODE, mode), (OWN_MODEL, params["modelId"].as_str())] {
+        let mode = session.modes.and_then(|modes| modes.current_mode_id);
+        let mode = updated.mode_id.clone().or(mode);
+        for (own, value) in [(OWN_MODE, mode), (OWN_MODEL, updated.model_id.clone())] {
             let option = self.options.iter_mut().find(|option| option.id == own);
             if let (Some(option), Some(value)) = (option, value) {
                 option.current = json!(value);
             }
         }
-        if params["availableCommandsUpdate"].is_object() {
-            self.commands = SlashCommand::all(&params["availableCommandsUpdate"]);
+        if updated.available_commands_update.is_some() {
+            self.commands = commands_of(updated.available_commands_update.as_ref());
         }
+    }
+
+    /// Replaces the agent's options. The daemon's substitutes remain, unless the agent has an option of their own by now.
+    fn replace_options(&mut self, options: Vec<SessionOption>) {
+        let replaces = |own: &SessionOption| options.iter().any(|option| option.category == own.category);
+        let is_own = |option: &SessionOption| option.id == OWN_MODE || option.id == OWN_MODEL;
+        let own: Vec<SessionOption> = std::mem::take(&mut self.options)
+            .into_iter()
+            .filter(|option| is_own(option) && !replaces(option))
+            .collect();
+        self.options = options.into_iter().chain(own).collect();
     }
 
     /// Returns whether a turn runs.
@@ -164,56 +176,60 @@ impl Head {
         self.turn.is_some()
     }
 
-    fn take_tokens(&mut self, usage: &Value) {
-        let (used, size) = self.tokens.unwrap_or_default();
-        let used = usage["used"].as_u64().unwrap_or(used);
-        let size = usage["size"].as_u64().unwrap_or(size);
+    fn take_tokens(&mut self, used: Option<u64>, size: Option<u64>) {
+        let (known_used, known_size) = self.tokens.unwrap_or_default();
+        let (used, size) = (used.unwrap_or(known_used), size.unwrap_or(known_size));
         self.tokens = (used > 0).then_some((used, size));
     }
 
-    fn enqueue(&mut self, turn: &Value) {
-        let Some(id) = turn["id"].as_str() else {
+    fn enqueue(&mut self, turn: &Turn) {
+        let Some(id) = &turn.id else {
             return;
         };
-        let blocks = turn["input"].as_array().into_iter().flatten();
-        let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
         let queued = Queued {
-            turn: id.to_owned(),
-            text: texts.join("\n"),
+            turn: id.clone(),
+            text: acp::text_of(turn.input.as_deref().unwrap_or_default()),
         };
-        match self.queue.iter_mut().find(|known| known.turn == id) {
+        match self.queue.iter_mut().find(|known| known.turn == *id) {
             Some(known) => *known = queued,
             None => self.queue.push(queued),
         }
     }
 
-    fn dequeue(&mut self, id: &Value) {
-        self.queue.retain(|queued| *id != *queued.turn);
+    fn dequeue(&mut self, id: Option<&str>) {
+        self.queue.retain(|queued| id != Some(&*queued.turn));
         self.is_paused &= !self.queue.is_empty();
     }
 
-    fn order(&mut self, ids: &Value) {
-        let Some(ids) = ids.as_array() else {
-            return;
-        };
-        let place = |queued: &Queued| ids.iter().position(|id| *id == *queued.turn);
+    fn order(&mut self, ids: &[String]) {
+        let place = |queued: &Queued| ids.iter().position(|id| *id == queued.turn);
         self.queue.retain(|queued| place(queued).is_some());
         self.queue.sort_by_key(place);
     }
 }
 
+fn options_of(objects: &[AcpObject]) -> Vec<SessionOption> {
+    let objects = objects.iter().cloned().map(Value::Object);
+    SessionOption::all(&Value::Array(objects.collect()))
+}
+
+fn commands_of(update: Option<&AcpObject>) -> Vec<SlashCommand> {
+    update.map(acp::read).map(SlashCommand::all).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attach::state::tests::typed::{notification, thread};
 
     #[test]
     fn the_queue_is_in_the_daemons_order_and_ends_with_its_turns() {
         let queued =
             |id: &str| json!({ "id": id, "status": "queued", "input": [{ "type": "text", "text": id }] });
-        let mut head = Head::read(&json!({
+        let mut head = Head::read(&thread(json!({
             "turns": [{ "id": "turn_1", "status": "running" }, queued("turn_3"), queued("turn_2")],
             "queuedTurnIds": ["turn_2", "turn_3"], "turnId": "turn_1", "queuePaused": true,
-        }));
+        })));
         let texts = |head: &Head| {
             head.queue
                 .iter()
@@ -221,16 +237,17 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(texts(&head), ["turn_2", "turn_3"]);
-        head.fold("turn/queued", &json!({ "turn": queued("turn_4") }));
-        head.fold(
+        head.fold(&notification("turn/queued", json!({ "turn": queued("turn_4") })));
+        head.fold(&notification(
             "turn/queue/changed",
-            &json!({ "paused": true, "queuedTurnIds": ["turn_4", "turn_2"] }),
-        );
+            json!({ "paused": true, "queuedTurnIds": ["turn_4", "turn_2"] }),
+        ));
         assert_eq!(texts(&head), ["turn_4", "turn_2"]);
-        head.fold("turn/completed", &json!({ "turn": { "id": "turn_1" } }));
+        let turn = |id: &str, status: &str| json!({ "turn": { "id": id, "status": status } });
+        head.fold(&notification("turn/completed", turn("turn_1", "completed")));
         assert!(!head.is_running() && head.is_paused);
-        head.fold("turn/started", &json!({ "turn": { "id": "turn_4" } }));
-        head.fold("turn/completed", &json!({ "turn": { "id": "turn_2" } }));
+        head.fold(&notification("turn/started", turn("turn_4", "running")));
+        head.fold(&notification("turn/completed", turn("turn_2", "interrupted")));
         // An empty queue is never paused.
         assert!(head.is_running() && head.queue.is_empty() && !head.is_paused);
     }

@@ -2,43 +2,30 @@
 
 use std::time::Instant;
 
+use acpd_client::protocol::{Notification, Resolved};
+
 use super::question::Question;
 use super::{App, Focus};
 use crate::attach::conversation::HELD_BYTES;
 use crate::attach::conversation::entry::originator;
 use crate::attach::conversation::fold::Folded;
-use crate::incoming::Incoming;
-use crate::terminal::plain::plain_line;
 
 impl App {
-    /// Folds a notification, or takes a question.
-    pub fn handle_message(&mut self, incoming: &Incoming, now: Instant) {
-        let (method, params) = (&*incoming.method, &incoming.params);
-        if params["threadId"] != *self.thread {
+    /// Folds a notification, or takes a question. Events arrive once and in order; questions that are open may be repeated.
+    pub fn handle_notification(&mut self, notification: &Notification, now: Instant) {
+        if notification.thread_id() != Some(&*self.thread) {
             return;
         }
-        if method == "serverRequest/rejected" {
-            self.rejected(incoming, now);
-            return;
-        }
-        let question = Question::read(incoming, usize::from(self.size().0));
-        let is_question = question.is_some();
-        if let Some(seq) = params["seq"].as_u64() {
-            let is_next = seq == self.seq + 1 || method == "thread/log/damaged";
-            if seq > self.seq && !is_next {
-                // Events are missing: this client or the daemon is at fault. The log has them all.
-                self.wants_snapshot = true;
-                return;
-            }
-            if seq <= self.seq && !is_question {
-                return;
-            }
-            self.seq = self.seq.max(seq);
-        }
-        if let Some(question) = question {
-            self.ask(question);
-        } else {
-            self.fold(incoming, now);
+        let is_repeated = notification.seq().is_some_and(|seq| seq <= self.seq);
+        self.seq = self.seq.max(notification.seq().unwrap_or_default());
+        match Question::read(
+            notification,
+            usize::from(self.size().0),
+            self.abilities.may_answer,
+        ) {
+            Some(question) => self.ask(question),
+            None if is_repeated => return,
+            None => self.fold(notification, now),
         }
         self.merge_older(now);
         if self.conversation.bytes() > HELD_BYTES && self.conversation.shrink(self.top().entry) {
@@ -46,79 +33,65 @@ impl App {
         }
     }
 
-    fn fold(&mut self, incoming: &Incoming, now: Instant) {
-        let (method, params) = (&*incoming.method, &incoming.params);
-        self.head.fold(method, params);
-        match self.conversation.fold(method, params) {
+    fn fold(&mut self, notification: &Notification, now: Instant) {
+        self.head.fold(notification);
+        match self.conversation.fold(notification) {
             Folded::Done => {}
-            Folded::NotHeld => self.older.miss(method, params, incoming.text.len()),
+            Folded::NotHeld => self.older.miss(notification),
             Folded::ReadAgain => self.wants_snapshot = true,
         }
-        match method {
-            "serverRequest/resolved" => {
-                let request = params["requestId"].as_str().unwrap_or_default();
-                self.resolved(request, &originator(&params["by"]), now);
+        match notification {
+            Notification::ServerRequestResolved(resolved) => self.resolved(resolved, now),
+            Notification::TurnStarted(started) if started.turn.started_at.is_some() => self.turn_changed(),
+            Notification::TurnCompleted(completed) if completed.turn.started_at.is_some() => {
+                self.turn_changed();
             }
-            // The message is about the turn before.
-            "turn/started" | "turn/completed" if !params["turn"]["startedAt"].is_null() => {
-                self.escape_until = None;
-                self.message.take_if(|message| !message.is_error);
-            }
-            "turn/completed" if params["turn"]["startedAt"].is_null() => {
-                self.show_message("a queued prompt was taken back", now);
-            }
-            "thread/deleted" => {
-                let by = originator(&params["by"]);
+            Notification::TurnCompleted(_) => self.show_message("a queued prompt was taken back", now),
+            Notification::ThreadDeleted(deleted) => {
+                let by = originator(&deleted.by);
                 self.show_error(format!("the thread was deleted by {by}; Ctrl+D leaves"), now);
             }
             _ => {}
         }
     }
 
+    /// Drops what was about the turn before.
+    fn turn_changed(&mut self) {
+        self.escape_until = None;
+        self.message.take_if(|message| !message.is_error);
+    }
+
     /// Adds a question. The daemon repeats open ones when a client subscribes.
     fn ask(&mut self, question: Question) {
-        match self
+        if self
             .questions
-            .iter_mut()
-            .find(|known| known.request == question.request)
+            .iter()
+            .all(|known| known.request != question.request)
         {
-            Some(known) => known.renew(question),
-            None => self.questions.push_back(question),
+            self.questions.push_back(question);
+        }
+    }
+
+    fn resolved(&mut self, resolved: &Resolved, now: Instant) {
+        if let Some(question) = self.close_question(&resolved.request_id)
+            && !question.is_answered
+        {
+            let by = originator(&resolved.by);
+            self.show_message(format!("the question was answered by {by}"), now);
         }
     }
 
     /// Removes a question that is not open any more.
-    fn resolved(&mut self, request: &str, by: &str, now: Instant) {
-        let Some(at) = self
+    pub(super) fn close_question(&mut self, request: &str) -> Option<Question> {
+        let at = self
             .questions
             .iter()
-            .position(|question| question.request == request)
-        else {
-            return;
-        };
-        let Some(question) = self.questions.remove(at) else {
-            return;
-        };
-        if !question.is_answered {
-            self.show_message(format!("the question was answered by {by}"), now);
-        }
+            .position(|question| question.request == request)?;
+        let question = self.questions.remove(at);
         if at == 0 {
             self.leave_answer();
         }
-    }
-
-    fn rejected(&mut self, incoming: &Incoming, now: Instant) {
-        let request = incoming.params["requestId"].as_str().unwrap_or_default();
-        let message = incoming.params["error"]["message"]
-            .as_str()
-            .unwrap_or("no reason given");
-        if let Some(question) = self.questions.iter_mut().find(|known| known.request == request) {
-            question.is_answered = false;
-        }
-        self.show_error(
-            format!("the answer was not accepted: {}", plain_line(message)),
-            now,
-        );
+        question
     }
 
     /// Empties the answer, and returns to the prompt.

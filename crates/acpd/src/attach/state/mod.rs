@@ -3,9 +3,11 @@
 //! In: keys, the size of the window, notifications, replies, and the time. Out: effects, and what the view shows. Owns: the
 //! held conversation, the question in the panel, the input. Never: reads a clock, a terminal or a socket.
 
+mod acp;
 mod commands;
 pub mod edit;
 pub mod editor;
+pub mod exchange;
 pub mod head;
 mod keys;
 pub mod layout;
@@ -21,10 +23,11 @@ pub mod tests;
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use acpd_client::protocol::ThreadResumed;
 
 use self::edit::Edit;
 use self::editor::Editor;
+use self::exchange::{Abilities, Request};
 use self::head::Head;
 use self::layout::{Areas, Needs, divide};
 use self::pages::OlderPage;
@@ -46,13 +49,11 @@ const RETRY: Duration = Duration::from_secs(2);
 #[derive(Debug, PartialEq)]
 pub enum Effect {
     /// Sends a request; its reply has the token.
-    Request {
-        token: u64,
-        method: &'static str,
-        params: Value,
-    },
-    /// Responds to a request of the daemon.
-    Respond { id: Value, result: Value },
+    Request { token: u64, request: Request },
+    /// Subscribes to a thread, in place of an earlier subscription. The reply with the token has its newest page.
+    Follow { token: u64, thread: String },
+    /// Ends the subscription to a thread.
+    Unfollow { thread: String },
     /// Leaves the terminal until the process continues.
     Suspend,
     /// Draws everything again.
@@ -68,16 +69,6 @@ pub enum End {
     Detached,
     /// The thread cannot be followed any more.
     Failed(String),
-}
-
-/// A failed request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    pub message: String,
-    /// Whether the thread, or the access to it, is gone.
-    pub is_final: bool,
-    /// Whether something does not exist: the thread, or what the request names in it.
-    pub is_not_found: bool,
 }
 
 /// Which text the keys change.
@@ -124,8 +115,8 @@ pub struct App {
     pub message: Option<StatusMessage>,
     /// Why there is no connection.
     pub lost: Option<String>,
-    /// Whether the daemon sends a prompt in place of an earlier one.
-    pub replaces_turns: bool,
+    /// What the daemon permits.
+    pub abilities: Abilities,
     /// Number of the last event.
     seq: u64,
     size: (u16, u16),
@@ -144,8 +135,8 @@ pub struct App {
     picks: u64,
     /// What was typed for other threads, by their ids.
     drafts: HashMap<String, String>,
-    /// Prompts whose request was cut off by a lost connection.
-    unsent: Vec<Prompt>,
+    /// Prompts whose request was cut off by a lost connection, by their tokens.
+    unsent: Vec<(u64, Prompt)>,
     older: OlderPage,
     is_loading_newer: bool,
     /// Whether the thread has to be read again, and is being read.
@@ -157,10 +148,10 @@ pub struct App {
 
 impl App {
     /// Creates the state from the result of `thread/resume`. `seed` is unique among all clients.
-    pub fn new(resumed: &Value, seed: String, size: (u16, u16)) -> Self {
-        let thread = &resumed["thread"];
+    pub fn new(resumed: &ThreadResumed, abilities: Abilities, seed: String, size: (u16, u16)) -> Self {
+        let thread = &resumed.thread;
         Self {
-            thread: thread["id"].as_str().unwrap_or_default().to_owned(),
+            thread: thread.id.clone(),
             head: Head::read(thread),
             conversation: Conversation::open(thread),
             scroll: Scroll::End,
@@ -177,8 +168,8 @@ impl App {
             command_at: 0,
             message: None,
             lost: None,
-            replaces_turns: false,
-            seq: resumed["latestSeq"].as_u64().unwrap_or_default(),
+            abilities,
+            seq: resumed.latest_seq,
             size,
             escape_until: None,
             leave_until: None,

@@ -3,11 +3,13 @@
 //! A page describes the thread at one event. What changed on it since then was not held when it changed, so such
 //! notifications are kept until the page is there.
 
-use serde_json::Value;
+use std::fmt::{self, Write as _};
+
+use acpd_client::protocol::{Notification, Thread};
 
 use crate::attach::conversation::Conversation;
 
-/// Maximum size of the kept notifications, in bytes of text. Beyond it, the page is requested again.
+/// Maximum size of the kept notifications, in bytes. Beyond it, the page is requested again.
 const MISSED_BYTES: usize = 1 << 20;
 
 /// The page of older turns that is on its way.
@@ -15,16 +17,9 @@ const MISSED_BYTES: usize = 1 << 20;
 pub struct OlderPage {
     /// The cursor of the request.
     cursor: Option<String>,
-    page: Option<Value>,
-    missed: Vec<Missed>,
+    page: Option<Box<Thread>>,
+    missed: Vec<Notification>,
     missed_bytes: usize,
-}
-
-#[derive(Debug)]
-struct Missed {
-    seq: u64,
-    method: String,
-    params: Value,
 }
 
 impl OlderPage {
@@ -47,24 +42,20 @@ impl OlderPage {
     }
 
     /// Keeps a notification about an item that is not held.
-    pub fn miss(&mut self, method: &str, params: &Value, bytes: usize) {
+    pub fn miss(&mut self, notification: &Notification) {
         if self.cursor.is_none() {
             return;
         }
-        self.missed_bytes += bytes;
+        self.missed_bytes += size(notification);
         if self.missed_bytes > MISSED_BYTES {
             self.missed.clear();
             return;
         }
-        self.missed.push(Missed {
-            seq: params["seq"].as_u64().unwrap_or(u64::MAX),
-            method: method.to_owned(),
-            params: params.clone(),
-        });
+        self.missed.push(notification.clone());
     }
 
     /// Receives the page at a cursor, unless another one is awaited by now.
-    pub fn receive(&mut self, cursor: &str, thread: Value) {
+    pub fn receive(&mut self, cursor: &str, thread: Box<Thread>) {
         if self.cursor.as_deref() == Some(cursor) {
             self.page = Some(thread);
         }
@@ -72,13 +63,10 @@ impl OlderPage {
 
     /// Adds the page to the conversation, once `seq` has reached it. Returns whether it was added.
     pub fn merge(&mut self, conversation: &mut Conversation, seq: u64) -> bool {
-        let page_seq = self
-            .page
-            .as_ref()
-            .map(|page| page["latestSeq"].as_u64().unwrap_or_default());
-        if page_seq.is_none_or(|page_seq| page_seq > seq) {
+        let page_seq = self.page.as_ref().map(|page| page.latest_seq);
+        let Some(page_seq) = page_seq.filter(|page_seq| *page_seq <= seq) else {
             return false;
-        }
+        };
         let Self {
             cursor,
             page,
@@ -91,11 +79,27 @@ impl OlderPage {
             return false;
         };
         conversation.prepend(&page);
-        for Missed { seq, method, params } in missed {
-            if page_seq.is_some_and(|page_seq| seq > page_seq) {
-                conversation.fold(&method, &params);
+        for notification in missed {
+            // What is only shown live is on no page.
+            if notification.seq().is_none_or(|seq| seq > page_seq) {
+                conversation.fold(&notification);
             }
         }
         true
     }
+}
+
+/// Returns the size of a notification, in bytes: its form for debugging is about as long as its JSON.
+fn size(notification: &Notification) -> usize {
+    struct Counter(usize);
+    impl fmt::Write for Counter {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = self.0.saturating_add(text.len());
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // The counter never fails, and neither do derived implementations.
+    let _ = write!(counter, "{notification:?}");
+    counter.0
 }

@@ -4,11 +4,14 @@
 
 use std::time::Instant;
 
+use acpd_client::protocol::{
+    ThreadListParams, ThreadResumed, ThreadStartParams, ThreadStatus, ThreadSummary, TurnStatus,
+};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde_json::{Value, json};
 
+use super::exchange::Request;
 use super::requests::Pending;
-use super::{App, Focus};
+use super::{App, Effect, Focus};
 use crate::attach::conversation::Conversation;
 use crate::attach::conversation::scroll::Scroll;
 use crate::attach::state::head::Head;
@@ -17,7 +20,7 @@ use crate::terminal::plain::{plain_line, visible_line};
 use crate::threads::options::SessionOption;
 
 /// Number of threads that are offered, the last changed first.
-const THREADS: usize = 100;
+const THREADS: u64 = 100;
 
 /// Number of other agents and folders that are offered for a new thread, those of the last changed threads.
 const NEW_THREADS: usize = 20;
@@ -133,7 +136,11 @@ impl App {
             return;
         }
         self.picker = Some(Picker::new("Threads".to_owned(), None));
-        self.request_elsewhere("thread/list", json!({ "limit": THREADS }), Pending::Threads);
+        let params = ThreadListParams {
+            limit: Some(THREADS),
+            ..ThreadListParams::default()
+        };
+        self.request(Request::ListThreads(params), Pending::Threads);
     }
 
     /// Offers the values of an option, such as the models.
@@ -204,42 +211,34 @@ impl App {
     }
 
     /// Takes the list of threads.
-    pub(super) fn threads_listed(&mut self, listed: &Value) {
+    pub(super) fn threads_listed(&mut self, listed: &[ThreadSummary]) {
         let new = new_thread(&self.head.agent_id, &self.head.directory);
-        let listed = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
         let mut others: Vec<Entry> = Vec::new();
         for thread in listed {
-            if let (Some(agent), Some(cwd)) = (thread["agentType"].as_str(), thread["cwd"].as_str()) {
-                let other = new_thread(agent, cwd);
-                if others.len() < NEW_THREADS && other != new && !others.contains(&other) {
-                    others.push(other);
-                }
+            let other = new_thread(&thread.agent_type, &thread.cwd);
+            if others.len() < NEW_THREADS && other != new && !others.contains(&other) {
+                others.push(other);
             }
         }
-        let threads = listed.iter().filter_map(|thread| {
-            let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
-            let id = thread["id"].as_str()?;
-            let mark = match (thread["status"].as_str(), thread["lastTurnStatus"].as_str()) {
-                (Some("waiting"), _) => "◐",
-                (Some("running"), _) => "●",
-                (Some("failed"), _) | (Some("idle"), Some("failed")) => "✗",
+        let threads = listed.iter().map(|thread| {
+            let id = &*thread.id;
+            let mark = match (&thread.status, &thread.last_turn_status) {
+                (ThreadStatus::Waiting, _) => "◐",
+                (ThreadStatus::Running, _) => "●",
+                (ThreadStatus::Failed, _) | (ThreadStatus::Idle, Some(TurnStatus::Failed)) => "✗",
                 _ => "○",
             };
-            let name = match text("name") {
+            let name = match plain_line(thread.name.as_deref().unwrap_or_default()) {
                 name if name.is_empty() => "(no name yet)".to_owned(),
                 name => name,
             };
-            let folder = visible_line(thread["cwd"].as_str().unwrap_or_default());
+            let folder = visible_line(&thread.cwd);
             let current = if id == self.thread { " (current)" } else { "" };
-            let text = format!(
-                "{mark} {name}{current}  {} · {folder} · {}",
-                text("agentType"),
-                short_id(id)
-            );
-            Some(Entry {
+            let agent = plain_line(&thread.agent_type);
+            Entry {
                 pick: Pick::Thread(id.to_owned()),
-                text,
-            })
+                text: format!("{mark} {name}{current}  {agent} · {folder} · {}", short_id(id)),
+            }
         });
         let entries: Vec<Entry> = std::iter::once(new).chain(threads).collect();
         let count = entries.len();
@@ -262,17 +261,18 @@ impl App {
         if self.is_busy_sending(now) {
             return;
         }
-        let params = json!({ "agentType": agent, "cwd": cwd });
+        let params = ThreadStartParams {
+            agent_type: agent.to_owned(),
+            cwd: cwd.to_owned(),
+            ..ThreadStartParams::default()
+        };
         self.show_message(format!("starting {}…", plain_line(agent)), now);
         self.picks += 1;
-        self.request_elsewhere("thread/start", params, Pending::Begin(self.picks));
+        self.request(Request::StartThread(params), Pending::Begin(self.picks));
     }
 
     /// Opens a thread that has started, unless the user wants something else by now.
-    pub(super) fn begun(&mut self, pick: u64, started: &Value, now: Instant) {
-        let Some(id) = started["thread"]["id"].as_str() else {
-            return;
-        };
+    pub(super) fn begun(&mut self, pick: u64, id: &str, now: Instant) {
         if pick == self.picks && !self.is_busy_sending(now) {
             self.open_thread(id, now);
         } else {
@@ -287,24 +287,31 @@ impl App {
         if self.is_busy_sending(now) {
             return;
         }
-        let params = json!({ "threadId": id, "limit": super::PAGE_TURNS, "startAgent": false });
         self.show_message("opening…", now);
         self.picks += 1;
+        let current = self.picks;
+        for pending in self.pending.values_mut() {
+            if let Pending::Open { pick, thread } = pending
+                && thread == id
+            {
+                // It is picked again while it is being opened.
+                *pick = current;
+                return;
+            }
+        }
         let opening = Pending::Open {
-            pick: self.picks,
+            pick: current,
             thread: id.to_owned(),
         };
-        self.request_elsewhere("thread/resume", params, opening);
+        self.follow(id, opening);
     }
 
     /// Shows another thread. What was typed for this one waits here until the user returns.
-    pub(super) fn opened(&mut self, resumed: &Value) {
-        let thread = &resumed["thread"];
-        let Some(id) = thread["id"].as_str() else {
-            return;
-        };
+    pub(super) fn opened(&mut self, resumed: &ThreadResumed) {
+        let thread = &resumed.thread;
+        let id = &thread.id;
         self.leave_edit();
-        let left = std::mem::replace(&mut self.thread, id.to_owned());
+        let left = std::mem::replace(&mut self.thread, id.clone());
         let draft = self.drafts.remove(id).unwrap_or_default();
         let typed = self.prompt.text().to_owned();
         self.prompt.set(&draft);
@@ -314,7 +321,7 @@ impl App {
         self.leave(&left);
         self.head = Head::read(thread);
         self.conversation = Conversation::open(thread);
-        self.seq = resumed["latestSeq"].as_u64().unwrap_or_default();
+        self.seq = resumed.latest_seq;
         self.scroll = Scroll::End;
         self.questions.clear();
         self.answer.set("");
@@ -335,8 +342,8 @@ impl App {
     pub(super) fn leave(&mut self, id: &str) {
         let opens = |pending: &Pending| matches!(pending, Pending::Open { thread, .. } if thread == id);
         if id != self.thread && !self.pending.values().any(opens) {
-            let params = json!({ "threadId": id });
-            self.request_elsewhere("thread/unsubscribe", params, Pending::Leave);
+            let thread = id.to_owned();
+            self.effects.push_back(Effect::Unfollow { thread });
         }
     }
 

@@ -6,11 +6,13 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use acpd_client::protocol::{ItemAnswerParams, ItemApproveParams, Notification, QuestionAnswered};
+use serde::Deserialize;
 use serde_json::Value;
 
+use super::exchange::Request;
 use crate::attach::conversation::line::wrap;
-use crate::incoming::Incoming;
-use crate::terminal::questions::{Choice, Form, Taken, dismissed, is_permission, shown};
+use crate::terminal::questions::{Choice, Form, Taken, dismissed, typed};
 
 /// Time that a question must be in sight before a key answers it: the key may have been meant for something else.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -22,8 +24,8 @@ const MARKED: Duration = Duration::from_millis(100);
 pub struct Question {
     /// The daemon's id of the question.
     pub request: String,
-    /// Id of the daemon's request; `None` if this client may not answer.
-    id: Option<Value>,
+    /// Whether this client may answer it.
+    pub may_answer: bool,
     wants: Wants,
     /// First row in the panel.
     pub top: usize,
@@ -55,10 +57,17 @@ enum Wants {
     Unknown(String),
 }
 
+/// What every question has.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UnknownQuestion {
+    request_id: String,
+}
+
 /// What an answer did.
 pub enum Answered {
-    /// The response to send: the id of the daemon's request, and the result.
-    Response(Value, Value),
+    /// The request that sends the answer.
+    Response(Request),
     /// The form has a next field.
     Next,
     /// The answer was not taken, and why.
@@ -66,25 +75,34 @@ pub enum Answered {
 }
 
 impl Question {
-    /// Reads a question. Returns `None` for any other message.
-    pub fn read(incoming: &Incoming, columns: usize) -> Option<Self> {
-        let is_question =
-            incoming.method.ends_with("/requestApproval") || incoming.method == "item/tool/requestUserInput";
-        let request = incoming.params["requestId"].as_str().filter(|_| is_question)?;
-        let wants = if is_permission(incoming) {
-            Wants::Permission {
-                text: shown(incoming),
-                choices: Choice::read(&incoming.params),
+    /// Reads a question. Returns `None` for any other notification.
+    pub fn read(notification: &Notification, columns: usize, may_answer: bool) -> Option<Self> {
+        let (request, wants) = match notification {
+            Notification::ItemCommandExecutionRequestApproval(approval)
+            | Notification::ItemFileChangeRequestApproval(approval)
+            | Notification::ItemPermissionsRequestApproval(approval) => {
+                let choices = typed::choices(approval);
+                let text = typed::text(approval);
+                (approval.request_id.clone(), Wants::Permission { text, choices })
             }
-        } else {
-            match Form::read(&incoming.text) {
-                Ok(form) => Wants::Information { form, wrong: None },
-                Err(_) => Wants::Unknown(shown(incoming)),
+            Notification::ItemToolRequestUserInput(wanted) => {
+                let wants = match typed::form(wanted) {
+                    Ok(form) => Wants::Information { form, wrong: None },
+                    Err(why) => Wants::Unknown(typed::not_shown(&why)),
+                };
+                (wanted.request_id.clone(), wants)
             }
+            // A question that is newer than this program, or whose members have unexpected types.
+            Notification::Unrecognized { params, .. } if notification.is_question() => {
+                let unknown = UnknownQuestion::deserialize(params).ok()?;
+                let why = anyhow::anyhow!("it has an unknown form");
+                (unknown.request_id, Wants::Unknown(typed::not_shown(&why)))
+            }
+            _ => return None,
         };
         let mut question = Self {
-            request: request.to_owned(),
-            id: incoming.id.clone(),
+            request,
+            may_answer,
             wants,
             top: 0,
             rows: Vec::new(),
@@ -99,22 +117,9 @@ impl Question {
         Some(question)
     }
 
-    /// Takes the same question again. A replayed event of it has no id to answer.
-    pub fn renew(&mut self, again: Self) {
-        self.is_answered = false;
-        if again.id.is_some() {
-            self.id = again.id;
-        }
-    }
-
     /// Returns whether a number answers it.
     pub fn is_permission(&self) -> bool {
         matches!(self.wants, Wants::Permission { .. })
-    }
-
-    /// Returns whether this client may answer it.
-    pub fn may_answer(&self) -> bool {
-        self.id.is_some()
     }
 
     /// Returns the rows of its text.
@@ -181,7 +186,7 @@ impl Question {
         if self.is_answered {
             return Some("the answer is on its way");
         }
-        if !self.may_answer() {
+        if !self.may_answer {
             return Some("your role may not answer questions");
         }
         match self.seen_at {
@@ -225,12 +230,12 @@ impl Question {
 
     /// Answers with a number, a word, or the value of a form's field.
     pub fn answer(&mut self, typed: &str) -> Answered {
-        let Some(id) = self.id.clone() else {
+        if !self.may_answer {
             return Answered::Refused("your role may not answer questions".to_owned());
-        };
+        }
         match &mut self.wants {
             Wants::Permission { choices, .. } => match Choice::pick(choices.iter(), typed) {
-                Some(choice) => Answered::Response(id, choice.response()),
+                Some(choice) => response(&self.request, choice.response()),
                 None => Answered::Refused(no_option(typed, choices)),
             },
             Wants::Information { form, wrong } => match form.take(Some(typed)) {
@@ -245,7 +250,7 @@ impl Question {
                     self.lay_out(self.columns);
                     Answered::Refused(why)
                 }
-                Taken::Done(response) => Answered::Response(id, response),
+                Taken::Done(answer) => response(&self.request, answer),
             },
             Wants::Unknown(_) => {
                 Answered::Refused("this question can only be dismissed here: Ctrl+D".to_owned())
@@ -255,13 +260,46 @@ impl Question {
 
     /// Dismisses a question for information.
     pub fn dismiss(&mut self) -> Answered {
-        match (&self.id, &self.wants) {
-            (_, Wants::Permission { .. }) | (None, _) => {
-                Answered::Refused("choose one of the options".to_owned())
-            }
-            (Some(id), _) => Answered::Response(id.clone(), dismissed()),
+        if self.is_permission() || !self.may_answer {
+            return Answered::Refused("choose one of the options".to_owned());
         }
+        response(&self.request, dismissed())
     }
+}
+
+/// Returns the request that answers a question.
+fn response(request: &str, answer: Value) -> Answered {
+    let request_id = request.to_owned();
+    let answered = match serde_json::from_value::<QuestionAnswered>(answer) {
+        Ok(answered) => answered,
+        Err(error) => return Answered::Refused(format!("the answer cannot be sent: {error}")),
+    };
+    let QuestionAnswered {
+        answers,
+        decision,
+        dismissed,
+        option_id,
+        option_kind,
+        scope,
+    } = answered;
+    Answered::Response(if option_id.is_some() || decision.is_some() {
+        Request::Approve(ItemApproveParams {
+            // An option says by itself what it does.
+            approved: decision
+                .filter(|_| option_id.is_none())
+                .map(|decision| decision.starts_with("accept")),
+            option_id,
+            option_kind,
+            request_id,
+            scope,
+        })
+    } else {
+        Request::Answer(ItemAnswerParams {
+            answers,
+            dismissed,
+            request_id,
+        })
+    })
 }
 
 fn no_option(typed: &str, choices: &[Choice]) -> String {

@@ -2,18 +2,23 @@
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use acpd_client::protocol::{
+    Delivery, ThreadReadParams, ThreadResumed, TurnInterruptParams, TurnQueueSteerParams, TurnStartParams,
+    TurnStatus, TurnSteerParams,
+};
 
+use super::exchange::{Abilities, Failure, FailureKind, Reply, Request};
 use super::head::Head;
 use super::question::Answered;
 use super::search::Towards;
-use super::{App, Effect, End, Failure, RETRY};
+use super::{App, Effect, End, RETRY};
 use crate::attach::conversation::scroll::Scroll;
 use crate::attach::conversation::{Conversation, Source};
 use crate::client::REPLACES_NO_TURNS;
+use crate::terminal::plain::plain_line;
 
 /// Number of turns on a page, whose size the daemon limits as well.
-pub const PAGE_TURNS: usize = 20;
+pub const PAGE_TURNS: u64 = 20;
 
 /// A request that awaits its reply.
 #[derive(Debug)]
@@ -27,8 +32,8 @@ pub enum Pending {
     Interrupt,
     /// A queued prompt back into the input.
     TakeBack(String),
-    /// The events after the last one that was received.
-    Resume,
+    /// The answer to a question.
+    Answer(String),
     /// The newest page, in place of everything that is held.
     Snapshot,
     /// The page at this cursor, before the held ones or after them.
@@ -43,8 +48,6 @@ pub enum Pending {
         pick: u64,
         thread: String,
     },
-    /// The end of the subscription to the thread before.
-    Leave,
     /// The value of an option, and how it is called.
     Set {
         value: String,
@@ -55,10 +58,7 @@ pub enum Pending {
 impl Pending {
     /// Returns whether the reply is about the thread that is shown.
     pub(super) fn is_of_thread(&self) -> bool {
-        !matches!(
-            self,
-            Self::Threads | Self::Begin(_) | Self::Open { .. } | Self::Leave
-        )
+        !matches!(self, Self::Threads | Self::Begin(_) | Self::Open { .. })
     }
 }
 
@@ -72,21 +72,24 @@ pub struct Prompt {
 }
 
 impl App {
-    pub(super) fn request(&mut self, method: &'static str, mut params: Value, pending: Pending) {
-        params["threadId"] = json!(self.thread);
-        self.request_elsewhere(method, params, pending);
+    /// Sends a request.
+    pub(super) fn request(&mut self, request: Request, pending: Pending) {
+        let token = self.await_reply(pending);
+        self.effects.push_back(Effect::Request { token, request });
     }
 
-    /// Sends a request that is not about the current thread.
-    pub(super) fn request_elsewhere(&mut self, method: &'static str, params: Value, pending: Pending) {
+    /// Subscribes to a thread.
+    pub(super) fn follow(&mut self, thread: &str, pending: Pending) {
+        let token = self.await_reply(pending);
+        let thread = thread.to_owned();
+        self.effects.push_back(Effect::Follow { token, thread });
+    }
+
+    fn await_reply(&mut self, pending: Pending) -> u64 {
         let token = self.next_token;
         self.next_token += 1;
         self.pending.insert(token, pending);
-        self.effects.push_back(Effect::Request {
-            token,
-            method,
-            params,
-        });
+        token
     }
 
     /// Sends the prompt of the input. Returns whether it was sent.
@@ -115,7 +118,12 @@ impl App {
         self.scroll_to_end();
         if steer && self.head.is_running() {
             self.show_message("sending it into the running turn…", now);
-            self.request("turn/steer", json!({ "content": text }), Pending::Steer(text));
+            let params = TurnSteerParams {
+                content: text.as_str().into(),
+                thread_id: self.thread.clone(),
+                turn_id: None,
+            };
+            self.request(Request::Steer(params), Pending::Steer(text));
             return true;
         }
         let id = format!("{}-{}", self.seed, self.next_token);
@@ -125,25 +133,33 @@ impl App {
     }
 
     fn start(&mut self, prompt: Prompt, now: Instant) {
-        let mut params = json!({ "text": prompt.text, "clientTurnId": prompt.id });
-        if let Some(turn) = &prompt.replaces {
-            // The daemon may have been replaced by an older one since the user began to edit.
-            if !self.replaces_turns {
-                self.edit_again(turn.clone(), &prompt.text);
-                self.show_error(REPLACES_NO_TURNS, now);
-                return;
-            }
-            params["replacesTurnId"] = json!(turn);
+        // The daemon may have been replaced by an older one since the user began to edit.
+        if let Some(turn) = &prompt.replaces
+            && !self.abilities.replaces_turns
+        {
+            self.edit_again(turn.clone(), &prompt.text);
+            self.show_error(REPLACES_NO_TURNS, now);
+            return;
         }
-        self.request("turn/start", params, Pending::Start(prompt));
+        let params = TurnStartParams {
+            client_turn_id: Some(prompt.id.clone()),
+            replaces_turn_id: prompt.replaces.clone(),
+            text: Some(prompt.text.clone()),
+            thread_id: self.thread.clone(),
+            ..TurnStartParams::default()
+        };
+        self.request(Request::StartTurn(params), Pending::Start(prompt));
     }
 
     /// Sends the first queued prompt into the running turn.
     pub(super) fn steer_queued(&mut self, now: Instant) {
         match self.head.queue.first() {
             Some(first) if self.head.is_running() && self.lost.is_none() => {
-                let params = json!({ "turnId": first.turn });
-                self.request("turn/queue/steer", params, Pending::SteerQueued);
+                let params = TurnQueueSteerParams {
+                    thread_id: self.thread.clone(),
+                    turn_id: first.turn.clone(),
+                };
+                self.request(Request::SteerQueued(params), Pending::SteerQueued);
             }
             _ => self.show_message("type a message for the running turn first", now),
         }
@@ -154,8 +170,12 @@ impl App {
         if let Some(last) = self.head.queue.last().cloned()
             && self.lost.is_none()
         {
-            let params = json!({ "turnId": last.turn });
-            self.request("turn/interrupt", params, Pending::TakeBack(last.text));
+            let params = TurnInterruptParams {
+                thread_id: self.thread.clone(),
+                turn_id: Some(last.turn),
+                ..TurnInterruptParams::default()
+            };
+            self.request(Request::Interrupt(params), Pending::TakeBack(last.text));
         }
     }
 
@@ -177,8 +197,13 @@ impl App {
             },
             now,
         );
-        let params = json!({ "turnId": turn, "atOnce": at_once });
-        self.request("turn/interrupt", params, Pending::Interrupt);
+        let params = TurnInterruptParams {
+            at_once,
+            thread_id: self.thread.clone(),
+            turn_id: Some(turn),
+            ..TurnInterruptParams::default()
+        };
+        self.request(Request::Interrupt(params), Pending::Interrupt);
     }
 
     /// Gives an answer to the question in the panel.
@@ -187,13 +212,14 @@ impl App {
             return;
         };
         match answered {
-            Answered::Response(..) if self.lost.is_some() => {
+            Answered::Response(_) if self.lost.is_some() => {
                 self.show_error("not connected: answer when the daemon is back", now);
             }
-            Answered::Response(id, result) => {
+            Answered::Response(request) => {
                 question.is_answered = true;
+                let answered = Pending::Answer(question.request.clone());
                 self.message = None;
-                self.effects.push_back(Effect::Respond { id, result });
+                self.request(request, answered);
                 self.leave_answer();
             }
             Answered::Next => self.answer.set(""),
@@ -204,82 +230,123 @@ impl App {
     pub(super) fn request_older(&mut self) {
         if let Some(cursor) = self.conversation.older().map(str::to_owned) {
             self.older.request(&cursor);
-            self.request("thread/read", page_at(&cursor), Pending::Older(cursor));
+            self.request(self.page_at(&cursor), Pending::Older(cursor));
         }
     }
 
     pub(super) fn request_newer(&mut self, cursor: String) {
         self.is_loading_newer = true;
-        self.request("thread/read", page_at(&cursor), Pending::Newer(cursor));
+        self.request(self.page_at(&cursor), Pending::Newer(cursor));
+    }
+
+    fn page_at(&self, cursor: &str) -> Request {
+        Request::ReadPage(ThreadReadParams {
+            cursor: Some(cursor.to_owned()),
+            include_turns: Some(true),
+            limit: Some(PAGE_TURNS),
+            thread_id: self.thread.clone(),
+        })
     }
 
     pub(super) fn request_snapshot(&mut self) {
         self.wants_snapshot = false;
         self.is_reading = true;
-        let params = json!({ "limit": PAGE_TURNS, "startAgent": false });
-        self.request("thread/resume", params, Pending::Snapshot);
+        self.follow(&self.thread.clone(), Pending::Snapshot);
     }
 
     /// Takes the reply to a request.
-    pub fn handle_reply(&mut self, token: u64, reply: Result<Value, Failure>, now: Instant) {
+    pub fn handle_reply(&mut self, token: u64, reply: Result<Reply, Failure>, now: Instant) {
         let Some(pending) = self.pending.remove(&token) else {
             return;
         };
         match reply {
-            Ok(result) => self.replied(pending, result, now),
+            Ok(reply) => self.replied(pending, reply, now),
+            Err(failure) if failure.kind == FailureKind::Lost => self.cut_off(token, pending, now),
             Err(failure) => self.refused(pending, &failure, now),
         }
     }
 
-    fn replied(&mut self, pending: Pending, mut result: Value, now: Instant) {
-        match pending {
-            Pending::Start(_) if result["turn"]["status"] == "queued" => {
+    fn replied(&mut self, pending: Pending, reply: Reply, now: Instant) {
+        match (pending, reply) {
+            (Pending::Start(_), Reply::Turn(turn)) if turn.status == TurnStatus::Queued => {
                 self.show_message("queued: it starts when the turns before it are over", now);
             }
-            Pending::Start(_) => self.message = None,
-            Pending::Steer(_) | Pending::SteerQueued => {
-                let delivery = if result["delivery"] == "queued" {
+            (Pending::Start(_), _) => self.message = None,
+            (Pending::Steer(_) | Pending::SteerQueued, reply) => {
+                let delivery = if reply == Reply::Steered(Delivery::Queued) {
                     "queued, since the agent takes no messages in a running turn"
                 } else {
                     "added to the running turn"
                 };
                 self.show_message(delivery, now);
             }
-            Pending::TakeBack(text) => {
+            (Pending::TakeBack(text), _) => {
                 self.give_back(&text);
                 self.show_message("the queued prompt is yours again", now);
             }
-            Pending::Resume => {
-                self.head.error = result["thread"]["error"].as_str().map(str::to_owned);
-                self.keep_open(&result["thread"]["pendingRequestIds"]);
-                for prompt in std::mem::take(&mut self.unsent) {
-                    self.start(prompt, now);
-                }
-            }
-            Pending::Snapshot => self.read_again(&result, now),
-            Pending::Older(cursor) => {
-                self.older.receive(&cursor, result["thread"].take());
+            (Pending::Snapshot, Reply::Followed(resumed)) => self.read_again(&resumed),
+            (Pending::Older(cursor), Reply::Thread(page)) => {
+                self.older.receive(&cursor, page);
                 self.merge_older(now);
             }
-            Pending::Interrupt | Pending::Leave => {}
-            Pending::Threads => self.threads_listed(&result),
-            Pending::Begin(pick) => self.begun(pick, &result, now),
+            // The question goes when its resolution arrives as an event.
+            (Pending::Interrupt | Pending::Answer(_), _) => {}
+            (Pending::Threads, Reply::Threads(threads)) => self.threads_listed(&threads),
+            (Pending::Begin(pick), Reply::Thread(thread)) => self.begun(pick, &thread.id, now),
             // The user may have picked another thread meanwhile, or sent a prompt.
-            Pending::Open { pick, thread } if pick != self.picks || self.is_busy_sending(now) => {
+            (Pending::Open { pick, thread }, _) if pick != self.picks || self.is_busy_sending(now) => {
                 self.leave(&thread);
             }
-            Pending::Open { .. } => self.opened(&result),
-            Pending::Set { value, label } => {
+            (Pending::Open { .. }, Reply::Followed(resumed)) => self.opened(&resumed),
+            (Pending::Set { value, label }, _) => {
                 self.setting.take_if(|(_, wanted)| *wanted == value);
                 self.show_message(label, now);
             }
-            Pending::Newer(cursor) => {
+            (Pending::Newer(cursor), Reply::Thread(page)) => {
                 self.is_loading_newer = false;
                 // Meanwhile, the thread may have been read again.
                 if self.conversation.newer() == Some(&Source::Cursor(cursor)) {
-                    self.conversation.append(&result["thread"]);
+                    self.conversation.append(&page);
                 }
             }
+            (
+                pending @ (Pending::Snapshot
+                | Pending::Older(_)
+                | Pending::Newer(_)
+                | Pending::Threads
+                | Pending::Begin(_)
+                | Pending::Open { .. }),
+                _,
+            ) => {
+                let failure = Failure::other("the reply is that of another request");
+                self.refused(pending, &failure, now);
+            }
+        }
+    }
+
+    /// Takes note that the connection was lost before the reply to a request.
+    fn cut_off(&mut self, token: u64, pending: Pending, now: Instant) {
+        match pending {
+            Pending::Start(prompt) => self.unsent.push((token, prompt)),
+            Pending::Steer(text) => {
+                self.give_back(&text);
+                self.show_error("the connection was lost: look whether the message arrived", now);
+            }
+            Pending::Begin(_) => {
+                self.show_error("the connection was lost: look whether the thread started", now);
+            }
+            Pending::Answer(request) => self.reopen(&request),
+            Pending::Threads => {
+                self.picker.take_if(|picker| picker.entries.is_none());
+            }
+            Pending::Set { .. } => self.setting = None,
+            Pending::Older(_) => self.older.forget(),
+            Pending::Newer(_) => self.is_loading_newer = false,
+            Pending::Snapshot => {
+                self.is_reading = false;
+                self.wants_snapshot = true;
+            }
+            Pending::SteerQueued | Pending::Interrupt | Pending::TakeBack(_) | Pending::Open { .. } => {}
         }
     }
 
@@ -290,7 +357,7 @@ impl App {
                 text,
                 replaces: Some(_),
                 ..
-            }) if failure.is_not_found => {
+            }) if failure.kind == FailureKind::NotFound => {
                 self.give_back(&text);
                 self.show_error(
                     "not sent: that prompt has left the conversation; Enter sends this as a new one",
@@ -323,18 +390,18 @@ impl App {
                 self.setting = None;
                 self.show_error(message, now);
             }
-            // The subscription is of no use either way: messages about other threads are ignored.
-            Pending::Leave => {}
-            Pending::Resume | Pending::Snapshot if failure.is_final => {
-                self.effects.push_back(Effect::End(End::Failed(message.clone())));
+            Pending::Answer(request) => {
+                self.reopen(&request);
+                if matches!(failure.kind, FailureKind::NotFound | FailureKind::Resolved) {
+                    // Another client was first.
+                    self.close_question(&request);
+                }
+                self.show_error(
+                    format!("the answer was not accepted: {}", plain_line(message)),
+                    now,
+                );
             }
-            Pending::Resume | Pending::Snapshot => {
-                // A snapshot serves both, and needs no events of the log.
-                self.is_reading = false;
-                self.wants_snapshot = true;
-                self.retry_at = Some(now + RETRY);
-                self.show_error(message, now);
-            }
+            Pending::Snapshot => self.handle_unfollowed(&self.thread.clone(), failure, now),
             Pending::Older(_) | Pending::Newer(_) => {
                 self.older.forget();
                 self.is_loading_newer = false;
@@ -355,16 +422,32 @@ impl App {
         self.prompt.set(&both);
     }
 
+    /// Takes note that the subscription to a thread has ended.
+    pub fn handle_unfollowed(&mut self, thread: &str, failure: &Failure, now: Instant) {
+        if thread != self.thread {
+            return;
+        }
+        if failure.is_final() {
+            let why = failure.message.clone();
+            self.effects.push_back(Effect::End(End::Failed(why)));
+            return;
+        }
+        self.is_reading = false;
+        self.wants_snapshot = true;
+        self.retry_at = Some(now + RETRY);
+        self.show_error(&failure.message, now);
+    }
+
     /// Replaces everything that is held by the newest page.
-    fn read_again(&mut self, resumed: &Value, now: Instant) {
-        let thread = &resumed["thread"];
+    fn read_again(&mut self, resumed: &ThreadResumed) {
+        let thread = &resumed.thread;
         self.is_reading = false;
         self.older.forget();
         let was_newer_dropped = self.conversation.newer().is_some();
         self.conversation = Conversation::open(thread);
         self.head = Head::read(thread);
-        self.seq = resumed["latestSeq"].as_u64().unwrap_or_default();
-        self.keep_open(&thread["pendingRequestIds"]);
+        self.seq = resumed.latest_seq;
+        self.keep_open(&thread.pending_request_ids);
         let is_held = match &self.scroll {
             Scroll::End => true,
             Scroll::At { entry, .. } => self.conversation.find(entry).is_some(),
@@ -376,19 +459,12 @@ impl App {
                 row: 0,
             });
         }
-        for prompt in std::mem::take(&mut self.unsent) {
-            self.start(prompt, now);
-        }
     }
 
     /// Drops questions that are not among the open ones.
-    fn keep_open(&mut self, open: &Value) {
-        let is_open = |request: &str| {
-            open.as_array()
-                .is_some_and(|open| open.iter().any(|id| *id == *request))
-        };
+    fn keep_open(&mut self, open: &[String]) {
         let before = self.questions.front().map(|question| question.request.clone());
-        self.questions.retain(|question| is_open(&question.request));
+        self.questions.retain(|question| open.contains(&question.request));
         if before.as_ref() != self.questions.front().map(|question| &question.request) {
             self.leave_answer();
         }
@@ -403,61 +479,31 @@ impl App {
         }
     }
 
-    /// Takes note that a response could not be sent.
-    pub fn handle_unanswered(&mut self, now: Instant) {
-        for question in &mut self.questions {
+    /// Lets a question be answered again.
+    fn reopen(&mut self, request: &str) {
+        if let Some(question) = self.questions.iter_mut().find(|known| known.request == request) {
             question.is_answered = false;
         }
-        self.show_error(
-            "the answer was not sent: the daemon takes no more messages; try again",
-            now,
-        );
     }
 
-    /// Takes note of a lost connection.
-    pub fn handle_lost(&mut self, why: &str, now: Instant) {
-        if self.lost.is_none() {
-            self.older.forget();
-            self.is_loading_newer = false;
-            self.wants_snapshot |= self.is_reading;
-            self.is_reading = false;
-            self.setting = None;
-            self.picker.take_if(|picker| picker.entries.is_none());
-            let mut pending: Vec<_> = self.pending.drain().collect();
-            pending.sort_unstable_by_key(|(token, _)| *token);
-            for (_, pending) in pending {
-                match pending {
-                    Pending::Start(prompt) => self.unsent.push(prompt),
-                    Pending::Steer(text) => {
-                        self.give_back(&text);
-                        self.show_error("the connection was lost: look whether the message arrived", now);
-                    }
-                    Pending::Begin(_) => {
-                        self.show_error("the connection was lost: look whether the thread started", now);
-                    }
-                    _ => {}
-                }
-            }
-        }
+    /// Takes note of a lost connection. Requests without a reply fail by themselves.
+    pub fn handle_lost(&mut self, why: &str) {
         self.lost = Some(why.to_owned());
     }
 
-    /// Continues on a new connection. `replaces_turns`: whether its daemon sends a prompt in place of an earlier one.
-    pub fn handle_connected(&mut self, replaces_turns: bool) {
+    /// Continues on a new connection, on which the subscriptions continue by themselves.
+    pub fn handle_connected(&mut self, abilities: Abilities, now: Instant) {
         self.lost = None;
-        self.replaces_turns = replaces_turns;
+        self.abilities = abilities;
         for question in &mut self.questions {
-            question.is_answered = false;
+            question.may_answer = abilities.may_answer;
         }
-        if self.wants_snapshot {
-            self.request_snapshot();
-        } else {
-            let params = json!({ "after": self.seq, "startAgent": false });
-            self.request("thread/resume", params, Pending::Resume);
+        // If the log cannot be used, the daemon says so again.
+        self.head.error = None;
+        // Replies fail in any order.
+        self.unsent.sort_unstable_by_key(|(token, _)| *token);
+        for (_, prompt) in std::mem::take(&mut self.unsent) {
+            self.start(prompt, now);
         }
     }
-}
-
-fn page_at(cursor: &str) -> Value {
-    json!({ "includeTurns": true, "cursor": cursor, "limit": PAGE_TURNS })
 }

@@ -6,7 +6,9 @@ mod lists;
 mod pages;
 mod pictures;
 mod questions;
+pub mod typed;
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -14,18 +16,26 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
 
-use super::{App, Effect, Failure};
+use self::typed::{fill, notification, object, resumed, thread};
+use super::exchange::{Abilities, Failure, FailureKind, Reply, Request};
+use super::requests::Pending;
+use super::{App, Effect};
 use crate::attach::view::draw;
 use crate::attach::view::theme::Theme;
-use crate::incoming::Incoming;
 
 const THREAD: &str = "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4";
 
-/// An app, the time, and the number of the last event.
+const ABILITIES: Abilities = Abilities {
+    replaces_turns: true,
+    may_answer: true,
+};
+
+/// An app, the time, the number of the last event, and the methods of requests by their tokens.
 struct Scene {
     app: App,
     now: Instant,
     seq: u64,
+    sent: HashMap<u64, &'static str>,
 }
 
 impl Scene {
@@ -35,21 +45,15 @@ impl Scene {
     }
 
     /// Opens a thread with these members.
-    fn with(more: Value) -> Self {
-        let mut thread = json!({
-            "id": THREAD, "name": "Fix the login", "agentType": "demo", "cwd": "/code/site", "status": "idle",
-            "pendingRequestIds": [], "queuedTurnIds": [], "latestSeq": 10, "turns": [],
-        });
-        if let (Some(thread), Value::Object(more)) = (thread.as_object_mut(), more) {
-            thread.extend(more);
-        }
-        let resumed = json!({ "thread": thread, "latestSeq": 10 });
+    fn with(mut more: Value) -> Self {
+        fill(&mut more, json!({ "name": "Fix the login", "turns": [] }));
+        let resumed = resumed(&json!({ "thread": more, "latestSeq": 10 }));
         let mut scene = Self {
-            app: App::new(&resumed, "seed".to_owned(), (60, 20)),
+            app: App::new(&resumed, ABILITIES, "seed".to_owned(), (60, 20)),
             now: Instant::now(),
             seq: 10,
+            sent: HashMap::new(),
         };
-        scene.app.replaces_turns = true;
         scene.draw();
         scene
     }
@@ -62,27 +66,31 @@ impl Scene {
 
     fn event_at(&mut self, seq: u64, method: &str, mut params: Value) {
         params["seq"] = json!(seq);
-        self.message(method, params, None);
+        self.app
+            .handle_notification(&notification(method, params), self.now);
     }
 
-    fn message(&mut self, method: &str, mut params: Value, id: Option<Value>) {
-        params["threadId"] = json!(THREAD);
-        let text = json!({ "method": method, "params": params, "id": id }).to_string();
-        let incoming = Incoming {
-            method: method.to_owned(),
-            params,
-            text,
-            id,
-        };
-        self.app.handle_message(&incoming, self.now);
-    }
-
-    /// Receives a question that this client may answer.
+    /// Receives a question.
     fn ask(&mut self, method: &str, request: &str, mut params: Value) {
-        self.seq += 1;
-        params["seq"] = json!(self.seq);
         params["requestId"] = json!(request);
-        self.message(method, params, Some(json!(request)));
+        self.event(method, params);
+    }
+
+    /// Loses the connection. Requests fail in any order; subscriptions wait for the next connection.
+    fn lose(&mut self, why: &str) {
+        let waits = |pending: &Pending| matches!(pending, Pending::Open { .. } | Pending::Snapshot);
+        let pending = self.app.pending.iter().filter(|(_, pending)| !waits(pending));
+        let mut tokens: Vec<u64> = pending.map(|(token, _)| *token).collect();
+        tokens.sort_unstable_by(|a, b| b.cmp(a));
+        for token in tokens {
+            self.fail(token, "lost", FailureKind::Lost);
+        }
+        self.app.handle_lost(why);
+    }
+
+    /// Connects again.
+    fn reconnect(&mut self) {
+        self.app.handle_connected(ABILITIES, self.now);
     }
 
     fn permission(&mut self, request: &str) {
@@ -205,52 +213,89 @@ impl Scene {
 
     /// Returns the effects so far.
     fn effects(&mut self) -> Vec<Effect> {
-        std::iter::from_fn(|| self.app.poll_effect()).collect()
+        let effects: Vec<Effect> = std::iter::from_fn(|| self.app.poll_effect()).collect();
+        for (token, method, _) in effects.iter().filter_map(request_of) {
+            self.sent.insert(token, method);
+        }
+        effects
     }
 
     /// Returns the only request so far: its token, method and params.
     fn request(&mut self) -> (u64, &'static str, Value) {
         let effects = self.effects();
-        match <[Effect; 1]>::try_from(effects) {
-            Ok(
-                [
-                    Effect::Request {
-                        token,
-                        method,
-                        params,
-                    },
-                ],
-            ) => (token, method, params),
+        match &effects[..] {
+            [effect] => request_of(effect).unwrap_or_else(|| panic!("a request was expected: {effect:?}")),
             other => panic!("one request was expected: {other:?}"),
         }
     }
 
+    /// Replies to a request.
     fn reply(&mut self, token: u64, result: Value) {
-        self.app.handle_reply(token, Ok(result), self.now);
+        let reply = match self.sent[&token] {
+            "turn/start" => {
+                let mut turn = result["turn"].clone();
+                fill(&mut turn, json!({ "status": "running" }));
+                Reply::Turn(Box::new(object(turn)))
+            }
+            "turn/steer" | "turn/queue/steer" => Reply::Steered(object(result["delivery"].clone())),
+            "thread/read" | "thread/start" => Reply::Thread(Box::new(thread(result["thread"].clone()))),
+            "thread/resume" => Reply::Followed(Box::new(resumed(&result))),
+            "thread/list" => {
+                let mut listed = result["data"].clone();
+                for thread in listed.as_array_mut().expect("it is a list") {
+                    let always = json!({ "archived": false, "createdAt": 1, "updatedAt": 1, "turnCount": 1, "status": "idle" });
+                    fill(thread, always);
+                }
+                Reply::Threads(object(listed))
+            }
+            _ => Reply::Done,
+        };
+        self.app.handle_reply(token, Ok(reply), self.now);
     }
 
     fn refuse(&mut self, token: u64, message: &str, is_final: bool) {
-        let failure = Failure {
-            message: message.to_owned(),
-            is_final,
-            is_not_found: false,
+        let kind = if is_final {
+            FailureKind::Forbidden
+        } else {
+            FailureKind::Other
         };
-        self.app.handle_reply(token, Err(failure), self.now);
+        self.fail(token, message, kind);
     }
 
-    fn refuse_unknown(&mut self, token: u64, message: &str) {
-        let failure = Failure {
-            message: message.to_owned(),
-            is_final: true,
-            is_not_found: true,
-        };
-        self.app.handle_reply(token, Err(failure), self.now);
+    fn fail(&mut self, token: u64, message: &str, kind: FailureKind) {
+        let message = message.to_owned();
+        self.app
+            .handle_reply(token, Err(Failure { message, kind }), self.now);
     }
 
     /// Returns the last line of the picture.
     fn status(&mut self) -> String {
         self.draw().lines().last().unwrap_or_default().to_owned()
     }
+}
+
+/// Returns the token, method and params of a request to the daemon, as the connection sends it.
+fn request_of(effect: &Effect) -> Option<(u64, &'static str, Value)> {
+    Some(match effect {
+        Effect::Request { token, request } => {
+            let (method, params) = match request {
+                Request::StartTurn(params) => ("turn/start", json!(params)),
+                Request::Steer(params) => ("turn/steer", json!(params)),
+                Request::SteerQueued(params) => ("turn/queue/steer", json!(params)),
+                Request::Interrupt(params) => ("turn/interrupt", json!(params)),
+                Request::ReadPage(params) => ("thread/read", json!(params)),
+                Request::ListThreads(params) => ("thread/list", json!(params)),
+                Request::StartThread(params) => ("thread/start", json!(params)),
+                Request::SetOption(params) => ("thread/config/set", json!(params)),
+                Request::Approve(params) => ("item/approve", json!(params)),
+                Request::Answer(params) => ("item/answer", json!(params)),
+            };
+            (*token, method, params)
+        }
+        Effect::Follow { token, thread } => (*token, "thread/resume", json!({ "threadId": thread })),
+        Effect::Unfollow { thread } => (u64::MAX, "thread/unsubscribe", json!({ "threadId": thread })),
+        Effect::Suspend | Effect::Redraw | Effect::End(_) => return None,
+    })
 }
 
 fn message(id: &str, kind: &str, text: &str) -> Value {

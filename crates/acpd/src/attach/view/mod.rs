@@ -6,6 +6,7 @@ mod lines;
 mod lists;
 pub mod theme;
 
+use acpd_client::protocol::ThreadStatus;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -123,13 +124,13 @@ impl View<'_> {
 
     fn state(&self) -> String {
         let head = &self.app.head;
-        let state = match &*head.status {
+        let state = match head.status {
             _ if head.is_deleted => "✗ deleted",
             _ if self.app.lost.is_some() => "◌ reconnecting",
-            "failed" => "✗ log failed",
+            ThreadStatus::Failed => "✗ log failed",
             _ if head.is_interrupting => "◐ interrupting",
-            "running" => "● running",
-            "waiting" => "◐ waits for an answer",
+            ThreadStatus::Running => "● running",
+            ThreadStatus::Waiting => "◐ waits for an answer",
             _ if head.is_archived => "○ archived",
             _ => "○ idle",
         };
@@ -138,9 +139,11 @@ impl View<'_> {
 
     fn state_style(&self) -> Style {
         let head = &self.app.head;
-        match &*head.status {
-            _ if head.is_deleted || self.app.lost.is_some() || head.status == "failed" => self.theme.error(),
-            "waiting" => self.theme.question(),
+        match head.status {
+            _ if head.is_deleted || self.app.lost.is_some() || head.status == ThreadStatus::Failed => {
+                self.theme.error()
+            }
+            ThreadStatus::Waiting => self.theme.question(),
             _ => Style::new(),
         }
     }

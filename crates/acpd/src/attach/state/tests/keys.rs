@@ -333,7 +333,7 @@ fn a_prompt_whose_place_is_gone_is_sent_as_a_new_one() {
     scene.typed("!");
     scene.key("Enter");
     let (token, ..) = scene.request();
-    scene.refuse_unknown(token, "turn_2 does not exist");
+    scene.fail(token, "turn_2 does not exist", FailureKind::NotFound);
     assert_eq!((scene.app.prompt.text(), &scene.app.edit), ("two!", &None));
     assert!(scene.status().starts_with("not sent: that prompt has left"));
     scene.key("Enter");
@@ -375,13 +375,12 @@ fn an_older_daemon_receives_no_prompt_in_place_of_an_earlier_one() {
     scene.key("Enter");
     scene.request();
     // The prompt was on its way when an older daemon took over.
-    scene.app.handle_lost("lost", scene.now);
-    scene.app.handle_connected(false);
-    let (token, ..) = scene.request();
-    scene.reply(
-        token,
-        json!({ "thread": { "pendingRequestIds": [] }, "latestSeq": 10 }),
-    );
+    scene.lose("lost");
+    let older = Abilities {
+        replaces_turns: false,
+        ..ABILITIES
+    };
+    scene.app.handle_connected(older, scene.now);
     assert!(scene.effects().is_empty());
     assert_eq!(scene.app.prompt.text(), "two!");
     assert!(scene.status().starts_with("the daemon is older"));

@@ -9,7 +9,7 @@ fn busy() -> Scene {
             { "type": "diff", "path": "/code/notes.md", "oldText": "one\ntwo\n", "newText": "one\n2\n" }] },
     });
     let command = json!({
-        "itemId": "item_4", "type": "terminalCommand", "command": "make", "args": ["test"], "output": "ok\n",
+        "itemId": "item_4", "type": "terminalCommand", "terminalId": "term_1", "command": "make", "args": ["test"], "output": "ok\n",
         "outcome": "completed", "exitCode": 0,
     });
     let items = json!([
@@ -113,7 +113,7 @@ fn hostile_text_reaches_no_cell() {
         json!({ "title": hostile, "itemId": "i", "subjects": [{ "type": "commandLine", "line": hostile, "cwd": hostile }],
             "options": [{ "optionId": "x", "name": hostile, "kind": "allow_once" }] }),
     );
-    scene.app.handle_lost(hostile, scene.now);
+    scene.lose(hostile);
     let picture = scene.draw();
     assert!(picture.contains("a\u{fffd}[31m"), "{picture}");
     let acts = |c: &char| *c != '\n' && acpd_model::text::misleads(*c);

@@ -1,16 +1,15 @@
+use acpd_client::protocol::Notification;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-/// Returns the results that were sent.
+/// Returns the answers that were sent.
 fn answers(scene: &mut Scene) -> Vec<Value> {
-    let effects = scene.effects().into_iter();
-    let results = effects.filter_map(|effect| match effect {
-        Effect::Respond { result, .. } => Some(result),
-        _ => None,
-    });
-    results.collect()
+    let effects = scene.effects();
+    let requests = effects.iter().filter_map(request_of);
+    let answers = requests.filter(|(_, method, _)| ["item/approve", "item/answer"].contains(method));
+    answers.map(|(_, _, params)| params).collect()
 }
 
 #[test]
@@ -34,7 +33,7 @@ fn a_number_answers_a_question_that_was_in_sight() {
     assert!(scene.status().contains("1 to 2"));
     scene.choose("M-1");
     scene.key("Enter");
-    let given = json!({ "decision": "accept", "optionId": "yes", "optionKind": "allow_once" });
+    let given = json!({ "requestId": "req_1", "optionId": "yes", "optionKind": "allow_once" });
     assert_eq!(answers(&mut scene), [given]);
     scene.choose("M-1");
     scene.key("Enter");
@@ -92,7 +91,7 @@ fn a_number_and_enter_answer_where_the_question_has_the_focus() {
     assert!(answers(&mut scene).is_empty(), "it may be the start of a text");
     assert!(scene.draw().contains("› 2) Reject"));
     scene.key("Enter");
-    assert_eq!(answers(&mut scene)[0]["decision"], "decline");
+    assert_eq!(answers(&mut scene)[0]["optionKind"], "reject_once");
     // The answer gives the focus back.
     scene.key("1");
     assert_eq!(scene.app.prompt.text(), "2 more1");
@@ -151,7 +150,10 @@ proptest! {
             scene.key(key);
             sent.extend(scene.effects());
         }
-        let is_answer = |effect: &&Effect| matches!(effect, Effect::Respond { .. } | Effect::End(_));
+        let is_answer = |effect: &&Effect| match effect {
+            Effect::Request { request, .. } => matches!(request, Request::Approve(_) | Request::Answer(_)),
+            effect => matches!(effect, Effect::End(_)),
+        };
         prop_assert_eq!(sent.iter().find(is_answer), None);
     }
 }
@@ -189,14 +191,11 @@ fn a_long_question_is_answered_after_all_of_it_was_drawn() {
     assert!(scene.draw().contains("1) Allow once"));
     scene.wait(1_000);
     scene.key("Enter");
-    assert_eq!(answers(&mut scene).len(), 1);
-    // In a window of another width, it is another picture.
-    scene.message(
-        "serverRequest/rejected",
-        json!({ "requestId": "req_1", "error": { "message": "no" } }),
-        None,
-    );
+    let (token, method, _) = scene.request();
+    assert_eq!(method, "item/approve");
+    scene.refuse(token, "no", false);
     assert_eq!(scene.status(), "the answer was not accepted: no");
+    // In a window of another width, it is another picture.
     scene.app.handle_resize(50, 20);
     scene.draw();
     scene.choose("M-1");
@@ -232,19 +231,20 @@ fn a_repeated_question_is_shown_once_and_keeps_the_numbers_of_events() {
     let mut scene = Scene::open(&json!([]));
     scene.permission("req_1");
     let seq = scene.seq;
-    scene.message(
+    scene.say("turn_1", "item_0", "meanwhile");
+    scene.event_at(
+        seq,
         "item/commandExecution/requestApproval",
-        json!({ "requestId": "req_1", "seq": seq, "options": [], "subjects": [] }),
-        Some(json!("req_1")),
+        json!({ "requestId": "req_1" }),
     );
     assert_eq!(scene.app.questions.len(), 1);
-    // A replayed event of it does not take away the answer.
-    scene.message(
-        "item/commandExecution/requestApproval",
-        json!({ "requestId": "req_1", "seq": seq, "options": [], "subjects": [] }),
-        None,
+    // One that was asked before this client came is repeated as well.
+    scene.event_at(
+        2,
+        "item/permissions/requestApproval",
+        json!({ "requestId": "req_0" }),
     );
-    assert!(scene.app.questions[0].may_answer());
+    assert_eq!(scene.app.questions.len(), 2);
     scene.say("turn_1", "item_1", "goes on");
     assert!(scene.draw().contains("goes on"));
     assert!(scene.effects().is_empty());
@@ -253,10 +253,13 @@ fn a_repeated_question_is_shown_once_and_keeps_the_numbers_of_events() {
 #[test]
 fn an_observer_sees_a_question_and_cannot_answer() {
     let mut scene = Scene::open(&json!([]));
-    scene.seq += 1;
-    let params = json!({ "seq": scene.seq, "requestId": "req_1", "subjects": [], "options": [
-        { "optionId": "yes", "name": "Yes", "kind": "allow_once" }] });
-    scene.message("item/permissions/requestApproval", params, None);
+    scene.app.abilities.may_answer = false;
+    let options = json!([{ "optionId": "yes", "name": "Yes", "kind": "allow_once" }]);
+    scene.ask(
+        "item/permissions/requestApproval",
+        "req_1",
+        json!({ "options": options }),
+    );
     assert!(scene.draw().contains("1) Allow once"));
     scene.wait(1_000);
     scene.choose("M-1");
@@ -294,7 +297,7 @@ fn a_form_is_filled_in_field_by_field() {
     scene.key("Enter");
     assert_eq!(
         answers(&mut scene),
-        [json!({ "answers": { "count": 2, "name": "äß" } })]
+        [json!({ "requestId": "req_1", "answers": { "count": 2, "name": "äß" }, "dismissed": false })]
     );
 
     let mut scene = Scene::open(&json!([]));
@@ -304,7 +307,84 @@ fn a_form_is_filled_in_field_by_field() {
     let asked = "Tab, then Ctrl+D dismisses the question; Ctrl+D again";
     assert!(scene.status().starts_with(asked));
     scene.keys(&["Tab", "C-d"]);
-    assert_eq!(answers(&mut scene), [json!({ "dismissed": true })]);
+    assert_eq!(
+        answers(&mut scene),
+        [json!({ "requestId": "req_1", "dismissed": true })]
+    );
+}
+
+#[test]
+fn an_address_is_agreed_to_and_fields_keep_their_order() {
+    let mut scene = Scene::open(&json!([]));
+    scene.ask(
+        "item/tool/requestUserInput",
+        "req_1",
+        json!({ "title": "Sign in", "mode": "url", "url": "https://a.example/" }),
+    );
+    assert!(scene.draw().contains("https://a.example/"));
+    scene.wait(1_000);
+    scene.keys(&["Tab", "y"]);
+    scene.wait(1_000);
+    scene.key("Enter");
+    assert_eq!(
+        answers(&mut scene),
+        [json!({ "requestId": "req_1", "approved": true })]
+    );
+
+    let mut scene = Scene::open(&json!([]));
+    let params = format!(
+        r#"{{"threadId":{THREAD:?},"seq":11,"ts":0,"requestId":"req_1","title":"?","mode":"form",
+            "schema":{{"properties":{{"z":{{"type":"string"}},"a":{{"type":"string"}}}}}}}}"#
+    );
+    let wanted = serde_json::from_str(&params).expect("it is a question");
+    scene
+        .app
+        .handle_notification(&Notification::ItemToolRequestUserInput(wanted), scene.now);
+    assert!(scene.draw().contains("z (optional)"));
+}
+
+#[test]
+fn an_answer_that_comes_too_late_removes_the_question() {
+    let mut scene = Scene::open(&json!([]));
+    scene.permission("req_1");
+    scene.draw();
+    scene.wait(1_000);
+    scene.choose("M-1");
+    scene.key("Enter");
+    let (token, ..) = scene.request();
+    scene.fail(token, "alice was first", FailureKind::Resolved);
+    assert!(scene.app.questions.is_empty());
+    assert_eq!(scene.status(), "the answer was not accepted: alice was first");
+}
+
+#[test]
+fn a_question_that_this_program_does_not_know_can_be_dismissed() {
+    let mut scene = Scene::open(&json!([]));
+    for (method, request) in [
+        ("item/dream/requestApproval", "req_1"),
+        ("item/tool/requestUserInput", "req_2"),
+    ] {
+        // The title is missing.
+        let unknown = Notification::Unrecognized {
+            method: method.to_owned(),
+            params: json!({ "threadId": THREAD, "seq": 11, "requestId": request }),
+        };
+        scene.app.handle_notification(&unknown, scene.now);
+    }
+    assert!(scene.draw().contains("acpd cannot show"));
+    scene.wait(1_000);
+    scene.keys(&["Tab", "C-d"]);
+    assert_eq!(
+        answers(&mut scene),
+        [json!({ "requestId": "req_1", "dismissed": true })]
+    );
+    // Without an id, it is no question.
+    let nothing = Notification::Unrecognized {
+        method: "item/dream/requestApproval".to_owned(),
+        params: json!({ "threadId": THREAD, "seq": 12 }),
+    };
+    scene.app.handle_notification(&nothing, scene.now);
+    assert_eq!(scene.app.questions.len(), 2);
 }
 
 #[test]
