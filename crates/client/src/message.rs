@@ -95,3 +95,31 @@ pub(crate) fn request<P: Serialize + ?Sized>(id: u64, method: &str, params: &P) 
 pub(crate) fn result<R: DeserializeOwned>(method: &str, text: &RawValue) -> Result<R, Error> {
     read(text).map_err(|error| Error::Malformed(format!("the result of {method} cannot be read: {error}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn params_that_cannot_be_read_are_kept() {
+        let delta = json!({ "threadId": "t", "seq": 2, "ts": 0, "itemId": "i", "text": "x" });
+        let read = Notification::from_params("item/agentMessage/delta", &delta);
+        assert!(
+            matches!(&read, Notification::ItemAgentMessageDelta(delta) if delta.text == "x"),
+            "{read:?}"
+        );
+        for (method, params) in [
+            ("item/agentMessage/delta", json!({ "threadId": "t", "seq": 2 })),
+            ("item/later", delta),
+            ("item/later", Value::Null),
+        ] {
+            let kept = Notification::Unrecognized {
+                method: method.to_owned(),
+                params: params.clone(),
+            };
+            assert_eq!(Notification::from_params(method, &params), kept);
+        }
+    }
+}
