@@ -49,6 +49,20 @@ impl<'a> Incoming<'a> {
 }
 
 impl Notification {
+    /// Reads a notification or a question from the text of its message, for programs that have a connection of their own.
+    pub fn from_message(text: &str) -> Result<Self, Error> {
+        match Incoming::read(text)? {
+            Incoming {
+                method: Some(method),
+                params: Some(params),
+                ..
+            } => Ok(Self::read(&method, params)),
+            _ => Err(Error::Malformed(
+                "the message is a response, or has no params".to_owned(),
+            )),
+        }
+    }
+
     /// Reads the params of a notification or a question, for programs that receive the daemon's messages by themselves. What
     /// this version does not know, or cannot read, is [`Unrecognized`](Self::Unrecognized).
     pub fn from_params(method: &str, params: &Value) -> Self {

@@ -6,21 +6,23 @@
 mod choice;
 mod field;
 mod form;
-pub mod typed;
+mod inquiry;
 mod wording;
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
+use acpd_client::protocol::Approval;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 pub use self::choice::Choice;
 pub use self::form::{Form, Taken, dismissed};
-use self::wording::wording;
+pub use self::inquiry::{Inquiry, Wants};
+pub use self::wording::subjects;
+use self::wording::with_options;
 use crate::exit::Exit;
-use crate::incoming::Incoming;
 use crate::options::Permissions;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
@@ -40,18 +42,9 @@ pub struct Questions {
 struct Question {
     /// The id of the daemon's request.
     id: Value,
-    params: Value,
+    inquiry: Inquiry,
     /// Whether the terminal shows it.
     shown: bool,
-    wants: Wants,
-}
-
-/// The kind of question.
-enum Wants {
-    Permission,
-    Information(Form),
-    /// A question that the terminal cannot show, and why.
-    Unknown(anyhow::Error),
 }
 
 impl Questions {
@@ -81,26 +74,19 @@ impl Questions {
     }
 
     /// Adds a question. `id` is the id of the daemon's request.
-    pub fn add(&mut self, id: Value, incoming: Incoming) {
-        let wants = if is_permission(&incoming) {
-            Wants::Permission
-        } else {
-            Form::read(&incoming.text).map_or_else(Wants::Unknown, Wants::Information)
-        };
+    pub fn add(&mut self, id: Value, inquiry: Inquiry) {
         self.open.push_back(Question {
             id,
-            params: incoming.params,
+            inquiry,
             shown: false,
-            wants,
         });
     }
 
     /// Removes a question that a client has answered, this one included.
-    pub fn settled(&mut self, request: &Value) {
+    pub fn settled(&mut self, request: &str) {
         let before = self.open.len();
         let shown = self.open.front().is_some_and(|first| first.shown);
-        self.open
-            .retain(|question| question.params["requestId"] != *request);
+        self.open.retain(|question| question.inquiry.request != request);
         let first = self.open.front().is_some_and(|first| first.shown);
         if self.open.len() < before && shown && !first {
             print::err("\nacpd: the question is no longer open\n");
@@ -112,30 +98,33 @@ impl Questions {
         let Some(question) = self.open.front_mut() else {
             return std::future::pending().await;
         };
+        let (inquiry, shown) = (&mut question.inquiry, &mut question.shown);
         // The answer to permission requests does not apply to questions for information: only the user knows those.
-        let result = match (&mut question.wants, self.how) {
-            (Wants::Permission, Permissions::Allow) => json!({ "decision": "accept" }),
-            (Wants::Permission, Permissions::Deny) => json!({ "decision": "decline" }),
-            (Wants::Permission, Permissions::Ask) => match ask(&mut self.terminal, question).await {
-                Ok(choice) => choice.response(),
+        let result = match (&mut inquiry.wants, self.how) {
+            (Wants::Permission(_), Permissions::Allow) => json!({ "decision": "accept" }),
+            (Wants::Permission(_), Permissions::Deny) => json!({ "decision": "decline" }),
+            (Wants::Permission(approval), Permissions::Ask) => {
+                match ask(&mut self.terminal, approval, shown).await {
+                    Ok(choice) => choice.response(),
+                    Err(why) => {
+                        self.declined |= why.is_no_terminal();
+                        let tip = match why {
+                            Unanswered::NoTerminal => " (--permissions answers without one)",
+                            _ => "",
+                        };
+                        print::err(&format!("acpd: declined, since {why}{tip}\n"));
+                        json!({ "decision": "decline" })
+                    }
+                }
+            }
+            (Wants::Information(form), _) => match inquire(&mut self.terminal, form, shown).await {
+                Ok(response) => response,
                 Err(why) => {
                     self.declined |= why.is_no_terminal();
-                    let tip = match why {
-                        Unanswered::NoTerminal => " (--permissions answers without one)",
-                        _ => "",
-                    };
-                    print::err(&format!("acpd: declined, since {why}{tip}\n"));
-                    json!({ "decision": "decline" })
+                    dismiss(form.title(), &format!("since {why}"))
                 }
             },
-            (Wants::Information(form), _) => {
-                let asked = inquire(&mut self.terminal, form, &mut question.shown).await;
-                asked.unwrap_or_else(|why| {
-                    self.declined |= why.is_no_terminal();
-                    dismiss(&question.params, &format!("since {why}"))
-                })
-            }
-            (Wants::Unknown(error), _) => dismiss(&question.params, &format!("since {error:#}")),
+            (Wants::Unknown { title, why }, _) => dismiss(title, &format!("since {why:#}")),
         };
         let id = question.id.take();
         self.open.pop_front();
@@ -144,8 +133,8 @@ impl Questions {
 }
 
 /// Prints that a question for information is dismissed, and returns the response.
-fn dismiss(params: &Value, why: &str) -> Value {
-    let title = plain(params["title"].as_str().unwrap_or_default());
+fn dismiss(title: &str, why: &str) -> Value {
+    let title = plain(title);
     print::err(&format!(
         "acpd: the agent wants to know {title:?}: dismissed, {why}\n"
     ));
@@ -260,13 +249,17 @@ async fn inquire(
 }
 
 /// Shows a permission request and waits for a choice.
-async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> Result<Choice, Unanswered> {
+async fn ask(
+    terminal: &mut Option<Terminal>,
+    approval: &Approval,
+    shown: &mut bool,
+) -> Result<Choice, Unanswered> {
     let terminal = opened(terminal)?;
-    let choices = Choice::read(&question.params);
+    let choices = Choice::of(approval);
     let prompt = format!("Your choice [1-{}]: ", choices.len());
-    if !question.shown {
-        terminal.begin(&format!("\n{}{prompt}", with_options(&question.params, &choices)))?;
-        question.shown = true;
+    if !*shown {
+        terminal.begin(&format!("\n{}{prompt}", with_options(approval, &choices)))?;
+        *shown = true;
     }
     loop {
         let line = terminal.typed().await?.ok_or(Unanswered::EndOfInput)?;
@@ -284,39 +277,9 @@ fn quoted(line: &str) -> String {
     }
 }
 
-/// Returns the text of a permission request with its numbered options.
-fn with_options(params: &Value, choices: &[Choice]) -> String {
-    let mut text = wording(params);
-    for (at, choice) in choices.iter().enumerate() {
-        text.push_str(&format!("  {}) {}\n", at + 1, choice.line()));
-    }
-    text
-}
-
-/// Returns whether a request of the daemon asks for permission, not for information.
-pub fn is_permission(incoming: &Incoming) -> bool {
-    incoming.method != "item/tool/requestUserInput"
-}
-
-/// Returns the text of a question.
-pub fn shown(incoming: &Incoming) -> String {
-    if is_permission(incoming) {
-        return with_options(&incoming.params, &Choice::read(&incoming.params));
-    }
-    match Form::read(&incoming.text) {
-        Ok(form) => form.outline(),
-        Err(error) => typed::not_shown(&error),
-    }
-}
-
-/// Returns whether a request for information only sends the user to an address.
-pub fn is_url(incoming: &Incoming) -> bool {
-    Form::read(&incoming.text).is_ok_and(|form| form.is_url())
-}
-
 /// Returns the response to a permission request that a user chose by number or by name.
-pub fn chosen(params: &Value, option: &str) -> anyhow::Result<Value> {
-    let choices = Choice::read(params);
+pub fn chosen(approval: &Approval, option: &str) -> anyhow::Result<Value> {
+    let choices = Choice::of(approval);
     let chosen = Choice::pick(choices.iter(), option).map(Choice::response);
     chosen.ok_or_else(|| {
         Exit::Usage.error(format!(

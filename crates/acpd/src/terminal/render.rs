@@ -5,14 +5,15 @@ mod tool_calls;
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
-use acpd_model::line_ends::shown_diff;
-use serde_json::Value;
-
-use self::tool_calls::ToolCalls;
-use crate::terminal::items::rejected::RejectedCalls;
-use crate::terminal::items::{
-    command_line, end_of_command, is_about_protocol, notice_detail, plan_line, unmade, waits_for_input,
+use acpd_client::protocol::{
+    Approval, CallSubject, Delta, FileChangeCompleted, Notification, TerminalOutput,
 };
+use acpd_model::line_ends::shown_diff;
+
+use self::tool_calls::{Facts, ToolCalls};
+use crate::terminal::items::rejected::RejectedCalls;
+use crate::terminal::items::remarks::{ShownNotice, plan_line, waits_for_input};
+use crate::terminal::items::{Command, acp, unmade};
 use crate::terminal::plain::{plain, visible_line};
 use crate::terminal::print;
 
@@ -55,84 +56,94 @@ impl Renderer {
     }
 
     /// Prints one notification.
-    pub fn show(&mut self, method: &str, params: &Value) {
-        let text = |key: &str| plain(params[key].as_str().unwrap_or_default());
-        match method {
-            "item/agentMessage/delta" => self.answer(params),
-            "item/agentThought/delta" => {
+    pub fn show(&mut self, notification: &Notification) {
+        let now = Instant::now();
+        match notification {
+            Notification::ItemAgentMessageDelta(delta) => self.answer(delta),
+            Notification::ItemAgentThoughtDelta(delta) => {
                 self.show_tool_calls();
                 self.end_message();
                 self.in_thought = true;
-                let thought = text("text");
-                print::err(&self.dim(&thought));
+                print::err(&self.dim(&plain(&delta.text)));
             }
-            "item/toolCall/started" => self.tool_calls.start(item_id(params), params, Instant::now()),
-            "item/updated" => {
-                let (item, known) = (item_id(params), &params["toolCall"]);
-                self.tool_calls.update(item, known, Instant::now());
+            Notification::ItemToolCallStarted(call) => {
+                let facts = Facts {
+                    title: call.title.as_deref(),
+                    kind: call.kind.as_deref(),
+                    input: acp::raw_input(call.tool_call.as_ref()),
+                };
+                self.tool_calls.start(&call.item_id, &facts, now);
             }
-            "item/toolCall/completed" => {
-                let (item, known) = (item_id(params), &params["toolCall"]);
-                self.tool_calls.start(item, known, Instant::now());
+            Notification::ItemUpdated(call) => {
+                let facts = Facts::of(call.tool_call.as_ref());
+                self.tool_calls.update(&call.item_id, &facts, now);
+            }
+            Notification::ItemToolCallCompleted(call) => {
+                let facts = Facts::of(call.tool_call.as_ref());
+                self.tool_calls.start(&call.item_id, &facts, now);
                 self.show_tool_calls();
-                let name = self.tool_calls.complete(item);
-                if let Some(how) = unmade(params, self.rejected.contains(item)) {
+                let name = self.tool_calls.complete(&call.item_id);
+                let is_rejected = self.rejected.contains(&call.item_id);
+                if let Some(how) = unmade(Some(&call.outcome), is_rejected) {
                     self.line(&format!("✗ {how}: {name}"));
                 }
             }
-            "item/fileChange/started" if params["parentItemId"].is_string() => {
-                self.of_calls.insert(item_id(params).to_owned());
+            Notification::ItemFileChangeStarted(change) if change.parent_item_id.is_some() => {
+                self.of_calls.insert(change.item_id.clone());
             }
-            "item/fileChange/completed" => {
-                if let Some(line) = self.change(params) {
+            Notification::ItemFileChangeCompleted(change) => {
+                if let Some(line) = self.change(change) {
                     self.line(&line);
                 }
             }
-            "serverRequest/resolved" => {
-                self.rejected.handle_answer(params);
+            Notification::ServerRequestResolved(answer) => {
+                self.rejected.handle_answer(&answer.into());
             }
             // A queued turn that was taken back has nothing to end.
-            "turn/completed" if params["turn"]["startedAt"].is_number() => {
+            Notification::TurnCompleted(ended) if ended.turn.started_at.is_some() => {
                 self.rejected.clear();
                 self.of_calls.clear();
             }
-            "item/terminalCommand/started" => {
-                self.line(&format!("$ {}", command_line(params)));
+            Notification::ItemTerminalCommandStarted(command) => {
+                self.line(&format!("$ {}", Command::from(command).line()));
             }
-            "item/terminalCommand/output" => {
-                self.end_answer();
-                // The daemon skips output of a busy command; show how much.
-                if let Some(bytes) = params["skippedBytes"].as_u64().filter(|bytes| *bytes > 0) {
-                    print::err(&format!(
-                        "\n{}\n",
-                        self.dim(&format!("[{bytes} bytes are not shown]"))
-                    ));
+            Notification::ItemTerminalCommandOutput(output) => self.output(output),
+            Notification::ThreadTerminalWaiting(waiting) => self.line(&waits_for_input(waiting)),
+            Notification::ItemTerminalCommandCompleted(command) => {
+                self.line(&Command::from(command).end());
+            }
+            Notification::TurnPlanUpdated(plan) => {
+                for entry in &plan.entries {
+                    self.line(&plan_line(entry));
                 }
-                print::err(&text("text"));
             }
-            "thread/terminal/waiting" => self.line(&waits_for_input(params)),
-            "item/terminalCommand/completed" => {
-                self.line(&end_of_command(params));
-            }
-            "turn/plan/updated" => self.plan(params),
-            "thread/notice" if self.verbose || !is_about_protocol(params) => {
-                self.notice(params);
-            }
+            Notification::ThreadNotice(notice) => self.notice(&notice.into()),
             _ => {}
         }
     }
 
+    fn output(&mut self, output: &TerminalOutput) {
+        self.end_answer();
+        // The daemon skips output of a busy command; show how much.
+        if let Some(bytes) = output.skipped_bytes.filter(|bytes| *bytes > 0) {
+            print::err(&format!(
+                "\n{}\n",
+                self.dim(&format!("[{bytes} bytes are not shown]"))
+            ));
+        }
+        print::err(&plain(&output.text));
+    }
+
     /// Returns the line about a change that has ended: a change that was not made has no diff.
-    fn change(&mut self, params: &Value) -> Option<String> {
-        let diff = params["diff"].as_str().unwrap_or_default();
-        let path = params["path"].as_str().unwrap_or_default();
-        let is_of_call = self.of_calls.remove(item_id(params));
+    fn change(&mut self, change: &FileChangeCompleted) -> Option<String> {
+        let (path, diff) = (&change.path, change.diff.as_deref().unwrap_or_default());
+        let is_of_call = self.of_calls.remove(&change.item_id);
         let shown = self
             .shown_changes
             .iter()
             .position(|(shown, lines)| shown == path && *lines == changed_lines(diff))
             .and_then(|at| self.shown_changes.remove(at));
-        match unmade(params, false) {
+        match unmade(Some(&change.outcome), false) {
             Some(_) if is_of_call => None,
             Some(how) => Some(format!("✗ {how}: {}", visible_line(path))),
             None if shown.is_some() => Some(format!("✓ changed {}", visible_line(path))),
@@ -141,12 +152,15 @@ impl Renderer {
     }
 
     /// Takes the changes that a question shows, which need not be printed again when they are made.
-    pub fn skip_shown_changes(&mut self, question: &Value) {
-        let subjects = question["subjects"].as_array().into_iter().flatten();
-        for subject in subjects {
-            if let (Some(path), Some(diff)) = (subject["path"].as_str(), subject["diff"].as_str()) {
-                self.shown_changes
-                    .push_back((path.to_owned(), changed_lines(diff)));
+    pub fn skip_shown_changes(&mut self, question: &Approval) {
+        for subject in &question.subjects {
+            if let CallSubject::File {
+                path,
+                diff: Some(diff),
+                ..
+            } = subject
+            {
+                self.shown_changes.push_back((path.clone(), changed_lines(diff)));
             }
         }
         while self.shown_changes.len() > SHOWN_CHANGES {
@@ -159,11 +173,13 @@ impl Renderer {
         self.noted == message
     }
 
-    fn notice(&mut self, params: &Value) {
-        let text = |key: &str| plain(params[key].as_str().unwrap_or_default());
-        let (level, message) = (text("level"), text("message"));
-        let mut line = format!("{level}: {message}");
-        if let Some(detail) = notice_detail(params) {
+    fn notice(&mut self, notice: &ShownNotice<'_>) {
+        if notice.is_about_protocol() && !self.verbose {
+            return;
+        }
+        let message = notice.message();
+        let mut line = format!("{}: {message}", plain(notice.level.as_str()));
+        if let Some(detail) = notice.detail() {
             line.push_str(&format!("\n{detail}"));
         }
         self.line(&line);
@@ -184,12 +200,8 @@ impl Renderer {
         }
     }
 
-    fn answer(&mut self, params: &Value) {
-        let text = match params["content"]["type"].as_str() {
-            None => plain(params["text"].as_str().unwrap_or_default()),
-            Some("text") => plain(params["content"]["text"].as_str().unwrap_or_default()),
-            Some(kind) => format!("[{}]", plain(kind)),
-        };
+    fn answer(&mut self, delta: &Delta) {
+        let text = plain(&acp::piece(delta.content.as_ref(), &delta.text));
         if text.is_empty() {
             return;
         }
@@ -197,16 +209,6 @@ impl Renderer {
         self.end_thought();
         self.in_answer = !text.ends_with('\n');
         print::out(&text);
-    }
-
-    fn plan(&mut self, params: &Value) {
-        for entry in params["entries"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default()
-        {
-            self.line(&plan_line(entry));
-        }
     }
 
     /// Ends an unfinished line, so that the next output starts on its own.
@@ -252,54 +254,54 @@ fn changed_lines(diff: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn item_id(params: &Value) -> &str {
-    params["itemId"].as_str().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::{Renderer, changed_lines};
+    use crate::terminal::items::fixtures::{notification, read};
 
     #[test]
     fn only_a_change_that_was_made_is_called_one() {
         let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n";
-        let asked = json!({ "subjects": [{ "path": "/x", "diff": "-old\n+new\n" }] });
+        let subject = json!({ "type": "file", "access": "edit", "path": "/x", "diff": "-old\n+new\n" });
+        let asked = read(
+            "item/fileChange/requestApproval",
+            json!({ "subjects": [{ "type": "later" }, subject] }),
+        );
+        let change = |outcome: &str| {
+            let members = json!({ "itemId": "i", "path": "/x", "diff": diff, "outcome": outcome });
+            read("item/fileChange/completed", members)
+        };
         let ended = |outcome: &str| {
             let mut renderer = Renderer::new(false);
             renderer.skip_shown_changes(&asked);
-            renderer.change(&json!({ "itemId": "i", "path": "/x", "diff": diff, "outcome": outcome }))
+            renderer.change(&change(outcome))
         };
         assert_eq!(ended("completed").as_deref(), Some("✓ changed /x"));
         assert_eq!(ended("interrupted").as_deref(), Some("✗ interrupted: /x"));
         assert_eq!(ended("failed").as_deref(), Some("✗ failed: /x"));
         // The line of the tool call says how its changes ended.
         let mut renderer = Renderer::new(false);
-        let part =
-            json!({ "itemId": "i", "parentItemId": "call", "path": "/x", "diff": diff, "outcome": "failed" });
-        renderer.show("item/fileChange/started", &part);
-        assert_eq!(renderer.change(&part), None);
+        let part = json!({ "itemId": "i", "parentItemId": "call", "path": "/x" });
+        renderer.show(&notification("item/fileChange/started", part));
+        assert_eq!(renderer.change(&change("failed")), None);
     }
 
     #[test]
     fn the_last_answer_about_a_call_decides_until_its_turn_ends() {
         let mut renderer = Renderer::new(false);
+        let ended = |turn| notification("turn/completed", json!({ "turn": turn }));
         let mut answered = |outcome: &str| {
-            renderer.show(
-                "serverRequest/resolved",
-                &json!({ "itemId": "i", "outcome": outcome }),
-            );
-            renderer.show("turn/completed", &json!({ "turn": { "id": "queued" } }));
+            let answer = json!({ "itemId": "i", "outcome": outcome });
+            renderer.show(&notification("serverRequest/resolved", answer));
+            renderer.show(&ended(json!({ "id": "queued" })));
             renderer.rejected.contains("i")
         };
         assert!(answered("declined"));
         assert!(!answered("accepted"));
         assert!(answered("declined"));
-        renderer.show(
-            "turn/completed",
-            &json!({ "turn": { "id": "t", "startedAt": 1 } }),
-        );
+        renderer.show(&ended(json!({ "id": "t", "startedAt": 1 })));
         assert!(!renderer.rejected.contains("i"));
     }
 

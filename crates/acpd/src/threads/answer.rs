@@ -1,5 +1,8 @@
 //! `acpd answer`.
 
+use acpd_client::protocol::{Notification, ThreadResumed};
+use anyhow::Context as _;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::cli::AnswerArgs;
@@ -11,28 +14,28 @@ use crate::settings::Settings;
 use crate::terminal::input::input;
 use crate::terminal::items::short_id;
 use crate::terminal::print;
-use crate::terminal::questions::{Questions, chosen, dismissed, is_permission, is_url, shown};
+use crate::terminal::questions::{Inquiry, Questions, Wants, chosen, dismissed};
 use crate::threads::find::find;
 
 /// Answers the oldest open question of a thread, or shows it.
 pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Exit> {
     let mut client = Client::connect(settings, true).await?;
     let id = find(&mut client, &args.thread.thread).await?;
-    let (request, incoming) = oldest(&mut client, &id).await?;
-    let question = incoming.params["requestId"].clone();
-    let result = match given(args, &incoming, &id).await? {
+    let (request, incoming, inquiry) = oldest(&mut client, &id).await?;
+    let question = inquiry.request.clone();
+    let result = match given(args, &inquiry, &id).await? {
         Some(result) => result,
         None if args.json => {
             print::json(&incoming.params.to_string());
             return Ok(Exit::Success);
         }
         None if !Questions::has_terminal() => {
-            print::out(&shown(&incoming));
+            print::out(&inquiry.text());
             return Ok(Exit::Success);
         }
         None => {
             let mut questions = Questions::new(Permissions::Ask);
-            questions.add(request.clone(), incoming);
+            questions.add(request.clone(), inquiry);
             tokio::select! {
                 (_, result) = questions.next() => result,
                 resolved = resolved(&mut client, &question) => {
@@ -49,11 +52,12 @@ pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Ex
 }
 
 /// Returns the answer of the arguments, if they have one.
-async fn given(args: &AnswerArgs, question: &Incoming, thread: &str) -> anyhow::Result<Option<Value>> {
-    let is_permission = is_permission(question);
+async fn given(args: &AnswerArgs, question: &Inquiry, thread: &str) -> anyhow::Result<Option<Value>> {
+    if let (Some(option), Wants::Permission(approval)) = (&args.option, &question.wants) {
+        return chosen(approval, option).map(Some);
+    }
     match (&args.option, &args.input, args.dismiss) {
-        (Some(option), _, _) if is_permission => chosen(&question.params, option).map(Some),
-        (Some(option), _, _) if is_url(question) => match option.as_str() {
+        (Some(option), _, _) if question.is_url() => match option.as_str() {
             "allow" => Ok(Some(json!({ "decision": "accept" }))),
             "reject" => Ok(Some(dismissed())),
             _ => Err(Exit::Usage.error("the agent sends you to an address; write \"allow\" or \"reject\"")),
@@ -63,7 +67,7 @@ async fn given(args: &AnswerArgs, question: &Incoming, thread: &str) -> anyhow::
             short_id(thread)
         ))),
         (None, None, false) => Ok(None),
-        _ if is_permission => Err(Exit::Usage.error(
+        _ if matches!(question.wants, Wants::Permission(_)) => Err(Exit::Usage.error(
             "the agent asks for permission, not for information; write \"allow\", \"reject\" or the number of an option",
         )),
         (None, _, true) => Ok(Some(dismissed())),
@@ -82,37 +86,39 @@ async fn given(args: &AnswerArgs, question: &Incoming, thread: &str) -> anyhow::
     }
 }
 
-/// Returns the oldest open question of a thread, which the daemon sends to a new subscriber.
-async fn oldest(client: &mut Client, id: &str) -> anyhow::Result<(Value, Incoming)> {
+/// Returns the oldest open question of a thread, which the daemon sends to a new subscriber, with the id of its request.
+async fn oldest(client: &mut Client, id: &str) -> anyhow::Result<(Value, Incoming, Inquiry)> {
     let resume = json!({ "threadId": id, "limit": 1, "startAgent": false });
     let resumed = client.request("thread/resume", resume).await?;
-    let oldest = resumed["thread"]["pendingRequestIds"][0].clone();
-    if oldest.is_null() {
+    let resumed = ThreadResumed::deserialize(resumed).context("the daemon's response cannot be read")?;
+    let Some(oldest) = resumed.thread.pending_request_ids.first() else {
         return Err(Exit::NotFound.error("the thread has no open question"));
-    }
+    };
     loop {
         let Received::Message(incoming) = client.next().await? else {
             continue;
         };
-        if incoming.method == "serverRequest/resolved" && incoming.params["requestId"] == oldest {
+        let notification = incoming.notification();
+        if let Notification::ServerRequestResolved(resolved) = &notification
+            && resolved.request_id == *oldest
+        {
             return Err(Exit::NotFound.error("the question was answered a moment ago"));
         }
-        if let Some(request) = incoming
-            .id
-            .clone()
-            .filter(|_| incoming.params["requestId"] == oldest)
+        if let Some(request) = incoming.id.clone()
+            && let Some(inquiry) = Inquiry::read(&notification)
+            && inquiry.request == *oldest
         {
-            return Ok((request, incoming));
+            return Ok((request, incoming, inquiry));
         }
     }
 }
 
 /// Waits until a question is resolved, and returns how.
-async fn resolved(client: &mut Client, question: &Value) -> anyhow::Result<Value> {
+async fn resolved(client: &mut Client, question: &str) -> anyhow::Result<Value> {
     loop {
         if let Received::Message(incoming) = client.next().await?
-            && incoming.method == "serverRequest/resolved"
-            && incoming.params["requestId"] == *question
+            && let Notification::ServerRequestResolved(resolved) = incoming.notification()
+            && resolved.request_id == question
         {
             return Ok(incoming.params);
         }

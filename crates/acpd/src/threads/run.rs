@@ -4,8 +4,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use acpd_client::protocol::{self, MessageType, Notification, TurnStatus};
 use acpd_policy::Preset;
-use anyhow::bail;
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -19,7 +21,7 @@ use crate::terminal::items::short_id;
 use crate::terminal::plain::{plain, plain_line, visible_line};
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
-use crate::terminal::questions::Questions;
+use crate::terminal::questions::{Inquiry, Questions, Wants};
 use crate::terminal::render::Renderer;
 use crate::threads::attachments::Attachments;
 use crate::threads::find::find;
@@ -109,7 +111,7 @@ struct Prompt {
     members: Map<String, Value>,
     /// The files that go along, until they are among the members.
     files: Attachments,
-    own: Value,
+    own: String,
     progress: Progress,
 }
 
@@ -149,7 +151,7 @@ impl Prompt {
         let own = own_id();
         let mut members = Map::new();
         members.insert("text".to_owned(), json!(text));
-        members.insert("clientTurnId".to_owned(), own.clone());
+        members.insert("clientTurnId".to_owned(), json!(own));
         let files = Attachments::read(&args.attach, text, client.message_bytes()).await?;
         let progress = Progress::begin(&starting(&mut client, &agent).await?);
         let prompt = Self {
@@ -234,13 +236,15 @@ impl Prompt {
             progress: self.progress,
             request,
             own: self.own,
-            thread: Value::Null,
-            id: Value::Null,
+            thread: None,
+            id: None,
             is_refused: false,
             sent: false,
             interrupts: 0,
         };
-        turn.announce(&thread);
+        if let Some(id) = thread.as_str() {
+            turn.announce(id);
+        }
         Ok(turn)
     }
 }
@@ -320,10 +324,10 @@ struct Turn {
     /// The id of the request that starts the turn.
     request: Value,
     /// The turn's `clientTurnId`.
-    own: Value,
+    own: String,
     /// The ids of the thread and the turn, once the daemon has announced them.
-    thread: Value,
-    id: Value,
+    thread: Option<String>,
+    id: Option<String>,
     /// Whether the daemon has refused the prompt.
     is_refused: bool,
     /// Whether the agent may have received the prompt.
@@ -332,13 +336,20 @@ struct Turn {
     interrupts: u32,
 }
 
+/// The result of `thread/start` or `turn/start`.
+#[derive(Deserialize)]
+struct Started {
+    thread: Option<protocol::Thread>,
+    turn: Option<protocol::Turn>,
+}
+
 impl Turn {
     /// Takes the thread's id, and prints it when it is new.
-    fn announce(&mut self, thread: &Value) {
-        if let (Value::Null, Some(id)) = (&self.thread, thread.as_str()) {
-            self.thread = thread.clone();
+    fn announce(&mut self, thread: &str) {
+        if self.thread.is_none() {
+            self.thread = Some(thread.to_owned());
             if !self.as_json && !self.is_detached && !print::is_quiet() {
-                self.progress.print(&format!("thread {id}\n"));
+                self.progress.print(&format!("thread {thread}\n"));
             }
         }
     }
@@ -385,7 +396,7 @@ impl Turn {
 
     /// Interrupts the turn, once its id is known.
     async fn interrupt(&self, client: &mut Client) -> anyhow::Result<()> {
-        if !self.id.is_null() {
+        if self.id.is_some() {
             let params = json!({ "threadId": self.thread, "turnId": self.id });
             client.start("turn/interrupt", params).await?;
         }
@@ -394,37 +405,43 @@ impl Turn {
 
     /// Takes the response to the request that started the turn.
     async fn started(&mut self, client: &mut Client, result: Value) -> anyhow::Result<Option<Exit>> {
-        // A new thread has its agent now. In another thread, the agent may still start.
-        self.sent |= result["thread"].is_object();
-        self.announce(&result["thread"]["id"]);
-        self.know_turn(client, &result["turn"]["id"]).await?;
-        Ok(self.is_detached.then(|| self.leave(&result["turn"])))
+        let started = Started::deserialize(result).context("the daemon's response cannot be read")?;
+        if let Some(thread) = &started.thread {
+            // A new thread has its agent now. In another thread, the agent may still start.
+            self.sent = true;
+            self.announce(&thread.id);
+        }
+        let Some(turn) = started.turn else {
+            return Ok(None);
+        };
+        self.know_turn(client, &turn).await?;
+        Ok(self.is_detached.then(|| self.leave(&turn)))
     }
 
     /// Prints where the turn is, and leaves it to the daemon. The prompt is in the log.
-    fn leave(&mut self, turn: &Value) -> Exit {
+    fn leave(&mut self, turn: &protocol::Turn) -> Exit {
         self.progress.end();
-        let id = plain_line(self.thread.as_str().unwrap_or_default());
+        let id = plain_line(self.thread.as_deref().unwrap_or_default());
         if self.as_json {
             let left = json!({
                 "threadId": self.thread,
-                "turnId": turn["id"],
-                "status": turn["status"],
+                "turnId": turn.id,
+                "status": turn.status,
                 "agentType": self.agent,
             });
             print::json(&left.to_string());
         } else {
             print::out(&format!("{id}\n"));
-            let is_queued = turn["status"] == "queued";
+            let is_queued = turn.status == TurnStatus::Queued;
             let state = if is_queued { "queued" } else { "started" };
             print::hint(&format!("{state}; follow it: acpd attach {}", short_id(&id)));
         }
         Exit::Success
     }
 
-    async fn know_turn(&mut self, client: &mut Client, turn: &Value) -> anyhow::Result<()> {
-        if self.id.is_null() && turn.is_string() {
-            self.id = turn.clone();
+    async fn know_turn(&mut self, client: &mut Client, turn: &protocol::Turn) -> anyhow::Result<()> {
+        if self.id.is_none() && turn.id.is_some() {
+            self.id.clone_from(&turn.id);
             if self.interrupts > 0 {
                 self.interrupt(client).await?;
             }
@@ -433,66 +450,73 @@ impl Turn {
     }
 
     async fn take(&mut self, client: &mut Client, incoming: Incoming) -> anyhow::Result<Option<Exit>> {
-        let (method, params) = (&*incoming.method, &incoming.params);
-        if method == "thread/started" && self.thread.is_null() {
-            self.announce(&params["threadId"]);
+        let notification = incoming.notification();
+        if let Notification::ThreadStarted(started) = &notification {
+            self.announce(&started.thread_id);
         }
-        if params["threadId"] != self.thread {
+        if notification.thread_id() != self.thread.as_deref() {
             return Ok(None);
         }
         // The response comes only when the agent runs, which can take long.
-        if matches!(method, "turn/started" | "turn/queued") && params["turn"]["clientTurnId"] == self.own {
-            self.know_turn(client, &params["turn"]["id"]).await?;
+        if let Notification::TurnStarted(changed) | Notification::TurnQueued(changed) = &notification
+            && changed.turn.client_turn_id.as_ref() == Some(&self.own)
+        {
+            self.know_turn(client, &changed.turn).await?;
             if self.is_detached {
-                return Ok(Some(self.leave(&params["turn"])));
+                return Ok(Some(self.leave(&changed.turn)));
             }
         }
         if self.is_detached {
             return Ok(None);
         }
-        if is_of_agent(&incoming) {
+        if incoming.id.is_some() || is_of_agent(&notification) {
             self.sent = true;
             self.progress.end();
         }
         if self.as_json {
             print::json(&incoming.text);
         } else {
-            self.renderer.show(method, params);
+            self.renderer.show(&notification);
         }
-        if method == "serverRequest/resolved" {
-            self.questions.settled(&params["requestId"]);
-        }
-        if method == "turn/completed" && params["turn"]["id"] == self.id {
-            return Ok(Some(self.ended(&params["turn"])));
-        }
-        if let Some(id) = incoming.id.clone() {
-            self.renderer.end_answer();
-            if self.questions.are_shown() {
-                self.renderer.skip_shown_changes(&incoming.params);
+        match &notification {
+            Notification::ServerRequestResolved(answer) => self.questions.settled(&answer.request_id),
+            Notification::TurnCompleted(completed) if completed.turn.id == self.id => {
+                return Ok(Some(self.ended(&completed.turn)));
             }
-            self.questions.add(id, incoming);
+            _ => {}
+        }
+        if let Some(id) = &incoming.id
+            && let Some(inquiry) = Inquiry::read(&notification)
+        {
+            self.renderer.end_answer();
+            if let Wants::Permission(approval) = &inquiry.wants
+                && self.questions.are_shown()
+            {
+                self.renderer.skip_shown_changes(approval);
+            }
+            self.questions.add(id.clone(), inquiry);
         }
         Ok(None)
     }
 
-    fn ended(&mut self, turn: &Value) -> Exit {
+    fn ended(&mut self, turn: &protocol::Turn) -> Exit {
         self.progress.end();
         self.renderer.end_answer();
-        let reason = turn["error"].as_str().or(turn["stopReason"].as_str());
-        let (exit, what) = match turn["status"].as_str() {
-            Some("completed") if self.questions.declined() => {
+        let reason = turn.error.as_deref().or(turn.stop_reason.as_deref());
+        let (exit, what) = match turn.status {
+            TurnStatus::Completed if self.questions.declined() => {
                 print::err("acpd: a question was declined, since there was no terminal to ask on\n");
                 return Exit::Declined;
             }
-            Some("completed") => return Exit::Success,
+            TurnStatus::Completed => return Exit::Success,
             // An agent that has the prompt ends it with a stop reason.
-            Some("interrupted") if !self.sent && turn["stopReason"].is_null() => (
+            TurnStatus::Interrupted if !self.sent && turn.stop_reason.is_none() => (
                 Exit::Interrupted,
                 "the prompt was taken back; the agent has not received it",
             ),
-            Some("interrupted") => (Exit::Interrupted, "the turn was interrupted"),
-            Some("refused") => (Exit::Refused, "the agent refused"),
-            Some("limited") => (Exit::Limited, "the turn reached a limit"),
+            TurnStatus::Interrupted => (Exit::Interrupted, "the turn was interrupted"),
+            TurnStatus::Refused => (Exit::Refused, "the agent refused"),
+            TurnStatus::Limited => (Exit::Limited, "the turn reached a limit"),
             _ => (Exit::Failure, "the turn failed"),
         };
         let reason = reason
@@ -505,18 +529,20 @@ impl Turn {
 }
 
 /// Returns a `clientTurnId` that no other process uses.
-fn own_id() -> Value {
+fn own_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    json!(format!("cli-{}-{}", std::process::id(), now.as_nanos()))
+    format!("cli-{}-{}", std::process::id(), now.as_nanos())
 }
 
-/// Returns whether a message shows that the agent works on the turn, or that there is something to print.
-fn is_of_agent(incoming: &Incoming) -> bool {
-    let is_item = incoming.method.starts_with("item/");
-    let is_users = incoming.method == "item/userMessage" || incoming.params["type"] == "userMessage";
-    incoming.id.is_some()
-        || (is_item && !is_users)
-        || matches!(&*incoming.method, "turn/plan/updated" | "thread/notice")
+/// Returns whether a notification shows that the agent works on the turn, or that there is something to print.
+fn is_of_agent(notification: &Notification) -> bool {
+    match notification {
+        Notification::ItemUserMessage(_) => false,
+        Notification::ItemStarted(message) => message.r#type != MessageType::UserMessage,
+        Notification::ItemCompleted(message) => message.r#type != MessageType::UserMessage,
+        Notification::TurnPlanUpdated(_) | Notification::ThreadNotice(_) => true,
+        other => other.method().starts_with("item/"),
+    }
 }
 
 /// Describes the start of an agent. The first start of an agent that npx or uvx runs is a download.

@@ -1,21 +1,23 @@
 //! `acpd show`.
 
-use acpd_model::subject::CallSubject;
+use acpd_client::protocol::{Thread, ThreadStatus, TokenUsage, Turn, TurnStatus};
 use acpd_policy::in_lines;
-use serde_json::{Value, json};
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::cli::ShowArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::items::short_id;
-use crate::terminal::items::{Block, Item, Role, notice_detail, plan_line};
+use crate::terminal::items::remarks::{ShownNotice, plan_line};
+use crate::terminal::items::{Block, Item, Role, acp, short_id};
 use crate::terminal::pager;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
+use crate::terminal::questions::subjects;
 use crate::terminal::time::when;
 use crate::threads::find::find;
-use crate::threads::list::status;
 
 /// Maximum number of turns on a page.
 const PAGE: usize = 200;
@@ -31,58 +33,95 @@ pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<Exit> 
     if args.json {
         print::json(&thread.to_string());
     } else {
+        let thread = Thread::deserialize(thread).context("the thread cannot be read; --json prints it")?;
         pager::page(&whole(&thread));
     }
     Ok(Exit::Success)
 }
 
+/// A page of a thread, with all that this version does not know: `--json` prints what the daemon sends.
+#[derive(Deserialize, Serialize)]
+struct Page {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+    #[serde(default)]
+    turns: Vec<PartOfTurn>,
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
+/// A turn, or the part of it that is on a page.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default)]
+struct PartOfTurn {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notices: Option<Vec<Value>>,
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    thread: Page,
+}
+
 /// Reads a thread with its last turns.
 async fn read(client: &mut Client, id: &str, limit: usize) -> anyhow::Result<Value> {
-    let mut cursor = Value::Null;
+    let mut cursor = None;
     let mut turns = Vec::new();
     loop {
         // A turn that is too large for a page is on two.
         let wanted = limit.saturating_sub(turns.len()).clamp(1, PAGE);
         let params = json!({ "threadId": id, "includeTurns": true, "cursor": cursor, "limit": wanted });
-        let mut thread = client.request("thread/read", params).await?["thread"].take();
-        let page = thread["turns"].as_array().cloned().unwrap_or_default();
-        turns = joined(page, turns);
-        cursor = thread["cursor"].clone();
-        if cursor.is_null() || turns.len() >= limit {
-            thread["turns"] = turns.into();
-            return Ok(thread);
+        let answer = client.request("thread/read", params).await?;
+        let mut page = Answer::deserialize(answer)
+            .context("the daemon's response cannot be read")?
+            .thread;
+        turns = joined(page.turns, turns);
+        cursor.clone_from(&page.cursor);
+        if cursor.is_none() || turns.len() >= limit {
+            page.turns = turns;
+            return Ok(serde_json::to_value(page)?);
         }
     }
 }
 
 /// Returns the turns of a page and of the page after it. A turn that is too large for one page is on both.
-fn joined(mut page: Vec<Value>, mut later: Vec<Value>) -> Vec<Value> {
-    if let (Some(begin), Some(end)) = (page.last_mut(), later.first_mut())
-        && begin["id"] == end["id"]
+fn joined(mut page: Vec<PartOfTurn>, mut later: Vec<PartOfTurn>) -> Vec<PartOfTurn> {
+    if let Some(end) = later.first_mut()
+        && let Some(begin) = page.pop_if(|begin| begin.id == end.id)
     {
-        for member in ["items", "answers", "notices"] {
-            let mut all = begin[member].as_array().cloned().unwrap_or_default();
-            all.append(end[member].as_array_mut().unwrap_or(&mut Vec::new()));
-            end[member] = all.into();
+        for (begin, end) in [
+            (begin.items, &mut end.items),
+            (begin.answers, &mut end.answers),
+            (begin.notices, &mut end.notices),
+        ] {
+            let mut all = begin.unwrap_or_default();
+            all.append(end.get_or_insert_default());
+            *end = Some(all);
         }
-        page.pop();
     }
     page.append(&mut later);
     page
 }
 
-fn whole(thread: &Value) -> String {
-    let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
+fn whole(thread: &Thread) -> String {
     let mut out = format!(
         "{}\n{}  {}  {}  {}  {}\n\n",
-        text("name"),
-        text("id"),
+        plain_line(thread.name.as_deref().unwrap_or_default()),
+        plain_line(&thread.id),
         status(thread),
-        text("agentType"),
-        text("cwd"),
-        when(&thread["createdAt"])
+        plain_line(&thread.agent_type),
+        plain_line(&thread.cwd),
+        when(&json!(thread.created_at))
     );
-    for turn in list(&thread["turns"]) {
+    for turn in thread.turns.iter().flatten() {
         for item in Item::of_turn(turn) {
             out.push_str(&one_item(&item));
         }
@@ -90,21 +129,28 @@ fn whole(thread: &Value) -> String {
         out.push_str(&end_of_turn(turn));
         out.push_str(&notices(turn, true));
     }
-    out.push_str(&usage(&thread["tokenUsage"]));
+    out.push_str(&thread.token_usage.as_ref().map(usage).unwrap_or_default());
     out.push_str(&question(thread));
     out
 }
 
+/// Returns what a thread is doing, or that its last turn failed.
+fn status(thread: &Thread) -> &str {
+    match (&thread.status, &thread.last_turn_status) {
+        (ThreadStatus::Idle, Some(TurnStatus::Failed)) => "failed",
+        (status, _) => status.as_str(),
+    }
+}
+
 /// Returns how much of its context an agent uses, and what the thread has cost, as far as the agent reports it.
-fn usage(usage: &Value) -> String {
+fn usage(usage: &TokenUsage) -> String {
     let mut parts = Vec::new();
-    if let Some(used) = usage["used"].as_u64() {
-        let size = usage["size"].as_u64().map(|size| format!(" of {size}"));
+    if let Some(used) = usage.used {
+        let size = usage.size.map(|size| format!(" of {size}"));
         parts.push(format!("{used}{} tokens", size.unwrap_or_default()));
     }
-    if let Some(amount) = usage["cost"]["amount"].as_f64() {
-        let currency = plain_line(usage["cost"]["currency"].as_str().unwrap_or_default());
-        parts.push(format!("cost {amount:.2} {currency}"));
+    if let Some((amount, currency)) = usage.cost.as_ref().and_then(acp::cost) {
+        parts.push(format!("cost {amount:.2} {}", plain_line(currency)));
     }
     if parts.is_empty() {
         return String::new();
@@ -112,60 +158,51 @@ fn usage(usage: &Value) -> String {
     format!("{}\n\n", parts.join(", ").trim_end())
 }
 
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
 /// Returns the plan of a turn, and how the turn ended.
-fn end_of_turn(turn: &Value) -> String {
-    let plan: String = list(&turn["plan"])
-        .iter()
-        .map(|entry| format!("{}\n", plan_line(entry)))
-        .collect();
+fn end_of_turn(turn: &Turn) -> String {
+    let plan = turn.plan.iter().flatten();
+    let plan: String = plan.map(|entry| format!("{}\n", plan_line(entry))).collect();
     let gap = if plan.is_empty() { "" } else { "\n" };
-    let status = turn["status"].as_str().unwrap_or("?");
-    let why = turn["error"].as_str().or(turn["stopReason"].as_str()).map(plain);
+    let why = turn.error.as_deref().or(turn.stop_reason.as_deref()).map(plain);
     format!(
-        "{plan}{gap}— {} {status}{}\n\n",
-        turn["id"].as_str().unwrap_or_default(),
+        "{plan}{gap}— {} {}{}\n\n",
+        turn.id.as_deref().unwrap_or_default(),
+        turn.status,
         why.map(|why| format!(": {why}")).unwrap_or_default()
     )
 }
 
 /// Returns the warnings and errors of a turn that came before its end, or after it, with what to do about each.
-fn notices(turn: &Value, after_turn: bool) -> String {
-    let is_shown = |notice: &&Value| {
-        let is_after = notice["afterTurn"].as_bool().unwrap_or_default();
-        notice["level"] != "info" && is_after == after_turn
-    };
-    let shown = list(&turn["notices"]).iter().filter(is_shown);
-    shown
-        .map(|notice| {
-            let text = |key: &str| plain(notice[key].as_str().unwrap_or_default());
-            let detail = notice_detail(notice).map(|detail| format!("\n  {}", detail.replace('\n', "\n  ")));
-            let (level, message) = (text("level"), text("message"));
+fn notices(turn: &Turn, after_turn: bool) -> String {
+    let all = turn.notices.iter().flatten();
+    let of_place = all.filter(|notice| notice.after_turn.unwrap_or_default() == after_turn);
+    let shown = of_place.filter_map(|notice| {
+        let notice = ShownNotice::from(notice);
+        (!notice.is_info()).then(|| {
+            let detail = notice.detail();
+            let detail = detail.map(|detail| format!("\n  {}", detail.replace('\n', "\n  ")));
+            let (level, message) = (plain(notice.level.as_str()), notice.message());
             format!("! {level}: {message}{}\n\n", detail.unwrap_or_default())
         })
-        .collect()
+    });
+    shown.collect()
 }
 
 /// Returns the oldest open question, and how to answer it.
-fn question(thread: &Value) -> String {
-    let question = &thread["question"];
-    if question.is_null() {
+fn question(thread: &Thread) -> String {
+    let Some(question) = &thread.question else {
         return String::new();
-    }
-    let subjects: Vec<CallSubject> = serde_json::from_value(question["subjects"].clone()).unwrap_or_default();
-    let title = plain_line(question["title"].as_str().unwrap_or_default());
-    let more = match question["more"].as_u64() {
-        Some(more @ 1..) => format!(" ({more} more wait)"),
-        _ => String::new(),
     };
-    let id = thread["id"].as_str().unwrap_or_default();
+    let subjects = subjects(question.subjects.as_deref().unwrap_or_default());
+    let more = match question.more {
+        0 => String::new(),
+        more => format!(" ({more} more wait)"),
+    };
     format!(
-        "? waiting for an answer{more}: {title}\n{}  answer it: acpd answer {}\n",
+        "? waiting for an answer{more}: {}\n{}  answer it: acpd answer {}\n",
+        plain_line(&question.title),
         in_lines(&subjects),
-        short_id(id)
+        short_id(&thread.id)
     )
 }
 
@@ -205,13 +242,21 @@ fn first_lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::items::fixtures::object;
 
     #[test]
     fn warnings_are_shown_where_they_came_with_what_to_do() {
-        let notice = |level: &str, after_turn: bool| json!({ "level": level, "message": "a\u{1b}[2J path", "detail": "acpd add-dir\nx", "afterTurn": after_turn });
-        let turn =
-            json!({ "notices": [notice("info", false), notice("warning", false), notice("error", true)] });
-        let (before, after) = (notices(&turn, false), notices(&turn, true));
+        let notice = |level: &str, after_turn: bool| {
+            json!({ "threadId": "t", "seq": 1, "ts": 1, "code": "x", "level": level, "message": "a\u{1b}[2J path",
+                "detail": "acpd add-dir\nx", "afterTurn": after_turn })
+        };
+        let turn = |notices: Value| object(json!({ "status": "completed", "notices": notices }));
+        let all = turn(json!([
+            notice("info", false),
+            notice("warning", false),
+            notice("error", true)
+        ]));
+        let (before, after) = (notices(&all, false), notices(&all, true));
         assert!(
             before.starts_with("! warning: a") && before.ends_with(" path\n  acpd add-dir\n  x\n\n"),
             "{before}"
@@ -221,16 +266,23 @@ mod tests {
             "{before}"
         );
         assert!(after.starts_with("! error: "), "{after}");
-        assert_eq!(notices(&json!({}), false), "");
+        assert_eq!(notices(&turn(json!([])), false), "");
     }
 
     #[test]
-    fn a_turn_on_two_pages_keeps_its_notices() {
-        let part = |message: &str| vec![json!({ "id": "turn_1", "notices": [{ "message": message }] })];
-        let whole = joined(part("first"), part("second"));
+    fn a_turn_on_two_pages_keeps_its_notices_and_what_is_not_known() {
+        let part = |message: &str| -> Vec<PartOfTurn> {
+            object(json!([{ "id": "turn_1", "notices": [{ "message": message }], "later": message }]))
+        };
+        let other: Vec<PartOfTurn> = object(json!([{ "id": "turn_2", "items": null }]));
+        let whole = joined(joined(part("first"), part("second")), other);
         assert_eq!(
-            whole[0]["notices"],
-            json!([{ "message": "first" }, { "message": "second" }])
+            json!(whole),
+            json!([
+                { "id": "turn_1", "notices": [{ "message": "first" }, { "message": "second" }], "items": [], "answers": [],
+                    "later": "second" },
+                { "id": "turn_2" },
+            ])
         );
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! In: turns of pages, and notifications. Out: lines. Never: lets an agent's text look like one of acpd's remarks.
 
-use acpd_client::protocol::By;
-use serde_json::Value;
+use acpd_client::protocol::{
+    By, Level, LogDamaged, PlanEntry, Resolution, TerminalWaiting, Turn, TurnStatus,
+};
 
 use super::line::{Line, Tone};
 use super::markup::marked;
-use crate::terminal::items::{
-    Block, Item, Role, is_about_protocol, notice_detail, plan_line, waits_for_input,
-};
+use crate::terminal::items::remarks::{ShownAnswer, ShownNotice, plan_line, waits_for_input};
+use crate::terminal::items::{Block, Item, Role};
 use crate::terminal::plain::{plain, plain_line};
 
 /// Number of lines of a folded text at its beginning and at its end.
@@ -58,55 +58,49 @@ impl Entry {
     }
 
     /// Creates an entry for a notice, unless only agent developers need it.
-    pub fn notice(notice: &Value) -> Option<Self> {
-        if is_about_protocol(notice) {
+    pub fn notice(notice: &ShownNotice<'_>) -> Option<Self> {
+        if notice.is_about_protocol() {
             return None;
         }
-        let text = |member: &str| plain(notice[member].as_str().unwrap_or_default());
-        let (level, message) = (text("level"), text("message"));
-        let (tone, mark) = match &*level {
-            "error" => (Tone::Failed, "✗"),
-            "warning" => (Tone::Warning, "!"),
+        let (tone, mark) = match notice.level {
+            Level::Error => (Tone::Failed, "✗"),
+            Level::Warning => (Tone::Warning, "!"),
             _ => (Tone::Remark, "·"),
         };
-        let mut text = format!("{mark} {message}");
-        if let Some(detail) = notice_detail(notice) {
+        let mut text = format!("{mark} {}", notice.message());
+        if let Some(detail) = notice.detail() {
             text.push_str(&format!("\n{detail}"));
         }
-        let id = format!("notice {}", notice["seq"]);
-        Some(Self::remark(id, notice["turnId"].as_str(), tone, text))
+        let id = format!("notice {}", notice.seq);
+        Some(Self::remark(id, notice.turn, tone, text))
     }
 
     /// Creates an entry for a command that waits for input.
-    pub fn waiting(params: &Value) -> Self {
-        let text = format!("! {}", waits_for_input(params));
-        let id = format!("waiting {}", params["seq"]);
-        Self::remark(id, params["turnId"].as_str(), Tone::Warning, text)
+    pub fn waiting(waiting: &TerminalWaiting) -> Self {
+        let text = format!("! {}", waits_for_input(waiting));
+        let id = format!("waiting {}", waiting.seq);
+        Self::remark(id, waiting.turn_id.as_deref(), Tone::Warning, text)
     }
 
     /// Creates an entry for the answer to a question.
-    pub fn answer(resolved: &Value) -> Self {
-        let by = originator_raw(&resolved["by"]);
-        let (tone, text) = match resolved["outcome"].as_str() {
-            Some("accepted") if resolved["optionKind"].is_null() => {
-                (Tone::Remark, format!("✓ answered by {by}"))
-            }
-            Some("accepted") => (Tone::Remark, format!("✓ allowed by {by}")),
-            Some("declined") => (Tone::Remark, format!("✗ declined by {by}")),
-            _ => {
-                let why = resolved["reason"].as_str().map(plain_line);
-                let why = why.map_or_else(|| format!("closed by {by}"), |why| format!("closed: {why}"));
-                (Tone::Remark, format!("· question {why}"))
-            }
+    pub fn answer(answer: &ShownAnswer<'_>) -> Self {
+        let by = originator(answer.by);
+        let text = match answer.outcome {
+            Resolution::Accepted if answer.option_kind.is_none() => format!("✓ answered by {by}"),
+            Resolution::Accepted => format!("✓ allowed by {by}"),
+            Resolution::Declined => format!("✗ declined by {by}"),
+            _ => match answer.reason {
+                Some(why) => format!("· question closed: {}", plain_line(why)),
+                None => format!("· question closed by {by}"),
+            },
         };
-        let id = format!("answer {}", resolved["seq"]);
-        Self::remark(id, resolved["turnId"].as_str(), tone, text)
+        let id = format!("answer {}", answer.seq);
+        Self::remark(id, answer.turn, Tone::Remark, text)
     }
 
     /// Creates an entry for the end of a turn. `before` are the entries before it, which may have the reason already.
-    pub fn end<'e>(turn: &Value, mut before: impl Iterator<Item = &'e Self>) -> Self {
-        let status = turn["status"].as_str().unwrap_or("ended");
-        let why = turn["error"].as_str().or(turn["stopReason"].as_str());
+    pub fn end<'e>(turn: &Turn, mut before: impl Iterator<Item = &'e Self>) -> Self {
+        let why = turn.error.as_deref().or(turn.stop_reason.as_deref());
         let why = why.filter(|why| *why != "end_turn");
         let has_noted = |why: &str, entry: &Self| match &entry.body {
             // Behind the message, a notice may have a detail.
@@ -119,62 +113,60 @@ impl Entry {
         let why = why
             .filter(|why| !before.any(|entry| has_noted(why, entry)))
             .map(plain_line);
-        let tone = if status == "failed" {
+        let tone = if turn.status == TurnStatus::Failed {
             Tone::Failed
         } else {
             Tone::Remark
         };
-        let changes = &turn["changes"];
-        let changed = changes["files"].as_u64().map(|files| {
+        let changed = turn.changes.as_ref().map(|changes| {
+            let files = changes.files;
             let plural = if files == 1 { "" } else { "s" };
-            format!(
-                " · {files} file{plural} +{} −{}",
-                changes["added"], changes["removed"]
-            )
+            format!(" · {files} file{plural} +{} −{}", changes.added, changes.removed)
         });
         let text = format!(
             "── {}{}{}",
-            plain_line(status),
+            plain_line(turn.status.as_str()),
             why.map(|why| format!(": {why}")).unwrap_or_default(),
             changed.unwrap_or_default()
         );
-        let turn = turn["id"].as_str();
+        let turn = turn.id.as_deref();
         Self::remark(format!("end {}", turn.unwrap_or_default()), turn, tone, text)
     }
 
     /// Creates an entry for a plan.
-    pub fn plan(turn: Option<&str>, entries: &Value) -> Self {
-        let steps = entries.as_array().into_iter().flatten();
+    pub fn plan(turn: Option<&str>, steps: &[PlanEntry]) -> Self {
         Self {
             id: format!("plan {}", turn.unwrap_or_default()),
             turn: turn.map(str::to_owned),
-            body: Body::Plan(steps.map(plan_line).collect()),
+            body: Body::Plan(steps.iter().map(plan_line).collect()),
         }
     }
 
     /// Creates an entry for events that cannot be read.
-    pub fn damage(params: &Value) -> Self {
-        let reason = plain_line(params["reason"].as_str().unwrap_or("the log is damaged"));
+    pub fn damage(damaged: &LogDamaged) -> Self {
         let text = format!(
-            "✗ events {} to {} cannot be read: {reason}",
-            params["firstSeq"], params["seq"]
+            "✗ events {} to {} cannot be read: {}",
+            damaged.first_seq,
+            damaged.seq,
+            plain_line(&damaged.reason)
         );
-        Self::remark(format!("damage {}", params["seq"]), None, Tone::Failed, text)
+        Self::remark(format!("damage {}", damaged.seq), None, Tone::Failed, text)
     }
 
     /// Returns the entries of a turn of a page. `continues`: whether the end of the turn is on a later page.
-    pub fn of_turn(turn: &Value, continues: bool) -> Vec<Self> {
-        let id = turn["id"].as_str();
+    pub fn of_turn(turn: &Turn, continues: bool) -> Vec<Self> {
+        let id = turn.id.as_deref();
         let items = Item::of_turn(turn).into_iter();
         let mut entries: Vec<Self> = items.map(|item| Self::item(id, item)).collect();
-        let mut place = |after: &Value, entry: Self| {
-            let after = after.as_str();
-            let at = match after {
-                Some(after) => entries.iter().rposition(|entry| entry.id == after),
-                None => None,
+        let mut place = |after: Option<&str>, entry: Self| {
+            let mut at = match after {
+                Some(after) => {
+                    let at = entries.iter().rposition(|entry| entry.id == after);
+                    at.map_or(entries.len(), |at| at + 1)
+                }
+                None => 0,
             };
             // Behind those that were placed there before.
-            let mut at = at.map_or(if after.is_none() { 0 } else { entries.len() }, |at| at + 1);
             while entries
                 .get(at)
                 .is_some_and(|entry| !matches!(entry.body, Body::Item(_)))
@@ -184,28 +176,25 @@ impl Entry {
             entries.insert(at, entry);
         };
         let mut late = Vec::new();
-        for notice in turn["notices"].as_array().into_iter().flatten() {
-            match Self::notice(notice) {
+        for notice in turn.notices.iter().flatten() {
+            match Self::notice(&notice.into()) {
                 // It came while no turn was running.
-                Some(entry) if notice["afterTurn"] == true => late.push(entry),
-                Some(entry) => place(&notice["afterItemId"], entry),
+                Some(entry) if notice.after_turn == Some(true) => late.push(entry),
+                Some(entry) => place(notice.after_item_id.as_deref(), entry),
                 None => {}
             }
         }
-        for answer in turn["answers"].as_array().into_iter().flatten() {
-            let is_about_item = answer["itemId"].is_string();
-            place(
-                &answer[if is_about_item { "itemId" } else { "afterItemId" }],
-                Self::answer(answer),
-            );
+        for answer in turn.answers.iter().flatten() {
+            let after = answer.item_id.as_deref().or(answer.after_item_id.as_deref());
+            place(after, Self::answer(&answer.into()));
         }
         if continues {
             return entries;
         }
-        if turn["plan"].as_array().is_some_and(|plan| !plan.is_empty()) {
-            entries.push(Self::plan(id, &turn["plan"]));
+        if let Some(plan) = turn.plan.as_deref().filter(|plan| !plan.is_empty()) {
+            entries.push(Self::plan(id, plan));
         }
-        if id.is_some() && turn["status"] != "running" {
+        if id.is_some() && turn.status != TurnStatus::Running {
             let end = Self::end(turn, entries.iter());
             entries.push(end);
         }
@@ -308,21 +297,12 @@ fn folded(text: &str, open: bool, tone: impl Fn(&str) -> Tone) -> Vec<Line> {
 
 /// Describes who caused an event.
 pub fn originator(by: &By) -> String {
-    originator_raw(&super::raw(by))
-}
-
-fn originator_raw(by: &Value) -> String {
-    let text = |member: &str| by[member].as_str().map(plain_line);
-    match by["kind"].as_str() {
-        Some("agent") => "the agent".to_owned(),
-        Some("daemon") => "acpd".to_owned(),
-        Some("policy") => {
-            text("rule").map_or_else(|| "the policy".to_owned(), |rule| format!("the policy ({rule})"))
-        }
-        _ => format!(
-            "{} ({})",
-            text("principal").unwrap_or_else(|| "a client".to_owned()),
-            text("client").unwrap_or_else(|| "unknown".to_owned())
-        ),
+    match by {
+        By::Agent => "the agent".to_owned(),
+        By::Daemon => "acpd".to_owned(),
+        By::Policy { rule: Some(rule), .. } => format!("the policy ({})", plain_line(rule)),
+        By::Policy { .. } => "the policy".to_owned(),
+        By::Client { principal, client } => format!("{} ({})", plain_line(principal), plain_line(client)),
+        _ => "a client (unknown)".to_owned(),
     }
 }

@@ -16,9 +16,7 @@ pub mod scroll;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use acpd_client::protocol::Thread;
-use serde::Serialize;
-use serde_json::Value;
+use acpd_client::protocol::{Thread, Turn, TurnStatus};
 
 use self::entry::Entry;
 use self::memo::Memo;
@@ -70,9 +68,8 @@ struct Page {
 impl Conversation {
     /// Creates a conversation from the newest page of a thread.
     pub fn open(thread: &Thread) -> Self {
-        let thread = &raw(thread);
         let mut opened = Self {
-            older: cursor_of(thread),
+            older: thread.cursor.clone(),
             ..Self::default()
         };
         let newest = begun_turns(thread).next_back();
@@ -109,11 +106,10 @@ impl Conversation {
 
     /// Adds the page before the held ones.
     pub fn prepend(&mut self, thread: &Thread) {
-        let thread = &raw(thread);
         let Some(cursor) = self.older.take() else {
             return;
         };
-        self.older = cursor_of(thread);
+        self.older.clone_from(&thread.cursor);
         let next = self.entries.front().and_then(|first| first.turn.clone());
         let mut entries = entries_of(thread, next.as_deref());
         entries.retain(|entry| self.find(&entry.id).is_none());
@@ -129,7 +125,6 @@ impl Conversation {
 
     /// Adds the page after the held ones, which is not the newest.
     pub fn append(&mut self, thread: &Thread) {
-        let thread = &raw(thread);
         let Some(Dropped { source, .. }) = self.newer.pop() else {
             return;
         };
@@ -231,27 +226,19 @@ impl Conversation {
     }
 }
 
-fn raw<T: Serialize>(typed: &T) -> Value {
-    serde_json::to_value(typed).unwrap_or_default()
-}
-
-fn cursor_of(thread: &Value) -> Option<String> {
-    thread["cursor"].as_str().map(str::to_owned)
-}
-
 /// Returns the turns of a page. Queued turns are not part of the conversation yet.
-fn begun_turns(thread: &Value) -> impl DoubleEndedIterator<Item = &Value> + Clone {
-    let turns = thread["turns"].as_array().map_or(&[][..], Vec::as_slice);
-    turns.iter().filter(|turn| turn["status"] != "queued")
+fn begun_turns(thread: &Thread) -> impl DoubleEndedIterator<Item = &Turn> + Clone {
+    let turns = thread.turns.as_deref().unwrap_or_default();
+    turns.iter().filter(|turn| turn.status != TurnStatus::Queued)
 }
 
 /// Returns the entries of a page. `next` is the turn of the entry that follows the page: a turn that is too large for one page
 /// is on two.
-fn entries_of(thread: &Value, next: Option<&str>) -> Vec<Entry> {
+fn entries_of(thread: &Thread, next: Option<&str>) -> Vec<Entry> {
     let begun = begun_turns(thread);
     let last = begun.clone().count().saturating_sub(1);
     let entries = begun.enumerate().flat_map(|(at, turn)| {
-        let continues = at == last && next.is_some() && turn["id"].as_str() == next;
+        let continues = at == last && next.is_some() && turn.id.as_deref() == next;
         Entry::of_turn(turn, continues)
     });
     entries.collect()

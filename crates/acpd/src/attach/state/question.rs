@@ -7,12 +7,11 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use acpd_client::protocol::{ItemAnswerParams, ItemApproveParams, Notification, QuestionAnswered};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::exchange::Request;
 use crate::attach::conversation::line::wrap;
-use crate::terminal::questions::{Choice, Form, Taken, dismissed, typed};
+use crate::terminal::questions::{self, Choice, Form, Inquiry, Taken, dismissed};
 
 /// Time that a question must be in sight before a key answers it: the key may have been meant for something else.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -57,13 +56,6 @@ enum Wants {
     Unknown(String),
 }
 
-/// What every question has.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct UnknownQuestion {
-    request_id: String,
-}
-
 /// What an answer did.
 pub enum Answered {
     /// The request that sends the answer.
@@ -77,31 +69,18 @@ pub enum Answered {
 impl Question {
     /// Reads a question. Returns `None` for any other notification.
     pub fn read(notification: &Notification, columns: usize, may_answer: bool) -> Option<Self> {
-        let (request, wants) = match notification {
-            Notification::ItemCommandExecutionRequestApproval(approval)
-            | Notification::ItemFileChangeRequestApproval(approval)
-            | Notification::ItemPermissionsRequestApproval(approval) => {
-                let choices = typed::choices(approval);
-                let text = typed::text(approval);
-                (approval.request_id.clone(), Wants::Permission { text, choices })
-            }
-            Notification::ItemToolRequestUserInput(wanted) => {
-                let wants = match typed::form(wanted) {
-                    Ok(form) => Wants::Information { form, wrong: None },
-                    Err(why) => Wants::Unknown(typed::not_shown(&why)),
-                };
-                (wanted.request_id.clone(), wants)
-            }
-            // A question that is newer than this program, or whose members have unexpected types.
-            Notification::Unrecognized { params, .. } if notification.is_question() => {
-                let unknown = UnknownQuestion::deserialize(params).ok()?;
-                let why = anyhow::anyhow!("it has an unknown form");
-                (unknown.request_id, Wants::Unknown(typed::not_shown(&why)))
-            }
-            _ => return None,
+        let inquiry = Inquiry::read(notification)?;
+        let text = inquiry.text();
+        let wants = match inquiry.wants {
+            questions::Wants::Permission(approval) => Wants::Permission {
+                text,
+                choices: Choice::of(&approval),
+            },
+            questions::Wants::Information(form) => Wants::Information { form, wrong: None },
+            questions::Wants::Unknown { .. } => Wants::Unknown(text),
         };
         let mut question = Self {
-            request,
+            request: inquiry.request,
             may_answer,
             wants,
             top: 0,

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use acpd_client::protocol::{Resolution, Turn};
 
 use super::Item;
+use super::remarks::ShownAnswer;
 
 /// The rejected tool calls of a turn, by the ids of their items.
 #[derive(Debug, Default)]
@@ -12,11 +13,11 @@ pub struct RejectedCalls(HashSet<String>);
 
 impl Item {
     /// Reads the items of a turn of a page.
-    pub fn of_turn(turn: &Value) -> Vec<Self> {
+    pub fn of_turn(turn: &Turn) -> Vec<Self> {
         let rejected = RejectedCalls::of_turn(turn);
-        let items = turn["items"].as_array().into_iter().flatten();
+        let items = turn.items.iter().flatten();
         let items = items.map(|item| {
-            let mut item = Self::read(item);
+            let mut item = Self::new(&item.into());
             item.set_rejected(rejected.covers(&item));
             item
         });
@@ -26,21 +27,21 @@ impl Item {
 
 impl RejectedCalls {
     /// Reads the answers of a turn of a page.
-    pub fn of_turn(turn: &Value) -> Self {
+    pub fn of_turn(turn: &Turn) -> Self {
         let mut calls = Self::default();
-        for answer in turn["answers"].as_array().into_iter().flatten() {
-            calls.handle_answer(answer);
+        for answer in turn.answers.iter().flatten() {
+            calls.handle_answer(&answer.into());
         }
         calls
     }
 
     /// Takes an answer. Returns the call that it rejects or no longer rejects, and which of both.
-    pub fn handle_answer<'a>(&mut self, answer: &'a Value) -> Option<(&'a str, bool)> {
-        let call = answer["itemId"].as_str()?;
-        let is_rejected = match answer["outcome"].as_str() {
+    pub fn handle_answer<'a>(&mut self, answer: &ShownAnswer<'a>) -> Option<(&'a str, bool)> {
+        let call = answer.item?;
+        let is_rejected = match answer.outcome {
             // The question was withdrawn.
-            Some("void") | None => return None,
-            Some(outcome) => outcome == "declined",
+            Resolution::Void => return None,
+            outcome => *outcome == Resolution::Declined,
         };
         let has_changed = if is_rejected {
             self.0.insert(call.to_owned())

@@ -1,8 +1,9 @@
 //! One of the options of a permission request.
 //!
-//! In: the request's params. Out: the line that shows the option, and the response that chooses it. Never: treats the
+//! In: the request. Out: the line that shows the option, and the response that chooses it. Never: treats the
 //! agent's name of an option as its effect.
 
+use acpd_client::protocol::{self, Approval};
 use acpd_model::event::{Always, PermissionOption};
 use serde_json::{Value, json};
 
@@ -19,20 +20,25 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Reads the options of a request, in the agent's order.
-    pub fn read(params: &Value) -> Vec<Self> {
-        let options = params["options"].as_array().into_iter().flatten();
-        let passed_on = params["agentRemembers"].as_array();
-        let always: Option<Always> = serde_json::from_value(params["always"].clone()).ok();
-        options
-            .filter_map(|option| {
-                Some(Self {
-                    agent_remembers: passed_on.is_some_and(|ids| ids.contains(&option["optionId"])),
-                    option: serde_json::from_value(option.clone()).ok()?,
-                    always: always.clone(),
-                })
-            })
-            .collect()
+    /// Returns the options of a request, in the agent's order.
+    pub fn of(approval: &Approval) -> Vec<Self> {
+        let always = match &approval.always {
+            Some(protocol::Always::Holds(what)) => Some(Always::Holds(what.clone())),
+            Some(protocol::Always::NotRemembered(why)) => Some(Always::NotRemembered(why.clone())),
+            _ => None,
+        };
+        let agent_remembers = approval.agent_remembers.as_deref().unwrap_or_default();
+        let options = approval.options.iter();
+        let choices = options.map(|option| Self {
+            agent_remembers: agent_remembers.contains(&option.option_id),
+            option: PermissionOption {
+                option_id: option.option_id.clone(),
+                name: option.name.clone(),
+                kind: option.kind.clone(),
+            },
+            always: always.clone(),
+        });
+        choices.collect()
     }
 
     /// Returns the option that a user typed: its number from 1, or `allow` or `reject`, also as `y` or `n`, for once.
@@ -77,6 +83,7 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::items::fixtures::read;
 
     #[test]
     fn the_kind_says_what_an_option_does_and_the_name_is_a_quotation() {
@@ -90,7 +97,7 @@ mod tests {
             "agentRemembers": ["y"],
             "always": { "holds": "this command in /w\n  4) Reject" },
         });
-        let choices = Choice::read(&params);
+        let choices = Choice::of(&read("item/permissions/requestApproval", params));
         let lines: Vec<String> = choices.iter().map(Choice::line).collect();
         assert_eq!(
             lines[0],

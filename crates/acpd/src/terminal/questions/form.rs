@@ -1,6 +1,6 @@
 //! A form of the agent, filled in line by line.
 //!
-//! In: a question for information as the daemon sent it, then the lines that the user typed. Out: the text to write
+//! In: the parts of a question for information, then the lines that the user typed. Out: the text to write
 //! next, and finally the response. Owns: the answers so far. Never: reads or writes a terminal, or invents an answer
 //! that came from neither the user nor the agent's default.
 
@@ -39,22 +39,7 @@ pub fn dismissed() -> Value {
     json!({ "dismissed": true })
 }
 
-#[derive(Deserialize)]
-struct Message {
-    params: Params,
-}
-
-#[derive(Deserialize)]
-struct Params {
-    #[serde(default)]
-    title: String,
-    #[serde(default)]
-    schema: Option<Schema>,
-    #[serde(default)]
-    url: Option<String>,
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Schema {
     #[serde(default)]
     properties: Properties,
@@ -87,19 +72,18 @@ impl<'de> Deserialize<'de> for Properties {
 }
 
 impl Form {
-    /// Parses the text of the daemon's request. Fails if it requires a value that cannot be typed on one line.
-    pub fn read(message: &str) -> anyhow::Result<Self> {
-        let Message {
-            params: Params { title, schema, url },
-        } = acpd_model::json::read(message).context("it cannot be read")?;
-        let (properties, required) = match schema {
-            Some(Schema {
-                properties: Properties(properties),
-                required,
-            }) => (properties, required.unwrap_or_default()),
-            None if url.is_some() => Default::default(),
+    /// Reads a question with this title. `url` is an address to open. `schema` is the form's JSON schema, as its agent wrote
+    /// it. Fails if it requires a value that cannot be typed on one line.
+    pub fn read(title: &str, url: Option<&str>, schema: Option<&str>) -> anyhow::Result<Self> {
+        let Schema {
+            properties: Properties(properties),
+            required,
+        } = match schema {
+            Some(schema) => acpd_model::json::read(schema).context("it cannot be read")?,
+            None if url.is_some() => Schema::default(),
             None => bail!("it is of a kind that acpd run does not know"),
         };
+        let required = required.unwrap_or_default();
         let mut fields = Vec::with_capacity(properties.len());
         for (name, property) in properties {
             let needed = required.contains(&name);
@@ -110,8 +94,8 @@ impl Form {
             }
         }
         Ok(Self {
-            title,
-            url,
+            title: title.to_owned(),
+            url: url.map(str::to_owned),
             fields,
             at: 0,
             answers: Map::new(),
@@ -136,6 +120,11 @@ impl Form {
             ));
         }
         text
+    }
+
+    /// Returns the title of the question.
+    pub fn title(&self) -> &str {
+        &self.title
     }
 
     /// Returns whether the question only sends the user to an address.
@@ -220,7 +209,7 @@ mod tests {
     use super::{Form, Taken};
 
     fn form(schema: &str) -> Form {
-        Form::read(&format!(r#"{{"params":{{"title":"t","schema":{schema}}}}}"#)).expect("it can be asked")
+        Form::read("t", None, Some(schema)).expect("it can be asked")
     }
 
     /// Returns the response to these lines, all of which must be valid.
@@ -285,8 +274,8 @@ mod tests {
 
     #[test]
     fn an_address_cannot_hide() {
-        let message = r#"{"params":{"title":"go","url":"https://a.example/\u001b[2K\u202e"}}"#;
-        let mut form = Form::read(message).expect("it can be asked");
+        let url = "https://a.example/\u{1b}[2K\u{202e}";
+        let mut form = Form::read("go", Some(url), None).expect("it can be asked");
         assert!(
             form.heading()
                 .contains("\n  https://a.example/\u{fffd}[2K\u{fffd}\n")
@@ -301,12 +290,13 @@ mod tests {
             response(&mut optional, &["x"]),
             Some(json!({ "answers": { "s": "x" } }))
         );
-        for message in [
-            r#"{"params":{"schema":{"properties":{"o":{"type":"object"}},"required":["o"]}}}"#,
-            r#"{"params":{"title":"neither schema nor url"}}"#,
-            r#"{"params":{"schema":{"properties":[]}}}"#,
+        assert!(Form::read("neither schema nor url", None, None).is_err());
+        for schema in [
+            r#"{"properties":{"o":{"type":"object"}},"required":["o"]}"#,
+            r#"{"properties":[]}"#,
+            "5",
         ] {
-            assert!(Form::read(message).is_err(), "{message}");
+            assert!(Form::read("t", None, Some(schema)).is_err(), "{schema}");
         }
     }
 }

@@ -1,33 +1,53 @@
 //! The text of a permission request at the terminal.
 //!
-//! In: the request's params. Out: text. Never: shows an agent's description of a call as its effect, or lets agent text
+//! In: the request. Out: text. Never: shows an agent's description of a call as its effect, or lets agent text
 //! start a line.
 
+use acpd_client::protocol::{self, Always, Approval};
 use acpd_model::subject::CallSubject;
 use acpd_policy::in_lines;
-use serde_json::Value;
 
+use super::choice::Choice;
 use crate::terminal::plain::{plain_line, visible_line};
 
 /// Returns the text of a request, without its options.
-pub fn wording(params: &Value) -> String {
+fn wording(approval: &Approval) -> String {
     let mut text = String::from("The agent asks for permission:\n");
-    let parts: Vec<CallSubject> = serde_json::from_value(params["subjects"].clone()).unwrap_or_default();
+    let parts = subjects(&approval.subjects);
     if parts.is_empty() {
         text.push_str("  acpd cannot determine the effect of this call\n");
     }
     text.push_str(&in_lines(&parts));
-    if let Some(why) = params["always"]["notRemembered"].as_str() {
+    if let Some(Always::NotRemembered(why)) = &approval.always {
         text.push_str(&format!(
             "acpd does not remember an answer: {}\n",
             visible_line(why)
         ));
     }
     // Requests that acpd itself created have acpd's own title, which repeats the subjects.
-    if let Some(title) = params["title"].as_str().filter(|_| params["itemId"].is_string()) {
-        text.push_str(&format!("The agent's own words: “{}”\n", plain_line(title)));
+    if approval.item_id.is_some() {
+        text.push_str(&format!(
+            "The agent's own words: “{}”\n",
+            plain_line(&approval.title)
+        ));
     }
     text
+}
+
+/// Returns the text of a permission request with its numbered options.
+pub fn with_options(approval: &Approval, choices: &[Choice]) -> String {
+    let mut text = wording(approval);
+    for (at, choice) in choices.iter().enumerate() {
+        text.push_str(&format!("  {}) {}\n", at + 1, choice.line()));
+    }
+    text
+}
+
+/// Returns the effects of a call as the policy describes them. If this version does not know one of them, there are none: the
+/// others alone would be less than the call does.
+pub fn subjects(of: &[protocol::CallSubject]) -> Vec<CallSubject> {
+    let known = serde_json::to_value(of).and_then(serde_json::from_value);
+    known.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -35,10 +55,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::terminal::items::fixtures::read;
+
+    fn approval(members: serde_json::Value) -> Approval {
+        read("item/permissions/requestApproval", members)
+    }
 
     #[test]
     fn all_of_a_call_is_said_and_the_agents_words_are_marked() {
-        let params = json!({
+        let asked = approval(json!({
             "itemId": "item_2",
             "title": "$ ls\n  1) Allow once",
             "command": "ls",
@@ -53,7 +78,7 @@ mod tests {
                 { "type": "mcp", "server": "gh", "tool": "api", "arguments": "{\"method\":\"DELETE\"}" },
                 { "type": "unknown", "what": "the command has a form that cannot be read" },
             ],
-        });
+        }));
         let expected = "The agent asks for permission:
   $ git 'a b'
     in /w
@@ -72,15 +97,22 @@ mod tests {
 acpd does not remember an answer: cannot resolve the program ../x\u{fffd} is
 The agent's own words: “$ ls\u{fffd}  1) Allow once”
 ";
-        assert_eq!(wording(&params), expected);
-        assert!(wording(&json!({ "title": "x", "command": "ls" })).contains("cannot determine"));
+        assert_eq!(wording(&asked), expected);
+        let known = json!({ "type": "commandLine", "line": "ls", "cwd": "/w" });
+        for subjects in [json!([]), json!([known, { "type": "later" }])] {
+            let text = wording(&approval(json!({ "title": "x", "subjects": subjects })));
+            assert!(
+                text.contains("cannot determine") && !text.contains("ls"),
+                "{text}"
+            );
+        }
     }
 
     #[test]
     fn a_change_of_nothing_but_line_ends_is_said() {
-        let text = wording(&json!({ "subjects": [
+        let text = wording(&approval(json!({ "subjects": [
             { "type": "file", "access": "edit", "path": "/w/x", "diff": "-a\n+a\r\n" },
-        ] }));
+        ] })));
         let lines = "  | \\ line ends changed from LF to CRLF\n  | -a\n  | +a␍\n";
         assert!(text.contains(lines), "{text}");
     }

@@ -4,16 +4,18 @@
 //! briefly: until the time is up, other output is printed, or the call ends. A later title gets its own line; an
 //! unchanged title gets none.
 //!
-//! In: the known fields of calls, and the time. Out: lines. Owns: the last printed name of each running call. Never:
+//! In: what is known of calls, and the time. Out: lines. Owns: the last printed name of each running call. Never:
 //! prints.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use acpd_client::protocol::AcpObject;
 use acpd_model::text::shorten;
 use acpd_policy::call_title;
 use serde_json::Value;
 
+use crate::terminal::items::acp;
 use crate::terminal::plain::plain_line;
 
 /// Time that a title waits for a better one.
@@ -42,13 +44,30 @@ struct Call {
     waits: bool,
 }
 
-impl Call {
-    fn take(&mut self, known: &Value) {
-        if let Some(title) = known["title"].as_str() {
-            let input = known.get("rawInput").unwrap_or(&known["toolCall"]["rawInput"]);
-            self.title = shorten(&plain_line(&call_title(title, input)), TITLE_CHARS);
+/// What names a call. Absent members are unchanged.
+pub struct Facts<'f> {
+    pub title: Option<&'f str>,
+    pub kind: Option<&'f str>,
+    pub input: &'f Value,
+}
+
+impl<'f> Facts<'f> {
+    /// Reads the call as its agent sent it.
+    pub fn of(call: Option<&'f AcpObject>) -> Self {
+        Self {
+            title: call.and_then(acp::title),
+            kind: call.and_then(acp::kind),
+            input: acp::raw_input(call),
         }
-        if let Some(kind) = known["kind"].as_str() {
+    }
+}
+
+impl Call {
+    fn take(&mut self, facts: &Facts<'_>) {
+        if let Some(title) = facts.title {
+            self.title = shorten(&plain_line(&call_title(title, facts.input)), TITLE_CHARS);
+        }
+        if let Some(kind) = facts.kind {
             self.kind = shorten(&plain_line(kind), TITLE_CHARS);
         }
     }
@@ -63,18 +82,18 @@ impl Call {
 }
 
 impl ToolCalls {
-    /// Adds a call. `known` has ACP's `title` and `kind`.
-    pub fn start(&mut self, item: &str, known: &Value, now: Instant) {
+    /// Adds a call.
+    pub fn start(&mut self, item: &str, facts: &Facts<'_>, now: Instant) {
         self.running.entry(item.to_owned()).or_default();
-        self.update(item, known, now);
+        self.update(item, facts, now);
     }
 
     /// Updates a call. Ignores updates after the call's end.
-    pub fn update(&mut self, item: &str, known: &Value, now: Instant) {
+    pub fn update(&mut self, item: &str, facts: &Facts<'_>, now: Instant) {
         let Some(call) = self.running.get_mut(item) else {
             return;
         };
-        call.take(known);
+        call.take(facts);
         if !call.waits && call.printed.as_ref() != Some(&call.name()) {
             call.waits = true;
             self.waiting.push(item.to_owned());
@@ -113,13 +132,31 @@ mod tests {
 
     use super::*;
 
+    fn start(calls: &mut ToolCalls, item: &str, call: &Value, now: Instant) {
+        calls.start(item, &Facts::of(call.as_object()), now);
+    }
+
+    fn update(calls: &mut ToolCalls, item: &str, call: &Value, now: Instant) {
+        calls.update(item, &Facts::of(call.as_object()), now);
+    }
+
     #[test]
     fn a_title_that_comes_soon_is_the_only_one_printed() {
         let (mut calls, begin) = (ToolCalls::default(), Instant::now());
-        calls.start("1", &json!({ "title": "Terminal", "kind": "execute" }), begin);
-        calls.start("2", &json!({ "title": "Read", "kind": "read" }), begin);
+        start(
+            &mut calls,
+            "1",
+            &json!({ "title": "Terminal", "kind": "execute" }),
+            begin,
+        );
+        start(
+            &mut calls,
+            "2",
+            &json!({ "title": "Read", "kind": "read" }),
+            begin,
+        );
         let later = begin + SETTLE / 2;
-        calls.update("1", &json!({ "title": "printf hello" }), later);
+        update(&mut calls, "1", &json!({ "title": "printf hello" }), later);
         // A better title does not extend the wait.
         assert_eq!(calls.due(), Some(begin + SETTLE));
         assert_eq!(calls.take(), ["● printf hello (execute)", "● Read (read)"]);
@@ -129,28 +166,33 @@ mod tests {
     #[test]
     fn a_title_that_comes_late_is_printed_once_more_and_one_that_stays_is_not() {
         let (mut calls, now) = (ToolCalls::default(), Instant::now());
-        calls.start("1", &json!({ "title": "Terminal", "kind": "execute" }), now);
+        start(
+            &mut calls,
+            "1",
+            &json!({ "title": "Terminal", "kind": "execute" }),
+            now,
+        );
         assert_eq!(calls.take(), ["● Terminal (execute)"]);
         for same in [
             json!({}),
             json!({ "title": "Terminal" }),
             json!({ "title": null }),
         ] {
-            calls.update("1", &same, now);
+            update(&mut calls, "1", &same, now);
             assert_eq!(calls.due(), None, "{same}");
         }
         for title in ["one", "two", "three", "two"] {
-            calls.update("1", &json!({ "title": title }), now);
+            update(&mut calls, "1", &json!({ "title": title }), now);
         }
         assert_eq!(calls.take(), ["● two (execute)"]);
         // A name that changes and changes back counts as unchanged.
         for title in ["x", "two"] {
-            calls.update("1", &json!({ "title": title }), now);
+            update(&mut calls, "1", &json!({ "title": title }), now);
         }
         assert!(calls.take().is_empty());
         assert_eq!(calls.complete("1"), "two (execute)");
         assert_eq!(calls.complete("1"), "");
-        calls.update("1", &json!({ "title": "too late" }), now);
+        update(&mut calls, "1", &json!({ "title": "too late" }), now);
         assert!(calls.take().is_empty());
     }
 
@@ -158,22 +200,32 @@ mod tests {
     fn a_command_has_the_quotes_that_it_runs_with() {
         let (mut calls, now) = (ToolCalls::default(), Instant::now());
         let input = json!({ "command": "sh", "args": ["-c", "a; b"] });
-        let started = json!({ "title": "sh -c a; b", "toolCall": { "rawInput": input } });
+        let started = Facts {
+            title: Some("sh -c a; b"),
+            kind: None,
+            input: &input,
+        };
         calls.start("1", &started, now);
-        calls.start("2", &json!({ "title": "sh -c a; b", "rawInput": input }), now);
+        start(
+            &mut calls,
+            "2",
+            &json!({ "title": "sh -c a; b", "rawInput": input }),
+            now,
+        );
         assert_eq!(calls.take(), ["● sh -c 'a; b'", "● sh -c 'a; b'"]);
     }
 
     #[test]
     fn a_title_cannot_drive_the_terminal_or_fill_it() {
         let (mut calls, now) = (ToolCalls::default(), Instant::now());
-        calls.start(
+        start(
+            &mut calls,
             "1",
             &json!({ "title": "a\u{1b}[2J\u{200b}\n✗ failed", "kind": "\u{7}" }),
             now,
         );
-        calls.start("2", &json!({ "title": "x".repeat(1 << 20) }), now);
-        calls.start("3", &json!({ "kind": "other" }), now);
+        start(&mut calls, "2", &json!({ "title": "x".repeat(1 << 20) }), now);
+        start(&mut calls, "3", &json!({ "kind": "other" }), now);
         let lines = calls.take();
         assert_eq!(
             (&lines[0][..], &lines[2][..]),
