@@ -1,6 +1,6 @@
 //! `acpd answer`.
 
-use acpd_client::protocol::{Notification, ThreadResumed};
+use acpd_client::protocol::{Notification, QuestionAnswered, Resolution, Resolved, ThreadResumed};
 use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -47,8 +47,12 @@ pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Ex
         }
     };
     client.respond(&request, &result).await?;
-    let resolved = resolved(&mut client, &question).await?;
-    Ok(report(&resolved, &result, args.json))
+    let (resolved, json) = resolved(&mut client, &question).await?;
+    if args.json {
+        print::json(&json.to_string());
+    }
+    let sent = QuestionAnswered::deserialize(result).context("the answer cannot be compared")?;
+    Ok(report(&resolved, &sent, args.json))
 }
 
 /// Returns the answer of the arguments, if they have one.
@@ -113,26 +117,23 @@ async fn oldest(client: &mut Client, id: &str) -> anyhow::Result<(Value, Incomin
     }
 }
 
-/// Waits until a question is resolved, and returns how.
-async fn resolved(client: &mut Client, question: &str) -> anyhow::Result<Value> {
+/// Waits until a question is resolved, and returns how, and the whole params of that.
+async fn resolved(client: &mut Client, question: &str) -> anyhow::Result<(Resolved, Value)> {
     loop {
         if let Received::Message(incoming) = client.next().await?
             && let Notification::ServerRequestResolved(resolved) = incoming.notification()
             && resolved.request_id == question
         {
-            return Ok(incoming.params);
+            return Ok((resolved, incoming.params));
         }
     }
 }
 
-fn report(resolved: &Value, sent: &Value, as_json: bool) -> Exit {
-    if as_json {
-        print::json(&resolved.to_string());
-    }
+fn report(resolved: &Resolved, sent: &QuestionAnswered, as_json: bool) -> Exit {
     if !is_same(resolved, sent) {
-        let outcome = resolved["outcome"].as_str().unwrap_or("resolved");
         print::err(&format!(
-            "acpd: another client answered first: the question is {outcome}\n"
+            "acpd: another client answered first: the question is {}\n",
+            resolved.outcome
         ));
         return Exit::Failure;
     }
@@ -143,21 +144,21 @@ fn report(resolved: &Value, sent: &Value, as_json: bool) -> Exit {
 }
 
 /// Returns whether a question was resolved by this answer, or by an equal one: the first answer wins.
-fn is_same(resolved: &Value, sent: &Value) -> bool {
-    let outcome = resolved["outcome"].as_str().unwrap_or_default();
-    if sent["optionId"].is_string() {
-        return resolved["optionId"] == sent["optionId"];
+fn is_same(resolved: &Resolved, sent: &QuestionAnswered) -> bool {
+    let is_accepted = resolved.outcome == Resolution::Accepted;
+    if sent.option_id.is_some() {
+        return resolved.option_id == sent.option_id;
     }
-    if sent["answers"].is_object() {
-        return outcome == "accepted" && resolved["answers"] == sent["answers"];
+    if sent.answers.is_some() {
+        return is_accepted && resolved.answers == sent.answers;
     }
-    let is_accepted = sent["decision"] == "accept";
-    is_accepted == (outcome == "accepted")
+    is_accepted == (sent.decision.as_deref() == Some("accept"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::items::fixtures::{object, read};
 
     #[test]
     fn an_answer_of_another_client_is_told_apart() {
@@ -199,7 +200,9 @@ mod tests {
                 true,
             ),
         ] {
-            assert_eq!(is_same(&resolved, sent), is_own, "{resolved} {sent}");
+            let case = format!("{resolved} {sent}");
+            let resolved = read("serverRequest/resolved", resolved);
+            assert_eq!(is_same(&resolved, &object(sent.clone())), is_own, "{case}");
         }
     }
 }

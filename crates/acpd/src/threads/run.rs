@@ -4,10 +4,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use acpd_client::protocol::{self, MessageType, Notification, TurnStatus};
+use acpd_client::protocol::{self, MessageType, Notification, Thread, ThreadResumed, TurnStatus};
 use acpd_policy::Preset;
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -54,8 +55,8 @@ pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<Exit> {
     prompt.attach(settings).await?;
     // A thread that was started to be configured has nothing but its prompt.
     let started = match &args.thread {
-        None => prompt.thread["id"].clone(),
-        Some(_) => Value::Null,
+        None => prompt.thread.as_ref().map(|thread| thread.id.clone()),
+        Some(_) => None,
     };
     let (exit, is_refused) = match prompt.send(&mut client, &args).await {
         Ok(mut turn) => {
@@ -67,8 +68,8 @@ pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<Exit> {
         Err(error) => (Err(error), true),
     };
     match exit {
-        Err(refused) if is_refused && !started.is_null() => {
-            let removed = remove_started(&mut client, &started, true, &mut pressed).await;
+        Err(refused) if is_refused && started.is_some() => {
+            let removed = remove_started(&mut client, started, true, &mut pressed).await;
             Err(with_kept(refused, removed))
         }
         exit => exit,
@@ -103,8 +104,8 @@ pub async fn read_prompt(prompt: &str) -> anyhow::Result<String> {
 /// A prompt that is about to be sent.
 struct Prompt {
     agent: String,
-    /// The thread, as the daemon returned it; `null` if it has to be started.
-    thread: Value,
+    /// The thread, unless it has to be started.
+    thread: Option<Thread>,
     /// The params of `thread/start`.
     start: Value,
     /// The members of the prompt, for the request that sends it.
@@ -125,9 +126,9 @@ impl Prompt {
             Some(given) => {
                 let id = find(&mut client, given).await?;
                 let resume = json!({ "threadId": id, "limit": 1, "startAgent": false });
-                let thread = client.request("thread/resume", resume).await?["thread"].take();
-                let agent = thread["agentType"].as_str().map(plain_line);
-                (agent.unwrap_or_default(), thread, Value::Null)
+                let resumed = client.request("thread/resume", resume).await?;
+                let ThreadResumed { thread, .. } = response(resumed)?;
+                (plain_line(&thread.agent_type), Some(thread), Value::Null)
             }
             None => {
                 let cwd = directory(settings, args.cwd.as_deref(), "set --cwd to")?;
@@ -145,7 +146,7 @@ impl Prompt {
                 if let Some(policy) = policy {
                     start["policy"] = json!(policy);
                 }
-                (agent, Value::Null, start)
+                (agent, None, start)
             }
         };
         let own = own_id();
@@ -175,14 +176,14 @@ impl Prompt {
         session: &SessionArgs,
         pressed: &mut Signal,
     ) -> anyhow::Result<bool> {
-        let is_new = self.thread.is_null();
+        let is_new = self.thread.is_none();
         let configure = async {
             if is_new {
                 // The options of an agent are known once its session is open.
-                let mut started = client.request("thread/start", self.start.clone()).await?;
-                self.thread = started["thread"].take();
+                let started = client.request("thread/start", self.start.clone()).await?;
+                self.thread = response::<Started>(started)?.thread;
             }
-            options::apply(client, &self.thread, session).await?;
+            options::apply(client, &json!(self.thread), session).await?;
             self.attach(settings).await
         };
         let configured = tokio::select! {
@@ -194,7 +195,8 @@ impl Prompt {
         }
         self.progress.end();
         let removed = if is_new {
-            remove_started(client, &self.thread["id"], configured.is_some(), pressed).await
+            let id = self.thread.as_ref().map(|thread| thread.id.clone());
+            remove_started(client, id, configured.is_some(), pressed).await
         } else {
             Ok(())
         };
@@ -206,7 +208,7 @@ impl Prompt {
 
     /// Adds the files to the prompt. The thread must exist if one of them is large.
     async fn attach(&mut self, settings: &Settings) -> anyhow::Result<()> {
-        let thread = self.thread["id"].as_str().unwrap_or_default();
+        let thread = self.thread.as_ref().map_or("", |thread| thread.id.as_str());
         let files = std::mem::take(&mut self.files);
         let blocks = files.send(settings, thread).await?;
         if !blocks.is_empty() {
@@ -217,11 +219,9 @@ impl Prompt {
 
     /// Sends the prompt, in a new thread or an existing one.
     async fn send(self, client: &mut Client, args: &RunArgs) -> anyhow::Result<Turn> {
-        let thread = self.thread["id"].clone();
-        let (method, mut params) = if thread.is_null() {
-            ("thread/start", self.start)
-        } else {
-            ("turn/start", json!({ "threadId": thread }))
+        let (method, mut params) = match &self.thread {
+            None => ("thread/start", self.start),
+            Some(thread) => ("turn/start", json!({ "threadId": thread.id })),
         };
         if let Some(params) = params.as_object_mut() {
             params.extend(self.members);
@@ -242,8 +242,8 @@ impl Prompt {
             sent: false,
             interrupts: 0,
         };
-        if let Some(id) = thread.as_str() {
-            turn.announce(id);
+        if let Some(thread) = self.thread {
+            turn.announce(&thread.id);
         }
         Ok(turn)
     }
@@ -253,7 +253,7 @@ impl Prompt {
 /// `is_answered` is false if no answer was awaited. The user can end it.
 async fn remove_started(
     client: &mut Client,
-    known: &Value,
+    known: Option<String>,
     is_answered: bool,
     pressed: &mut Signal,
 ) -> anyhow::Result<()> {
@@ -265,20 +265,16 @@ async fn remove_started(
     }
 }
 
-async fn remove(client: &mut Client, known: &Value, is_answered: bool) -> anyhow::Result<()> {
-    let mut id = known.clone();
-    if id.is_null() {
-        let announced = client.kept().find(|kept| kept.method == "thread/started");
-        id = announced.map_or(Value::Null, |started| started.params["threadId"].clone());
-    }
-    if id.is_null() && !is_answered {
+async fn remove(client: &mut Client, known: Option<String>, is_answered: bool) -> anyhow::Result<()> {
+    let mut id = known.or_else(|| client.kept().find_map(announced));
+    if id.is_none() && !is_answered {
         // The request is under way. If the daemon does not announce a thread soon, there may be none.
-        let announced = tokio::time::timeout(ANNOUNCED, next_started(client)).await;
-        id = announced.unwrap_or(Ok(Value::Null))?;
+        let next = tokio::time::timeout(ANNOUNCED, next_started(client)).await;
+        id = next.unwrap_or(Ok(None))?;
     }
-    if !id.is_string() {
+    let Some(id) = id else {
         return Ok(());
-    }
+    };
     let params = json!({ "threadId": id });
     match client.request("thread/delete", params.clone()).await {
         // Only the owner may delete threads.
@@ -289,19 +285,37 @@ async fn remove(client: &mut Client, known: &Value, is_answered: bool) -> anyhow
     }
 }
 
-/// Returns the id of the thread that the daemon announces next; `null` if the request for it fails.
-async fn next_started(client: &mut Client) -> anyhow::Result<Value> {
+/// Returns the id of the thread that a message announces.
+fn announced(incoming: &Incoming) -> Option<String> {
+    match incoming.notification() {
+        Notification::ThreadStarted(started) => Some(started.thread_id),
+        _ => None,
+    }
+}
+
+/// Returns the id of the thread that the daemon announces next; `None` if the request for it fails.
+async fn next_started(client: &mut Client) -> anyhow::Result<Option<String>> {
     loop {
         match client.next().await? {
-            Received::Message(incoming) if incoming.method == "thread/started" => {
-                return Ok(incoming.params["threadId"].clone());
+            Received::Message(incoming) => {
+                if let Some(id) = announced(&incoming) {
+                    return Ok(Some(id));
+                }
             }
-            Received::Response { result, .. } => {
-                return Ok(result.map_or(Value::Null, |started| started["thread"]["id"].clone()));
+            Received::Response {
+                result: Ok(started), ..
+            } => {
+                let thread = response::<Started>(started)?.thread;
+                return Ok(thread.map(|thread| thread.id));
             }
-            Received::Message(_) => {}
+            Received::Response { result: Err(_), .. } => return Ok(None),
         }
     }
+}
+
+/// Reads the result of a request.
+fn response<T: DeserializeOwned>(result: Value) -> anyhow::Result<T> {
+    serde_json::from_value(result).context("the daemon's response cannot be read")
 }
 
 /// Returns the name of the preset that a user names.
@@ -339,7 +353,7 @@ struct Turn {
 /// The result of `thread/start` or `turn/start`.
 #[derive(Deserialize)]
 struct Started {
-    thread: Option<protocol::Thread>,
+    thread: Option<Thread>,
     turn: Option<protocol::Turn>,
 }
 
@@ -405,7 +419,7 @@ impl Turn {
 
     /// Takes the response to the request that started the turn.
     async fn started(&mut self, client: &mut Client, result: Value) -> anyhow::Result<Option<Exit>> {
-        let started = Started::deserialize(result).context("the daemon's response cannot be read")?;
+        let started: Started = response(result)?;
         if let Some(thread) = &started.thread {
             // A new thread has its agent now. In another thread, the agent may still start.
             self.sent = true;
