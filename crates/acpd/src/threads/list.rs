@@ -6,7 +6,7 @@ use acpd_client::protocol::{ListThreads, ListedStatus, ThreadStatus, ThreadSumma
 use acpd_client::{Client, Error};
 use acpd_model::text::shorten;
 use clap::ValueEnum;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::ThreadsArgs;
 use crate::client::connect::connect;
@@ -202,16 +202,10 @@ pub fn status_of<'a>(status: &'a ThreadStatus, last_turn: Option<&TurnStatus>) -
     }
 }
 
-/// Does the same as [`status_of`], for commands that do not use the typed client yet.
-pub fn status(thread: &Value) -> &str {
-    match (thread["status"].as_str(), thread["lastTurnStatus"].as_str()) {
-        (Some("idle"), Some("failed")) => "failed",
-        (status, _) => status.unwrap_or("-"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     /// Returns a thread with these members.

@@ -1,6 +1,6 @@
 //! `acpd show`.
 
-use acpd_client::protocol::{Thread, ThreadStatus, TokenUsage, Turn, TurnStatus};
+use acpd_client::protocol::{Thread, TokenUsage, Turn};
 use acpd_policy::in_lines;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ use crate::terminal::print;
 use crate::terminal::questions::subjects;
 use crate::terminal::time::when;
 use crate::threads::find::find;
+use crate::threads::list::status_of;
 
 /// Maximum number of turns on a page.
 const PAGE: usize = 200;
@@ -116,10 +117,10 @@ fn whole(thread: &Thread) -> String {
         "{}\n{}  {}  {}  {}  {}\n\n",
         plain_line(thread.name.as_deref().unwrap_or_default()),
         plain_line(&thread.id),
-        status(thread),
+        status_of(&thread.status, thread.last_turn_status.as_ref()),
         plain_line(&thread.agent_type),
         plain_line(&thread.cwd),
-        when(&json!(thread.created_at))
+        when(thread.created_at)
     );
     for turn in thread.turns.iter().flatten() {
         for item in Item::of_turn(turn) {
@@ -132,14 +133,6 @@ fn whole(thread: &Thread) -> String {
     out.push_str(&thread.token_usage.as_ref().map(usage).unwrap_or_default());
     out.push_str(&question(thread));
     out
-}
-
-/// Returns what a thread is doing, or that its last turn failed.
-fn status(thread: &Thread) -> &str {
-    match (&thread.status, &thread.last_turn_status) {
-        (ThreadStatus::Idle, Some(TurnStatus::Failed)) => "failed",
-        (status, _) => status.as_str(),
-    }
 }
 
 /// Returns how much of its context an agent uses, and what the thread has cost, as far as the agent reports it.
