@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_cannot_be_read_is_no_permission_request() {
+    fn unreadable_questions_are_never_permission_requests() {
         let method = "item/permissions/requestApproval";
         let mut whole = json!({ "requestId": "req_9", "title": "x" });
         complete(method, &mut whole);
