@@ -50,7 +50,7 @@ impl Server {
         }
     }
 
-    async fn send(&mut self, message: Value) {
+    async fn send(&mut self, message: &Value) {
         let sent = self.0.send(Message::text(message.to_string())).await;
         sent.expect("the client reads");
     }
@@ -59,7 +59,7 @@ impl Server {
     async fn answer(&mut self, method: &str, result: &Value) -> Value {
         let mut asked = self.message().await;
         assert_eq!(asked["method"], method, "{asked}");
-        self.send(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }))
+        self.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }))
             .await;
         asked["params"].take()
     }
@@ -68,7 +68,7 @@ impl Server {
         let asked = self.message().await;
         assert_eq!(asked["method"], method, "{asked}");
         let error = json!({ "code": -32000, "message": code, "data": { "code": code, "retryable": false } });
-        self.send(json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error }))
+        self.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error }))
             .await;
     }
 
@@ -76,14 +76,14 @@ impl Server {
         self.answer("thread/resume", &resumed(thread, latest)).await
     }
 
-    async fn notify(&mut self, method: &str, params: Value) {
-        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+    async fn notify(&mut self, method: &str, params: &Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
             .await;
     }
 
     async fn status(&mut self, thread: &str, seq: u64) {
         let params = json!({ "threadId": thread, "seq": seq, "ts": 0, "status": "running" });
-        self.notify("thread/status/changed", params).await;
+        self.notify("thread/status/changed", &params).await;
     }
 }
 
@@ -202,7 +202,7 @@ async fn a_thread_is_followed_again_in_place_of_the_earlier_subscription() {
         server.status("other", 2).await;
         // It belongs to no subscription.
         let failed = json!({ "threadId": "t", "ts": 0, "error": "disk full" });
-        server.notify("thread/log/changed", failed).await;
+        server.notify("thread/log/changed", &failed).await;
         server
     };
     let (mut server, mut news) = tokio::join!(script, next(&mut link, 5));

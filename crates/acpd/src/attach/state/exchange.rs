@@ -19,7 +19,7 @@ pub enum Request {
     Interrupt(TurnInterruptParams),
     ReadPage(ThreadReadParams),
     ListThreads(ThreadListParams),
-    StartThread(ThreadStartParams),
+    StartThread(Box<ThreadStartParams>),
     SetOption(ThreadConfigSetParams),
     Approve(ItemApproveParams),
     Answer(ItemAnswerParams),

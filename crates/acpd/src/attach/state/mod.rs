@@ -5,6 +5,7 @@
 
 mod acp;
 mod commands;
+mod connection;
 pub mod edit;
 pub mod editor;
 pub mod exchange;

@@ -268,7 +268,8 @@ impl App {
         };
         self.show_message(format!("starting {}…", plain_line(agent)), now);
         self.picks += 1;
-        self.request(Request::StartThread(params), Pending::Begin(self.picks));
+        let request = Request::StartThread(Box::new(params));
+        self.request(request, Pending::Begin(self.picks));
     }
 
     /// Opens a thread that has started, unless the user wants something else by now.

@@ -1,4 +1,4 @@
-//! Requests to the daemon, their replies, and what becomes of them when the connection is lost.
+//! Requests to the daemon, and their replies.
 
 use std::time::Instant;
 
@@ -7,11 +7,11 @@ use acpd_client::protocol::{
     TurnStatus, TurnSteerParams,
 };
 
-use super::exchange::{Abilities, Failure, FailureKind, Reply, Request};
+use super::exchange::{Failure, FailureKind, Reply, Request};
 use super::head::Head;
 use super::question::Answered;
 use super::search::Towards;
-use super::{App, Effect, End, RETRY};
+use super::{App, Effect, RETRY};
 use crate::attach::conversation::scroll::Scroll;
 use crate::attach::conversation::{Conversation, Source};
 use crate::client::REPLACES_NO_TURNS;
@@ -132,7 +132,7 @@ impl App {
         true
     }
 
-    fn start(&mut self, prompt: Prompt, now: Instant) {
+    pub(super) fn start(&mut self, prompt: Prompt, now: Instant) {
         // The daemon may have been replaced by an older one since the user began to edit.
         if let Some(turn) = &prompt.replaces
             && !self.abilities.replaces_turns
@@ -324,32 +324,6 @@ impl App {
         }
     }
 
-    /// Takes note that the connection was lost before the reply to a request.
-    fn cut_off(&mut self, token: u64, pending: Pending, now: Instant) {
-        match pending {
-            Pending::Start(prompt) => self.unsent.push((token, prompt)),
-            Pending::Steer(text) => {
-                self.give_back(&text);
-                self.show_error("the connection was lost: look whether the message arrived", now);
-            }
-            Pending::Begin(_) => {
-                self.show_error("the connection was lost: look whether the thread started", now);
-            }
-            Pending::Answer(request) => self.reopen(&request),
-            Pending::Threads => {
-                self.picker.take_if(|picker| picker.entries.is_none());
-            }
-            Pending::Set { .. } => self.setting = None,
-            Pending::Older(_) => self.older.forget(),
-            Pending::Newer(_) => self.is_loading_newer = false,
-            Pending::Snapshot => {
-                self.is_reading = false;
-                self.wants_snapshot = true;
-            }
-            Pending::SteerQueued | Pending::Interrupt | Pending::TakeBack(_) | Pending::Open { .. } => {}
-        }
-    }
-
     fn refused(&mut self, pending: Pending, failure: &Failure, now: Instant) {
         let message = &failure.message;
         match pending {
@@ -422,22 +396,6 @@ impl App {
         self.prompt.set(&both);
     }
 
-    /// Takes note that the subscription to a thread has ended.
-    pub fn handle_unfollowed(&mut self, thread: &str, failure: &Failure, now: Instant) {
-        if thread != self.thread {
-            return;
-        }
-        if failure.is_final() {
-            let why = failure.message.clone();
-            self.effects.push_back(Effect::End(End::Failed(why)));
-            return;
-        }
-        self.is_reading = false;
-        self.wants_snapshot = true;
-        self.retry_at = Some(now + RETRY);
-        self.show_error(&failure.message, now);
-    }
-
     /// Replaces everything that is held by the newest page.
     fn read_again(&mut self, resumed: &ThreadResumed) {
         let thread = &resumed.thread;
@@ -480,30 +438,9 @@ impl App {
     }
 
     /// Lets a question be answered again.
-    fn reopen(&mut self, request: &str) {
+    pub(super) fn reopen(&mut self, request: &str) {
         if let Some(question) = self.questions.iter_mut().find(|known| known.request == request) {
             question.is_answered = false;
-        }
-    }
-
-    /// Takes note of a lost connection. Requests without a reply fail by themselves.
-    pub fn handle_lost(&mut self, why: &str) {
-        self.lost = Some(why.to_owned());
-    }
-
-    /// Continues on a new connection, on which the subscriptions continue by themselves.
-    pub fn handle_connected(&mut self, abilities: Abilities, now: Instant) {
-        self.lost = None;
-        self.abilities = abilities;
-        for question in &mut self.questions {
-            question.may_answer = abilities.may_answer;
-        }
-        // If the log cannot be used, the daemon says so again.
-        self.head.error = None;
-        // Replies fail in any order.
-        self.unsent.sort_unstable_by_key(|(token, _)| *token);
-        for (_, prompt) in std::mem::take(&mut self.unsent) {
-            self.start(prompt, now);
         }
     }
 }

@@ -8,6 +8,7 @@ mod pictures;
 mod questions;
 pub mod typed;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ impl Scene {
     /// Opens a thread with these members.
     fn with(mut more: Value) -> Self {
         fill(&mut more, json!({ "name": "Fix the login", "turns": [] }));
-        let resumed = resumed(&json!({ "thread": more, "latestSeq": 10 }));
+        let resumed = resumed(json!({ "thread": more, "latestSeq": 10 }));
         let mut scene = Self {
             app: App::new(&resumed, ABILITIES, "seed".to_owned(), (60, 20)),
             now: Instant::now(),
@@ -81,7 +82,7 @@ impl Scene {
         let waits = |pending: &Pending| matches!(pending, Pending::Open { .. } | Pending::Snapshot);
         let pending = self.app.pending.iter().filter(|(_, pending)| !waits(pending));
         let mut tokens: Vec<u64> = pending.map(|(token, _)| *token).collect();
-        tokens.sort_unstable_by(|a, b| b.cmp(a));
+        tokens.sort_unstable_by_key(|token| Reverse(*token));
         for token in tokens {
             self.fail(token, "lost", FailureKind::Lost);
         }
@@ -230,18 +231,18 @@ impl Scene {
     }
 
     /// Replies to a request.
-    fn reply(&mut self, token: u64, result: Value) {
+    fn reply(&mut self, token: u64, mut result: Value) {
         let reply = match self.sent[&token] {
             "turn/start" => {
-                let mut turn = result["turn"].clone();
+                let mut turn = result["turn"].take();
                 fill(&mut turn, json!({ "status": "running" }));
                 Reply::Turn(Box::new(object(turn)))
             }
-            "turn/steer" | "turn/queue/steer" => Reply::Steered(object(result["delivery"].clone())),
-            "thread/read" | "thread/start" => Reply::Thread(Box::new(thread(result["thread"].clone()))),
-            "thread/resume" => Reply::Followed(Box::new(resumed(&result))),
+            "turn/steer" | "turn/queue/steer" => Reply::Steered(object(result["delivery"].take())),
+            "thread/read" | "thread/start" => Reply::Thread(Box::new(thread(result["thread"].take()))),
+            "thread/resume" => Reply::Followed(Box::new(resumed(result))),
             "thread/list" => {
-                let mut listed = result["data"].clone();
+                let mut listed = result["data"].take();
                 for thread in listed.as_array_mut().expect("it is a list") {
                     let always = json!({ "archived": false, "createdAt": 1, "updatedAt": 1, "turnCount": 1, "status": "idle" });
                     fill(thread, always);

@@ -49,14 +49,15 @@ pub fn thread(mut members: Value) -> Thread {
 }
 
 /// Returns a subscribed thread from the members of the result that a test names.
-pub fn resumed(result: &Value) -> ThreadResumed {
-    let thread = thread(result["thread"].clone());
-    object(json!({ "thread": thread, "latestSeq": result["latestSeq"] }))
+pub fn resumed(mut result: Value) -> ThreadResumed {
+    let thread = thread(result["thread"].take());
+    result["thread"] = json!(thread);
+    object(result)
 }
 
 /// Returns an object of the protocol.
 pub fn object<T: DeserializeOwned>(members: Value) -> T {
-    serde_json::from_value(members.clone()).unwrap_or_else(|error| panic!("{error}: {members}"))
+    serde_json::from_value(members).expect("it has all members")
 }
 
 /// Adds members that are not there.
