@@ -1,6 +1,6 @@
 //! Documents of threads whose content others wrote.
 
-use acpd_model::{Event, EventKind, ItemId, Origin, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, ItemEvent, ItemId, Origin, ThreadId, TurnId};
 use acpd_proto::projection::{Live, text_block};
 use acpd_proto::surface::export::{Export, Format};
 use uuid::Uuid;
@@ -86,10 +86,10 @@ fn event((seq, line): (u64, &str)) -> Event {
             at: 1_700_000_000_000,
             turn: Some(TurnId(1)),
             by: Origin::Agent,
-            kind: EventKind::UserMessageAdded {
+            kind: EventKind::Item(ItemEvent::UserMessageAdded {
                 item: ItemId(u32::try_from(seq).unwrap_or_default()),
                 content: vec![text_block(line)],
-            },
+            }),
             raw: None,
             raw_params: None,
             repeats_id: false,

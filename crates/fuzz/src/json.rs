@@ -1,7 +1,7 @@
 //! JSON that acpd passes on unchanged.
 
 use acpd_model::json::{readable, well_formed};
-use acpd_model::{Event, EventKind, ItemId, MessageType, Origin, RawJson};
+use acpd_model::{Event, EventKind, ItemEvent, ItemId, MessageType, Origin, RawJson};
 use acpd_proto::agent::with_session;
 use acpd_proto::trace_context::TraceContext;
 use acpd_proto::wire::{Message, members, repeated_key};
@@ -99,11 +99,11 @@ fn survives_the_log(json: &RawJson) {
         at: 1,
         turn: None,
         by: Origin::Agent,
-        kind: EventKind::ItemContent {
+        kind: EventKind::Item(ItemEvent::Content {
             item: ItemId(1),
             role: MessageType::AgentMessage,
             block: json.clone(),
-        },
+        }),
         raw: Some(json.clone()),
         raw_params: None,
         repeats_id: false,

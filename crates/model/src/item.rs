@@ -59,7 +59,7 @@ pub enum ItemStart {
         /// Arguments of the program.
         args: Box<[String]>,
         /// Working directory of the command.
-        cwd: String,
+        cwd: Box<str>,
         /// Limit on the output that is kept, in bytes. The log has no more of it until the command ends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_bytes: Option<u32>,

@@ -42,7 +42,10 @@ pub mod usage;
 pub mod windows_path;
 
 pub use error::{ErrorCode, Failure};
-pub use event::{Event, EventKind, Inherited, Millis, OptionKind, Origin, Seq};
+pub use event::{
+    Event, EventKind, HostEvent, Inherited, ItemEvent, Millis, OptionKind, Origin, RequestEvent, Seq,
+    SessionEvent, ThreadEvent, TurnEvent,
+};
 pub use ids::{BlobId, IdPart, ItemId, RequestId, ThreadId, TurnId};
 pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType, PreviousContent, Replaced};
 pub use json::RawJson;

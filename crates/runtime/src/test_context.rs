@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use acpd_log::{Memory, SharedLog};
-use acpd_model::{Event, EventKind, Limits, Origin, Seq};
+use acpd_model::{Event, EventKind, Limits, Origin, Seq, SessionEvent};
 use tokio::sync::watch;
 
 use crate::agent::config::AgentConfig;
@@ -70,7 +70,7 @@ pub fn event(seq: Seq) -> Event {
         at: 0,
         turn: None,
         by: Origin::Agent,
-        kind: EventKind::AgentNotified { method: "_x".into() },
+        kind: EventKind::Session(SessionEvent::AgentNotified { method: "_x".into() }),
         raw: None,
         raw_params: None,
         repeats_id: false,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use acpd_log::{Durability, EventLog, Sqlite};
 use acpd_model::event::ThreadCreated;
-use acpd_model::{Event, EventKind, Origin, Summary, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, Origin, Summary, ThreadEvent, ThreadId, TurnEvent, TurnId};
 use anyhow::Context;
 use serde_json::json;
 
@@ -450,19 +450,19 @@ pub(super) fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
                 raw_params: None,
                 repeats_id: false,
             };
-            let created = EventKind::ThreadCreated(Box::new(ThreadCreated {
+            let created = EventKind::Thread(ThreadEvent::Created(Box::new(ThreadCreated {
                 agent: "fake".into(),
                 cwd: WORKSPACE.into(),
                 ..ThreadCreated::default()
-            }));
+            })));
             let events = [
                 event(1, created),
                 event(
                     2,
-                    EventKind::TurnStarted {
+                    EventKind::Turn(TurnEvent::Started {
                         client_turn_id: None,
                         imported: false,
-                    },
+                    }),
                 ),
             ];
             let summary = Summary {

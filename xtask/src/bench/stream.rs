@@ -7,7 +7,7 @@ use acpd_log::{Durability, EventLog, Sqlite};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::OPEN_TOOL_CALLS;
 use acpd_model::{
-    Event, EventKind, ItemId, ItemStart, Limits, Origin, RawJson, Seq, Summary, ThreadId, TurnId,
+    Event, EventKind, ItemEvent, ItemId, ItemStart, Limits, Origin, RawJson, Seq, Summary, ThreadId, TurnId,
 };
 use acpd_proto::agent::{AgentEvent, Update};
 use acpd_proto::projection::Live;
@@ -58,7 +58,7 @@ pub fn costs(binaries: &Binaries, report: &mut Report) -> anyhow::Result<()> {
 fn update(seq: Seq) -> Event {
     let item = ItemId(1);
     let kind = if seq == 1 {
-        EventKind::ItemStarted {
+        EventKind::Item(ItemEvent::Started {
             item,
             parent: None,
             start: ItemStart::ToolCall {
@@ -67,12 +67,12 @@ fn update(seq: Seq) -> Event {
                 kind: "other".into(),
                 status: ToolStatus::InProgress,
             },
-        }
+        })
     } else {
-        EventKind::ItemUpdated {
+        EventKind::Item(ItemEvent::Updated {
             item,
             status: ToolStatus::InProgress,
-        }
+        })
     };
     let update = serde_json::json!({
         "sessionUpdate": "tool_call_update", "toolCallId": "call", "status": "in_progress",

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use acpd_log::{Append, Durability, EventLog, Sqlite};
 use acpd_model::event::{ThreadCreated, TurnStatus};
-use acpd_model::{Event, EventKind, Origin, Summary, ThreadId, ThreadStatus};
+use acpd_model::{Event, EventKind, Origin, Summary, ThreadEvent, ThreadId, ThreadStatus};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
@@ -153,7 +153,7 @@ fn thread(number: u32, threads: u32) -> (Event, Summary) {
         at,
         turn: None,
         by: Origin::Daemon,
-        kind: EventKind::ThreadCreated(Box::new(created)),
+        kind: EventKind::Thread(ThreadEvent::Created(Box::new(created))),
         raw: None,
         raw_params: None,
         repeats_id: false,

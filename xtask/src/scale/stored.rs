@@ -7,8 +7,8 @@ use acpd_model::event::ThreadCreated;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::SNAPSHOT_BYTES;
 use acpd_model::{
-    Event, EventKind, Extract, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson, Seq,
-    ThreadId, TurnId,
+    Event, EventKind, Extract, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType, Origin,
+    RawJson, Seq, ThreadEvent, ThreadId, TurnEvent, TurnId,
 };
 use acpd_proto::projection::{Live, SNAPSHOT_FORMAT, extract, mark, text_block};
 
@@ -126,15 +126,19 @@ impl<'l> Writer<'l> {
             cwd: WORKSPACE.into(),
             ..ThreadCreated::default()
         };
-        self.emit(None, EventKind::ThreadCreated(Box::new(created)), None);
+        self.emit(
+            None,
+            EventKind::Thread(ThreadEvent::Created(Box::new(created))),
+            None,
+        );
     }
 
     async fn turn(&mut self) -> anyhow::Result<()> {
         let turn = Some(TurnId(self.live.last_turn + 1));
-        let started = EventKind::TurnStarted {
+        let started = EventKind::Turn(TurnEvent::Started {
             client_turn_id: None,
             imported: false,
-        };
+        });
         self.emit(turn, started, None);
         for item in 0..ITEMS {
             if item % 2 == 0 {
@@ -146,7 +150,7 @@ impl<'l> Writer<'l> {
                 self.flush().await?;
             }
         }
-        let settled = EventKind::TurnSettled {
+        let settled = EventKind::Turn(TurnEvent::Settled {
             status: acpd_model::event::TurnStatus::Completed,
             stop_reason: Some("end_turn".into()),
             error: None,
@@ -156,7 +160,7 @@ impl<'l> Writer<'l> {
             plan: None,
             permitted: 0,
             waited_ms: 0,
-        };
+        });
         self.emit(turn, settled, None);
         Ok(())
     }
@@ -169,22 +173,22 @@ impl<'l> Writer<'l> {
             message_id: None,
             client_message_id: None,
         };
-        let started = EventKind::ItemStarted {
+        let started = EventKind::Item(ItemEvent::Started {
             item,
             parent: None,
             start,
-        };
+        });
         self.emit(turn, started, None);
         let mut whole = String::new();
         for _ in 0..UPDATES {
             let text = self.words(self.shape.update_bytes / 2);
             whole.push_str(&text);
-            let delta = EventKind::ItemDelta {
+            let delta = EventKind::Item(ItemEvent::Delta {
                 item,
                 role,
                 text,
                 message_id: None,
-            };
+            });
             self.emit(turn, delta, None);
         }
         let end = ItemEnd::Message {
@@ -209,17 +213,21 @@ impl<'l> Writer<'l> {
                 "content": [{ "type": "content", "content": { "type": "text", "text": text } }],
             }))
         };
-        let started = EventKind::ItemStarted {
+        let started = EventKind::Item(ItemEvent::Started {
             item,
             parent: None,
             start,
-        };
+        });
         self.emit(turn, started, Some(call("")));
         let mut last = call("");
         for _ in 0..UPDATES {
             last = call(&self.words(self.shape.update_bytes * 3 / 2));
             let status = ToolStatus::InProgress;
-            self.emit(turn, EventKind::ItemUpdated { item, status }, Some(last.clone()));
+            self.emit(
+                turn,
+                EventKind::Item(ItemEvent::Updated { item, status }),
+                Some(last.clone()),
+            );
         }
         let end = ItemEnd::ToolCall {
             status: ToolStatus::Completed,
@@ -230,7 +238,11 @@ impl<'l> Writer<'l> {
 
     fn complete(&mut self, turn: Option<TurnId>, item: ItemId, end: ItemEnd) {
         let outcome = ItemOutcome::Completed;
-        self.emit(turn, EventKind::ItemCompleted { item, outcome, end }, None);
+        self.emit(
+            turn,
+            EventKind::Item(ItemEvent::Completed { item, outcome, end }),
+            None,
+        );
     }
 
     /// Returns text that compresses about as well as the output of a program.

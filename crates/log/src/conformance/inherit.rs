@@ -1,7 +1,7 @@
 //! Threads that begin with the events of other threads.
 
 use acpd_model::event::Outcome;
-use acpd_model::{Event, EventKind, Inherited, Origin, RequestId, Seq, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, Inherited, Origin, RequestEvent, RequestId, Seq, ThreadId, TurnId};
 
 use super::read_all::read_all;
 use super::sample;
@@ -102,12 +102,12 @@ pub(super) async fn a_fork_of_a_fork_has_the_events_of_both(log: &SharedLog) {
         at: 0,
         turn: None,
         by: Origin::Daemon,
-        kind: EventKind::RequestSettled {
+        kind: EventKind::Request(RequestEvent::Settled {
             request: RequestId { thread, number: 1 },
             outcome: Outcome::Cancelled,
             item: None,
             title: None,
-        },
+        }),
         raw: None,
         raw_params: None,
         repeats_id: false,

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use acpd_model::{
-    Event, EventKind, Extract, ItemId, MessageType, Millis, Origin, RawJson, SearchableText, Seq, Summary,
-    TextKind, ThreadId, ThreadStatus, TurnId,
+    Event, EventKind, Extract, ItemEvent, ItemId, MessageType, Millis, Origin, RawJson, SearchableText, Seq,
+    Summary, TextKind, ThreadId, ThreadStatus, TurnId,
 };
 use uuid::Uuid;
 
@@ -35,12 +35,12 @@ pub fn event(seq: Seq, bytes: usize) -> Event {
         at: 1_700_000_000_000 + seq.cast_signed(),
         turn: Some(TurnId(1)),
         by: Origin::Agent,
-        kind: EventKind::ItemDelta {
+        kind: EventKind::Item(ItemEvent::Delta {
             item: ItemId(1),
             role: MessageType::AgentMessage,
             text: format!("word {seq} "),
             message_id: None,
-        },
+        }),
         raw: Some(RawJson::parse(raw).expect("a sample is JSON")),
         raw_params: None,
         repeats_id: false,

@@ -9,7 +9,7 @@ mod record;
 mod target;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, RequestId, ThreadId};
+use acpd_model::{Event, EventKind, RequestEvent, RequestId, ThreadId, TurnEvent};
 
 pub use notice::{Notice, NoticeKind, Subject};
 pub use outbox::{Counts, Delivery, GaveUp, Outbox};
@@ -41,12 +41,12 @@ fn fact(thread: ThreadId, event: &Event) -> Option<Fact> {
         at: event.at,
     };
     match &event.kind {
-        EventKind::TurnSettled {
+        EventKind::Turn(TurnEvent::Settled {
             status,
             stop_reason,
             error,
             ..
-        } => {
+        }) => {
             let kind = match status {
                 // An agent ends a turn with a stop reason. A turn without one was imported, or had only commands of users.
                 TurnStatus::Completed => stop_reason.as_ref().map(|_| NoticeKind::Done)?,
@@ -56,16 +56,18 @@ fn fact(thread: ThreadId, event: &Event) -> Option<Fact> {
             };
             Some(Fact::Ended(notice(kind, Subject::Turn(event.turn?))))
         }
-        EventKind::PermissionRequested {
-            request,
-            decided: false,
-            ..
-        }
-        | EventKind::InputRequested { request, .. } => {
+        EventKind::Request(
+            RequestEvent::PermissionRequested {
+                request,
+                decided: false,
+                ..
+            }
+            | RequestEvent::InputRequested { request, .. },
+        ) => {
             let subject = Subject::Question(*request);
             Some(Fact::Asked(notice(NoticeKind::Waiting, subject)))
         }
-        EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
+        EventKind::Request(RequestEvent::Settled { request, .. } | RequestEvent::Voided { request, .. }) => {
             Some(Fact::Closed(*request))
         }
         _ => None,
@@ -95,7 +97,7 @@ mod tests {
     }
 
     fn settled(status: TurnStatus, stop_reason: Option<&str>, error: Option<&str>) -> Event {
-        event(EventKind::TurnSettled {
+        event(EventKind::Turn(TurnEvent::Settled {
             status,
             stop_reason: stop_reason.map(str::to_owned),
             error: error.map(str::to_owned),
@@ -105,7 +107,7 @@ mod tests {
             plan: None,
             permitted: 0,
             waited_ms: 0,
-        })
+        }))
     }
 
     fn kind_of(event: &Event) -> Option<NoticeKind> {
@@ -152,7 +154,7 @@ mod tests {
             number: 3,
         };
         let permission = |decided| {
-            event(EventKind::PermissionRequested {
+            event(EventKind::Request(RequestEvent::PermissionRequested {
                 request,
                 item: None,
                 about: acpd_model::event::QuestionTopic::Permissions,
@@ -164,29 +166,29 @@ mod tests {
                 always: None,
                 whole: None,
                 keeps_content: false,
-            })
+            }))
         };
         assert_eq!(kind_of(&permission(false)), Some(NoticeKind::Waiting));
         assert_eq!(kind_of(&permission(true)), None, "a policy answers");
-        let input = event(EventKind::InputRequested {
+        let input = event(EventKind::Request(RequestEvent::InputRequested {
             request,
             message: "which?".to_owned(),
             call: None,
-        });
+        }));
         assert_eq!(kind_of(&input), Some(NoticeKind::Waiting));
-        let voided = event(EventKind::RequestVoided {
+        let voided = event(EventKind::Request(RequestEvent::Voided {
             request,
             reason: "gone".to_owned(),
-        });
+        }));
         assert_eq!(facts(THREAD, &[voided]), [Fact::Closed(request)]);
     }
 
     #[test]
     fn other_events_are_no_facts() {
-        let started = event(EventKind::TurnStarted {
+        let started = event(EventKind::Turn(TurnEvent::Started {
             client_turn_id: None,
             imported: false,
-        });
+        }));
         assert_eq!(facts(THREAD, &[started]), []);
         assert_eq!(facts(THREAD, &[]), []);
     }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, ItemStart, MessageType, TurnId};
+use acpd_model::{Event, EventKind, ItemEvent, ItemStart, MessageType, TurnEvent, TurnId};
 
 use super::history_filter::HistoryFilter;
 use super::{DroppedTurns, content_text};
@@ -221,28 +221,34 @@ impl Exchanges {
             return;
         }
         match &event.kind {
-            EventKind::UserMessageAdded { content, .. } => {
+            EventKind::Item(ItemEvent::UserMessageAdded { content, .. }) => {
                 self.prompted = event.turn;
                 self.said(MessageType::UserMessage, &content_text(content));
             }
-            EventKind::ItemDelta { role, text, .. } => {
+            EventKind::Item(ItemEvent::Delta { role, text, .. }) => {
                 self.said(*role, text);
             }
-            EventKind::ItemContent { role, block, .. } => {
+            EventKind::Item(ItemEvent::Content { role, block, .. }) => {
                 self.said(*role, &content_text(std::slice::from_ref(block)));
             }
-            EventKind::ItemStarted {
+            EventKind::Item(ItemEvent::Started {
                 start: ItemStart::ToolCall { tool_call_id, .. },
                 ..
-            } => {
+            }) => {
                 self.called(tool_call_id);
             }
-            EventKind::TurnSettled { status, .. } if event.turn == self.prompted => {
+            EventKind::Turn(TurnEvent::Settled { status, .. }) if event.turn == self.prompted => {
                 if let Some(exchange) = self.all.back_mut() {
                     exchange.failed = *status == TurnStatus::Failed;
                 }
             }
-            _ => {}
+            EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Item(_)
+            | EventKind::Host(_)
+            | EventKind::Request(_)
+            | EventKind::Unknown => {}
         }
     }
 

@@ -2,8 +2,8 @@
 
 use acpd_model::event::Content;
 use acpd_model::{
-    Event, EventKind, Extract, ItemEnd, ItemStart, MessageType, RawJson, SearchableText, TextKind,
-    TurnsDropped,
+    Event, EventKind, Extract, HostEvent, ItemEnd, ItemEvent, ItemStart, MessageType, RawJson,
+    SearchableText, TextKind, ThreadEvent, TurnsDropped,
 };
 use acpd_policy::{call_command, shell_line};
 use serde::Deserialize;
@@ -18,23 +18,45 @@ pub fn extract<'a>(events: impl IntoIterator<Item = &'a Event>) -> Extract {
     let mut extract = Extract::default();
     for event in events {
         match &event.kind {
-            EventKind::ItemStarted {
+            EventKind::Item(ItemEvent::Started {
                 start: ItemStart::TerminalCommand { command, args, .. },
                 ..
-            } => {
+            }) => {
                 let line = shell_line(command, args.iter().map(String::as_str));
                 add(&mut extract, event, TextKind::Command, line);
             }
-            EventKind::ItemCompleted { end, .. } => add_item(&mut extract, event, end),
-            EventKind::FileWritten {
+            EventKind::Item(ItemEvent::Completed { end, .. }) => add_item(&mut extract, event, end),
+            EventKind::Host(HostEvent::FileWritten {
                 content: Some(Content { blob: Some(blob), .. }),
                 ..
-            } => extract.blobs.push(*blob),
-            EventKind::TurnsRolledBack { last_kept, .. } => extract.dropped.push(TurnsDropped {
-                seq: event.seq,
-                last_kept: *last_kept,
-            }),
-            _ => {}
+            }) => extract.blobs.push(*blob),
+            EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, .. }) => {
+                extract.dropped.push(TurnsDropped {
+                    seq: event.seq,
+                    last_kept: *last_kept,
+                })
+            }
+            EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Item(
+                ItemEvent::Started { .. }
+                | ItemEvent::Delta { .. }
+                | ItemEvent::Content { .. }
+                | ItemEvent::Updated { .. }
+                | ItemEvent::UserMessageAdded { .. },
+            )
+            | EventKind::Host(
+                HostEvent::FileRead { .. }
+                | HostEvent::FileWritten { .. }
+                | HostEvent::TerminalOutput { .. }
+                | HostEvent::TerminalWaiting { .. }
+                | HostEvent::TerminalInput { .. }
+                | HostEvent::TerminalKilled { .. }
+                | HostEvent::TerminalReleased { .. },
+            )
+            | EventKind::Request(_)
+            | EventKind::Unknown => {}
         }
     }
     extract
@@ -118,11 +140,11 @@ mod tests {
     }
 
     fn completed(end: ItemEnd) -> Event {
-        event(EventKind::ItemCompleted {
+        event(EventKind::Item(ItemEvent::Completed {
             item: ItemId(3),
             outcome: ItemOutcome::Completed,
             end,
-        })
+        }))
     }
 
     fn texts(event: &Event) -> Vec<(TextKind, String)> {
@@ -192,7 +214,7 @@ mod tests {
 
     #[test]
     fn commands_and_files_of_ours_are_searched() {
-        let started = event(EventKind::ItemStarted {
+        let started = event(EventKind::Item(ItemEvent::Started {
             item: ItemId(3),
             parent: None,
             start: ItemStart::TerminalCommand {
@@ -203,7 +225,7 @@ mod tests {
                 output_bytes: None,
                 requested_by: None,
             },
-        });
+        }));
         assert_eq!(texts(&started), [(TextKind::Command, "git status -s".to_owned())]);
         let changed = completed(ItemEnd::FileChange {
             path: "/w/src/auth.ts".into(),
@@ -217,20 +239,20 @@ mod tests {
     fn what_grows_is_not_searched() {
         let item = ItemId(3);
         for kind in [
-            EventKind::ItemDelta {
+            EventKind::Item(ItemEvent::Delta {
                 item,
                 role: MessageType::AgentMessage,
                 text: "wor".into(),
                 message_id: None,
-            },
-            EventKind::ItemUpdated {
+            }),
+            EventKind::Item(ItemEvent::Updated {
                 item,
                 status: ToolStatus::InProgress,
-            },
-            EventKind::UserMessageAdded {
+            }),
+            EventKind::Item(ItemEvent::UserMessageAdded {
                 item,
                 content: vec![super::super::text_block("said again when it is whole")],
-            },
+            }),
         ] {
             assert!(extract([&event(kind)]).is_empty());
         }
@@ -239,7 +261,7 @@ mod tests {
     #[test]
     fn blobs_are_named() {
         let blob = BlobId([7; 32]);
-        let written = event(EventKind::FileWritten {
+        let written = event(EventKind::Host(HostEvent::FileWritten {
             path: "/w/a".into(),
             bytes: 9,
             content: Some(Content {
@@ -247,7 +269,7 @@ mod tests {
                 blob: Some(blob),
             }),
             replaced: None,
-        });
+        }));
         let extract = extract([&written]);
         assert_eq!((extract.texts, extract.blobs), (Vec::new(), vec![blob]));
     }

@@ -1,6 +1,6 @@
 //! Selects the events that belong to the current conversation.
 
-use acpd_model::{Event, EventKind, TurnId};
+use acpd_model::{Event, EventKind, ThreadEvent, TurnId};
 
 use super::DroppedTurns;
 
@@ -29,7 +29,7 @@ impl HistoryFilter {
             return false;
         }
         self.turn = event.turn.or(self.turn);
-        if matches!(event.kind, EventKind::TurnsRolledBack { .. }) {
+        if matches!(event.kind, EventKind::Thread(ThreadEvent::TurnsRolledBack { .. })) {
             self.turn = None;
         }
         !self.turn.is_some_and(|turn| self.dropped.contains(turn))

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use acpd_model::{Event, EventKind, ItemEnd, ItemOutcome, MessageType};
+use acpd_model::{Event, EventKind, ItemEnd, ItemEvent, ItemOutcome, MessageType};
 
 use super::ToolView;
 
@@ -61,7 +61,7 @@ impl HistoryText {
 
 /// Returns the text of a finished item.
 fn part(event: &Event) -> Option<String> {
-    let EventKind::ItemCompleted { outcome, end, .. } = &event.kind else {
+    let EventKind::Item(ItemEvent::Completed { outcome, end, .. }) = &event.kind else {
         return None;
     };
     match end {

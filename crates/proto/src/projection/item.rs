@@ -1,6 +1,6 @@
 //! An item, including one that is not finished.
 
-use acpd_model::{EventKind, ItemEnd, ItemStart, MessageType, RawJson};
+use acpd_model::{EventKind, HostEvent, ItemEnd, ItemEvent, ItemStart, MessageType, RawJson};
 use serde::{Deserialize, Serialize};
 
 use super::tool::ToolView;
@@ -87,14 +87,16 @@ impl ItemView {
     /// Applies an event about this item.
     pub fn apply(&mut self, kind: &EventKind, raw: Option<&RawJson>) {
         match (self, kind) {
-            (Self::Message(message), EventKind::ItemDelta { text, .. }) => message.push_text(text),
-            (Self::Message(message), EventKind::ItemContent { block, .. }) => {
+            (Self::Message(message), EventKind::Item(ItemEvent::Delta { text, .. })) => {
+                message.push_text(text)
+            }
+            (Self::Message(message), EventKind::Item(ItemEvent::Content { block, .. })) => {
                 message.parts.push(Part::Block(block.clone()));
             }
-            (Self::Message(message), EventKind::UserMessageAdded { content, .. }) => {
+            (Self::Message(message), EventKind::Item(ItemEvent::UserMessageAdded { content, .. })) => {
                 message.parts.extend(content.iter().cloned().map(Part::Block));
             }
-            (Self::Tool(tool), EventKind::ItemUpdated { .. }) => {
+            (Self::Tool(tool), EventKind::Item(ItemEvent::Updated { .. })) => {
                 if let Some(raw) = raw {
                     tool.apply(raw);
                 }
@@ -107,7 +109,7 @@ impl ItemView {
                     waiting,
                     ..
                 },
-                EventKind::TerminalOutput { text, .. },
+                EventKind::Host(HostEvent::TerminalOutput { text, .. }),
             ) => {
                 *waiting = None;
                 output.push_str(text);
@@ -115,10 +117,12 @@ impl ItemView {
                 let excess = output.len().saturating_sub(kept.unwrap_or(usize::MAX));
                 output.drain(..output.ceil_char_boundary(excess));
             }
-            (Self::Terminal { waiting, .. }, EventKind::TerminalWaiting { secret, .. }) => {
+            (Self::Terminal { waiting, .. }, EventKind::Host(HostEvent::TerminalWaiting { secret, .. })) => {
                 *waiting = Some(*secret)
             }
-            (Self::Terminal { waiting, .. }, EventKind::TerminalInput { .. }) => *waiting = None,
+            (Self::Terminal { waiting, .. }, EventKind::Host(HostEvent::TerminalInput { .. })) => {
+                *waiting = None
+            }
             _ => {}
         }
     }

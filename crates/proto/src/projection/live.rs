@@ -6,8 +6,8 @@ use acpd_model::event::{Binding, LeaseHolder, PlanEntry, QuestionTopic, ThreadCr
 use acpd_model::item::ToolStatus;
 use acpd_model::usage::DailyUsage;
 use acpd_model::{
-    Event, EventKind, ItemId, ItemStart, Millis, Origin, RawJson, Seq, Summary, ThreadId, ThreadStatus,
-    TurnId,
+    Event, EventKind, HostEvent, ItemEvent, ItemId, ItemStart, Millis, Origin, RawJson, RequestEvent, Seq,
+    SessionEvent, Summary, ThreadEvent, ThreadId, ThreadStatus, TurnEvent, TurnId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,7 @@ use super::known_tools::{KnownTools, ToolRef};
 use super::notes::{AGENT_DECIDES, DIRECTORY_GONE, NoteCount};
 use super::open_items::{OpenItem, OpenItems};
 use super::open_requests::OpenRequest;
+use super::session_state::SessionState;
 use super::spec::Spec;
 use super::spending::{Spending, read_cost, write_cost};
 use super::steering::Steers;
@@ -303,61 +304,23 @@ impl Live {
             self.summary.usage.get_or_insert_default().add(event.at, &spent);
         }
         match &event.kind {
-            EventKind::ThreadCreated(_)
-            | EventKind::StatusChanged { .. }
-            | EventKind::SessionInfoUpdated { .. }
-            | EventKind::ThreadRenamed { .. }
-            | EventKind::MetadataSet { .. }
-            | EventKind::DirectoriesSet(_)
-            | EventKind::PinSet { .. }
-            | EventKind::ThreadArchived {}
-            | EventKind::ThreadUnarchived {}
-            | EventKind::ThreadDeleted { .. }
-            | EventKind::ThreadForked(_)
-            | EventKind::TurnsRolledBack { .. }
-            | EventKind::TurnQueued { .. }
-            | EventKind::QueueChanged { .. }
-            | EventKind::TurnStarted { .. }
-            | EventKind::TurnSettled { .. } => {
-                self.fold_thread(event);
-                return true;
+            EventKind::Thread(kind) => self.fold_thread(event, kind),
+            EventKind::Session(kind) => self.fold_session(event, kind),
+            EventKind::Turn(kind) => self.fold_turn(event, kind),
+            EventKind::Item(kind) => self.fold_item(event, kind),
+            EventKind::Host(kind) => {
+                self.fold_host(event, kind);
+                false
             }
-            EventKind::UserMessageAdded { content, .. } if self.names.prompt.is_none() => {
-                self.fold_item(event);
-                self.names.prompted(content);
-                self.summary.name = self.names.shown().cloned();
-                return true;
-            }
-            EventKind::ItemStarted { .. }
-            | EventKind::ItemDelta { .. }
-            | EventKind::ItemContent { .. }
-            | EventKind::ItemUpdated { .. }
-            | EventKind::UserMessageAdded { .. }
-            | EventKind::TerminalOutput { .. }
-            | EventKind::TerminalWaiting { .. }
-            | EventKind::TerminalInput { .. }
-            | EventKind::ItemCompleted { .. } => self.fold_item(event),
-            EventKind::AgentBound { .. } => {
-                let before = self.summary.session_id.clone();
-                self.fold_session(event);
-                return self.summary.session_id != before;
-            }
-            EventKind::PermissionRequested { .. }
-            | EventKind::InputRequested { .. }
-            | EventKind::RequestSettled { .. }
-            | EventKind::RequestVoided { .. } => {
-                self.fold_session(event);
-                self.summary.question = waiting_question(&self.requests);
-                return true;
-            }
-            _ => self.fold_session(event),
+            EventKind::Request(kind) => self.fold_request(event, kind),
+            EventKind::Unknown => false,
         }
-        false
     }
 
-    fn fold_thread(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::ThreadCreated(made) => {
+    /// Returns whether the summary changed.
+    fn fold_thread(&mut self, event: &Event, kind: &ThreadEvent) -> bool {
+        match kind {
+            ThreadEvent::Created(made) => {
                 let ThreadCreated {
                     agent,
                     cwd,
@@ -382,38 +345,47 @@ impl Live {
                     ..Summary::default()
                 };
             }
-            EventKind::StatusChanged { status } => self.summary.status = *status,
-            EventKind::SessionInfoUpdated {
-                title: Some(title), ..
-            } => {
-                self.names.agent = Some(title.clone());
-                self.summary.name = self.names.shown().cloned();
-            }
-            EventKind::ThreadRenamed { name, .. } => {
+            ThreadEvent::StatusChanged { status } => self.summary.status = *status,
+            ThreadEvent::Renamed { name, .. } => {
                 self.names.person.clone_from(name);
                 self.summary.name = self.names.shown().cloned();
             }
-            EventKind::MetadataSet { metadata } => self.summary.metadata.clone_from(metadata),
-            EventKind::DirectoriesSet(directories) => {
+            ThreadEvent::MetadataSet { metadata } => self.summary.metadata.clone_from(metadata),
+            ThreadEvent::DirectoriesSet(directories) => {
                 self.says_directory_gone = false;
                 self.summary.cwd.clone_from(&directories.cwd);
                 self.spec.set_directories((**directories).clone());
             }
-            EventKind::PinSet { pinned, place } => {
+            ThreadEvent::PinSet { pinned, place } => {
                 self.summary.pinned = *pinned;
                 self.summary.pin_place = *place;
             }
-            EventKind::ThreadArchived {} => self.summary.archived = true,
-            EventKind::ThreadUnarchived {} => self.summary.archived = false,
-            EventKind::ThreadDeleted { .. } => self.summary.status = ThreadStatus::Deleting,
-            EventKind::ThreadForked(forked) => self.fold_forked(forked, event.at),
-            EventKind::TurnsRolledBack { last_kept, .. } => self.fold_rolled_back(*last_kept),
-            EventKind::TurnQueued {
+            ThreadEvent::Archived {} => self.summary.archived = true,
+            ThreadEvent::Unarchived {} => self.summary.archived = false,
+            ThreadEvent::Deleted { .. } => self.summary.status = ThreadStatus::Deleting,
+            ThreadEvent::Forked(forked) => self.fold_forked(forked, event.at),
+            ThreadEvent::TurnsRolledBack { last_kept, .. } => self.fold_rolled_back(*last_kept),
+            ThreadEvent::LeaseMoved { holder, .. } => {
+                self.lease = holder.as_deref().cloned();
+                return false;
+            }
+            ThreadEvent::PolicySet { policy } => {
+                self.policy = policy.as_ref().and_then(|policy| policy.read().ok());
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Returns whether the summary changed.
+    fn fold_turn(&mut self, event: &Event, kind: &TurnEvent) -> bool {
+        match kind {
+            TurnEvent::Queued {
                 input,
                 meta,
                 client_turn_id,
             } => {
-                let Some(id) = event.turn else { return };
+                let Some(id) = event.turn else { return true };
                 let queued = QueuedTurn {
                     id,
                     input: input.clone(),
@@ -429,22 +401,22 @@ impl Live {
                     }
                 }
             }
-            EventKind::QueueChanged { order, paused } => {
+            TurnEvent::QueueChanged { order, paused } => {
                 let place = |turn: &QueuedTurn| order.iter().position(|id| *id == turn.id);
                 let turns = self.queue.make_contiguous();
                 turns.sort_by_key(|turn| place(turn).unwrap_or(usize::MAX));
                 self.queue_paused = *paused && !self.queue.is_empty();
             }
-            EventKind::TurnStarted {
+            TurnEvent::Started {
                 client_turn_id,
                 imported,
             } => {
-                let Some(id) = event.turn else { return };
+                let Some(id) = event.turn else { return true };
                 self.count_turn(id, client_turn_id.as_ref());
                 self.last_turn_shown = Some(id);
                 self.summary.updated_at = event.at;
                 if *imported {
-                    return;
+                    return true;
                 }
                 self.leave_queue(id);
                 self.says_directory_gone = false;
@@ -459,7 +431,7 @@ impl Live {
                     waiting_since: (!self.requests.is_empty()).then_some(event.at),
                 });
             }
-            EventKind::TurnSettled {
+            TurnEvent::Settled {
                 status,
                 stop_reason,
                 error,
@@ -491,8 +463,32 @@ impl Live {
                 }
                 self.summary.updated_at = event.at;
             }
-            _ => {}
+            TurnEvent::InterruptRequested {} => {
+                let by_client = matches!(event.by, Origin::Client(_));
+                if let Some(turn) = &mut self.turn {
+                    turn.interrupted = match turn.interrupted {
+                        Some(Interrupter::Client) => turn.interrupted,
+                        _ if by_client => Some(Interrupter::Client),
+                        _ => Some(Interrupter::Daemon),
+                    };
+                }
+                return false;
+            }
+            TurnEvent::PlanReplaced { entries } => {
+                self.plan = Some(CurrentPlan {
+                    turn: event.turn,
+                    seq: event.seq,
+                    entries: entries.clone(),
+                });
+                return false;
+            }
+            TurnEvent::UsageUpdated { .. } => {
+                self.usage = Some(Box::new(event.kind.clone()));
+                return false;
+            }
+            TurnEvent::DiffUpdated { .. } | TurnEvent::SteerRequested { .. } => return false,
         }
+        true
     }
 
     fn leave_queue(&mut self, id: TurnId) {
@@ -520,9 +516,10 @@ impl Live {
         }
     }
 
-    fn fold_item(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::ItemStarted { item, parent, start } => {
+    /// Returns whether the summary changed.
+    fn fold_item(&mut self, event: &Event, kind: &ItemEvent) -> bool {
+        match kind {
+            ItemEvent::Started { item, parent, start } => {
                 self.last_item = self.last_item.max(item.0);
                 if let ItemStart::ToolCall {
                     tool_call_id, status, ..
@@ -558,22 +555,26 @@ impl Live {
                     },
                 );
             }
-            EventKind::ItemCompleted { item, .. } => {
+            ItemEvent::Completed { item, .. } => {
                 if let Some(ItemView::Tool(tool)) = self.items.remove(*item).map(|open| open.view) {
                     self.note_finished(&tool, *item, event.repeats_id);
                 }
             }
-            EventKind::ItemDelta { item, .. }
-            | EventKind::ItemContent { item, .. }
-            | EventKind::ItemUpdated { item, .. }
-            | EventKind::UserMessageAdded { item, .. }
-            | EventKind::TerminalOutput { item, .. }
-            | EventKind::TerminalWaiting { item, .. }
-            | EventKind::TerminalInput { item, .. } => {
+            ItemEvent::UserMessageAdded { item, content } => {
+                self.items.apply(*item, &event.kind, event.raw.as_ref());
+                if self.names.prompt.is_none() {
+                    self.names.prompted(content);
+                    self.summary.name = self.names.shown().cloned();
+                    return true;
+                }
+            }
+            ItemEvent::Delta { item, .. }
+            | ItemEvent::Content { item, .. }
+            | ItemEvent::Updated { item, .. } => {
                 self.items.apply(*item, &event.kind, event.raw.as_ref());
             }
-            _ => {}
         }
+        false
     }
 
     /// Records that what the agent does is asked about, or done for it. A command may change files as well.
@@ -600,7 +601,7 @@ impl Live {
 
     /// Returns whether an event is about a message or a tool call to which the agent gave the id of an earlier one.
     pub fn repeats_id(&self, kind: &EventKind) -> bool {
-        if let EventKind::ItemStarted { start, .. } = kind {
+        if let EventKind::Item(ItemEvent::Started { start, .. }) = kind {
             return self.used_ids.contains(start);
         }
         let Some(item) = kind.named_item() else {
@@ -621,9 +622,33 @@ impl Live {
         self.requests.insert(open.id.number, open);
     }
 
-    fn fold_session(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::AgentBound {
+    fn fold_host(&mut self, event: &Event, kind: &HostEvent) {
+        match kind {
+            HostEvent::TerminalOutput { item, .. }
+            | HostEvent::TerminalWaiting { item, .. }
+            | HostEvent::TerminalInput { item, .. } => {
+                self.items.apply(*item, &event.kind, event.raw.as_ref());
+            }
+            HostEvent::FileWritten { .. } => {
+                self.asks(Some(QuestionTopic::FileChange));
+            }
+            HostEvent::FileRead { .. }
+            | HostEvent::TerminalKilled { .. }
+            | HostEvent::TerminalReleased { .. } => {}
+        }
+    }
+
+    /// Returns whether the summary changed.
+    fn fold_session(&mut self, event: &Event, kind: &SessionEvent) -> bool {
+        match kind {
+            SessionEvent::InfoUpdated { title, .. } => {
+                if let Some(title) = title {
+                    self.names.agent = Some(title.clone());
+                    self.summary.name = self.names.shown().cloned();
+                }
+                return true;
+            }
+            SessionEvent::AgentBound {
                 session_id,
                 session,
                 how,
@@ -636,78 +661,25 @@ impl Live {
                     mcp_http: agent.mcp_http,
                     mcp_sse: agent.mcp_sse,
                 };
+                let before = self.summary.session_id.clone();
                 self.fold_bound(session_id, *how, session);
+                return self.summary.session_id != before;
             }
-            EventKind::InterruptRequested {} => {
-                let by_client = matches!(event.by, Origin::Client(_));
-                if let Some(turn) = &mut self.turn {
-                    turn.interrupted = match turn.interrupted {
-                        Some(Interrupter::Client) => turn.interrupted,
-                        _ if by_client => Some(Interrupter::Client),
-                        _ => Some(Interrupter::Daemon),
-                    };
-                }
-            }
-            EventKind::CallPermitted { .. } => {
-                if let Some(turn) = &mut self.turn {
-                    turn.permitted = turn.permitted.saturating_add(1);
-                }
-            }
-            EventKind::NoticeGiven { code, .. } => {
+            SessionEvent::NoticeGiven { code, .. } => {
                 self.says_agent_decides |= code == AGENT_DECIDES;
                 self.says_directory_gone |= code == DIRECTORY_GONE;
             }
-            EventKind::FileWritten { .. } => {
-                self.asks(Some(QuestionTopic::FileChange));
-            }
-            EventKind::PermissionRequested { request, about, .. } => {
-                self.asks(Some(*about));
-                self.add_request(OpenRequest::new(*request, event));
-            }
-            EventKind::InputRequested { request, .. } => {
-                self.add_request(OpenRequest::new(*request, event));
-            }
-            EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
-                self.requests.remove(&request.number);
-                if let Some(turn) = self.turn.as_mut().filter(|_| self.requests.is_empty()) {
-                    turn.end_wait(event.at);
-                }
-            }
-            EventKind::LeaseMoved { holder, .. } => self.lease = holder.as_deref().cloned(),
-            EventKind::SessionParamsSet(params) => self.spec.set_params((**params).clone()),
-            EventKind::PolicySet { policy } => {
-                self.policy = policy.as_ref().and_then(|policy| policy.read().ok());
-            }
-            EventKind::AnswerRemembered { answer } => {
-                // Answers with other scopes are stored elsewhere; the log only records them.
-                let rule = answer.read::<RememberedRule>().ok();
-                let here = |rule: &RememberedRule| matches!(rule.scope, Scope::Session | Scope::Thread);
-                if let Some(rule) = rule.filter(here) {
-                    // An answer of an earlier version applied to commands in this directory.
-                    self.remembered.restore(rule, self.spec.session_cwd());
-                }
-            }
-            EventKind::AnswerRevoked { id } => {
-                self.remembered.revoke(*id);
-            }
-            EventKind::PlanReplaced { entries } => {
-                self.plan = Some(CurrentPlan {
-                    turn: event.turn,
-                    seq: event.seq,
-                    entries: entries.clone(),
-                });
-            }
-            EventKind::UsageUpdated { .. } => self.usage = Some(Box::new(event.kind.clone())),
-            EventKind::ModeChanged { mode_id } => {
+            SessionEvent::ParamsSet(params) => self.spec.set_params((**params).clone()),
+            SessionEvent::ModeChanged { mode_id } => {
                 self.mode = Some(mode_id.clone());
                 let option = self.options().mode().and_then(|mode| mode.option);
                 self.choices.mode_changed(&event.by, mode_id, option.as_deref());
             }
-            EventKind::ModelChanged { model_id } => {
+            SessionEvent::ModelChanged { model_id } => {
                 self.model = Some(model_id.clone());
                 self.choices.model_changed(&event.by, model_id);
             }
-            EventKind::ConfigOptionsReplaced { chosen } => {
+            SessionEvent::ConfigOptionsReplaced { chosen } => {
                 let update = event.raw.as_ref().and_then(|raw| raw.read::<SessionState>().ok());
                 if let Some(options) = update.and_then(|update| update.config_options) {
                     self.choices.options_reported(&options);
@@ -718,9 +690,54 @@ impl Live {
                     self.choices.option_chosen(&event.by, chosen, is_mode);
                 }
             }
-            EventKind::CommandsReplaced {} => self.commands.clone_from(&event.raw),
-            _ => {}
+            SessionEvent::CommandsReplaced {} => self.commands.clone_from(&event.raw),
+            SessionEvent::AgentLost { .. }
+            | SessionEvent::LineMalformed { .. }
+            | SessionEvent::AgentNotified { .. }
+            | SessionEvent::CallRefused { .. } => {}
         }
+        false
+    }
+
+    /// Returns whether the summary changed.
+    fn fold_request(&mut self, event: &Event, kind: &RequestEvent) -> bool {
+        match kind {
+            RequestEvent::PermissionRequested { request, about, .. } => {
+                self.asks(Some(*about));
+                self.add_request(OpenRequest::new(*request, event));
+            }
+            RequestEvent::InputRequested { request, .. } => {
+                self.add_request(OpenRequest::new(*request, event));
+            }
+            RequestEvent::Settled { request, .. } | RequestEvent::Voided { request, .. } => {
+                self.requests.remove(&request.number);
+                if let Some(turn) = self.turn.as_mut().filter(|_| self.requests.is_empty()) {
+                    turn.end_wait(event.at);
+                }
+            }
+            RequestEvent::CallPermitted { .. } => {
+                if let Some(turn) = &mut self.turn {
+                    turn.permitted = turn.permitted.saturating_add(1);
+                }
+                return false;
+            }
+            RequestEvent::AnswerRemembered { answer } => {
+                // Answers with other scopes are stored elsewhere; the log only records them.
+                let rule = answer.read::<RememberedRule>().ok();
+                let here = |rule: &RememberedRule| matches!(rule.scope, Scope::Session | Scope::Thread);
+                if let Some(rule) = rule.filter(here) {
+                    // An answer of an earlier version applied to commands in this directory.
+                    self.remembered.restore(rule, self.spec.session_cwd());
+                }
+                return false;
+            }
+            RequestEvent::AnswerRevoked { id } => {
+                self.remembered.revoke(*id);
+                return false;
+            }
+        }
+        self.summary.question = waiting_question(&self.requests);
+        true
     }
 }
 
@@ -753,39 +770,4 @@ impl Live {
             self.config_options = Some(options);
         }
     }
-}
-
-/// The members of an opened session, or of an update of its options, that are stored unchanged.
-#[derive(Debug, Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct SessionState {
-    pub modes: Option<RawJson>,
-    pub models: Option<RawJson>,
-    pub config_options: Option<RawJson>,
-}
-
-impl SessionState {
-    /// Returns the current mode, if the agent reported it.
-    pub fn mode(&self) -> Option<String> {
-        let modes: CurrentMode = self.modes.as_ref()?.read().ok()?;
-        Some(modes.current_mode_id)
-    }
-
-    /// Returns the current model, if the agent reported it.
-    pub fn model(&self) -> Option<String> {
-        let models: CurrentModel = self.models.as_ref()?.read().ok()?;
-        Some(models.current_model_id)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CurrentModel {
-    current_model_id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CurrentMode {
-    current_mode_id: String,
 }

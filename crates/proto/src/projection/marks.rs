@@ -1,6 +1,9 @@
 //! The places of turns and items, for the log's index.
 
-use acpd_model::{Event, EventKind, ItemMark, LateMark, NotePlace, ThreadId, TurnMark, TurnMarks, TurnStep};
+use acpd_model::{
+    Event, EventKind, ItemEvent, ItemMark, LateMark, NotePlace, ThreadId, TurnEvent, TurnMark, TurnMarks,
+    TurnStep,
+};
 
 use super::Live;
 
@@ -27,16 +30,16 @@ pub fn mark(live: &Live, event: &Event, marks: &mut TurnMarks) {
         marks.late.push(LateMark { place, seq });
     }
     match &event.kind {
-        EventKind::TurnQueued { client_turn_id, .. } => {
+        EventKind::Turn(TurnEvent::Queued { client_turn_id, .. }) => {
             turn(TurnStep::Queued);
             marks.client_turns.extend(client_turn_id.clone().zip(event.turn));
         }
-        EventKind::TurnStarted { client_turn_id, .. } => {
+        EventKind::Turn(TurnEvent::Started { client_turn_id, .. }) => {
             turn(TurnStep::Started);
             marks.client_turns.extend(client_turn_id.clone().zip(event.turn));
         }
-        EventKind::TurnSettled { .. } => turn(TurnStep::Settled),
-        EventKind::ItemCompleted { item, .. } => {
+        EventKind::Turn(TurnEvent::Settled { .. }) => turn(TurnStep::Settled),
+        EventKind::Item(ItemEvent::Completed { item, .. }) => {
             let open = live.items.get(item);
             marks.items.extend(open.map(|open| ItemMark {
                 item: *item,
@@ -46,10 +49,18 @@ pub fn mark(live: &Live, event: &Event, marks: &mut TurnMarks) {
                 bytes: open.bytes + event.weight() as u64,
             }));
         }
-        EventKind::ItemUpdated { item, .. } if !live.items.contains_key(item) => marks.late.push(LateMark {
-            place: NotePlace::Item(*item),
-            seq: event.seq,
-        }),
-        _ => {}
+        EventKind::Item(ItemEvent::Updated { item, .. }) if !live.items.contains_key(item) => {
+            marks.late.push(LateMark {
+                place: NotePlace::Item(*item),
+                seq: event.seq,
+            })
+        }
+        EventKind::Thread(_)
+        | EventKind::Session(_)
+        | EventKind::Turn(_)
+        | EventKind::Item(_)
+        | EventKind::Host(_)
+        | EventKind::Request(_)
+        | EventKind::Unknown => {}
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use acpd_model::{Event, EventKind, ItemId, NotePlace};
+use acpd_model::{Event, EventKind, ItemId, NotePlace, RequestEvent, SessionEvent};
 use serde::{Deserialize, Serialize};
 
 /// The code of the notice that the agent decides by itself what it may do.
@@ -66,11 +66,12 @@ impl NoteCount {
 pub(super) fn is_note(event: &Event) -> bool {
     let is_note = matches!(
         event.kind,
-        EventKind::AgentLost { .. }
-            | EventKind::NoticeGiven { .. }
-            | EventKind::LineMalformed { .. }
-            | EventKind::CallRefused { .. }
-            | EventKind::RequestSettled { .. }
+        EventKind::Session(
+            SessionEvent::AgentLost { .. }
+                | SessionEvent::NoticeGiven { .. }
+                | SessionEvent::LineMalformed { .. }
+                | SessionEvent::CallRefused { .. }
+        ) | EventKind::Request(RequestEvent::Settled { .. })
     );
     is_note && !is_too_large(event)
 }

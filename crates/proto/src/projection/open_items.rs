@@ -46,7 +46,7 @@ pub struct OpenItems {
 fn tool_bytes(view: &ItemView) -> usize {
     match view {
         ItemView::Tool(tool) => tool.bytes(),
-        _ => 0,
+        ItemView::Message(_) | ItemView::File { .. } | ItemView::Terminal { .. } => 0,
     }
 }
 
@@ -141,7 +141,7 @@ impl OpenItems {
         let of = self.files.range((tool, ItemId(0))..=(tool, ItemId(u32::MAX)));
         of.filter_map(|(_, id)| match &self.items.get(id)?.view {
             ItemView::File { path } => Some((*id, path.as_str())),
-            _ => None,
+            ItemView::Message(_) | ItemView::Tool(_) | ItemView::Terminal { .. } => None,
         })
     }
 }

@@ -6,7 +6,7 @@
 use acpd_model::event::PermissionOption;
 use acpd_model::limits::{LISTED_QUESTION_BYTES, OPEN_QUESTION_BYTES};
 use acpd_model::subject::CallSubject;
-use acpd_model::{Event, EventKind, RawJson, RequestId};
+use acpd_model::{Event, EventKind, RawJson, RequestEvent, RequestId};
 use serde::{Deserialize, Serialize};
 
 /// An unanswered question.
@@ -31,7 +31,7 @@ impl OpenRequest {
             };
         }
         let mut kind = event.kind.clone();
-        if let EventKind::PermissionRequested { subjects, whole, .. } = &mut kind {
+        if let EventKind::Request(RequestEvent::PermissionRequested { subjects, whole, .. }) = &mut kind {
             *whole = None;
             // Lists show shorter ones.
             if bytes_of(subjects) > LISTED_QUESTION_BYTES {
@@ -54,16 +54,17 @@ impl OpenRequest {
 
     /// Returns the offered answers. A question for information has none.
     pub fn options(&self) -> &[PermissionOption] {
-        match &self.event.kind {
-            EventKind::PermissionRequested { options, .. } => options,
-            _ => &[],
+        if let EventKind::Request(RequestEvent::PermissionRequested { options, .. }) = &self.event.kind {
+            options
+        } else {
+            &[]
         }
     }
 
     /// Returns the event as clients receive it if the log's cannot be read: it says that the effects are unknown.
     pub fn damaged(&self) -> Event {
         let mut event = self.event.clone();
-        if let EventKind::PermissionRequested { subjects, .. } = &mut event.kind {
+        if let EventKind::Request(RequestEvent::PermissionRequested { subjects, .. }) = &mut event.kind {
             let what = "the log's record of what it would do is damaged".to_owned();
             *subjects = [CallSubject::Unknown { what }].into();
         }
@@ -74,12 +75,12 @@ impl OpenRequest {
 /// Returns the bytes of the parts that no answer needs: the agent's params, and what clients show of the call.
 fn long_bytes(event: &Event) -> usize {
     let length = |json: Option<&RawJson>| json.map_or(0, |json| json.get().len());
-    let shown = match &event.kind {
-        EventKind::PermissionRequested { subjects, whole, .. } => {
+    let shown =
+        if let EventKind::Request(RequestEvent::PermissionRequested { subjects, whole, .. }) = &event.kind {
             bytes_of(subjects) + length(whole.as_deref())
-        }
-        _ => 0,
-    };
+        } else {
+            0
+        };
     length(event.raw.as_ref()) + length(event.raw_params.as_ref()) + shown
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use acpd_model::event::Binding;
 use acpd_model::limits::USAGE_CURRENCIES;
 use acpd_model::usage::{NANOS, Spent};
-use acpd_model::{EventKind, RawJson};
+use acpd_model::{EventKind, RawJson, SessionEvent, ThreadEvent, TurnEvent};
 use serde::{Deserialize, Serialize};
 
 /// The largest cost of a session that is believed, in units of a currency.
@@ -56,24 +56,31 @@ impl Spending {
     /// Folds an event. Returns what it adds.
     pub fn fold(&mut self, event: &EventKind) -> Option<Spent> {
         match event {
-            EventKind::UsageUpdated { cost: Some(cost), .. } => self.report(cost),
-            EventKind::TurnSettled {
+            EventKind::Turn(TurnEvent::UsageUpdated { cost: Some(cost), .. }) => self.report(cost),
+            EventKind::Turn(TurnEvent::Settled {
                 usage: Some(usage), ..
-            } => tokens(usage),
+            }) => tokens(usage),
             // The counters of a new session are other ones.
-            EventKind::AgentBound {
+            EventKind::Session(SessionEvent::AgentBound {
                 how: Binding::New, ..
-            } => {
+            }) => {
                 self.0.clear();
                 None
             }
-            EventKind::AgentBound { .. } | EventKind::ThreadForked(_) => {
+            EventKind::Session(SessionEvent::AgentBound { .. })
+            | EventKind::Thread(ThreadEvent::Forked(_)) => {
                 for counter in self.0.values_mut() {
                     counter.is_opened = true;
                 }
                 None
             }
-            _ => None,
+            EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Item(_)
+            | EventKind::Host(_)
+            | EventKind::Request(_)
+            | EventKind::Unknown => None,
         }
     }
 
@@ -152,12 +159,12 @@ mod tests {
 
     fn cost(amount: &str, currency: &str) -> EventKind {
         let cost = format!(r#"{{"amount":{amount},"currency":"{currency}"}}"#);
-        EventKind::UsageUpdated {
+        EventKind::Turn(TurnEvent::UsageUpdated {
             used: 1,
             size: 2,
             cost: Some(RawJson::parse(&cost).unwrap()),
             thread_cost: None,
-        }
+        })
     }
 
     /// Opens the session again, as every start of an agent does.
@@ -191,12 +198,12 @@ mod tests {
     }
 
     fn bind(how: Binding) -> EventKind {
-        EventKind::AgentBound {
+        EventKind::Session(SessionEvent::AgentBound {
             session_id: "s".into(),
             how,
             agent: RawJson::parse("{}").unwrap(),
             session: RawJson::parse("{}").unwrap(),
-        }
+        })
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Messages for the running turn that the agent has not taken yet.
 
-use acpd_model::{Event, EventKind, MessageType, RawJson, Seq, TurnId};
+use acpd_model::{Event, EventKind, ItemEvent, MessageType, RawJson, Seq, ThreadEvent, TurnEvent, TurnId};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -34,29 +34,45 @@ impl Steers {
     /// Applies an event. A message leaves when it is a message of its turn, when it became a turn of its own, and when its
     /// turn is over.
     pub(super) fn fold(&mut self, event: &Event) {
+        if let EventKind::Turn(TurnEvent::SteerRequested { input }) = &event.kind {
+            self.0.push_back(PendingSteering {
+                seq: event.seq,
+                turn: event.turn,
+                text: content_text(input),
+            });
+            if self.0.len() > STEERS_SHOWN {
+                self.0.pop_front();
+            }
+        }
+        if self.0.is_empty() {
+            return;
+        }
         match &event.kind {
-            EventKind::SteerRequested { input } => {
-                self.0.push_back(PendingSteering {
-                    seq: event.seq,
-                    turn: event.turn,
-                    text: content_text(input),
-                });
-                if self.0.len() > STEERS_SHOWN {
-                    self.0.pop_front();
-                }
+            EventKind::Item(ItemEvent::UserMessageAdded { content, .. }) => {
+                self.said(event.turn, &content_text(content))
             }
-            _ if self.0.is_empty() => {}
-            EventKind::UserMessageAdded { content, .. } => self.said(event.turn, &content_text(content)),
-            EventKind::ItemDelta { role, text, .. } if *role == MessageType::UserMessage => {
-                self.said(event.turn, text);
+            EventKind::Item(ItemEvent::Delta {
+                role: MessageType::UserMessage,
+                text,
+                ..
+            }) => self.said(event.turn, text),
+            EventKind::Item(ItemEvent::Content {
+                role: MessageType::UserMessage,
+                block,
+                ..
+            }) => self.said(event.turn, &content_text(std::slice::from_ref(block))),
+            EventKind::Turn(TurnEvent::Queued { input, .. }) => self.queued(input),
+            EventKind::Turn(TurnEvent::Settled { .. }) => self.0.retain(|steer| steer.turn != event.turn),
+            EventKind::Thread(ThreadEvent::TurnsRolledBack { .. } | ThreadEvent::Forked(..)) => {
+                self.0.clear()
             }
-            EventKind::ItemContent { role, block, .. } if *role == MessageType::UserMessage => {
-                self.said(event.turn, &content_text(std::slice::from_ref(block)));
-            }
-            EventKind::TurnQueued { input, .. } => self.queued(input),
-            EventKind::TurnSettled { .. } => self.0.retain(|steer| steer.turn != event.turn),
-            EventKind::TurnsRolledBack { .. } | EventKind::ThreadForked(..) => self.0.clear(),
-            _ => {}
+            EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Item(_)
+            | EventKind::Host(_)
+            | EventKind::Request(_)
+            | EventKind::Unknown => {}
         }
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use acpd_model::event::{DiffSize, PlanEntry, TurnStatus};
 use acpd_model::{
-    Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq, ThreadId, TurnId,
-    TurnPosition,
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq,
+    ThreadEvent, ThreadId, TurnEvent, TurnId, TurnPosition,
 };
 
 use super::Live;
@@ -209,7 +209,7 @@ impl Transcript {
     /// Adds the plans of the turns, and the plan of the running one.
     pub fn add_plans(&mut self, plans: &[Event], live: &Live) {
         for event in plans {
-            if let EventKind::PlanReplaced { entries } = &event.kind {
+            if let EventKind::Turn(TurnEvent::PlanReplaced { entries }) = &event.kind {
                 self.add_plan(event.turn, entries);
             }
         }
@@ -317,26 +317,26 @@ impl Transcript {
         self.last_seq = event.seq;
         self.note(event);
         match &event.kind {
-            EventKind::TurnQueued {
+            EventKind::Turn(TurnEvent::Queued {
                 client_turn_id,
                 input,
                 ..
-            } => {
+            }) => {
                 let turn = self.turn(event.turn);
                 turn.client_turn_id.clone_from(client_turn_id);
                 turn.input.clone_from(input);
             }
-            EventKind::TurnStarted {
+            EventKind::Turn(TurnEvent::Started {
                 client_turn_id,
                 imported,
-            } => {
+            }) => {
                 let turn = self.turn(event.turn);
                 turn.imported = *imported;
                 turn.client_turn_id.clone_from(client_turn_id);
                 (turn.started_at, turn.place) = (Some(event.at), event.seq);
                 turn.input.clear();
             }
-            EventKind::TurnSettled {
+            EventKind::Turn(TurnEvent::Settled {
                 status,
                 stop_reason,
                 error,
@@ -346,7 +346,7 @@ impl Transcript {
                 permitted,
                 waited_ms,
                 ..
-            } => {
+            }) => {
                 let turn = self.turn(event.turn);
                 turn.permitted = *permitted;
                 turn.waited_ms = *waited_ms;
@@ -358,14 +358,14 @@ impl Transcript {
                     stop_reason: stop_reason.clone(),
                     error: error.clone(),
                     at: event.at,
-                    usage: usage.clone(),
+                    usage: usage.as_deref().cloned(),
                     changes: changes.as_deref().copied(),
                     plan: *plan,
                 });
             }
-            EventKind::PlanReplaced { entries } => self.add_plan(event.turn, entries),
-            EventKind::TurnsRolledBack { last_kept, .. } => self.roll_back(*last_kept),
-            EventKind::ItemStarted { item, parent, start } => {
+            EventKind::Turn(TurnEvent::PlanReplaced { entries }) => self.add_plan(event.turn, entries),
+            EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, .. }) => self.roll_back(*last_kept),
+            EventKind::Item(ItemEvent::Started { item, parent, start }) => {
                 let view = Some(ItemView::new(start, event.raw.as_ref()));
                 let at = self.turn_index(event.turn);
                 let started = Item {
@@ -380,20 +380,24 @@ impl Transcript {
                 self.open.insert(*item, (at, self.turns[at].items.len()));
                 self.turns[at].items.push(started);
             }
-            EventKind::ItemCompleted { item, outcome, end } => {
+            EventKind::Item(ItemEvent::Completed { item, outcome, end }) => {
                 if let Some((turn, at)) = self.open.remove(item) {
                     let done = &mut self.turns[turn].items[at];
                     done.view = None;
                     done.end = Some((*outcome, end.clone()));
                 }
             }
-            EventKind::ItemDelta { item, .. }
-            | EventKind::ItemContent { item, .. }
-            | EventKind::ItemUpdated { item, .. }
-            | EventKind::UserMessageAdded { item, .. }
-            | EventKind::TerminalOutput { item, .. }
-            | EventKind::TerminalWaiting { item, .. }
-            | EventKind::TerminalInput { item, .. } => match self.open.get(item) {
+            EventKind::Item(
+                ItemEvent::Delta { item, .. }
+                | ItemEvent::Content { item, .. }
+                | ItemEvent::Updated { item, .. }
+                | ItemEvent::UserMessageAdded { item, .. },
+            )
+            | EventKind::Host(
+                HostEvent::TerminalOutput { item, .. }
+                | HostEvent::TerminalWaiting { item, .. }
+                | HostEvent::TerminalInput { item, .. },
+            ) => match self.open.get(item) {
                 Some((turn, at)) => {
                     if let Some(view) = &mut self.turns[*turn].items[*at].view {
                         view.apply(&event.kind, event.raw.as_ref());
@@ -401,7 +405,23 @@ impl Transcript {
                 }
                 None => self.apply_late(*item, event),
             },
-            _ => {}
+            EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Turn(
+                TurnEvent::QueueChanged { .. }
+                | TurnEvent::DiffUpdated { .. }
+                | TurnEvent::UsageUpdated { .. }
+                | TurnEvent::InterruptRequested {}
+                | TurnEvent::SteerRequested { .. },
+            )
+            | EventKind::Host(
+                HostEvent::FileRead { .. }
+                | HostEvent::FileWritten { .. }
+                | HostEvent::TerminalKilled { .. }
+                | HostEvent::TerminalReleased { .. },
+            )
+            | EventKind::Request(_)
+            | EventKind::Unknown => {}
         }
     }
 

@@ -5,19 +5,22 @@ use std::collections::BTreeMap;
 use acpd_model::event::PermissionOption;
 use acpd_model::limits::{LISTED_QUESTION_BYTES, LISTED_TITLE_BYTES};
 use acpd_model::subject::CallSubject;
-use acpd_model::{Answerable, EventKind, QuestionType, WaitingQuestion};
+use acpd_model::{Answerable, EventKind, QuestionType, RequestEvent, WaitingQuestion};
 
 use super::open_requests::OpenRequest;
 
 /// Returns the oldest of the open questions.
 pub(super) fn waiting_question(requests: &BTreeMap<u32, OpenRequest>) -> Option<Box<WaitingQuestion>> {
     let oldest = requests.values().next()?;
-    let (kind, answerable) = match &oldest.event.kind {
-        EventKind::PermissionRequested {
+    let (kind, answerable) =
+        if let EventKind::Request(RequestEvent::PermissionRequested {
             options, subjects, ..
-        } => (QuestionType::Permission, answerable(subjects, options)),
-        _ => (QuestionType::Input, None),
-    };
+        }) = &oldest.event.kind
+        {
+            (QuestionType::Permission, answerable(subjects, options))
+        } else {
+            (QuestionType::Input, None)
+        };
     Some(Box::new(WaitingQuestion {
         request_id: oldest.id,
         kind,
@@ -30,8 +33,9 @@ pub(super) fn waiting_question(requests: &BTreeMap<u32, OpenRequest>) -> Option<
 
 /// Returns the title of a question, or its beginning; `None` for any other event.
 pub(crate) fn listed_title(question: &EventKind) -> Option<&str> {
-    let (EventKind::PermissionRequested { title, .. } | EventKind::InputRequested { message: title, .. }) =
-        question
+    let EventKind::Request(
+        RequestEvent::PermissionRequested { title, .. } | RequestEvent::InputRequested { message: title, .. },
+    ) = question
     else {
         return None;
     };

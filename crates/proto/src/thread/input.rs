@@ -1,7 +1,7 @@
 //! The inputs of a thread.
 
 use acpd_model::event::Level;
-use acpd_model::{EventKind, Failure, Origin, RawJson};
+use acpd_model::{EventKind, Failure, Origin, RawJson, SessionEvent};
 use acpd_policy::RealPaths;
 
 use super::command::Command;
@@ -92,13 +92,13 @@ pub struct AccessDenied {
 
 impl AccessDenied {
     pub(super) fn into_event(self) -> EventKind {
-        EventKind::NoticeGiven {
+        EventKind::Session(SessionEvent::NoticeGiven {
             level: Level::Warning,
             code: self.code.to_owned(),
             message: self.message,
             detail: Some(self.advice),
             folder: self.folder,
-        }
+        })
     }
 }
 

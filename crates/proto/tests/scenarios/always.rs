@@ -1,8 +1,8 @@
 //! Responses of kind "always". acpd remembers them where it can, and sends "once" to the agent.
 
-use acpd_model::EventKind;
 use acpd_model::event::Outcome;
 use acpd_model::limits::REMEMBERED_RULES;
+use acpd_model::{EventKind, RequestEvent};
 use acpd_policy::Scope;
 use acpd_proto::thread::{Answer, Command, Reply};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn notice(s: &Scene) -> Option<String> {
 
 fn settled(s: &Scene) -> Outcome {
     let mut outcomes = s.kinds().filter_map(|kind| match kind {
-        EventKind::RequestSettled { outcome, .. } => Some(outcome.clone()),
+        EventKind::Request(RequestEvent::Settled { outcome, .. }) => Some(outcome.clone()),
         _ => None,
     });
     outcomes.next().unwrap()

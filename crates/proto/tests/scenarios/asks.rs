@@ -1,7 +1,7 @@
 //! Requests of clients to an agent other than turns: modes, options, sessions, sign-in, extensions.
 
 use acpd_model::event::Level;
-use acpd_model::{ErrorCode, EventKind, Origin, RawJson};
+use acpd_model::{ErrorCode, EventKind, Origin, RawJson, SessionEvent};
 use acpd_proto::agent::{AgentEvent, AgentRequest, ConfigValue};
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::{Command, Input, Reply};
@@ -293,7 +293,9 @@ fn an_agent_that_wants_a_sign_in_gets_one() {
         assert_eq!(failure.message, "Sign in to fake to continue");
         assert_eq!(s.notices(), ["signInRequired"]);
         let told = s.log.iter().find_map(|event| match &event.kind {
-            EventKind::NoticeGiven { message, detail, .. } => Some((message.clone(), detail.clone())),
+            EventKind::Session(SessionEvent::NoticeGiven { message, detail, .. }) => {
+                Some((message.clone(), detail.clone()))
+            }
             _ => None,
         });
         assert_eq!(
@@ -482,12 +484,12 @@ fn a_failed_way_to_reopen_a_session_is_reported() {
         s.answer("session/load", "{}");
         s.later(1000);
         let notice = |event: &acpd_model::Event| match &event.kind {
-            EventKind::NoticeGiven {
+            EventKind::Session(SessionEvent::NoticeGiven {
                 level: Level::Info,
                 code,
                 message,
                 ..
-            } if code == "notReopened" => Some(message.clone()),
+            }) if code == "notReopened" => Some(message.clone()),
             _ => None,
         };
         let notice: Vec<String> = s.log.iter().filter_map(notice).collect();

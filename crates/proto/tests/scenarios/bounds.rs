@@ -2,7 +2,7 @@
 //! an event, no state and no answer repeats it.
 
 use acpd_model::limits::{AGENT_ID_BYTES, AGENT_STATE_BYTES, AGENT_TEXT_BYTES};
-use acpd_model::{Event, EventKind};
+use acpd_model::{Event, EventKind, ItemEvent, RequestEvent, SessionEvent};
 use acpd_proto::projection::SessionChange;
 use acpd_proto::thread::Answer;
 
@@ -97,7 +97,7 @@ fn an_update_with_an_absurd_name_is_passed_on_without_effect() {
         scene.update(&update);
         assert_eq!(scene.log.len(), before + 1, "{what}");
         assert!(
-            matches!(last(&scene), EventKind::AgentNotified { method } if method == "session/update"),
+            matches!(last(&scene), EventKind::Session(SessionEvent::AgentNotified { method }) if method == "session/update"),
             "{what}"
         );
         let raw = scene.log[before].raw.as_ref().unwrap();
@@ -150,7 +150,7 @@ fn an_absurd_sentence_is_shortened() {
         scene.update(&update);
         let first = &scene.log[before];
         assert!(
-            !matches!(first.kind, EventKind::AgentNotified { .. }),
+            !matches!(first.kind, EventKind::Session(SessionEvent::AgentNotified { .. })),
             "{what}: {:?}",
             first.kind
         );
@@ -350,7 +350,12 @@ fn open_questions_keep_no_long_params() {
 
 /// Returns the events of permission requests.
 fn asked(scene: &Scene) -> impl DoubleEndedIterator<Item = &Event> {
-    let is_question = |event: &&Event| matches!(event.kind, EventKind::PermissionRequested { .. });
+    let is_question = |event: &&Event| {
+        matches!(
+            event.kind,
+            EventKind::Request(RequestEvent::PermissionRequested { .. })
+        )
+    };
     scene.log.iter().filter(is_question)
 }
 
@@ -421,7 +426,7 @@ fn an_id_of_usual_length_has_its_effect() {
     assert!(
         scene
             .kinds()
-            .any(|kind| matches!(kind, EventKind::ItemCompleted { .. }))
+            .any(|kind| matches!(kind, EventKind::Item(ItemEvent::Completed { .. })))
     );
     assert_eq!(scene.said(), ["done"]);
 }

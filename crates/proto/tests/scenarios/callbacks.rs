@@ -1,7 +1,7 @@
 //! File requests of an agent, and the rules for all of its callbacks.
 
 use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_CALLS, TERMINALS};
-use acpd_model::{ErrorCode, EventKind, Failure, PreviousContent};
+use acpd_model::{ErrorCode, EventKind, Failure, HostEvent, PreviousContent, SessionEvent};
 use acpd_proto::thread::{HostCall, HostReply};
 use serde_json::{Value, json};
 
@@ -203,7 +203,7 @@ fn params_that_do_not_fit_are_refused_and_recorded() {
         }
         let refused = s
             .kinds()
-            .filter(|kind| matches!(kind, EventKind::CallRefused { .. }));
+            .filter(|kind| matches!(kind, EventKind::Session(SessionEvent::CallRefused { .. })));
         assert_eq!(refused.count(), bad.len());
         assert!(s.waiting.is_empty());
         s.stops_with("end_turn");
@@ -216,7 +216,9 @@ fn a_failed_callback_is_recorded() {
         s.open_turn();
         let refused = |s: &Scene| -> Vec<(String, String)> {
             let of = |kind: &EventKind| match kind {
-                EventKind::CallRefused { method, reason, .. } => Some((method.clone(), reason.clone())),
+                EventKind::Session(SessionEvent::CallRefused { method, reason, .. }) => {
+                    Some((method.clone(), reason.clone()))
+                }
                 _ => None,
             };
             s.kinds().filter_map(of).collect()
@@ -348,11 +350,11 @@ fn a_write_is_recorded_and_long_content_is_a_blob() {
             }));
             let written = s
                 .kinds()
-                .rfind(|kind| matches!(kind, EventKind::FileWritten { .. }));
-            let Some(EventKind::FileWritten {
+                .rfind(|kind| matches!(kind, EventKind::Host(HostEvent::FileWritten { .. })));
+            let Some(EventKind::Host(HostEvent::FileWritten {
                 content: Some(Content { text: kept, blob }),
                 ..
-            }) = written
+            })) = written
             else {
                 panic!("{written:?}");
             };
@@ -375,7 +377,7 @@ fn a_write_is_recorded_and_long_content_is_a_blob() {
 /// Returns whether the last write is recorded with its content.
 fn has_content(s: &Scene) -> bool {
     let written = s.kinds().rev().find_map(|kind| match kind {
-        EventKind::FileWritten { content, .. } => Some(content.is_some()),
+        EventKind::Host(HostEvent::FileWritten { content, .. }) => Some(content.is_some()),
         _ => None,
     });
     written.unwrap()

@@ -1,6 +1,6 @@
 //! Unknown content is forwarded unchanged: the log stores it exactly, and clients receive it.
 
-use acpd_model::{Event, EventKind, MessageType};
+use acpd_model::{Event, EventKind, ItemEvent, MessageType, SessionEvent};
 use acpd_proto::surface::app::Frame;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ fn update_of(event: &Event) -> Option<String> {
         return Some(raw.get().to_owned());
     }
     match &event.kind {
-        EventKind::ItemDelta { role, text, .. } => {
+        EventKind::Item(ItemEvent::Delta { role, text, .. }) => {
             let word = match role {
                 MessageType::UserMessage => "user_message_chunk",
                 MessageType::AgentMessage => "agent_message_chunk",
@@ -187,7 +187,7 @@ fn notified(scene: &Scene) -> Vec<(&str, Option<&str>)> {
         .log
         .iter()
         .filter_map(|event| match &event.kind {
-            EventKind::AgentNotified { method } => {
+            EventKind::Session(SessionEvent::AgentNotified { method }) => {
                 Some((method.as_str(), event.raw.as_ref().map(acpd_model::RawJson::get)))
             }
             _ => None,
@@ -268,7 +268,7 @@ fn an_extension_request_is_refused_and_recorded() {
     let refused = scene
         .log
         .iter()
-        .find(|event| matches!(event.kind, EventKind::CallRefused { .. }));
+        .find(|event| matches!(event.kind, EventKind::Session(SessionEvent::CallRefused { .. })));
     assert_eq!(
         refused.unwrap().raw.as_ref().unwrap().get(),
         r#"{"n":1234567890123456789012}"#

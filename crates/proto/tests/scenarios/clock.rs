@@ -1,6 +1,6 @@
 //! Wall clocks that leap. Turns stay in the order in which they began, and each event has the time at which it happened.
 
-use acpd_model::{EventKind, Millis, TurnId};
+use acpd_model::{EventKind, Millis, TurnEvent, TurnId};
 
 use crate::support::{Scene, check};
 
@@ -27,7 +27,7 @@ fn turns_keep_their_order_when_the_clock_leaps() {
     let started = scene
         .log
         .iter()
-        .filter(|event| matches!(event.kind, EventKind::TurnStarted { .. }));
+        .filter(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Started { .. })));
     let started: Vec<Millis> = started.map(|event| event.at).collect();
     assert_eq!(started, times, "a leap dates nothing that comes after it");
     let turns = scene.transcript().into_turns();

@@ -1,6 +1,6 @@
 //! Agents that echo their prompts.
 
-use acpd_model::{EventKind, MessageType, RawJson};
+use acpd_model::{EventKind, ItemEvent, MessageType, RawJson, SessionEvent};
 use acpd_proto::projection::text_block;
 use acpd_proto::thread::Command;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn shown(s: &Scene) -> Vec<String> {
 /// Returns the number of recorded echoes.
 fn recorded(s: &Scene) -> usize {
     let is_echo = |event: &&acpd_model::Event| {
-        matches!(event.kind, EventKind::AgentNotified { .. })
+        matches!(event.kind, EventKind::Session(SessionEvent::AgentNotified { .. }))
             && event
                 .raw
                 .as_ref()
@@ -236,7 +236,7 @@ fn users_words_are_users_words() {
         s.stops_with("end_turn");
         assert_eq!(s.said(), ["do it"], "the agent's own words are no echo");
         let roles = s.kinds().filter_map(|kind| match kind {
-            EventKind::ItemDelta { role, .. } => Some(*role),
+            EventKind::Item(ItemEvent::Delta { role, .. }) => Some(*role),
             _ => None,
         });
         assert_eq!(roles.collect::<Vec<_>>(), [MessageType::AgentMessage]);

@@ -1,7 +1,7 @@
 //! Elicitations: forms and URLs.
 
 use acpd_model::event::Outcome;
-use acpd_model::{ErrorCode, EventKind, RawJson};
+use acpd_model::{ErrorCode, EventKind, RawJson, RequestEvent};
 use acpd_proto::thread::Answer;
 use serde_json::{Value, json};
 
@@ -113,10 +113,10 @@ fn an_address_and_a_question_outside_of_a_session() {
         let settled = |kind: &EventKind| {
             matches!(
                 kind,
-                EventKind::RequestSettled {
+                EventKind::Request(RequestEvent::Settled {
                     outcome: Outcome::Accepted { .. },
                     ..
-                }
+                })
             )
         };
         assert!(s.kinds().any(settled));

@@ -2,7 +2,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::{LIVE_OUTPUT_BYTES, LIVE_OUTPUT_MILLIS};
-use acpd_model::{ErrorCode, EventKind, Failure, Limits, PreviousContent, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, Limits, PreviousContent, SessionEvent, TurnId};
 use acpd_proto::thread::{Answer, Change, Command, HostCall, HostReply, Input, TerminalEvent};
 use serde_json::{Value, json};
 
@@ -273,7 +273,7 @@ fn an_agent_that_is_being_stopped_is_given_nothing() {
         assert!(s.thread.live().requests.is_empty() && s.thread.live().items.is_empty());
         let refused = s
             .kinds()
-            .filter(|kind| matches!(kind, EventKind::CallRefused { .. }));
+            .filter(|kind| matches!(kind, EventKind::Session(SessionEvent::CallRefused { .. })));
         assert_eq!(refused.count(), calls.len(), "each is on record");
         s.exits("exit status 0");
     });

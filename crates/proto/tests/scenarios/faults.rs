@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{ErrorCode, EventKind, Failure, ItemId, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemEvent, ItemId, SessionEvent, TurnId};
 use acpd_policy::Policy;
 use acpd_proto::thread::{Answer, HostCall, HostReply, Policies};
 use serde_json::json;
@@ -110,7 +110,7 @@ fn another_session_is_not_served() {
         }
         let refused = s
             .kinds()
-            .filter(|kind| matches!(kind, EventKind::CallRefused { .. }));
+            .filter(|kind| matches!(kind, EventKind::Session(SessionEvent::CallRefused { .. })));
         assert_eq!(refused.count(), 7, "each is on record");
         s.interrupt();
         s.stops_with("cancelled");
@@ -141,7 +141,7 @@ fn numbers_go_on_after_a_restart() {
         let added = &s.log[events..];
         assert_eq!(added[0].seq, events as u64 + 1);
         let new = added.iter().find_map(|event| match &event.kind {
-            EventKind::ItemStarted { item, .. } => Some(*item),
+            EventKind::Item(ItemEvent::Started { item, .. }) => Some(*item),
             _ => None,
         });
         assert_eq!(new, Some(ItemId(items + 1)));

@@ -1,7 +1,7 @@
 //! Forked threads.
 
 use acpd_model::event::{Directories, Fidelity, TurnStatus};
-use acpd_model::{ErrorCode, Event, EventKind, Failure, Limits, RawJson, TurnId};
+use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemEvent, Limits, RawJson, RequestEvent, TurnId};
 use acpd_proto::projection::Live;
 use acpd_proto::thread::{Answer, Change, Command, ForkPoint, Reply};
 use serde_json::json;
@@ -104,7 +104,7 @@ fn a_fork_of_a_prefix_is_another_thread_and_its_agent_receives_the_history() {
         );
         let words = |log: &[Event]| {
             log.iter()
-                .find(|e| matches!(e.kind, EventKind::UserMessageAdded { .. }))
+                .find(|e| matches!(e.kind, EventKind::Item(ItemEvent::UserMessageAdded { .. })))
                 .cloned()
         };
         let (old_words, new_words) = (words(&s.log).unwrap(), words(&new.log).unwrap());
@@ -266,8 +266,9 @@ fn questions_and_commands_of_the_prefix_are_the_new_threads_and_over() {
             "the command runs in the other thread"
         );
         for event in &new.log {
-            if let EventKind::PermissionRequested { request, .. }
-            | EventKind::RequestSettled { request, .. } = &event.kind
+            if let EventKind::Request(
+                RequestEvent::PermissionRequested { request, .. } | RequestEvent::Settled { request, .. },
+            ) = &event.kind
             {
                 assert_eq!(request.thread, FORK);
             }

@@ -2,7 +2,7 @@
 //! replayed. Content from outside of acpd is imported.
 
 use acpd_model::event::{Binding, TurnStatus};
-use acpd_model::{ErrorCode, EventKind, Failure, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemEvent, RawJson, SessionEvent, TurnId};
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::Command;
 use serde_json::{Value, json};
@@ -462,7 +462,7 @@ fn blocks_of_a_prompt_that_is_taken_over_are_kept() {
         let content: Vec<Vec<Value>> = s
             .kinds()
             .filter_map(|kind| match kind {
-                EventKind::UserMessageAdded { content, .. } => Some(
+                EventKind::Item(ItemEvent::UserMessageAdded { content, .. }) => Some(
                     content
                         .iter()
                         .map(|block: &RawJson| block.read().unwrap())
@@ -476,7 +476,7 @@ fn blocks_of_a_prompt_that_is_taken_over_are_kept() {
             [[json!({ "type": "text", "text": "look here" }), image.clone()]]
         );
         let how = s.kinds().find_map(|kind| match kind {
-            EventKind::AgentBound { how, .. } => Some(*how),
+            EventKind::Session(SessionEvent::AgentBound { how, .. }) => Some(*how),
             _ => None,
         });
         assert_eq!(how, Some(Binding::Load));

@@ -1,7 +1,7 @@
 //! Interrupts of running, queued and unsent turns, with agents that comply, refuse, or ignore them.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, Limits, Origin, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, Limits, Origin, TurnEvent, TurnId};
 use acpd_proto::thread::Command;
 
 use crate::support::{Scene, check, check_in, tool};
@@ -20,7 +20,10 @@ fn the_agent_confirms() {
         assert_eq!(cancels(s), 1);
         let cancel = s.sent_as("session/cancel")[0].after;
         assert!(
-            matches!(s.log[cancel - 1].kind, EventKind::InterruptRequested {}),
+            matches!(
+                s.log[cancel - 1].kind,
+                EventKind::Turn(TurnEvent::InterruptRequested {})
+            ),
             "it is in the log before the agent hears of it"
         );
         assert!(matches!(s.log[cancel - 1].by, Origin::Client(_)));

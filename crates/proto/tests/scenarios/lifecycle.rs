@@ -1,7 +1,7 @@
 //! Names, client data, archiving and deletion.
 
 use acpd_model::event::SessionDeleted;
-use acpd_model::{ErrorCode, EventKind, Failure, RawJson, ThreadStatus, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, RawJson, ThreadEvent, ThreadStatus, TurnId};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Change, Command, Input, InterruptOptions, LastUse, Reply};
@@ -126,7 +126,10 @@ fn a_pinned_thread_keeps_its_place_until_another_is_chosen_or_the_pin_is_removed
         let place = |s: &Scene| s.thread.live().summary.pin_place;
         // Without a pin there is no place.
         change(s, pin(false, Some(4))).unwrap();
-        assert!(!s.kinds().any(|kind| matches!(kind, EventKind::PinSet { .. })));
+        assert!(
+            !s.kinds()
+                .any(|kind| matches!(kind, EventKind::Thread(ThreadEvent::PinSet { .. })))
+        );
         change(s, pin(true, Some(4))).unwrap();
         change(s, pin(true, Some(4))).unwrap();
         change(s, pin(true, None)).unwrap();
@@ -154,7 +157,10 @@ fn a_pin_is_set_at_any_time_and_once() {
         let used = s.thread.live().summary.updated_at;
         s.later(10);
         change(s, pin(false, None)).unwrap();
-        assert!(!s.kinds().any(|kind| matches!(kind, EventKind::PinSet { .. })));
+        assert!(
+            !s.kinds()
+                .any(|kind| matches!(kind, EventKind::Thread(ThreadEvent::PinSet { .. })))
+        );
         change(s, pin(true, None)).unwrap();
         change(s, pin(true, None)).unwrap();
         let summary = &s.thread.live().summary;
@@ -220,7 +226,7 @@ fn a_turn_that_waits_is_taken_back() {
 }
 
 fn vanished(s: &Scene, session: SessionDeleted) {
-    let Some(EventKind::ThreadDeleted { session: told }) = s.kinds().next_back() else {
+    let Some(EventKind::Thread(ThreadEvent::Deleted { session: told })) = s.kinds().next_back() else {
         panic!("the last event is another one");
     };
     assert_eq!(*told, session);

@@ -1,6 +1,6 @@
 //! Decisions apply to the target of a path, and the operation uses this target.
 
-use acpd_model::{EventKind, Failure, Origin, PreviousContent};
+use acpd_model::{EventKind, Failure, Origin, PreviousContent, RequestEvent};
 use acpd_policy::{Policy, RealPaths, Scope};
 use acpd_proto::thread::{Answer, Command, HostCall, HostReply, Input, Reply, Sight, Waiter};
 use serde_json::{Value, json};
@@ -360,7 +360,7 @@ fn a_question_about_the_daemons_own_files_is_refused_whatever_the_policy_says() 
                     .iter()
                     .rev()
                     .find_map(|event| match (&event.kind, &event.by) {
-                        (EventKind::RequestSettled { .. }, Origin::Policy(ruling)) => {
+                        (EventKind::Request(RequestEvent::Settled { .. }), Origin::Policy(ruling)) => {
                             Some(ruling.reason.clone())
                         }
                         _ => None,

@@ -1,7 +1,7 @@
 //! The agent's process exits at various moments.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, SessionEvent, TurnId};
 use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Command, HostReply, Reply};
 
@@ -10,7 +10,7 @@ use crate::support::{FULL, Scene, check, tool};
 /// Returns whether the last exit of the agent was expected.
 fn expected(scene: &Scene) -> bool {
     let lost = scene.kinds().rev().find_map(|kind| match kind {
-        EventKind::AgentLost { expected, .. } => Some(*expected),
+        EventKind::Session(SessionEvent::AgentLost { expected, .. }) => Some(*expected),
         _ => None,
     });
     lost.unwrap()

@@ -1,7 +1,7 @@
 //! Lines that are not messages, between lines that are.
 
-use acpd_model::EventKind;
 use acpd_model::limits::MALFORMED_BYTES;
+use acpd_model::{EventKind, SessionEvent};
 use acpd_proto::wire::LineDecoder;
 
 use crate::support::{Scene, check};
@@ -10,7 +10,7 @@ fn malformed(scene: &Scene) -> Vec<(&str, &str, u64)> {
     scene
         .kinds()
         .filter_map(|kind| match kind {
-            EventKind::LineMalformed { reason, text, bytes } => {
+            EventKind::Session(SessionEvent::LineMalformed { reason, text, bytes }) => {
                 Some((reason.as_str(), text.as_str(), *bytes))
             }
             _ => None,

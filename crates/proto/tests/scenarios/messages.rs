@@ -1,7 +1,7 @@
 //! Messages: the assembly of chunks, and the merging of deltas.
 
 use acpd_model::limits::{COALESCE_BYTES, MESSAGE_ITEM_BYTES, REPEATED_MEMBERS_BYTES};
-use acpd_model::{EventKind, ItemId, ItemOutcome, MessageType, RawJson};
+use acpd_model::{EventKind, ItemEvent, ItemId, ItemOutcome, MessageType, RawJson};
 use serde_json::{Value, json};
 
 use crate::support::{SESSION, Scene, check, message, thought, tool};
@@ -190,8 +190,8 @@ fn a_chunk_that_is_too_long_for_an_item_is_divided_between_characters() {
 fn parts(scene: &Scene) -> Vec<String> {
     let text = |block: &RawJson| block.read::<Value>().unwrap()["text"].as_str().map(str::to_owned);
     let parts = scene.kinds().filter_map(|kind| match kind {
-        EventKind::ItemDelta { text, .. } => Some(text.clone()),
-        EventKind::ItemContent { block, .. } => text(block),
+        EventKind::Item(ItemEvent::Delta { text, .. }) => Some(text.clone()),
+        EventKind::Item(ItemEvent::Content { block, .. }) => text(block),
         _ => None,
     });
     parts.collect()
@@ -275,7 +275,7 @@ fn a_block_that_is_no_text_stays_whole_whatever_its_size() {
         s.stops_with("end_turn");
         let blocks = s
             .kinds()
-            .filter(|kind| matches!(kind, EventKind::ItemContent { .. }));
+            .filter(|kind| matches!(kind, EventKind::Item(ItemEvent::Content { .. })));
         assert_eq!(blocks.count(), 1);
     });
 }
@@ -354,11 +354,11 @@ fn blocks_that_are_no_text_stay_whole_and_in_place() {
         s.later(10);
         s.stops_with("end_turn");
         let done = s.kinds().rev().find_map(|kind| match kind {
-            EventKind::ItemCompleted {
+            EventKind::Item(ItemEvent::Completed {
                 item: ItemId(2),
                 end: acpd_model::ItemEnd::Message { content, .. },
                 outcome,
-            } => Some((content.iter().map(RawJson::get).collect::<Vec<_>>(), *outcome)),
+            }) => Some((content.iter().map(RawJson::get).collect::<Vec<_>>(), *outcome)),
             _ => None,
         });
         let (content, outcome) = done.unwrap();
@@ -401,7 +401,7 @@ fn a_prompt_is_kept_and_shown_as_it_was_given() {
             "the agent gets it as it was written"
         );
         let shown = s.kinds().any(|kind| {
-            matches!(kind, EventKind::ItemCompleted { end: acpd_model::ItemEnd::Message { role: MessageType::UserMessage, content }, .. }
+            matches!(kind, EventKind::Item(ItemEvent::Completed { end: acpd_model::ItemEnd::Message { role: MessageType::UserMessage, content }, .. })
                 if content[0].get() == block)
         });
         assert!(shown);

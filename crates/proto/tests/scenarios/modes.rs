@@ -1,6 +1,6 @@
 //! The mode of a session in which no user has chosen one.
 
-use acpd_model::{EventKind, PreviousContent};
+use acpd_model::{EventKind, PreviousContent, SessionEvent};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::thread::{Answer, Command, HostReply};
 use serde_json::json;
@@ -157,7 +157,7 @@ fn a_mode_that_a_user_has_chosen_stays() {
         let chosen = s
             .log
             .iter()
-            .filter(|event| matches!(event.kind, EventKind::ModeChanged { .. }))
+            .filter(|event| matches!(event.kind, EventKind::Session(SessionEvent::ModeChanged { .. })))
             .count();
         assert_eq!((chosen, mode(s).as_deref()), (1, Some("auto")));
         s.answer("session/prompt", r#"{"stopReason":"end_turn"}"#);

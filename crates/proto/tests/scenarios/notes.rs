@@ -1,7 +1,7 @@
 //! Notices and answers between the items of a thread: where they are shown, and how many.
 
 use acpd_model::event::Level;
-use acpd_model::{EventKind, Failure, ItemId, TurnId};
+use acpd_model::{EventKind, Failure, ItemId, SessionEvent, TurnId};
 use acpd_proto::surface::export::Format;
 use acpd_proto::thread::{AccessDenied, Answer, Command};
 
@@ -155,9 +155,9 @@ fn an_agent_that_forgot_says_so_in_one_sentence() {
         s.refuse("session/load", -32002, "gone");
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
         let forgot = s.kinds().find_map(|kind| match kind {
-            EventKind::NoticeGiven {
+            EventKind::Session(SessionEvent::NoticeGiven {
                 level, code, message, ..
-            } if code == "agentForgot" => Some((*level, message.clone())),
+            }) if code == "agentForgot" => Some((*level, message.clone())),
             _ => None,
         });
         let sentence = "The agent restarted and has lost the earlier context.";

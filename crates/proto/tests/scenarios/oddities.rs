@@ -2,7 +2,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::MESSAGE_ITEM_BYTES;
-use acpd_model::{ErrorCode, EventKind, Failure, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, SessionEvent, TurnId};
 use acpd_proto::agent::Quirks;
 use acpd_proto::thread::{HostCall, HostReply};
 use serde_json::json;
@@ -11,7 +11,11 @@ use crate::support::{Scene, check, check_in, message, tool};
 
 fn recorded(s: &Scene) -> Vec<String> {
     let notice = |kind: &EventKind| match kind {
-        EventKind::NoticeGiven { code, message, .. } if code == "protocolViolation" => Some(message.clone()),
+        EventKind::Session(SessionEvent::NoticeGiven { code, message, .. })
+            if code == "protocolViolation" =>
+        {
+            Some(message.clone())
+        }
         _ => None,
     };
     s.kinds().filter_map(notice).collect()
@@ -80,7 +84,7 @@ fn a_message_that_is_sent_once_more_as_a_whole_is_text_unless_the_agent_is_known
     assert!(
         quirky
             .kinds()
-            .any(|kind| matches!(kind, EventKind::AgentNotified { .. })),
+            .any(|kind| matches!(kind, EventKind::Session(SessionEvent::AgentNotified { .. }))),
         "what is dropped is kept in the log"
     );
 }

@@ -1,7 +1,7 @@
 //! The options of permission requests: the user's selection reaches the agent as intended.
 
 use acpd_model::limits::QUESTION_OPTIONS;
-use acpd_model::{ErrorCode, EventKind};
+use acpd_model::{ErrorCode, EventKind, SessionEvent};
 use acpd_proto::thread::{Answer, PickedOption, Verdict};
 use serde_json::json;
 
@@ -31,7 +31,9 @@ fn two_options_of_one_id_are_no_question() {
         assert!(s.thread.live().requests.is_empty());
         assert_eq!(s.answer_to(&json!(7))["error"]["code"], -32602);
         let recorded = s.kinds().find_map(|kind| match kind {
-            EventKind::CallRefused { method, reason, .. } => Some((method.as_str(), reason.as_str())),
+            EventKind::Session(SessionEvent::CallRefused { method, reason, .. }) => {
+                Some((method.as_str(), reason.as_str()))
+            }
             _ => None,
         });
         let (method, reason) = recorded.expect("it is in the log");
@@ -51,7 +53,7 @@ fn more_options_than_a_person_can_be_offered_are_no_question() {
             assert_eq!(s.thread.live().requests.is_empty(), !is_asked);
             let refused = s
                 .kinds()
-                .any(|kind| matches!(kind, EventKind::CallRefused { .. }));
+                .any(|kind| matches!(kind, EventKind::Session(SessionEvent::CallRefused { .. })));
             assert_eq!(refused, !is_asked);
             s.stops_with("end_turn");
         });

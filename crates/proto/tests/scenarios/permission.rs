@@ -1,7 +1,7 @@
 //! Permission requests of an agent.
 
 use acpd_model::event::{Outcome, TurnStatus};
-use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, RequestEvent, SessionEvent, TurnId};
 use acpd_proto::projection::Transcript;
 use acpd_proto::thread::{Answer, Command};
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ fn each_decision_picks_the_agents_own_option() {
             assert!(
                 s.log[..answered]
                     .iter()
-                    .any(|event| matches!(event.kind, EventKind::RequestSettled { .. })),
+                    .any(|event| matches!(event.kind, EventKind::Request(RequestEvent::Settled { .. }))),
                 "the decision is in the log before the agent hears of it"
             );
         });
@@ -223,10 +223,10 @@ fn an_interrupt_cancels_the_question_and_approves_nothing() {
         assert_eq!(s.sent_as("session/cancel").len(), 1);
         assert!(s.kinds().any(|kind| matches!(
             kind,
-            EventKind::RequestSettled {
+            EventKind::Request(RequestEvent::Settled {
                 outcome: Outcome::Cancelled,
                 ..
-            }
+            })
         )));
         s.stops_with("cancelled");
         assert_eq!(s.status(TurnId(1)), TurnStatus::Interrupted);
@@ -628,7 +628,8 @@ fn a_question_without_a_tool_call_is_refused() {
             assert_eq!(answer["error"]["code"], -32602, "{params}");
         }
         assert_eq!(s.thread.live().last_request, 0);
-        let refused = |kind: &&EventKind| matches!(kind, EventKind::CallRefused { .. });
+        let refused =
+            |kind: &&EventKind| matches!(kind, EventKind::Session(SessionEvent::CallRefused { .. }));
         assert_eq!(s.kinds().filter(refused).count(), 4, "each is recorded");
         assert!(s.params("item/toolCall/started").is_empty(), "and is no call");
         s.stops_with("end_turn");

@@ -1,7 +1,7 @@
 //! The approval policy of a thread.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{ErrorCode, EventKind, Origin, PreviousContent, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Origin, PreviousContent, RawJson, RequestEvent, TurnId};
 use acpd_policy::{Policy, Scope};
 use acpd_proto::thread::{Answer, Command, HostCall, HostReply, Reply, Sight};
 use serde_json::{Value, json};
@@ -157,7 +157,7 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
         let permitted = s
             .log
             .iter()
-            .find(|event| matches!(event.kind, EventKind::CallPermitted { .. }));
+            .find(|event| matches!(event.kind, EventKind::Request(RequestEvent::CallPermitted { .. })));
         assert!(
             matches!(&permitted.unwrap().by, Origin::Policy(ruling) if ruling.rule.as_deref() == Some("Edit(/workspace/src/**)"))
         );

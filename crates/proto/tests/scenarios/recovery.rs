@@ -1,7 +1,7 @@
 //! The daemon is killed after any event, and recovers.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, PreviousContent, TurnId};
+use acpd_model::{Event, EventKind, PreviousContent, RequestEvent, TurnId};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::projection::Live;
 use acpd_proto::thread::{Answer, HostReply, TerminalEvent};
@@ -151,7 +151,7 @@ fn after_any_event() {
             let next = before.queue.front().map(|queued| queued.id);
             assert_eq!(live.turn.map(|turn| turn.id), next, "who waited goes on");
             for number in before.requests.keys() {
-                let void = |kind: &EventKind| matches!(kind, EventKind::RequestVoided { request, .. } if request.number == *number);
+                let void = |kind: &EventKind| matches!(kind, EventKind::Request(RequestEvent::Voided { request, .. }) if request.number == *number);
                 assert!(s.kinds().any(void), "cut after {cut}");
             }
             works_again(s);

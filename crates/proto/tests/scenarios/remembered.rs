@@ -1,7 +1,7 @@
 //! The scope of "always": the request displays it, and a remembered answer settles nothing beyond it.
 
 use acpd_model::limits::RULE_BYTES;
-use acpd_model::{Event, EventKind};
+use acpd_model::{Event, EventKind, RequestEvent};
 use acpd_policy::Scope;
 use acpd_proto::thread::{Answer, Command};
 use serde_json::{Value, json};
@@ -331,7 +331,9 @@ fn a_question_says_what_an_always_answer_covers() {
             asks(s, 7, &call);
             assert_eq!(said(s), expected, "{call}");
             let logged = s.kinds().find_map(|kind| match kind {
-                EventKind::PermissionRequested { always, .. } => serde_json::to_value(always).ok(),
+                EventKind::Request(RequestEvent::PermissionRequested { always, .. }) => {
+                    serde_json::to_value(always).ok()
+                }
                 _ => None,
             });
             assert_eq!(logged, Some(expected.clone()), "{call}");
@@ -372,7 +374,12 @@ fn answers_of_an_earlier_version_are_narrowed_or_asked_again() {
     let mut log: Vec<Event> = before.log.clone();
     let at = log
         .iter()
-        .position(|event| matches!(event.kind, EventKind::AnswerRemembered { .. }))
+        .position(|event| {
+            matches!(
+                event.kind,
+                EventKind::Request(RequestEvent::AnswerRemembered { .. })
+            )
+        })
         .unwrap();
     for (rule, allow, call, is_kept) in [
         ("Bash(make)", true, run(&json!({ "command": "make" })), true),
@@ -431,9 +438,9 @@ fn answers_of_an_earlier_version_are_narrowed_or_asked_again() {
         ),
         ("mcp__gh__api", false, mcp(&json!({ "method": "GET" })), true),
     ] {
-        log[at].kind = EventKind::AnswerRemembered {
+        log[at].kind = EventKind::Request(RequestEvent::AnswerRemembered {
             answer: acpd_model::RawJson::parse(old(allow, rule)).unwrap(),
-        };
+        });
         let mut scene = Scene::restarted(&log);
         let s = &mut scene;
         s.prompt("again");
@@ -464,7 +471,7 @@ fn answers_that_know_only_the_input_are_asked_again() {
         let mut log: Vec<Event> = before.log.clone();
         let mut changed = 0;
         for event in &mut log {
-            if let EventKind::AnswerRemembered { answer } = &mut event.kind {
+            if let EventKind::Request(RequestEvent::AnswerRemembered { answer }) = &mut event.kind {
                 let mut old: Value = answer.read().unwrap();
                 assert!(old["arguments"].is_string(), "{old}");
                 changed += usize::from(old.as_object_mut().unwrap().remove("call").is_some());

@@ -2,7 +2,7 @@
 //! is open, or after the turn has ended.
 
 use acpd_model::event::{Binding, Directories, TurnStatus};
-use acpd_model::{ErrorCode, EventKind, TurnId};
+use acpd_model::{ErrorCode, EventKind, SessionEvent, TurnId};
 use acpd_proto::thread::{Change, Command};
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn reopened(scene: &mut Scene) {
 
 fn bindings(scene: &Scene) -> Vec<Binding> {
     let how = |kind: &EventKind| match kind {
-        EventKind::AgentBound { how, .. } => Some(*how),
+        EventKind::Session(SessionEvent::AgentBound { how, .. }) => Some(*how),
         _ => None,
     };
     scene.kinds().filter_map(how).collect()

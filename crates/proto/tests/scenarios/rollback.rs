@@ -1,7 +1,7 @@
 //! Rollback: turns leave the conversation and stay in the log.
 
 use acpd_model::event::Fidelity;
-use acpd_model::{ErrorCode, EventKind, Failure, Limits, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemEvent, Limits, ThreadEvent, TurnId};
 use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Command, Reply};
 use serde_json::json;
@@ -343,11 +343,11 @@ fn a_command_that_still_runs_ends_with_its_turn() {
         roll_back(s, Some(1)).unwrap();
         let ended = s
             .kinds()
-            .filter(|kind| matches!(kind, EventKind::ItemCompleted { .. }))
+            .filter(|kind| matches!(kind, EventKind::Item(ItemEvent::Completed { .. })))
             .count();
         let began = s
             .kinds()
-            .filter(|kind| matches!(kind, EventKind::ItemStarted { .. }))
+            .filter(|kind| matches!(kind, EventKind::Item(ItemEvent::Started { .. })))
             .count();
         assert_eq!(began, ended);
         s.exits("exit status 0");
@@ -384,7 +384,7 @@ fn a_restart_forgets_nothing_of_it() {
         "{prompt}"
     );
     let sent_history = again.kinds().find_map(|kind| match kind {
-        EventKind::TurnsRolledBack { fidelity, .. } => Some(*fidelity),
+        EventKind::Thread(ThreadEvent::TurnsRolledBack { fidelity, .. }) => Some(*fidelity),
         _ => None,
     });
     assert_eq!(sent_history, Some(Fidelity::Recalled));

@@ -1,7 +1,7 @@
 //! An approval applies to what the request displayed.
 
-use acpd_model::EventKind;
 use acpd_model::limits::QUESTION_BYTES;
+use acpd_model::{EventKind, RequestEvent, SessionEvent};
 use acpd_proto::thread::{Answer, Command, HostReply};
 use serde_json::{Value, json};
 
@@ -92,7 +92,9 @@ fn content_of_an_earlier_update_is_shown() {
         );
         // The log contains what was displayed.
         let logged = s.kinds().find_map(|kind| match kind {
-            EventKind::PermissionRequested { subjects, .. } => serde_json::to_value(subjects).ok(),
+            EventKind::Request(RequestEvent::PermissionRequested { subjects, .. }) => {
+                serde_json::to_value(subjects).ok()
+            }
             _ => None,
         });
         assert_eq!(logged, Some(shown));
@@ -112,7 +114,7 @@ fn an_object_with_one_key_twice_is_no_question() {
         assert!(s.thread.live().requests.is_empty());
         assert_eq!(s.answer_to(&json!(7))["error"]["code"], -32602);
         assert!(s.kinds().any(|kind| {
-            matches!(kind, EventKind::CallRefused { method, reason, .. }
+            matches!(kind, EventKind::Session(SessionEvent::CallRefused { method, reason, .. })
                 if method == "session/request_permission" && reason.contains("twice"))
         }));
     };

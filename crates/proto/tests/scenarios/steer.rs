@@ -1,7 +1,7 @@
 //! Additional input for a running turn.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{ErrorCode, EventKind, ItemEnd, ItemStart, MessageType, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemEnd, ItemEvent, ItemStart, MessageType, TurnId};
 use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Command, Reply, SteerDelivery};
 use serde_json::json;
@@ -112,7 +112,7 @@ fn input_for_the_running_turn_keeps_the_clients_own_id() {
         s.stops_with("end_turn");
     });
     let ids = scene.log.iter().filter_map(|event| match &event.kind {
-        EventKind::ItemStarted {
+        EventKind::Item(ItemEvent::Started {
             start:
                 ItemStart::Message {
                     role: MessageType::UserMessage,
@@ -120,7 +120,7 @@ fn input_for_the_running_turn_keeps_the_clients_own_id() {
                     ..
                 },
             ..
-        } => Some(client_message_id.as_deref()),
+        }) => Some(client_message_id.as_deref()),
         _ => None,
     });
     assert_eq!(ids.collect::<Vec<_>>(), [None, Some("m-1"), None]);

@@ -1,7 +1,7 @@
 //! A session that cannot be reopened does not make its thread unusable.
 
-use acpd_model::EventKind;
 use acpd_model::event::Binding;
+use acpd_model::{EventKind, SessionEvent};
 use acpd_proto::thread::Command;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ fn starts_again(scene: &mut Scene) {
 
 fn binding(scene: &Scene) -> Option<Binding> {
     let how = |kind: &EventKind| match kind {
-        EventKind::AgentBound { how, .. } => Some(*how),
+        EventKind::Session(SessionEvent::AgentBound { how, .. }) => Some(*how),
         _ => None,
     };
     scene.kinds().filter_map(how).next_back()

@@ -1,7 +1,7 @@
 //! The end of a turn after the agent's answer to its prompt, and turns that the agent begins without a prompt.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{EventKind, Limits, Origin, ThreadStatus, TurnId};
+use acpd_model::{EventKind, ItemEvent, Limits, Origin, SessionEvent, ThreadStatus, TurnEvent, TurnId};
 use acpd_proto::agent::AgentEvent;
 use acpd_proto::thread::{Answer, Command, Input, InterruptOptions};
 use serde_json::json;
@@ -27,10 +27,10 @@ fn messages(s: &Scene) -> Vec<(Option<u32>, String)> {
     s.log
         .iter()
         .filter_map(|event| match &event.kind {
-            EventKind::ItemCompleted {
+            EventKind::Item(ItemEvent::Completed {
                 end: acpd_model::ItemEnd::Message { role, content },
                 ..
-            } if *role == acpd_model::MessageType::AgentMessage => {
+            }) if *role == acpd_model::MessageType::AgentMessage => {
                 let text: serde_json::Value = content[0].read().unwrap();
                 let text = text["text"].as_str().unwrap().to_owned();
                 Some((event.turn.map(|turn| turn.0), text))
@@ -153,7 +153,7 @@ fn later_work_is_a_turn_of_its_own_that_ends_by_silence() {
         s.chunk("later ");
         let started = s
             .kinds()
-            .any(|kind| matches!(kind, EventKind::TurnStarted { .. }));
+            .any(|kind| matches!(kind, EventKind::Turn(TurnEvent::Started { .. })));
         assert!(started && s.thread.live().last_turn == 2);
         assert_eq!(status(s), ThreadStatus::Running);
         for _ in 0..5 {
@@ -169,7 +169,7 @@ fn later_work_is_a_turn_of_its_own_that_ends_by_silence() {
             .log
             .iter()
             .rev()
-            .find(|e| matches!(e.kind, EventKind::TurnStarted { .. }));
+            .find(|e| matches!(e.kind, EventKind::Turn(TurnEvent::Started { .. })));
         assert_eq!(begun.unwrap().by, Origin::Agent);
     });
 }
@@ -339,7 +339,7 @@ fn an_agent_that_never_pauses_does_not_keep_its_turn_open() {
 /// Returns by whom each turn was ended.
 fn ended_by(s: &Scene) -> Vec<Origin> {
     let ends = s.log.iter();
-    ends.filter(|event| matches!(event.kind, EventKind::TurnSettled { .. }))
+    ends.filter(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Settled { .. })))
         .map(|event| event.by.clone())
         .collect()
 }
@@ -414,7 +414,7 @@ fn text_of_an_agent_that_does_not_stop_is_kept_and_not_shown() {
         assert_eq!(messages(s), [(Some(1), "a".to_owned())]);
         let kept = s
             .kinds()
-            .filter(|kind| matches!(kind, EventKind::AgentNotified { .. }));
+            .filter(|kind| matches!(kind, EventKind::Session(SessionEvent::AgentNotified { .. })));
         assert_eq!(kept.count(), 3);
         assert_eq!(s.thread.live().last_turn, 1);
     });

@@ -1,7 +1,7 @@
 //! What users do to running commands: they type into their terminals, and end them.
 
 use acpd_model::limits::TERMINAL_INPUT_BYTES;
-use acpd_model::{ErrorCode, EventKind, Failure, ItemStart, Origin};
+use acpd_model::{ErrorCode, EventKind, Failure, HostEvent, ItemStart, Origin};
 use acpd_proto::thread::{Command, HostCall, HostReply, Reply, TerminalAct, TerminalEvent};
 use serde_json::json;
 
@@ -121,7 +121,8 @@ fn what_cannot_be_typed_is_refused() {
         s.host_replies(Err(full.clone()));
         assert_eq!(s.replies[&call], Err(full));
         let inputs = s.log.iter();
-        let inputs = inputs.filter(|event| matches!(event.kind, EventKind::TerminalInput { .. }));
+        let inputs =
+            inputs.filter(|event| matches!(event.kind, EventKind::Host(HostEvent::TerminalInput { .. })));
         assert_eq!(inputs.count(), 1, "only what reached the host, perhaps in part");
     });
 }
@@ -170,7 +171,7 @@ fn a_user_ends_a_command_of_the_agent() {
         let killed = s
             .log
             .iter()
-            .find(|event| matches!(event.kind, EventKind::TerminalKilled { .. }));
+            .find(|event| matches!(event.kind, EventKind::Host(HostEvent::TerminalKilled { .. })));
         assert!(matches!(killed.expect("it is recorded").by, Origin::Client(_)));
         // The agent is not asked, and its own requests go on.
         assert_eq!(s.params("thread/terminal/killed")[0]["by"]["client"], "test");

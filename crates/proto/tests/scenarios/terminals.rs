@@ -1,7 +1,7 @@
 //! Terminals of an agent that the daemon runs.
 
 use acpd_model::limits::{RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
-use acpd_model::{EventKind, Failure, ItemEnd};
+use acpd_model::{EventKind, Failure, HostEvent, ItemEnd};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::projection::extract;
 use acpd_proto::thread::{HostCall, HostReply, Input, TerminalEvent};
@@ -230,7 +230,7 @@ fn a_signal_is_no_success() {
 
 fn outputs(s: &Scene) -> Vec<String> {
     let text = |kind: &EventKind| match kind {
-        EventKind::TerminalOutput { text, .. } => Some(text.clone()),
+        EventKind::Host(HostEvent::TerminalOutput { text, .. }) => Some(text.clone()),
         _ => None,
     };
     s.kinds().filter_map(text).collect()

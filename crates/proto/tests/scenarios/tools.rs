@@ -3,7 +3,7 @@
 use acpd_model::limits::{
     AGENT_ID_BYTES, ENDED_TOOL_BYTES, OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS,
 };
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart};
+use acpd_model::{EventKind, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart};
 use acpd_proto::projection::Item;
 use acpd_proto::thread::Answer;
 use serde_json::{Value, json};
@@ -22,11 +22,11 @@ fn read(scene: &Scene, item: ItemId) -> (Value, Value) {
 
 fn calls(s: &Scene) -> Vec<ItemId> {
     let calls = s.kinds().filter_map(|kind| match kind {
-        EventKind::ItemStarted {
+        EventKind::Item(ItemEvent::Started {
             item,
             start: ItemStart::ToolCall { .. },
             ..
-        } => Some(*item),
+        }) => Some(*item),
         _ => None,
     });
     calls.collect()
@@ -49,7 +49,9 @@ fn a_call_reported_after_its_refusal_is_the_same_item() {
             let asked = calls(s);
             assert_eq!(asked.len(), 1, "{status}");
             let ended = s.kinds().find_map(|kind| match kind {
-                EventKind::ItemCompleted { item, outcome, .. } if *item == asked[0] => Some(*outcome),
+                EventKind::Item(ItemEvent::Completed { item, outcome, .. }) if *item == asked[0] => {
+                    Some(*outcome)
+                }
                 _ => None,
             });
             assert_eq!(ended, Some(ItemOutcome::Failed), "{status}");

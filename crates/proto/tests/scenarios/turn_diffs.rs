@@ -2,7 +2,7 @@
 
 use acpd_model::event::{DiffSize, TurnStatus};
 use acpd_model::limits::{LIVE_DIFF_BYTES_PER_SEC, LIVE_DIFF_MILLIS, TURN_DIFF_BYTES};
-use acpd_model::{Event, EventKind, PreviousContent, TurnId};
+use acpd_model::{Event, EventKind, ItemEvent, PreviousContent, TurnEvent, TurnId};
 use acpd_proto::projection::{Live, Transcript};
 use acpd_proto::surface::app::frame;
 use acpd_proto::thread::{Command, HostReply, Input};
@@ -36,7 +36,7 @@ fn live(s: &Scene) -> Vec<String> {
 
 fn stored(s: &Scene) -> Vec<String> {
     let diffs = s.kinds().filter_map(|kind| match kind {
-        EventKind::DiffUpdated { diff } => Some(diff.clone()),
+        EventKind::Turn(TurnEvent::DiffUpdated { diff }) => Some(diff.clone()),
         _ => None,
     });
     diffs.collect()
@@ -45,7 +45,7 @@ fn stored(s: &Scene) -> Vec<String> {
 /// Returns the sizes of the diffs of all ended turns.
 fn sizes(s: &Scene) -> Vec<Option<DiffSize>> {
     let sizes = s.kinds().filter_map(|kind| match kind {
-        EventKind::TurnSettled { changes, .. } => Some(changes.as_deref().copied()),
+        EventKind::Turn(TurnEvent::Settled { changes, .. }) => Some(changes.as_deref().copied()),
         _ => None,
     });
     sizes.collect()
@@ -230,9 +230,9 @@ fn a_log_with_many_diffs_in_a_turn_reads_as_before() {
     let mut old = Vec::new();
     for event in &new.log {
         old.push(event.clone());
-        if matches!(event.kind, EventKind::ItemCompleted { .. }) && event.turn.is_some() {
+        if matches!(event.kind, EventKind::Item(ItemEvent::Completed { .. })) && event.turn.is_some() {
             let diff = format!("--- the diff so far, {}\n", event.seq);
-            let kind = EventKind::DiffUpdated { diff };
+            let kind = EventKind::Turn(TurnEvent::DiffUpdated { diff });
             old.push(Event {
                 kind,
                 raw: None,

@@ -1,7 +1,7 @@
 //! Lines that are not clean: messages between other text, messages that break off, and texts that are cut within a character.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{EventKind, TurnId};
+use acpd_model::{EventKind, SessionEvent, TurnId};
 use acpd_proto::thread::Answer;
 use acpd_proto::wire::LineDecoder;
 use serde_json::json;
@@ -13,12 +13,12 @@ const TURN: TurnId = TurnId(1);
 fn noted(s: &Scene) -> Vec<(String, String)> {
     s.kinds()
         .filter_map(|kind| match kind {
-            EventKind::NoticeGiven {
+            EventKind::Session(SessionEvent::NoticeGiven {
                 code,
                 message,
                 detail,
                 ..
-            } if code == "protocolViolation" => Some((message.clone(), detail.clone().unwrap_or_default())),
+            }) if code == "protocolViolation" => Some((message.clone(), detail.clone().unwrap_or_default())),
             _ => None,
         })
         .collect()

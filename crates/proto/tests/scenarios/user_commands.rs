@@ -2,7 +2,7 @@
 
 use acpd_model::event::{Fidelity, TurnStatus};
 use acpd_model::limits::{TERMINAL_BYTES, USER_COMMAND_BYTES, USER_COMMANDS};
-use acpd_model::{ErrorCode, EventKind, Failure, ItemId, ItemOutcome, Origin, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemId, ItemOutcome, Origin, RequestEvent, TurnId};
 use acpd_policy::Policy;
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::projection::{DroppedTurns, Exchanges};
@@ -366,7 +366,7 @@ fn a_policy_that_allows_the_line_is_named_in_the_log() {
         let permitted = s
             .log
             .iter()
-            .find(|event| matches!(event.kind, EventKind::CallPermitted { .. }));
+            .find(|event| matches!(event.kind, EventKind::Request(RequestEvent::CallPermitted { .. })));
         let permitted = permitted.expect("the rule is recorded");
         let Origin::Policy(ruling) = &permitted.by else {
             panic!("{permitted:?}")
@@ -392,7 +392,8 @@ fn a_line_that_needs_an_answer_runs() {
             }
             let terminal = running(s, "cargo test");
             assert!(s.thread.live().requests.is_empty(), "nobody is asked");
-            let permitted = |kind: &EventKind| matches!(kind, EventKind::CallPermitted { .. });
+            let permitted =
+                |kind: &EventKind| matches!(kind, EventKind::Request(RequestEvent::CallPermitted { .. }));
             assert!(!s.kinds().any(permitted), "the user is the reason");
             exits(s, &terminal, exit(0), "");
         });

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::{Event, EventKind, ItemId, NotePlace, RawJson, ThreadStatus, TurnId};
+use acpd_model::{
+    Event, EventKind, HostEvent, ItemEvent, ItemId, NotePlace, RawJson, RequestEvent, ThreadEvent,
+    ThreadStatus, TurnEvent, TurnId,
+};
 use acpd_proto::projection::{Live, Transcript, marks_of};
 use acpd_proto::surface::app::frame;
 use serde::Deserialize;
@@ -129,7 +132,7 @@ fn status_fits(scene: &Scene) {
     if live.is_deleted() {
         let last = scene.kinds().next_back();
         assert!(
-            matches!(last, Some(EventKind::ThreadDeleted { .. })),
+            matches!(last, Some(EventKind::Thread(ThreadEvent::Deleted { .. }))),
             "nothing follows"
         );
         return;
@@ -232,16 +235,22 @@ fn deltas_are_enough(scene: &Scene) {
 
 fn item_of(kind: &EventKind) -> Option<ItemId> {
     match kind {
-        EventKind::ItemStarted { item, .. }
-        | EventKind::ItemDelta { item, .. }
-        | EventKind::ItemContent { item, .. }
-        | EventKind::ItemUpdated { item, .. }
-        | EventKind::ItemCompleted { item, .. }
-        | EventKind::UserMessageAdded { item, .. }
-        | EventKind::TerminalOutput { item, .. }
-        | EventKind::TerminalWaiting { item, .. }
-        | EventKind::TerminalInput { item, .. } => Some(*item),
-        EventKind::PermissionRequested { item, .. } | EventKind::RequestSettled { item, .. } => *item,
+        EventKind::Item(
+            ItemEvent::Started { item, .. }
+            | ItemEvent::Delta { item, .. }
+            | ItemEvent::Content { item, .. }
+            | ItemEvent::Updated { item, .. }
+            | ItemEvent::Completed { item, .. }
+            | ItemEvent::UserMessageAdded { item, .. },
+        )
+        | EventKind::Host(
+            HostEvent::TerminalOutput { item, .. }
+            | HostEvent::TerminalWaiting { item, .. }
+            | HostEvent::TerminalInput { item, .. },
+        ) => Some(*item),
+        EventKind::Request(
+            RequestEvent::PermissionRequested { item, .. } | RequestEvent::Settled { item, .. },
+        ) => *item,
         _ => None,
     }
 }
@@ -252,7 +261,7 @@ fn items_are_bracketed(log: &[Event]) {
     let mut seen = BTreeSet::new();
     for event in log {
         match &event.kind {
-            EventKind::ItemStarted { item, parent, .. } => {
+            EventKind::Item(ItemEvent::Started { item, parent, .. }) => {
                 assert!(seen.insert(*item), "{item} began twice");
                 assert_eq!(item.0 as usize, seen.len(), "items are numbered without gaps");
                 if let Some(parent) = parent {
@@ -263,16 +272,22 @@ fn items_are_bracketed(log: &[Event]) {
                 }
                 open.insert(*item);
             }
-            EventKind::ItemDelta { item, .. }
-            | EventKind::ItemContent { item, .. }
-            | EventKind::TerminalOutput { item, .. }
-            | EventKind::TerminalWaiting { item, .. }
-            | EventKind::TerminalInput { item, .. }
-            | EventKind::UserMessageAdded { item, .. } => {
+            EventKind::Item(
+                ItemEvent::Delta { item, .. }
+                | ItemEvent::Content { item, .. }
+                | ItemEvent::UserMessageAdded { item, .. },
+            )
+            | EventKind::Host(
+                HostEvent::TerminalOutput { item, .. }
+                | HostEvent::TerminalWaiting { item, .. }
+                | HostEvent::TerminalInput { item, .. },
+            ) => {
                 assert!(open.contains(item), "{item} is not open");
             }
-            EventKind::ItemUpdated { item, .. } => assert!(seen.contains(item), "{item} never began"),
-            EventKind::ItemCompleted { item, .. } => {
+            EventKind::Item(ItemEvent::Updated { item, .. }) => {
+                assert!(seen.contains(item), "{item} never began")
+            }
+            EventKind::Item(ItemEvent::Completed { item, .. }) => {
                 assert!(open.remove(item), "{item} ends while it is not open");
             }
             _ => {}
@@ -289,7 +304,7 @@ fn turns_end_once(log: &[Event]) {
     for event in log {
         let turn = event.turn;
         match &event.kind {
-            EventKind::TurnQueued { .. } => {
+            EventKind::Turn(TurnEvent::Queued { .. }) => {
                 let is_new = known.insert(turn.unwrap());
                 assert!(
                     is_new || queued.contains(&turn.unwrap()),
@@ -298,17 +313,17 @@ fn turns_end_once(log: &[Event]) {
                 queued.insert(turn.unwrap());
             }
             // An imported turn has already ended, independent of the running turn.
-            EventKind::TurnStarted { imported: true, .. } => {
+            EventKind::Turn(TurnEvent::Started { imported: true, .. }) => {
                 assert!(known.insert(turn.unwrap()), "{turn:?} begins twice");
             }
-            EventKind::TurnStarted { .. } => {
+            EventKind::Turn(TurnEvent::Started { .. }) => {
                 assert_eq!(running, None, "one turn at a time");
                 assert!(!settled.contains(&turn.unwrap()), "{turn:?} is over");
                 known.insert(turn.unwrap());
                 queued.remove(&turn.unwrap());
                 running = turn;
             }
-            EventKind::TurnSettled { .. } => {
+            EventKind::Turn(TurnEvent::Settled { .. }) => {
                 assert!(settled.insert(turn.unwrap()), "{turn:?} ends twice");
                 queued.remove(&turn.unwrap());
                 running = running.filter(|running| Some(*running) != turn);
@@ -332,12 +347,17 @@ fn questions_end_once(log: &[Event]) {
     let mut last = 0;
     for event in log {
         match &event.kind {
-            EventKind::PermissionRequested { request, .. } | EventKind::InputRequested { request, .. } => {
+            EventKind::Request(
+                RequestEvent::PermissionRequested { request, .. }
+                | RequestEvent::InputRequested { request, .. },
+            ) => {
                 last += 1;
                 assert_eq!(request.number, last, "questions are numbered without gaps");
                 open.insert(*request);
             }
-            EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
+            EventKind::Request(
+                RequestEvent::Settled { request, .. } | RequestEvent::Voided { request, .. },
+            ) => {
                 assert!(open.remove(request), "{request} was not open");
             }
             _ => {}

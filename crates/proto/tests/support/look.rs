@@ -1,7 +1,7 @@
 //! Queries for the output of a scene.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, TurnId};
+use acpd_model::{EventKind, ItemEnd, ItemEvent, ItemId, ItemOutcome, TurnEvent, TurnId};
 use acpd_proto::projection::Transcript;
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ impl Scene {
     pub fn deltas(&self) -> Vec<&str> {
         self.kinds()
             .filter_map(|kind| match kind {
-                EventKind::ItemDelta { text, .. } => Some(text.as_str()),
+                EventKind::Item(ItemEvent::Delta { text, .. }) => Some(text.as_str()),
                 _ => None,
             })
             .collect()
@@ -50,12 +50,12 @@ impl Scene {
         let mut endings = self.log.iter().filter(|event| event.turn == Some(turn));
         endings
             .find_map(|event| match &event.kind {
-                EventKind::TurnSettled {
+                EventKind::Turn(TurnEvent::Settled {
                     status,
                     stop_reason,
                     error,
                     ..
-                } => Some((*status, stop_reason.as_deref(), error.as_deref())),
+                }) => Some((*status, stop_reason.as_deref(), error.as_deref())),
                 _ => None,
             })
             .unwrap_or_else(|| panic!("{turn} has not ended"))
@@ -75,7 +75,7 @@ impl Scene {
     pub fn settled_turns(&self) -> Vec<TurnStatus> {
         self.kinds()
             .filter_map(|kind| match kind {
-                EventKind::TurnSettled { status, .. } => Some(*status),
+                EventKind::Turn(TurnEvent::Settled { status, .. }) => Some(*status),
                 _ => None,
             })
             .collect()
@@ -85,11 +85,11 @@ impl Scene {
     pub fn end_of(&self, item: ItemId) -> (ItemOutcome, &ItemEnd) {
         self.kinds()
             .find_map(|kind| match kind {
-                EventKind::ItemCompleted {
+                EventKind::Item(ItemEvent::Completed {
                     item: done,
                     outcome,
                     end,
-                } if *done == item => Some((*outcome, end)),
+                }) if *done == item => Some((*outcome, end)),
                 _ => None,
             })
             .unwrap_or_else(|| panic!("{item} has not ended"))

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
+use acpd_model::{
+    ErrorCode, Event, EventKind, Failure, ItemEvent, ItemId, Limits, Seq, ThreadId, TurnEvent, TurnId,
+};
 use acpd_policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
 use acpd_proto::fanout::LiveUpdate;
@@ -20,7 +22,9 @@ use uuid::Uuid;
 
 /// Returns the events that a fork after the turn `last` shares with its origin.
 pub fn shared_with_fork(log: &[Event], last: Option<TurnId>) -> Vec<Event> {
-    let is_end = |event: &&Event| matches!(event.kind, EventKind::TurnSettled { .. }) && event.turn <= last;
+    let is_end = |event: &&Event| {
+        matches!(event.kind, EventKind::Turn(TurnEvent::Settled { .. })) && event.turn <= last
+    };
     let end = match last {
         Some(_) => log.iter().rev().find(is_end).map(|event| event.seq),
         None => log
@@ -375,8 +379,8 @@ impl Scene {
     /// Checks that unstored frames of an item come between its start and its end.
     fn check_shown(&self, after: Seq, shown: ItemId) {
         let before = &self.log[..usize::try_from(after).unwrap()];
-        let begins = |kind: &EventKind| matches!(kind, EventKind::ItemStarted { item, .. } if *item == shown);
-        let ends = |kind: &EventKind| matches!(kind, EventKind::ItemCompleted { item, .. } if *item == shown);
+        let begins = |kind: &EventKind| matches!(kind, EventKind::Item(ItemEvent::Started { item, .. }) if *item == shown);
+        let ends = |kind: &EventKind| matches!(kind, EventKind::Item(ItemEvent::Completed { item, .. }) if *item == shown);
         assert!(
             before.iter().any(|event| begins(&event.kind)),
             "{shown} is shown too early"

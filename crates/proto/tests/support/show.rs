@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use acpd_model::{Event, EventKind, ItemId, Origin};
+use acpd_model::{Event, EventKind, ItemEvent, ItemId, Origin};
 use acpd_proto::surface::app::Frame;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -55,7 +55,7 @@ pub fn story(scene: &Scene) -> String {
 /// Returns the item of a delta, and the length of its text.
 fn delta_of(event: &Event) -> Option<(ItemId, usize)> {
     match &event.kind {
-        EventKind::ItemDelta { item, text, .. } => Some((*item, text.len())),
+        EventKind::Item(ItemEvent::Delta { item, text, .. }) => Some((*item, text.len())),
         _ => None,
     }
 }

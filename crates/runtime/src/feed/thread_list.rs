@@ -4,7 +4,7 @@
 //! encoded once. Owns: the last few frames. Never: waits for a watcher, or does work while there is none. A client that falls
 //! behind receives a reset and lists the threads again.
 
-use acpd_model::{Event, EventKind, Millis, Summary, ThreadId};
+use acpd_model::{Event, EventKind, Millis, Summary, ThreadEvent, ThreadId};
 use acpd_proto::surface::contract::{Lane, Source};
 use acpd_proto::surface::frames::Frames;
 use acpd_proto::surface::reply::SeenThread;
@@ -47,10 +47,11 @@ impl ThreadListFeed {
     /// Publishes a thread's new list entry after `events`. It has its metadata only if watchers may not have it yet.
     pub fn changed(&self, thread: ThreadId, events: &[Event], summary: &Summary) {
         let shows_metadata = |event: &Event| {
-            use EventKind::{MetadataSet, ThreadCreated, ThreadUnarchived};
             matches!(
                 event.kind,
-                ThreadCreated(_) | MetadataSet { .. } | ThreadUnarchived {}
+                EventKind::Thread(
+                    ThreadEvent::Created(_) | ThreadEvent::MetadataSet { .. } | ThreadEvent::Unarchived {}
+                )
             )
         };
         self.publish(
@@ -190,7 +191,7 @@ mod tests {
                 at: Millis::try_from(at).unwrap(),
                 turn: None,
                 by: Origin::Daemon,
-                kind: EventKind::ThreadArchived {},
+                kind: EventKind::Thread(ThreadEvent::Archived {}),
                 raw: None,
                 raw_params: None,
                 repeats_id: false,

@@ -1,29 +1,13 @@
 //! Counts events by group, and turns by status.
 
-use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind};
+use acpd_model::event::{MetricGroup, TurnStatus};
+use acpd_model::{Event, EventKind, SessionEvent, ThreadEvent, TurnEvent};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
 use crate::metrics::labels::Labels;
 
-/// The group of an event.
-#[derive(Debug, Clone, Copy)]
-enum Group {
-    Thread,
-    Agent,
-    Turn,
-    Item,
-    Delta,
-    State,
-    Request,
-    Host,
-}
-
-const GROUPS: [&str; 8] = [
-    "thread", "agent", "turn", "item", "delta", "state", "request", "machine",
-];
 pub(super) const STATUSES: [&str; 5] = ["completed", "interrupted", "failed", "refused", "limited"];
 
 /// Counters for events. They are resolved once, so that counting an event is an array index.
@@ -31,7 +15,7 @@ pub(super) const STATUSES: [&str; 5] = ["completed", "interrupted", "failed", "r
 pub(super) struct Counted {
     events: Family<Labels, Counter>,
     turns: Family<Labels, Counter>,
-    by_group: [Counter; GROUPS.len()],
+    by_group: [Counter; MetricGroup::ALL.len()],
     by_status: [Counter; STATUSES.len()],
     started: Counter,
 }
@@ -51,7 +35,8 @@ impl Default for Counted {
             Family::<Labels, Counter>::default(),
             Family::<Labels, Counter>::default(),
         );
-        let by_group = GROUPS.map(|group| events.get_or_create(&[("group", group)]).clone());
+        let by_group =
+            MetricGroup::ALL.map(|group| events.get_or_create(&[("group", group.label())]).clone());
         let by_status = STATUSES.map(|status| turns.get_or_create(&[("status", status)]).clone());
         Self {
             events,
@@ -80,17 +65,17 @@ impl Counted {
 
     /// Counts stored events, with one addition for each group among them.
     pub(super) fn count(&self, events: &[Event]) -> Seen {
-        let mut groups = [0; GROUPS.len()];
+        let mut groups = [0; MetricGroup::ALL.len()];
         let mut seen = Seen::default();
         for event in events {
-            groups[group(&event.kind) as usize] += 1;
+            groups[event.kind.metric_group() as usize] += 1;
             match &event.kind {
-                EventKind::ThreadCreated(_) => seen.threads += 1,
-                EventKind::AgentLost { expected: false, .. } => seen.lost += 1,
-                EventKind::TurnStarted { .. } => {
+                EventKind::Thread(ThreadEvent::Created(_)) => seen.threads += 1,
+                EventKind::Session(SessionEvent::AgentLost { expected: false, .. }) => seen.lost += 1,
+                EventKind::Turn(TurnEvent::Started { .. }) => {
                     self.started.inc();
                 }
-                EventKind::TurnSettled { status, .. } => {
+                EventKind::Turn(TurnEvent::Settled { status, .. }) => {
                     self.by_status[place(*status)].inc();
                 }
                 _ => {}
@@ -112,64 +97,5 @@ pub(super) fn place(status: TurnStatus) -> usize {
         TurnStatus::Failed => 2,
         TurnStatus::Refused => 3,
         TurnStatus::Limited => 4,
-    }
-}
-
-fn group(kind: &EventKind) -> Group {
-    match kind {
-        EventKind::ItemDelta { .. } | EventKind::TerminalOutput { .. } => Group::Delta,
-        EventKind::ItemStarted { .. }
-        | EventKind::ItemContent { .. }
-        | EventKind::ItemUpdated { .. }
-        | EventKind::ItemCompleted { .. }
-        | EventKind::UserMessageAdded { .. } => Group::Item,
-        EventKind::TurnQueued { .. }
-        | EventKind::QueueChanged { .. }
-        | EventKind::TurnStarted { .. }
-        | EventKind::TurnSettled { .. }
-        | EventKind::DiffUpdated { .. }
-        | EventKind::InterruptRequested {} => Group::Turn,
-        EventKind::AgentBound { .. }
-        | EventKind::AgentLost { .. }
-        | EventKind::NoticeGiven { .. }
-        | EventKind::LineMalformed { .. }
-        | EventKind::AgentNotified { .. }
-        | EventKind::CallRefused { .. } => Group::Agent,
-        EventKind::PlanReplaced { .. }
-        | EventKind::ModeChanged { .. }
-        | EventKind::ModelChanged { .. }
-        | EventKind::ConfigOptionsReplaced { .. }
-        | EventKind::CommandsReplaced {}
-        | EventKind::UsageUpdated { .. }
-        | EventKind::SessionInfoUpdated { .. } => Group::State,
-        EventKind::PermissionRequested { .. }
-        | EventKind::InputRequested { .. }
-        | EventKind::RequestSettled { .. }
-        | EventKind::RequestVoided { .. }
-        | EventKind::CallPermitted { .. }
-        | EventKind::AnswerRemembered { .. }
-        | EventKind::AnswerRevoked { .. } => Group::Request,
-        EventKind::FileRead { .. }
-        | EventKind::FileWritten { .. }
-        | EventKind::TerminalWaiting { .. }
-        | EventKind::TerminalInput { .. }
-        | EventKind::TerminalKilled { .. }
-        | EventKind::TerminalReleased { .. } => Group::Host,
-        EventKind::DirectoriesSet(_)
-        | EventKind::LeaseMoved { .. }
-        | EventKind::MetadataSet { .. }
-        | EventKind::PinSet { .. }
-        | EventKind::PolicySet { .. }
-        | EventKind::SessionParamsSet(_)
-        | EventKind::StatusChanged { .. }
-        | EventKind::SteerRequested { .. }
-        | EventKind::ThreadArchived { .. }
-        | EventKind::ThreadCreated { .. }
-        | EventKind::ThreadDeleted { .. }
-        | EventKind::ThreadForked { .. }
-        | EventKind::ThreadRenamed { .. }
-        | EventKind::ThreadUnarchived { .. }
-        | EventKind::TurnsRolledBack { .. }
-        | EventKind::Unknown => Group::Thread,
     }
 }

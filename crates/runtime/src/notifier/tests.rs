@@ -9,8 +9,8 @@ use acpd_host::{Program, TerminalSpec, TerminalUpdate};
 use acpd_log::{Memory, SharedLog};
 use acpd_model::event::TurnStatus;
 use acpd_model::{
-    Event, EventKind, Limits, Millis, Origin, RequestId, Seq, ThreadStatus, TurnId, TurnMark, TurnMarks,
-    TurnStep,
+    Event, EventKind, Limits, Millis, Origin, RequestEvent, RequestId, Seq, ThreadStatus, TurnEvent, TurnId,
+    TurnMark, TurnMarks, TurnStep,
 };
 use acpd_proto::notify::{NoticeKind, OutboxRecord, Target};
 use acpd_proto::projection::extract;
@@ -163,7 +163,7 @@ impl Scene {
             at: self.now(),
             turn: Some(TurnId(u32::try_from(seq).unwrap())),
             by: Origin::Agent,
-            kind: EventKind::TurnSettled {
+            kind: EventKind::Turn(TurnEvent::Settled {
                 status,
                 stop_reason: Some("end_turn".to_owned()),
                 error: None,
@@ -173,7 +173,7 @@ impl Scene {
                 plan: None,
                 permitted: 0,
                 waited_ms: 0,
-            },
+            }),
             raw: None,
             raw_params: None,
             repeats_id: false,
@@ -199,7 +199,7 @@ impl Scene {
             seq: event.seq,
         };
         let marks = TurnMarks {
-            turns: matches!(event.kind, EventKind::TurnSettled { .. })
+            turns: matches!(event.kind, EventKind::Turn(TurnEvent::Settled { .. }))
                 .then_some(settled)
                 .into_iter()
                 .collect(),
@@ -225,11 +225,11 @@ impl Scene {
     /// Stores a question as a thread does.
     async fn ask(&self, thread: ThreadId, seq: Seq) -> RequestId {
         let request = RequestId { thread, number: 1 };
-        let kind = EventKind::InputRequested {
+        let kind = EventKind::Request(RequestEvent::InputRequested {
             request,
             message: "which?".to_owned(),
             call: None,
-        };
+        });
         self.report(thread, seq, kind, ThreadStatus::Waiting).await;
         request
     }
@@ -352,7 +352,7 @@ async fn a_question_is_delivered_after_some_seconds_unless_it_is_answered() {
     let request = scene.ask(answered, 1).await;
     scene.ask(open, 1).await;
     let reason = "gone".to_owned();
-    let closed = EventKind::RequestVoided { request, reason };
+    let closed = EventKind::Request(RequestEvent::Voided { request, reason });
     scene.report(answered, 2, closed, ThreadStatus::Running).await;
     assert!(scene.ids().is_empty());
     tokio::time::sleep(Duration::from_secs(6)).await;

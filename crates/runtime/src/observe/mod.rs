@@ -16,7 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::event::{Binding, Outcome, TurnStatus};
-use acpd_model::{Event, EventKind, ItemEnd, ItemId, ItemStart, Millis, Origin, RawJson, TurnId};
+use acpd_model::{
+    Event, EventKind, ItemEnd, ItemEvent, ItemId, ItemStart, Millis, Origin, RawJson, RequestEvent,
+    SessionEvent, TurnEvent, TurnId,
+};
 use acpd_proto::time::Now;
 use acpd_proto::trace_context::TraceContext;
 
@@ -87,29 +90,28 @@ impl Observer {
         for event in events {
             match &event.kind {
                 // The most frequent kinds come first.
-                EventKind::ItemDelta { .. }
-                | EventKind::ItemContent { .. }
-                | EventKind::PlanReplaced { .. } => {
+                EventKind::Item(ItemEvent::Delta { .. } | ItemEvent::Content { .. })
+                | EventKind::Turn(TurnEvent::PlanReplaced { .. }) => {
                     self.updated(scene, event);
                 }
-                EventKind::ItemStarted { item, parent, start } => {
+                EventKind::Item(ItemEvent::Started { item, parent, start }) => {
                     self.updated(scene, event);
                     self.item_started(scene, event.at, *item, *parent, start);
                 }
-                EventKind::ItemCompleted { item, end, .. } => {
+                EventKind::Item(ItemEvent::Completed { item, end, .. }) => {
                     self.item_completed(scene, event.at, *item, end)
                 }
-                EventKind::TurnStarted { imported: false, .. } => self.turn_started(event),
-                EventKind::TurnSettled { .. } => self.turn_settled(scene, event),
-                EventKind::PermissionRequested { request, item, .. } => {
+                EventKind::Turn(TurnEvent::Started { imported: false, .. }) => self.turn_started(event),
+                EventKind::Turn(TurnEvent::Settled { .. }) => self.turn_settled(scene, event),
+                EventKind::Request(RequestEvent::PermissionRequested { request, item, .. }) => {
                     self.updated(scene, event);
                     self.asked(event, request.number, *item, "permission");
                 }
-                EventKind::InputRequested { request, .. } => {
+                EventKind::Request(RequestEvent::InputRequested { request, .. }) => {
                     self.updated(scene, event);
                     self.asked(event, request.number, None, "input");
                 }
-                EventKind::RequestSettled { request, outcome, .. } => {
+                EventKind::Request(RequestEvent::Settled { request, outcome, .. }) => {
                     let by = match &event.by {
                         Origin::Agent | Origin::Daemon => AnsweredBy::Nobody,
                         _ if *outcome == Outcome::Cancelled => AnsweredBy::Nobody,
@@ -118,10 +120,10 @@ impl Observer {
                     };
                     self.answered(scene, event.at, request.number, by, words::outcome(outcome));
                 }
-                EventKind::RequestVoided { request, .. } => {
+                EventKind::Request(RequestEvent::Voided { request, .. }) => {
                     self.answered(scene, event.at, request.number, AnsweredBy::Nobody, "void");
                 }
-                EventKind::AgentBound { how, .. } => {
+                EventKind::Session(SessionEvent::AgentBound { how, .. }) => {
                     let how = match how {
                         Binding::New => "new",
                         Binding::Load => "load",
@@ -129,7 +131,7 @@ impl Observer {
                     };
                     self.agent_started(scene, event.at, Some(how));
                 }
-                EventKind::AgentLost { expected, .. } => {
+                EventKind::Session(SessionEvent::AgentLost { expected, .. }) => {
                     self.agent_started(scene, event.at, None);
                     if !expected {
                         let turn = self.turn().map(|turn| tracing::field::display(turn.id));
@@ -223,13 +225,13 @@ impl Observer {
     }
 
     fn turn_settled(&mut self, scene: Scene<'_>, event: &Event) {
-        let EventKind::TurnSettled {
+        let EventKind::Turn(TurnEvent::Settled {
             status,
             stop_reason,
             started_at,
             usage,
             ..
-        } = &event.kind
+        }) = &event.kind
         else {
             return;
         };
@@ -255,7 +257,7 @@ impl Observer {
             ];
             let reason = stop_reason.as_deref().map(words::stop_reason);
             attributes.extend(reason.map(|reason| ("acpd.turn.stop_reason", Value::Word(reason))));
-            attributes.extend(usage.iter().flat_map(words::usage));
+            attributes.extend(usage.as_deref().into_iter().flat_map(words::usage));
             trace.record_root(
                 scene,
                 (began, event.at),

@@ -83,7 +83,7 @@ impl Observed {
             metrics: &self.metrics,
             traces: self.traces.as_ref(),
         };
-        if let EventKind::TurnStarted { .. } = &event.kind {
+        if let EventKind::Turn(TurnEvent::Started { .. }) = &event.kind {
             self.observer.expect_turn(scene, TURN, None);
         }
         self.observer.observe(scene, &[event]);
@@ -109,19 +109,19 @@ impl Observed {
         self.event(
             later,
             Origin::Agent,
-            EventKind::TurnSettled {
+            EventKind::Turn(TurnEvent::Settled {
                 status,
                 stop_reason: Some("planted by the agent".to_owned()),
                 error: Some("planted".to_owned()),
                 started_at,
-                usage: Some(RawJson::trusted(
+                usage: Some(Box::new(RawJson::trusted(
                     r#"{"inputTokens":7,"planted":"x","outputTokens":2}"#,
-                )),
+                ))),
                 changes: None,
                 plan: None,
                 permitted: 0,
                 waited_ms: 0,
-            },
+            }),
         );
     }
 
@@ -133,7 +133,7 @@ impl Observed {
     }
 
     fn ask(&mut self, later: Millis, number: u32, item: Option<ItemId>) {
-        let kind = EventKind::PermissionRequested {
+        let kind = EventKind::Request(RequestEvent::PermissionRequested {
             request: self.request(number),
             item,
             about: QuestionTopic::Permissions,
@@ -145,17 +145,17 @@ impl Observed {
             always: None,
             whole: None,
             keeps_content: false,
-        };
+        });
         self.event(later, Origin::Agent, kind);
     }
 
     fn answer(&mut self, later: Millis, number: u32, by: Origin, outcome: Outcome) {
-        let kind = EventKind::RequestSettled {
+        let kind = EventKind::Request(RequestEvent::Settled {
             request: self.request(number),
             outcome,
             item: None,
             title: None,
-        };
+        });
         self.event(later, by, kind);
     }
 
@@ -173,19 +173,19 @@ impl Observed {
 }
 
 fn started() -> EventKind {
-    EventKind::TurnStarted {
+    EventKind::Turn(TurnEvent::Started {
         client_turn_id: None,
         imported: false,
-    }
+    })
 }
 
 fn delta() -> EventKind {
-    EventKind::ItemDelta {
+    EventKind::Item(ItemEvent::Delta {
         item: ItemId(1),
         role: MessageType::AgentMessage,
         text: "planted".to_owned(),
         message_id: None,
-    }
+    })
 }
 
 fn client() -> Origin {
@@ -204,24 +204,24 @@ fn policy() -> Origin {
 }
 
 fn bound() -> EventKind {
-    EventKind::AgentBound {
+    EventKind::Session(SessionEvent::AgentBound {
         session_id: "planted".to_owned(),
         how: Binding::New,
         agent: RawJson::trusted("{}"),
         session: RawJson::trusted("{}"),
-    }
+    })
 }
 
 fn lost() -> EventKind {
-    EventKind::AgentLost {
+    EventKind::Session(SessionEvent::AgentLost {
         reason: "planted".to_owned(),
         stderr: "planted".to_owned(),
         expected: false,
-    }
+    })
 }
 
 fn tool(item: u32) -> EventKind {
-    EventKind::ItemStarted {
+    EventKind::Item(ItemEvent::Started {
         item: ItemId(item),
         parent: None,
         start: ItemStart::ToolCall {
@@ -230,18 +230,18 @@ fn tool(item: u32) -> EventKind {
             kind: "execute".to_owned(),
             status: ToolStatus::Pending,
         },
-    }
+    })
 }
 
 fn tool_done(item: u32) -> EventKind {
-    EventKind::ItemCompleted {
+    EventKind::Item(ItemEvent::Completed {
         item: ItemId(item),
         outcome: ItemOutcome::Completed,
         end: ItemEnd::ToolCall {
             status: ToolStatus::Completed,
             call: RawJson::trusted(r#""planted""#),
         },
-    }
+    })
 }
 
 #[test]
@@ -276,10 +276,10 @@ fn questions_are_timed_by_who_answers() {
     thread.answer(0, 1, policy(), allowed.clone());
     thread.answer(4_000, 2, client(), allowed);
     thread.answer(0, 3, client(), Outcome::Cancelled);
-    let voided = EventKind::RequestVoided {
+    let voided = EventKind::Request(RequestEvent::Voided {
         request: thread.request(4),
         reason: "planted".to_owned(),
-    };
+    });
     thread.event(0, Origin::Daemon, voided);
     // Its question is from before the thread was loaded.
     thread.answer(0, 5, client(), Outcome::Declined);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use acpd_log::{EventLog, Fault, Memory, SharedLog, blob_id};
 use acpd_model::event::{ThreadCreated, TurnStatus};
 use acpd_model::{
-    BlobId, ErrorCode, Event, EventKind, Extract, Limits, Millis, Origin, RawJson, Summary, ThreadId,
-    ThreadStatus, TurnId,
+    BlobId, ErrorCode, Event, EventKind, Extract, Limits, Millis, Origin, RawJson, Summary, ThreadEvent,
+    ThreadId, ThreadStatus, TurnEvent, TurnId,
 };
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::reply::RetentionLimit::{ArchivedMaxAge, AttachmentsMaxAge, MaxAge, MaxSize};
@@ -83,7 +83,7 @@ impl Stage {
         let at = summary.updated_at;
         let thread = self.context.ids.thread();
         let mut kinds = vec![
-            EventKind::ThreadCreated(Box::new(ThreadCreated {
+            EventKind::Thread(ThreadEvent::Created(Box::new(ThreadCreated {
                 agent: "none".into(),
                 cwd: "/".into(),
                 name: None,
@@ -95,20 +95,20 @@ impl Stage {
                 meta: None,
                 members: None,
                 session_id: None,
-            })),
-            EventKind::TurnQueued {
+            }))),
+            EventKind::Turn(TurnEvent::Queued {
                 client_turn_id: None,
                 input: vec![RawJson::parse(r#"{"type":"text","text":"x"}"#).unwrap()],
                 meta: None,
-            },
-            EventKind::TurnStarted {
+            }),
+            EventKind::Turn(TurnEvent::Started {
                 client_turn_id: None,
                 imported: false,
-            },
+            }),
         ];
         let runs = summary.status.is_active();
         if !runs {
-            kinds.push(EventKind::TurnSettled {
+            kinds.push(EventKind::Turn(TurnEvent::Settled {
                 status: TurnStatus::Completed,
                 stop_reason: Some("end_turn".into()),
                 error: None,
@@ -118,10 +118,10 @@ impl Stage {
                 plan: None,
                 permitted: 0,
                 waited_ms: 0,
-            });
+            }));
         }
         if summary.archived {
-            kinds.push(EventKind::ThreadArchived {});
+            kinds.push(EventKind::Thread(ThreadEvent::Archived {}));
         }
         let events: Vec<Event> = kinds
             .into_iter()

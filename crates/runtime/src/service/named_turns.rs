@@ -1,7 +1,7 @@
 //! Looks up turns by the ids that clients gave them.
 
 use acpd_log::LogError;
-use acpd_model::{Event, EventKind, Failure, Seq, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, Failure, Seq, ThreadId, TurnEvent, TurnId};
 use acpd_proto::surface::reply::ClaimedPrompt;
 use acpd_proto::thread::TurnView;
 
@@ -42,7 +42,7 @@ impl Service {
             Ok(_) | Err(LogError::NoSuchThread(_)) => return Ok(None),
             Err(error) => return Err(log_failure(&error)),
         };
-        let EventKind::TurnSettled { status, .. } = settled.kind else {
+        let EventKind::Turn(TurnEvent::Settled { status, .. }) = settled.kind else {
             return Ok(None);
         };
         let live = self.directory.look(thread).await?;

@@ -13,8 +13,9 @@ use acpd_model::limits::{
 };
 use acpd_model::usage::{DAY_MILLIS, DailyUsage, Spent};
 use acpd_model::{
-    AccessScope, ErrorCode, Event, EventKind, Extract, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart,
-    Limits, MessageType, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
+    AccessScope, ErrorCode, Event, EventKind, Extract, Failure, ItemEnd, ItemEvent, ItemId, ItemOutcome,
+    ItemStart, Limits, MessageType, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadEvent, ThreadId,
+    TurnEvent, TurnId,
 };
 use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
@@ -121,15 +122,15 @@ fn event(seq: Seq, turn: u32, kind: EventKind) -> Event {
 }
 
 fn queued(name: &str) -> EventKind {
-    EventKind::TurnQueued {
+    EventKind::Turn(TurnEvent::Queued {
         client_turn_id: Some(name.into()),
         input: vec![RawJson::parse(r#"{"type":"text","text":"x"}"#).unwrap()],
         meta: None,
-    }
+    })
 }
 
 fn settled() -> EventKind {
-    EventKind::TurnSettled {
+    EventKind::Turn(TurnEvent::Settled {
         status: TurnStatus::Completed,
         stop_reason: Some("end_turn".into()),
         error: None,
@@ -139,7 +140,7 @@ fn settled() -> EventKind {
         plan: None,
         permitted: 0,
         waited_ms: 0,
-    }
+    })
 }
 
 /// Stores the events of a thread, with their places.
@@ -167,7 +168,11 @@ async fn a_client_turn_id_is_known_for_the_threads_life() {
     let kept = Some(TurnId(599));
     let fidelity = Fidelity::Exact;
     let last_kept = kept;
-    let mut rollback = event(1201, 600, EventKind::TurnsRolledBack { last_kept, fidelity });
+    let mut rollback = event(
+        1201,
+        600,
+        EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, fidelity }),
+    );
     rollback.turn = None;
     events.push(rollback);
     store(&service, &events).await;
@@ -221,16 +226,18 @@ fn large_turn() -> Vec<Event> {
             ..event(seq, 1, kind)
         });
     };
-    let started = |item, start| EventKind::ItemStarted {
-        item,
-        parent: None,
-        start,
+    let started = |item, start| {
+        EventKind::Item(ItemEvent::Started {
+            item,
+            parent: None,
+            start,
+        })
     };
     let (call, status) = (ItemId(1), ToolStatus::Completed);
-    let turn = EventKind::TurnStarted {
+    let turn = EventKind::Turn(TurnEvent::Started {
         client_turn_id: None,
         imported: false,
-    };
+    });
     add(turn, None);
     let start = ItemStart::ToolCall {
         tool_call_id: "t".into(),
@@ -245,11 +252,11 @@ fn large_turn() -> Vec<Event> {
     };
     let outcome = ItemOutcome::Completed;
     add(
-        EventKind::ItemCompleted {
+        EventKind::Item(ItemEvent::Completed {
             item: call,
             outcome,
             end,
-        },
+        }),
         None,
     );
     for number in 0..5 {
@@ -257,7 +264,10 @@ fn large_turn() -> Vec<Event> {
             r#"{{"toolCallId":"t","rawOutput":"{number}{}"}}"#,
             "x".repeat(LARGE)
         );
-        add(EventKind::ItemUpdated { item: call, status }, Some(raw));
+        add(
+            EventKind::Item(ItemEvent::Updated { item: call, status }),
+            Some(raw),
+        );
     }
     let role = MessageType::AgentMessage;
     for item in (2..=4).map(ItemId) {
@@ -269,12 +279,12 @@ fn large_turn() -> Vec<Event> {
         add(started(item, start), None);
         let text = "y".repeat(LARGE);
         add(
-            EventKind::ItemDelta {
+            EventKind::Item(ItemEvent::Delta {
                 item,
                 role,
                 text,
                 message_id: None,
-            },
+            }),
             None,
         );
     }
@@ -377,11 +387,11 @@ async fn turns_beyond_a_page_are_charged_before_they_are_read() {
     for turn in 1..=turns {
         let (item, status) = (ItemId(turn), ToolStatus::Completed);
         let kinds = [
-            EventKind::TurnStarted {
+            EventKind::Turn(TurnEvent::Started {
                 client_turn_id: None,
                 imported: false,
-            },
-            EventKind::ItemStarted {
+            }),
+            EventKind::Item(ItemEvent::Started {
                 item,
                 parent: None,
                 start: ItemStart::ToolCall {
@@ -390,15 +400,15 @@ async fn turns_beyond_a_page_are_charged_before_they_are_read() {
                     kind: "other".into(),
                     status,
                 },
-            },
-            EventKind::ItemCompleted {
+            }),
+            EventKind::Item(ItemEvent::Completed {
                 item,
                 outcome: ItemOutcome::Completed,
                 end: ItemEnd::ToolCall {
                     status,
                     call: RawJson::parse(format!(r#"{{"rawOutput":"{text}"}}"#)).unwrap(),
                 },
-            },
+            }),
             settled(),
         ];
         let first = (Seq::from(turn) - 1) * kinds.len() as Seq + 1;
@@ -697,10 +707,10 @@ async fn a_page_of_the_list_is_bounded_in_bytes() {
 fn turn_with_late_updates(bytes: usize) -> Vec<Event> {
     let status = ToolStatus::Completed;
     let mut kinds = vec![(
-        EventKind::TurnStarted {
+        EventKind::Turn(TurnEvent::Started {
             client_turn_id: None,
             imported: false,
-        },
+        }),
         None,
     )];
     for item in (1..=3).map(ItemId) {
@@ -711,19 +721,19 @@ fn turn_with_late_updates(bytes: usize) -> Vec<Event> {
             kind: "other".into(),
             status,
         };
-        let started = EventKind::ItemStarted {
+        let started = EventKind::Item(ItemEvent::Started {
             item,
             parent: None,
             start,
-        };
-        let completed = EventKind::ItemCompleted {
+        });
+        let completed = EventKind::Item(ItemEvent::Completed {
             item,
             outcome: ItemOutcome::Completed,
             end: ItemEnd::ToolCall {
                 status,
                 call: call.clone(),
             },
-        };
+        });
         kinds.extend([(started, Some(call)), (completed, None)]);
     }
     let entry = PlanEntry {
@@ -732,15 +742,15 @@ fn turn_with_late_updates(bytes: usize) -> Vec<Event> {
         status: "pending".into(),
     };
     let entries = vec![entry];
-    kinds.push((EventKind::PlanReplaced { entries }, None));
+    kinds.push((EventKind::Turn(TurnEvent::PlanReplaced { entries }), None));
     for item in (1..=3).map(ItemId) {
         let text = "x".repeat(bytes);
         let raw = format!(r#"{{"toolCallId":"{0}","rawOutput":"{0}{text}"}}"#, item.0);
         let raw = RawJson::parse(raw).unwrap();
-        kinds.push((EventKind::ItemUpdated { item, status }, Some(raw)));
+        kinds.push((EventKind::Item(ItemEvent::Updated { item, status }), Some(raw)));
     }
     let mut settled = settled();
-    if let EventKind::TurnSettled { plan, .. } = &mut settled {
+    if let EventKind::Turn(TurnEvent::Settled { plan, .. }) = &mut settled {
         *plan = Some(8);
     }
     kinds.push((settled, None));

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use acpd_log::{LogError, SharedLog, TurnsFound};
 use acpd_model::event::Level;
 use acpd_model::limits::TURNS_PAGE_BYTES;
-use acpd_model::{Event, EventKind, ItemId, Origin, Seq, ThreadId, TurnPosition};
+use acpd_model::{Event, EventKind, ItemId, Origin, Seq, SessionEvent, ThreadId, TurnPosition};
 
 use crate::stored::turns::look_up;
 
@@ -59,14 +59,14 @@ pub(super) fn omission(events: &[Event], seq: Seq) -> Event {
         at: before.map_or(0, |event| event.at),
         turn: before.and_then(|event| event.turn),
         by: Origin::Daemon,
-        kind: EventKind::NoticeGiven {
+        kind: EventKind::Session(SessionEvent::NoticeGiven {
             level: Level::Info,
             code: "updatesOmitted".to_owned(),
             message: "Earlier updates of this tool call are too large to show. An export has them."
                 .to_owned(),
             detail: None,
             folder: None,
-        },
+        }),
         raw: None,
         raw_params: None,
         repeats_id: false,

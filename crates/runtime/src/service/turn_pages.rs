@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog, TurnsFound, TurnsWanted, UnfinishedItem};
 use acpd_model::limits::{ANSWER_PAGES, SMALL_ANSWER_BYTES, TURNS_PAGE, TURNS_PAGE_BYTES};
-use acpd_model::{EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
+use acpd_model::{EventKind, Failure, Seq, ThreadId, TurnEvent, TurnId, TurnPosition};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
 use acpd_proto::surface::request::Turns;
 
@@ -180,7 +180,7 @@ async fn turn_diff(log: &SharedLog, thread: ThreadId, turn: TurnId) -> Result<Op
     Ok(found
         .filter(|event| event.turn == Some(turn))
         .and_then(|event| match event.kind {
-            EventKind::DiffUpdated { diff } => Some(diff),
+            EventKind::Turn(TurnEvent::DiffUpdated { diff }) => Some(diff),
             _ => None,
         }))
 }

@@ -237,12 +237,12 @@ mod tests {
         let log: SharedLog = Arc::new(acpd_log::Memory::new());
         let thread = sample::thread(1);
         let report = |seq, cost: &str| acpd_model::Event {
-            kind: acpd_model::EventKind::UsageUpdated {
+            kind: acpd_model::EventKind::Turn(acpd_model::TurnEvent::UsageUpdated {
                 used: 1,
                 size: 2,
                 cost: Some(acpd_model::RawJson::parse(cost).unwrap()),
                 thread_cost: None,
-            },
+            }),
             ..sample::event(seq, 10)
         };
         let events = [

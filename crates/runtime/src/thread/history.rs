@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use acpd_log::{LogError, SharedLog, TurnsWanted};
 use acpd_model::limits::{ATTACHMENTS_OF_THREAD, TURNS_PAGE, TURNS_PAGE_BYTES};
-use acpd_model::{Event, EventKind, Failure, ItemEnd, MessageType, RawJson, Seq, ThreadId, TurnId};
+use acpd_model::{
+    Event, EventKind, Failure, ItemEnd, ItemEvent, MessageType, RawJson, Seq, ThreadId, TurnId,
+};
 use acpd_proto::projection::{DroppedTurns, Exchanges, HistoryText};
 use acpd_proto::thread::Input;
 use futures_util::future::BoxFuture;
@@ -85,14 +87,14 @@ pub async fn linked_files(
 /// Returns the content blocks of a user's message, if an event completes one.
 fn sent_blocks(event: &Event) -> &[RawJson] {
     match &event.kind {
-        EventKind::ItemCompleted {
+        EventKind::Item(ItemEvent::Completed {
             end:
                 ItemEnd::Message {
                     role: MessageType::UserMessage,
                     content,
                 },
             ..
-        } => content,
+        }) => content,
         _ => &[],
     }
 }
@@ -167,8 +169,8 @@ mod tests {
 
     use acpd_log::{EventLog, Fault, Memory};
     use acpd_model::{
-        EventKind, Extract, ItemEnd, ItemId, ItemMark, ItemOutcome, MessageType, Origin, Summary, TurnMark,
-        TurnStep,
+        EventKind, Extract, ItemEnd, ItemEvent, ItemId, ItemMark, ItemOutcome, MessageType, Origin, Summary,
+        TurnMark, TurnStep,
     };
     use acpd_proto::projection::text_block;
 
@@ -183,11 +185,11 @@ mod tests {
             at: 0,
             turn: Some(TurnId(1)),
             by: Origin::Agent,
-            kind: EventKind::ItemCompleted {
+            kind: EventKind::Item(ItemEvent::Completed {
                 item: ItemId(u32::try_from(seq).unwrap()),
                 outcome: ItemOutcome::Completed,
                 end,
-            },
+            }),
             raw: None,
             raw_params: None,
             repeats_id: false,

@@ -5,7 +5,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::text::{plain_line, visible_line};
-use acpd_model::{EventKind, Millis, RequestId, Summary};
+use acpd_model::{EventKind, Millis, RequestEvent, RequestId, Summary, TurnEvent};
 use acpd_proto::notify::Subject;
 use acpd_runtime::notify::{Message, ThreadMessage};
 use serde::Serialize;
@@ -145,12 +145,12 @@ fn about_thread(message: &ThreadMessage, content: Content, base: &str) -> Notifi
         Subject::Turn(turn) => {
             data.turn_id = Some(turn.to_string());
             let mut outcome = "has ended a turn";
-            if let EventKind::TurnSettled {
+            if let EventKind::Turn(TurnEvent::Settled {
                 status,
                 stop_reason,
                 error,
                 ..
-            } = &event.kind
+            }) = &event.kind
             {
                 data.status = Some(*status);
                 // A word of the protocol. An agent could write anything there.
@@ -194,8 +194,14 @@ fn outcome_of(status: TurnStatus) -> &'static str {
 /// Returns the title of a question.
 fn question(summary: &Summary, event: &EventKind, wanted: RequestId) -> Option<String> {
     match event {
-        EventKind::PermissionRequested { request, title, .. } if *request == wanted => Some(title.clone()),
-        EventKind::InputRequested { request, message, .. } if *request == wanted => Some(message.clone()),
+        EventKind::Request(RequestEvent::PermissionRequested { request, title, .. })
+            if *request == wanted =>
+        {
+            Some(title.clone())
+        }
+        EventKind::Request(RequestEvent::InputRequested { request, message, .. }) if *request == wanted => {
+            Some(message.clone())
+        }
         _ => {
             let question = summary.question.as_deref()?;
             (question.request_id == wanted).then(|| question.title.clone())
@@ -265,7 +271,7 @@ pub(super) mod tests {
     }
 
     pub fn failed(error: &str, stop_reason: Option<&str>) -> Message {
-        let settled = EventKind::TurnSettled {
+        let settled = EventKind::Turn(TurnEvent::Settled {
             status: TurnStatus::Failed,
             stop_reason: stop_reason.map(str::to_owned),
             error: Some(error.to_owned()),
@@ -275,7 +281,7 @@ pub(super) mod tests {
             plan: None,
             permitted: 0,
             waited_ms: 0,
-        };
+        });
         message(NoticeKind::Failed, Subject::Turn(TurnId(2)), settled)
     }
 
@@ -285,11 +291,11 @@ pub(super) mod tests {
             number: 3,
         };
         let message_text = title.to_owned();
-        let kind = EventKind::InputRequested {
+        let kind = EventKind::Request(RequestEvent::InputRequested {
             request,
             message: message_text,
             call: None,
-        };
+        });
         message(NoticeKind::Waiting, Subject::Question(request), kind)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use acpd_log::{EventLog, LogError};
-use acpd_model::{Event, EventKind, Origin, ThreadId};
+use acpd_model::{Event, EventKind, Origin, RequestEvent, ThreadId, TurnEvent};
 use acpd_proto::projection::{Live, Transcript};
 use acpd_proto::surface::app::frames;
 use acpd_proto::surface::request::Turns;
@@ -169,7 +169,7 @@ impl World {
         assert!(self.clients[0].seen().pending.is_empty());
         self.read_log().await;
         self.check_client(&self.clients[0]);
-        let started = |event: &Event| matches!(event.kind, EventKind::TurnStarted { .. });
+        let started = |event: &Event| matches!(event.kind, EventKind::Turn(TurnEvent::Started { .. }));
         let events = &self.known[&slow.parse::<ThreadId>().unwrap()];
         assert!(
             events.iter().any(started),
@@ -329,15 +329,15 @@ fn check_approvals(events: &[Event]) {
     let mut open = BTreeSet::new();
     for event in events {
         match &event.kind {
-            EventKind::PermissionRequested { request, .. } => {
+            EventKind::Request(RequestEvent::PermissionRequested { request, .. }) => {
                 assert!(open.insert(*request), "asked twice: {request:?}");
             }
-            EventKind::RequestSettled { request, outcome, .. } => {
+            EventKind::Request(RequestEvent::Settled { request, outcome, .. }) => {
                 assert!(open.remove(request), "answered, and not open: {request:?}");
                 let by_somebody = matches!(event.by, Origin::Client(_) | Origin::Policy { .. });
                 assert!(by_somebody || !outcome.allows(), "allowed by nobody: {event:?}");
             }
-            EventKind::RequestVoided { request, .. } => drop(open.remove(request)),
+            EventKind::Request(RequestEvent::Voided { request, .. }) => drop(open.remove(request)),
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use acpd_model::{Event, EventKind, RequestId, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, RequestEvent, RequestId, ThreadEvent, ThreadId, TurnEvent, TurnId};
 use serde_json::{Value, json};
 
 use super::world::World;
@@ -59,7 +59,8 @@ impl World {
     /// Checks the rollbacks, forks and deletions of a run.
     pub(super) async fn check_changed_history(&self) {
         for (thread, events) in &self.known {
-            let is_deletion = |event: &Event| matches!(event.kind, EventKind::ThreadDeleted { .. });
+            let is_deletion =
+                |event: &Event| matches!(event.kind, EventKind::Thread(ThreadEvent::Deleted { .. }));
             let deletion = events.iter().position(is_deletion);
             if self.truth.is_deleted(*thread) {
                 assert!(
@@ -90,7 +91,7 @@ impl World {
             .enumerate()
             .rev()
             .find_map(|(at, event)| match &event.kind {
-                EventKind::ThreadForked(forked) => Some((at, forked)),
+                EventKind::Thread(ThreadEvent::Forked(forked)) => Some((at, forked)),
                 _ => None,
             });
         // A fork of a fork shares an earlier event of this kind.
@@ -124,11 +125,15 @@ impl World {
         }
         for event in undone {
             let undoes = match &event.kind {
-                EventKind::TurnSettled { .. } => event.turn > forked.last,
-                EventKind::TurnsRolledBack { last_kept, .. } => *last_kept == forked.last,
-                EventKind::ThreadUnarchived {}
-                | EventKind::PinSet { pinned: false, .. }
-                | EventKind::LeaseMoved { holder: None, .. } => true,
+                EventKind::Turn(TurnEvent::Settled { .. }) => event.turn > forked.last,
+                EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, .. }) => {
+                    *last_kept == forked.last
+                }
+                EventKind::Thread(
+                    ThreadEvent::Unarchived {}
+                    | ThreadEvent::PinSet { pinned: false, .. }
+                    | ThreadEvent::LeaseMoved { holder: None, .. },
+                ) => true,
                 _ => false,
             };
             assert!(undoes, "{thread} begins with {event:?}");
@@ -141,7 +146,7 @@ fn turns_of(events: &[Event]) -> BTreeSet<TurnId> {
     let mut turns = BTreeSet::new();
     for event in events {
         turns.extend(event.turn);
-        if let EventKind::TurnsRolledBack { last_kept, .. } = &event.kind {
+        if let EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, .. }) = &event.kind {
             turns.retain(|turn| Some(*turn) <= *last_kept);
         }
     }
@@ -156,7 +161,8 @@ fn end_of_fork(source: &[Event], last: Option<TurnId>) -> Option<usize> {
         return Some(first.unwrap_or(source.len()));
     };
     let is_end = |event: &Event| {
-        event.turn.is_some_and(|turn| turn <= last) && matches!(event.kind, EventKind::TurnSettled { .. })
+        event.turn.is_some_and(|turn| turn <= last)
+            && matches!(event.kind, EventKind::Turn(TurnEvent::Settled { .. }))
     };
     let ends = source.iter().enumerate().filter(|(_, event)| is_end(event));
     ends.map(|(at, _)| at + 1)
@@ -166,10 +172,12 @@ fn end_of_fork(source: &[Event], last: Option<TurnId>) -> Option<usize> {
 /// Returns an event without the thread that it has in its ids.
 fn anonymous(event: &Event) -> Event {
     let mut event = event.clone();
-    if let EventKind::PermissionRequested { request, .. }
-    | EventKind::InputRequested { request, .. }
-    | EventKind::RequestSettled { request, .. }
-    | EventKind::RequestVoided { request, .. } = &mut event.kind
+    if let EventKind::Request(
+        RequestEvent::PermissionRequested { request, .. }
+        | RequestEvent::InputRequested { request, .. }
+        | RequestEvent::Settled { request, .. }
+        | RequestEvent::Voided { request, .. },
+    ) = &mut event.kind
     {
         let RequestId { thread, .. } = request;
         *thread = ThreadId(uuid::Uuid::nil());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acpd_log::{EventLog, Fault};
 use acpd_model::event::TurnStatus;
-use acpd_model::{EventKind, ThreadId};
+use acpd_model::{EventKind, ThreadId, TurnEvent};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -127,7 +127,7 @@ impl World {
         let settled: Vec<_> = events
             .iter()
             .filter_map(|event| match &event.kind {
-                EventKind::TurnSettled { status, error, .. } => Some((*status, error.clone())),
+                EventKind::Turn(TurnEvent::Settled { status, error, .. }) => Some((*status, error.clone())),
                 _ => None,
             })
             .collect();
@@ -139,7 +139,7 @@ impl World {
         );
         let started = events
             .iter()
-            .filter(|event| matches!(event.kind, EventKind::TurnStarted { .. }));
+            .filter(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Started { .. })));
         assert_eq!(started.count(), 2, "the queued turn ran as well");
         let last = events.last().unwrap().seq;
         assert_eq!(self.clients[0].seen().streams.last().unwrap().last(), last);

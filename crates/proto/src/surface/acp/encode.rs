@@ -5,7 +5,8 @@
 
 use acpd_model::event::Level;
 use acpd_model::{
-    Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType, Origin, RawJson, Seq, TurnId,
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemOutcome, ItemStart, MessageType, Origin, RawJson,
+    RequestEvent, Seq, SessionEvent, ThreadEvent, TurnEvent, TurnId,
 };
 use bytes::Bytes;
 
@@ -62,17 +63,12 @@ impl Writer<'_> {
             return self.event(&with_items_id(event));
         }
         match &event.kind {
-            EventKind::ItemStarted { .. }
-            | EventKind::ItemDelta { .. }
-            | EventKind::ItemContent { .. }
-            | EventKind::ItemUpdated { .. }
-            | EventKind::ItemCompleted { .. }
-            | EventKind::UserMessageAdded { .. } => self.item(event),
-            EventKind::PlanReplaced { .. }
-            | EventKind::CommandsReplaced {}
-            | EventKind::UsageUpdated { .. }
-            | EventKind::SessionInfoUpdated { .. } => self.passed(event, FrameKind::Update),
-            EventKind::ModeChanged { mode_id } => {
+            EventKind::Item(kind) => self.item(event, kind),
+            EventKind::Turn(TurnEvent::PlanReplaced { .. } | TurnEvent::UsageUpdated { .. })
+            | EventKind::Session(SessionEvent::CommandsReplaced {} | SessionEvent::InfoUpdated { .. }) => {
+                self.passed(event, FrameKind::Update)
+            }
+            EventKind::Session(SessionEvent::ModeChanged { mode_id }) => {
                 let setting = Setting::Mode(mode_id.as_str().into());
                 self.passed_or(event, FrameKind::Setting(setting), |update| {
                     update
@@ -80,11 +76,11 @@ impl Writer<'_> {
                         .put("currentModeId", mode_id);
                 });
             }
-            EventKind::ModelChanged { model_id } => {
+            EventKind::Session(SessionEvent::ModelChanged { model_id }) => {
                 self.note(FrameKind::Setting(Setting::Model(model_id.as_str().into())));
             }
             // A client changed the options: the event contains the agent's response to that request.
-            EventKind::ConfigOptionsReplaced { .. } => {
+            EventKind::Session(SessionEvent::ConfigOptionsReplaced { .. }) => {
                 let options = event.raw.as_ref().and_then(|raw| member(raw, "configOptions"));
                 let options = options.unwrap_or("[]");
                 let setting = Setting::Options(RawJson::trusted(options));
@@ -94,32 +90,37 @@ impl Writer<'_> {
                         .raw("configOptions", options);
                 });
             }
-            EventKind::AgentNotified { method } => self.notified(event, method),
-            EventKind::NoticeGiven {
+            EventKind::Session(SessionEvent::AgentNotified { method }) => self.notified(event, method),
+            EventKind::Session(SessionEvent::NoticeGiven {
                 level,
                 code,
                 message,
                 detail,
                 ..
-            } => self.notice(event, *level, (code, message), detail.as_deref()),
-            EventKind::TerminalWaiting {
+            }) => self.notice(event, *level, (code, message), detail.as_deref()),
+            EventKind::Host(HostEvent::TerminalWaiting {
                 terminal_id, secret, ..
-            } => {
+            }) => {
                 let Told { message, detail } = terminal_waits(self.thread, terminal_id, *secret);
                 self.told(Level::Warning, &message, Some(&detail));
             }
-            EventKind::AgentLost {
+            EventKind::Session(SessionEvent::AgentLost {
                 reason,
                 expected: false,
                 ..
-            } => self.own_notice(Level::Error, reason, None),
-            EventKind::AgentBound { session, how, .. } => {
+            }) => self.own_notice(Level::Error, reason, None),
+            EventKind::Session(SessionEvent::AgentBound { session, how, .. }) => {
                 self.note(FrameKind::Bound(*how, Box::new(session.clone())));
             }
-            EventKind::PermissionRequested { decided: false, .. } | EventKind::InputRequested { .. } => {
-                self.question(event);
+            EventKind::Request(
+                kind @ (RequestEvent::PermissionRequested { decided: false, .. }
+                | RequestEvent::InputRequested { .. }),
+            ) => {
+                self.question(event, kind);
             }
-            EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
+            EventKind::Request(
+                RequestEvent::Settled { request, .. } | RequestEvent::Voided { request, .. },
+            ) => {
                 let start = self.out.len();
                 let mut message = Object::open(&mut self.out);
                 message
@@ -131,7 +132,7 @@ impl Writer<'_> {
                 message.close();
                 self.frame(start, FrameKind::Answered(*request));
             }
-            EventKind::LeaseMoved { holder, why } => {
+            EventKind::Thread(ThreadEvent::LeaseMoved { holder, why }) => {
                 let start = self.out.len();
                 let thread = self.thread;
                 wire::notification(&mut self.out, "_acpd/lease/moved", |params| {
@@ -140,13 +141,58 @@ impl Writer<'_> {
                 });
                 self.frame(start, FrameKind::Lease);
             }
-            EventKind::TurnQueued { client_turn_id, .. } | EventKind::TurnStarted { client_turn_id, .. } => {
+            EventKind::Turn(
+                TurnEvent::Queued { client_turn_id, .. } | TurnEvent::Started { client_turn_id, .. },
+            ) => {
                 self.note(FrameKind::PromptAccepted(
                     client_turn_id.as_deref().map(Box::from),
                 ));
             }
-            EventKind::TurnSettled { .. } => self.note(FrameKind::Ended(Box::new(TurnResult::of(event)))),
-            _ => {}
+            EventKind::Turn(TurnEvent::Settled { .. }) => {
+                self.note(FrameKind::Ended(Box::new(TurnResult::of(event))))
+            }
+            // ACP has no words for these.
+            EventKind::Thread(
+                ThreadEvent::Created(_)
+                | ThreadEvent::StatusChanged { .. }
+                | ThreadEvent::Renamed { .. }
+                | ThreadEvent::MetadataSet { .. }
+                | ThreadEvent::DirectoriesSet(_)
+                | ThreadEvent::PinSet { .. }
+                | ThreadEvent::Archived {}
+                | ThreadEvent::Unarchived {}
+                | ThreadEvent::Deleted { .. }
+                | ThreadEvent::TurnsRolledBack { .. }
+                | ThreadEvent::Forked(_)
+                | ThreadEvent::PolicySet { .. },
+            )
+            | EventKind::Session(
+                SessionEvent::ParamsSet(_)
+                | SessionEvent::AgentLost { expected: true, .. }
+                | SessionEvent::LineMalformed { .. }
+                | SessionEvent::CallRefused { .. },
+            )
+            | EventKind::Turn(
+                TurnEvent::QueueChanged { .. }
+                | TurnEvent::DiffUpdated { .. }
+                | TurnEvent::InterruptRequested {}
+                | TurnEvent::SteerRequested { .. },
+            )
+            | EventKind::Host(
+                HostEvent::FileRead { .. }
+                | HostEvent::FileWritten { .. }
+                | HostEvent::TerminalOutput { .. }
+                | HostEvent::TerminalInput { .. }
+                | HostEvent::TerminalKilled { .. }
+                | HostEvent::TerminalReleased { .. },
+            )
+            | EventKind::Request(
+                RequestEvent::PermissionRequested { decided: true, .. }
+                | RequestEvent::CallPermitted { .. }
+                | RequestEvent::AnswerRemembered { .. }
+                | RequestEvent::AnswerRevoked { .. },
+            )
+            | EventKind::Unknown => {}
         }
     }
 
@@ -230,9 +276,9 @@ impl Writer<'_> {
         }
     }
 
-    fn item(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::ItemDelta {
+    fn item(&mut self, event: &Event, kind: &ItemEvent) {
+        match kind {
+            ItemEvent::Delta {
                 role,
                 text,
                 message_id,
@@ -245,8 +291,8 @@ impl Writer<'_> {
                     text_chunk(out, *role, text, message_id.as_deref())
                 });
             }
-            EventKind::ItemContent { .. } => self.passed(event, FrameKind::Update),
-            EventKind::ItemStarted {
+            ItemEvent::Content { .. } => self.passed(event, FrameKind::Update),
+            ItemEvent::Started {
                 start:
                     ItemStart::ToolCall {
                         tool_call_id,
@@ -266,17 +312,17 @@ impl Writer<'_> {
                     .plain("status", status.as_acp());
                 rest_of_tool(update, event.raw.as_ref());
             }),
-            EventKind::ItemStarted {
+            ItemEvent::Started {
                 start: ItemStart::TerminalCommand { terminal_id, .. },
                 ..
             } => self.terminal(terminal_id, None),
-            EventKind::ItemCompleted {
+            ItemEvent::Completed {
                 end: ItemEnd::TerminalCommand {
                     terminal_id, output, ..
                 },
                 ..
             } => self.terminal(terminal_id, Some(output)),
-            EventKind::ItemUpdated { .. } => {
+            ItemEvent::Updated { .. } => {
                 let Some(raw) = &event.raw else { return };
                 // The agent's description of a call in its permission request.
                 self.passed_or(event, FrameKind::Update, |update| {
@@ -286,7 +332,7 @@ impl Writer<'_> {
                     });
                 });
             }
-            EventKind::ItemCompleted {
+            ItemEvent::Completed {
                 outcome,
                 end: ItemEnd::ToolCall { status, call },
                 ..
@@ -302,7 +348,7 @@ impl Writer<'_> {
                     });
                 }
             }
-            EventKind::UserMessageAdded { item, content } => {
+            ItemEvent::UserMessageAdded { item, content } => {
                 for block in content {
                     self.own(FrameKind::Prompt, |update| {
                         update
@@ -315,7 +361,15 @@ impl Writer<'_> {
                     });
                 }
             }
-            _ => {}
+            // A message is passed on while the agent writes it, and the calls show changes of files.
+            ItemEvent::Started {
+                start: ItemStart::Message { .. } | ItemStart::FileChange { .. },
+                ..
+            }
+            | ItemEvent::Completed {
+                end: ItemEnd::Message { .. } | ItemEnd::FileChange { .. },
+                ..
+            } => {}
         }
     }
 
@@ -400,12 +454,12 @@ impl Writer<'_> {
     }
 
     /// Adds a question as a request of the daemon under the question's own id.
-    fn question(&mut self, event: &Event) {
-        let (request, method, wanted) = match &event.kind {
-            EventKind::PermissionRequested { request, .. } => {
+    fn question(&mut self, event: &Event, kind: &RequestEvent) {
+        let (request, method, wanted) = match kind {
+            RequestEvent::PermissionRequested { request, .. } => {
                 (*request, "session/request_permission", Question::Permission)
             }
-            EventKind::InputRequested { request, .. } => {
+            RequestEvent::InputRequested { request, .. } => {
                 let mode = event.raw.as_ref().and_then(|raw| member(raw, "mode"));
                 let wanted = if mode == Some("\"url\"") {
                     Question::Url
@@ -414,7 +468,11 @@ impl Writer<'_> {
                 };
                 (*request, "elicitation/create", wanted)
             }
-            _ => return,
+            RequestEvent::Settled { .. }
+            | RequestEvent::Voided { .. }
+            | RequestEvent::CallPermitted { .. }
+            | RequestEvent::AnswerRemembered { .. }
+            | RequestEvent::AnswerRevoked { .. } => return,
         };
         let start = self.out.len();
         let (out, thread) = (&mut self.out, self.thread);

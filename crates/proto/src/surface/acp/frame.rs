@@ -1,7 +1,7 @@
 //! Frames: the messages for editors that an event produces.
 
 use acpd_model::event::{Binding, TurnStatus};
-use acpd_model::{Event, EventKind, Origin, RawJson, RequestId, Seq, TurnId};
+use acpd_model::{Event, EventKind, Origin, RawJson, RequestId, Seq, TurnEvent, TurnId};
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -108,7 +108,7 @@ pub enum TurnResult {
 pub(super) const INTERNAL: i64 = -32603;
 
 impl TurnResult {
-    /// Returns the result of the turn that a `TurnSettled` event ends.
+    /// Returns the result of the turn that a [`TurnEvent::Settled`] ends.
     pub(super) fn of(event: &Event) -> Self {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -116,13 +116,13 @@ impl TurnResult {
             #[serde(rename = "stopReason")]
             _stop_reason: String,
         }
-        let EventKind::TurnSettled {
+        let EventKind::Turn(TurnEvent::Settled {
             status,
             stop_reason,
             error,
             usage,
             ..
-        } = &event.kind
+        }) = &event.kind
         else {
             return Self::Failed(RpcError::new(INTERNAL, ""));
         };
@@ -135,7 +135,7 @@ impl TurnResult {
         let by_restart = event.by == Origin::Daemon && error.is_some();
         let ours = || RpcError::new(INTERNAL, error.as_deref().unwrap_or("the turn failed"));
         match reason(*status, stop_reason.as_deref(), by_restart) {
-            Some(reason) => Self::stopped(reason, usage.as_ref()),
+            Some(reason) => Self::stopped(reason, usage.as_deref()),
             None => Self::Failed(raw.and_then(|raw| raw.read().ok()).unwrap_or_else(ours)),
         }
     }

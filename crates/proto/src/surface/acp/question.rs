@@ -8,7 +8,7 @@
 use acpd_model::event::{Always, PermissionOption};
 use acpd_model::subject::CallSubject;
 use acpd_model::text::{plain_line, shorten, visible_line};
-use acpd_model::{Event, EventKind, RawJson, RequestId, json};
+use acpd_model::{Event, EventKind, RawJson, RequestEvent, RequestId, json};
 use serde_json::{Value, json};
 
 use crate::wire::Object;
@@ -23,7 +23,7 @@ const FULL_TITLE_CHARS: usize = 1000;
 /// Returns the params of `session/request_permission` for the session `thread`; `None` if the event is not a permission
 /// request.
 pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
-    let EventKind::PermissionRequested {
+    let EventKind::Request(RequestEvent::PermissionRequested {
         request,
         item,
         title,
@@ -34,7 +34,7 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
         whole,
         keeps_content,
         ..
-    } = &event.kind
+    }) = &event.kind
     else {
         return None;
     };

@@ -1,7 +1,7 @@
 //! Ids for messages and tool calls to which the agent gave the id of an earlier one, for example because it counts from 1 in each
 //! turn. An editor would add them to the earlier one.
 
-use acpd_model::{Event, EventKind, ItemEnd, ItemStart, RawJson};
+use acpd_model::{Event, EventKind, ItemEnd, ItemEvent, ItemStart, RawJson, RequestEvent};
 
 use crate::wire::{has_string, member, spliced};
 
@@ -13,10 +13,11 @@ pub(super) fn with_items_id(event: &Event) -> Event {
         return event;
     };
     let id = item.to_string();
-    let name = match event.kind {
-        EventKind::ItemDelta { .. } | EventKind::ItemContent { .. } => "messageId",
-        _ => "toolCallId",
-    };
+    let is_text = matches!(
+        event.kind,
+        EventKind::Item(ItemEvent::Delta { .. } | ItemEvent::Content { .. })
+    );
+    let name = if is_text { "messageId" } else { "toolCallId" };
     let quoted = format!("\"{id}\"");
     let renamed = |json: &RawJson| {
         if has_string(json, name) {
@@ -25,24 +26,41 @@ pub(super) fn with_items_id(event: &Event) -> Event {
             json.clone()
         }
     };
-    let is_question = matches!(event.kind, EventKind::PermissionRequested { .. });
+    let is_question = matches!(
+        event.kind,
+        EventKind::Request(RequestEvent::PermissionRequested { .. })
+    );
     match &mut event.kind {
-        EventKind::ItemStarted {
+        EventKind::Item(ItemEvent::Started {
             start: ItemStart::ToolCall { tool_call_id, .. },
             ..
-        } => *tool_call_id = id,
-        EventKind::ItemDelta {
+        }) => *tool_call_id = id,
+        EventKind::Item(ItemEvent::Delta {
             message_id: Some(message_id),
             ..
-        } => *message_id = id,
-        EventKind::ItemCompleted {
+        }) => *message_id = id,
+        EventKind::Item(ItemEvent::Completed {
             end: ItemEnd::ToolCall { call, .. },
             ..
-        } => *call = renamed(call),
-        EventKind::PermissionRequested {
+        }) => *call = renamed(call),
+        EventKind::Request(RequestEvent::PermissionRequested {
             whole: Some(whole), ..
-        } => **whole = renamed(whole),
-        _ => {}
+        }) => **whole = renamed(whole),
+        // They have the id in the agent's own message, if at all.
+        EventKind::Thread(_)
+        | EventKind::Session(_)
+        | EventKind::Turn(_)
+        | EventKind::Item(
+            ItemEvent::Started { .. }
+            | ItemEvent::Delta { .. }
+            | ItemEvent::Content { .. }
+            | ItemEvent::Updated { .. }
+            | ItemEvent::Completed { .. }
+            | ItemEvent::UserMessageAdded { .. },
+        )
+        | EventKind::Host(_)
+        | EventKind::Request(_)
+        | EventKind::Unknown => {}
     }
     event.raw = event.raw.map(|raw| {
         if is_question {

@@ -1,6 +1,6 @@
 //! Encodes events: one frame per event.
 
-use acpd_model::{Event, EventKind, Millis, RequestId, Seq, Summary, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, Millis, RequestEvent, RequestId, Seq, Summary, ThreadId, TurnId};
 use bytes::Bytes;
 
 use super::events::notification;
@@ -58,19 +58,35 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
         };
         let start = out.len();
         notification.write(&mut out, None);
-        let ask = match &event.kind {
-            EventKind::PermissionRequested {
-                request,
-                decided: false,
-                ..
-            }
-            | EventKind::InputRequested { request, .. } => {
-                let start = out.len();
-                notification.write(&mut out, Some(request));
-                Some((*request, start))
-            }
-            _ => None,
+        let asked = match &event.kind {
+            EventKind::Request(
+                RequestEvent::PermissionRequested {
+                    request,
+                    decided: false,
+                    ..
+                }
+                | RequestEvent::InputRequested { request, .. },
+            ) => Some(*request),
+            EventKind::Request(
+                RequestEvent::PermissionRequested { decided: true, .. }
+                | RequestEvent::Settled { .. }
+                | RequestEvent::Voided { .. }
+                | RequestEvent::CallPermitted { .. }
+                | RequestEvent::AnswerRemembered { .. }
+                | RequestEvent::AnswerRevoked { .. },
+            )
+            | EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Item(_)
+            | EventKind::Host(_)
+            | EventKind::Unknown => None,
         };
+        let ask = asked.map(|request| {
+            let start = out.len();
+            notification.write(&mut out, Some(&request));
+            (request, start)
+        });
         spans.push((event.seq, notification.method(), start, ask, out.len()));
     }
     let all = Bytes::from(out);

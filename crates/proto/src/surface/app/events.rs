@@ -5,7 +5,8 @@ use std::slice;
 
 use acpd_model::event::QuestionTopic;
 use acpd_model::{
-    Event, EventKind as K, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, ThreadStatus,
+    Event, EventKind as K, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType,
+    RawJson, RequestEvent, SessionEvent, ThreadEvent, ThreadStatus, TurnEvent,
 };
 
 use super::notifications::Notification as N;
@@ -24,71 +25,22 @@ use crate::projection::{content_text, server_name};
 pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a>> {
     let at = At::of(thread, event);
     match &event.kind {
-        K::ThreadCreated(..)
-        | K::StatusChanged { .. }
-        | K::SessionInfoUpdated { .. }
-        | K::ThreadRenamed { .. }
-        | K::MetadataSet { .. }
-        | K::DirectoriesSet(..)
-        | K::PinSet { .. }
-        | K::ThreadArchived { .. }
-        | K::ThreadUnarchived { .. }
-        | K::ThreadDeleted { .. }
-        | K::TurnsRolledBack { .. }
-        | K::ThreadForked(..)
-        | K::LeaseMoved { .. } => of_thread(thread, at, event),
-        K::AgentBound { .. }
-        | K::SessionParamsSet(..)
-        | K::AgentLost { .. }
-        | K::NoticeGiven { .. }
-        | K::LineMalformed { .. }
-        | K::CallRefused { .. }
-        | K::AgentNotified { .. }
-        | K::ModeChanged { .. }
-        | K::ModelChanged { .. }
-        | K::ConfigOptionsReplaced { .. }
-        | K::CommandsReplaced { .. }
-        | K::PolicySet { .. } => of_session(at, event),
-        K::TurnQueued { .. }
-        | K::QueueChanged { .. }
-        | K::TurnStarted { .. }
-        | K::TurnSettled { .. }
-        | K::DiffUpdated { .. }
-        | K::PlanReplaced { .. }
-        | K::UsageUpdated { .. }
-        | K::InterruptRequested { .. }
-        | K::SteerRequested { .. } => of_turn(at, event),
-        K::ItemStarted { .. }
-        | K::ItemDelta { .. }
-        | K::ItemContent { .. }
-        | K::ItemUpdated { .. }
-        | K::ItemCompleted { .. }
-        | K::UserMessageAdded { .. }
-        | K::TerminalOutput { .. }
-        | K::TerminalWaiting { .. }
-        | K::TerminalInput { .. }
-        | K::FileRead { .. }
-        | K::FileWritten { .. }
-        | K::TerminalKilled { .. }
-        | K::TerminalReleased { .. } => of_item(at, event),
-        K::PermissionRequested { .. }
-        | K::InputRequested { .. }
-        | K::RequestSettled { .. }
-        | K::CallPermitted { .. }
-        | K::AnswerRemembered { .. }
-        | K::AnswerRevoked { .. }
-        | K::RequestVoided { .. } => of_question(at, event),
+        K::Thread(kind) => Some(of_thread(thread, at, event, kind)),
+        K::Session(kind) => of_session(at, event, kind),
+        K::Turn(kind) => Some(of_turn(at, event, kind)),
+        K::Item(kind) => Some(of_item(at, event, kind)),
+        K::Host(kind) => Some(of_host(at, event, kind)),
+        K::Request(kind) => of_request(at, event, kind),
         K::Unknown => None,
     }
 }
 
-/// Returns the notification of an event about a thread as a whole; `None` for any other event.
-fn of_thread<'a>(thread: &'a str, at: At<'a>, event: &'a Event) -> Option<N<'a>> {
-    let raw = event.raw.as_ref();
+/// Returns the notification of an event about a thread as a whole.
+fn of_thread<'a>(thread: &'a str, at: At<'a>, event: &'a Event, kind: &'a ThreadEvent) -> N<'a> {
     let by = || By::from(&event.by);
     let updated = ThreadUpdated::unchanged;
-    Some(match &event.kind {
-        K::ThreadCreated(made) => N::ThreadStarted(event::ThreadMade::new(
+    match kind {
+        ThreadEvent::Created(made) => N::ThreadStarted(event::ThreadMade::new(
             at,
             event::NewThread::new(
                 Plain(thread),
@@ -102,8 +54,58 @@ fn of_thread<'a>(thread: &'a str, at: At<'a>, event: &'a Event) -> Option<N<'a>>
                 event.at,
             ),
         )),
-        K::StatusChanged { status } => N::ThreadStatusChanged(event::StatusChanged::new(at, *status)),
-        K::SessionInfoUpdated { title, overruled } => N::ThreadUpdated(ThreadUpdated {
+        ThreadEvent::StatusChanged { status } => {
+            N::ThreadStatusChanged(event::StatusChanged::new(at, *status))
+        }
+        ThreadEvent::Renamed { shown, .. } => N::ThreadUpdated(ThreadUpdated {
+            name: Some(OrNull(shown.as_ref())),
+            by: Some(by()),
+            ..updated(at)
+        }),
+        ThreadEvent::MetadataSet { metadata } => N::ThreadUpdated(ThreadUpdated {
+            metadata: Some(OrNull(metadata.as_ref())),
+            by: Some(by()),
+            ..updated(at)
+        }),
+        ThreadEvent::DirectoriesSet(set) => N::ThreadUpdated(ThreadUpdated {
+            directories: Some(event::Directories::new(&set.cwd, &set.additional_directories)),
+            by: Some(by()),
+            ..updated(at)
+        }),
+        ThreadEvent::PinSet { pinned, place } => N::ThreadUpdated(ThreadUpdated {
+            pinned: Some(*pinned),
+            pin_place: *place,
+            by: Some(by()),
+            ..updated(at)
+        }),
+        ThreadEvent::Archived {} => N::ThreadArchived(event::ThreadChanged::new(at, by())),
+        ThreadEvent::Unarchived {} => N::ThreadUnarchived(event::ThreadChanged::new(at, by())),
+        ThreadEvent::Deleted { session } => N::ThreadDeleted(event::ThreadDeleted::new(at, *session, by())),
+        ThreadEvent::TurnsRolledBack { last_kept, fidelity } => {
+            N::ThreadRolledBack(event::TurnsRolledBack::new(at, *last_kept, *fidelity, by()))
+        }
+        ThreadEvent::Forked(forked) => {
+            let session = forked.session_id.as_ref();
+            let (from, last, fidelity) = (forked.from, forked.last, forked.fidelity);
+            N::ThreadForked(event::ThreadForked::new(at, from, last, session, fidelity, by()))
+        }
+        ThreadEvent::LeaseMoved { holder, why } => {
+            N::ThreadLeaseMoved(event::LeaseMoved::new(at, holder.as_deref(), *why, by()))
+        }
+        ThreadEvent::PolicySet { policy } => N::ThreadUpdated(ThreadUpdated {
+            policy: Some(OrNull(policy.as_ref())),
+            ..updated(at)
+        }),
+    }
+}
+
+/// Returns the notification of an event about the agent and its session.
+fn of_session<'a>(at: At<'a>, event: &'a Event, kind: &'a SessionEvent) -> Option<N<'a>> {
+    let raw = event.raw.as_ref();
+    let by = || By::from(&event.by);
+    let updated = ThreadUpdated::unchanged;
+    Some(match kind {
+        SessionEvent::InfoUpdated { title, overruled } => N::ThreadUpdated(ThreadUpdated {
             name: title
                 .as_ref()
                 .filter(|_| !overruled)
@@ -111,52 +113,7 @@ fn of_thread<'a>(thread: &'a str, at: At<'a>, event: &'a Event) -> Option<N<'a>>
             session_info: raw,
             ..updated(at)
         }),
-        K::ThreadRenamed { shown, .. } => N::ThreadUpdated(ThreadUpdated {
-            name: Some(OrNull(shown.as_ref())),
-            by: Some(by()),
-            ..updated(at)
-        }),
-        K::MetadataSet { metadata } => N::ThreadUpdated(ThreadUpdated {
-            metadata: Some(OrNull(metadata.as_ref())),
-            by: Some(by()),
-            ..updated(at)
-        }),
-        K::DirectoriesSet(set) => N::ThreadUpdated(ThreadUpdated {
-            directories: Some(event::Directories::new(&set.cwd, &set.additional_directories)),
-            by: Some(by()),
-            ..updated(at)
-        }),
-        K::PinSet { pinned, place } => N::ThreadUpdated(ThreadUpdated {
-            pinned: Some(*pinned),
-            pin_place: *place,
-            by: Some(by()),
-            ..updated(at)
-        }),
-        K::ThreadArchived {} => N::ThreadArchived(event::ThreadChanged::new(at, by())),
-        K::ThreadUnarchived {} => N::ThreadUnarchived(event::ThreadChanged::new(at, by())),
-        K::ThreadDeleted { session } => N::ThreadDeleted(event::ThreadDeleted::new(at, *session, by())),
-        K::TurnsRolledBack { last_kept, fidelity } => {
-            N::ThreadRolledBack(event::TurnsRolledBack::new(at, *last_kept, *fidelity, by()))
-        }
-        K::ThreadForked(forked) => {
-            let session = forked.session_id.as_ref();
-            let (from, last, fidelity) = (forked.from, forked.last, forked.fidelity);
-            N::ThreadForked(event::ThreadForked::new(at, from, last, session, fidelity, by()))
-        }
-        K::LeaseMoved { holder, why } => {
-            N::ThreadLeaseMoved(event::LeaseMoved::new(at, holder.as_deref(), *why, by()))
-        }
-        _ => return None,
-    })
-}
-
-/// Returns the notification of an event about the agent and its session; `None` for any other event.
-fn of_session<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
-    let raw = event.raw.as_ref();
-    let by = || By::from(&event.by);
-    let updated = ThreadUpdated::unchanged;
-    Some(match &event.kind {
-        K::AgentBound {
+        SessionEvent::AgentBound {
             session_id,
             how,
             agent,
@@ -165,7 +122,7 @@ fn of_session<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             agent: Some(event::AgentBound::new(session_id, *how, agent, session)),
             ..updated(at)
         }),
-        K::SessionParamsSet(params) => {
+        SessionEvent::ParamsSet(params) => {
             let servers = params.mcp_servers.iter().map(server_name).collect();
             N::ThreadUpdated(ThreadUpdated {
                 session: Some(event::SessionParams::new(params.cwd.as_ref(), servers)),
@@ -173,44 +130,40 @@ fn of_session<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
                 ..updated(at)
             })
         }
-        K::AgentLost { .. } | K::NoticeGiven { .. } | K::LineMalformed { .. } | K::CallRefused { .. } => {
-            N::ThreadNotice(Notice::of(at, event)?)
-        }
-        K::AgentNotified { method } => {
+        SessionEvent::AgentLost { .. }
+        | SessionEvent::NoticeGiven { .. }
+        | SessionEvent::LineMalformed { .. }
+        | SessionEvent::CallRefused { .. } => N::ThreadNotice(Notice::of(at, event)?),
+        SessionEvent::AgentNotified { method } => {
             let params = event.raw_params.as_ref().or(raw);
             let is_update = method == "session/update" && event.raw_params.is_none();
             let (update, params) = if is_update { (params, None) } else { (None, params) };
             N::AgentNotification(event::AgentNotification::new(at, method, update, params))
         }
-        K::ModeChanged { mode_id } => N::ThreadUpdated(ThreadUpdated {
+        SessionEvent::ModeChanged { mode_id } => N::ThreadUpdated(ThreadUpdated {
             mode_id: Some(mode_id),
             ..updated(at)
         }),
-        K::ModelChanged { model_id } => N::ThreadUpdated(ThreadUpdated {
+        SessionEvent::ModelChanged { model_id } => N::ThreadUpdated(ThreadUpdated {
             model_id: Some(model_id),
             ..updated(at)
         }),
-        K::ConfigOptionsReplaced { .. } => N::ThreadUpdated(ThreadUpdated {
+        SessionEvent::ConfigOptionsReplaced { .. } => N::ThreadUpdated(ThreadUpdated {
             config_option_update: raw,
             ..updated(at)
         }),
-        K::CommandsReplaced {} => N::ThreadUpdated(ThreadUpdated {
+        SessionEvent::CommandsReplaced {} => N::ThreadUpdated(ThreadUpdated {
             available_commands_update: raw,
             ..updated(at)
         }),
-        K::PolicySet { policy } => N::ThreadUpdated(ThreadUpdated {
-            policy: Some(OrNull(policy.as_ref())),
-            ..updated(at)
-        }),
-        _ => return None,
     })
 }
 
-/// Returns the notification of an event about a turn; `None` for any other event.
-fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
+/// Returns the notification of an event about a turn or the queue.
+fn of_turn<'a>(at: At<'a>, event: &'a Event, kind: &'a TurnEvent) -> N<'a> {
     let by = || By::from(&event.by);
-    Some(match &event.kind {
-        K::TurnQueued {
+    match kind {
+        TurnEvent::Queued {
             client_turn_id,
             input,
             ..
@@ -222,10 +175,10 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             };
             N::TurnQueued(event::TurnChanged::new(at, turn))
         }
-        K::QueueChanged { order, paused } => {
+        TurnEvent::QueueChanged { order, paused } => {
             N::TurnQueueChanged(event::QueueChanged::new(at, order, *paused, by()))
         }
-        K::TurnStarted {
+        TurnEvent::Started {
             client_turn_id,
             imported,
         } => {
@@ -237,7 +190,7 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             };
             N::TurnStarted(event::TurnChanged::new(at, turn))
         }
-        K::TurnSettled {
+        TurnEvent::Settled {
             status,
             stop_reason,
             error,
@@ -258,17 +211,17 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
                 completed_at: Some(event.at),
                 ..Turn::with_status(event.turn, TurnStatus::from(*status))
             };
-            N::TurnCompleted(event::TurnCompleted::new(at, turn, usage.as_ref()))
+            N::TurnCompleted(event::TurnCompleted::new(at, turn, usage.as_deref()))
         }
-        K::DiffUpdated { diff } => N::TurnDiffUpdated(event::DiffUpdated {
+        TurnEvent::DiffUpdated { diff } => N::TurnDiffUpdated(event::DiffUpdated {
             thread_id: at.thread_id,
             seq: Some(at.seq),
             ts: at.ts,
             turn_id: at.turn_id,
             diff,
         }),
-        K::PlanReplaced { entries } => N::TurnPlanUpdated(event::PlanUpdated::new(at, entries)),
-        K::UsageUpdated {
+        TurnEvent::PlanReplaced { entries } => N::TurnPlanUpdated(event::PlanUpdated::new(at, entries)),
+        TurnEvent::UsageUpdated {
             used,
             size,
             cost,
@@ -277,27 +230,25 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             let (cost, thread_cost) = (cost.as_ref(), thread_cost.as_ref());
             N::ThreadTokenUsageUpdated(event::TokenUsageUpdated::new(at, *used, *size, cost, thread_cost))
         }
-        K::InterruptRequested {} => N::TurnInterrupting(event::TurnInterrupting::new(at, by())),
-        K::SteerRequested { input } => {
+        TurnEvent::InterruptRequested {} => N::TurnInterrupting(event::TurnInterrupting::new(at, by())),
+        TurnEvent::SteerRequested { input } => {
             N::TurnSteering(event::TurnSteering::new(at, content_text(input), input, by()))
         }
-        _ => return None,
-    })
+    }
 }
 
-/// Returns the notification of an event about an item, a file or a terminal; `None` for any other event.
-fn of_item<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
+/// Returns the notification of an event about an item.
+fn of_item<'a>(at: At<'a>, event: &'a Event, kind: &'a ItemEvent) -> N<'a> {
     let raw = event.raw.as_ref();
-    let client = || By::client(&event.by);
-    Some(match &event.kind {
-        K::ItemStarted { item, parent, start } => started(at, event, *item, *parent, start),
-        K::ItemDelta { item, role, text, .. } => delta(at, *item, *role, text),
-        K::ItemContent { item, role, block } => block_added(at, *item, *role, block),
-        K::ItemUpdated { item, status } => {
+    match kind {
+        ItemEvent::Started { item, parent, start } => started(at, event, *item, *parent, start),
+        ItemEvent::Delta { item, role, text, .. } => delta(at, *item, *role, text),
+        ItemEvent::Content { item, role, block } => block_added(at, *item, *role, block),
+        ItemEvent::Updated { item, status } => {
             N::ToolCallUpdated(item::ToolCallUpdated::new(at, *item, *status, raw))
         }
-        K::ItemCompleted { item, outcome, end } => completed(at, event, *item, *outcome, end),
-        K::UserMessageAdded { item, content } => {
+        ItemEvent::Completed { item, outcome, end } => completed(at, event, *item, *outcome, end),
+        ItemEvent::UserMessageAdded { item, content } => {
             let text = Cow::Owned(content_text(content));
             N::UserMessage(item::UserMessage::new(
                 at,
@@ -306,7 +257,14 @@ fn of_item<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
                 item::UserContent::Blocks(content),
             ))
         }
-        K::TerminalOutput {
+    }
+}
+
+/// Returns the notification of an event about a file or a terminal.
+fn of_host<'a>(at: At<'a>, event: &'a Event, kind: &'a HostEvent) -> N<'a> {
+    let client = || By::client(&event.by);
+    match kind {
+        HostEvent::TerminalOutput {
             item,
             terminal_id,
             text,
@@ -320,38 +278,39 @@ fn of_item<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             text,
             skipped_bytes: None,
         }),
-        K::FileRead { path, bytes } => N::ThreadFileRead(event::FileTouched::new(at, path, *bytes, client())),
+        HostEvent::FileRead { path, bytes } => {
+            N::ThreadFileRead(event::FileTouched::new(at, path, *bytes, client()))
+        }
         // The file change shows the content; the log stores it as evidence.
-        K::FileWritten {
+        HostEvent::FileWritten {
             path,
             bytes,
             replaced,
             content: _,
         } => N::ThreadFileWritten(event::FileWritten::new(at, path, *bytes, *replaced, client())),
-        K::TerminalWaiting {
+        HostEvent::TerminalWaiting {
             item,
             terminal_id,
             secret,
         } => N::ThreadTerminalWaiting(event::TerminalWaiting::new(at, *item, terminal_id, *secret)),
-        K::TerminalInput { item, terminal_id } => {
+        HostEvent::TerminalInput { item, terminal_id } => {
             N::ThreadTerminalInput(event::TerminalNamed::new(at, Some(*item), terminal_id, client()))
         }
-        K::TerminalKilled { terminal_id } => {
+        HostEvent::TerminalKilled { terminal_id } => {
             N::ThreadTerminalKilled(event::TerminalNamed::new(at, None, terminal_id, client()))
         }
-        K::TerminalReleased { terminal_id } => {
+        HostEvent::TerminalReleased { terminal_id } => {
             N::ThreadTerminalReleased(event::TerminalNamed::new(at, None, terminal_id, client()))
         }
-        _ => return None,
-    })
+    }
 }
 
-/// Returns the notification of an event about a question or an answer; `None` for any other event.
-fn of_question<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
+/// Returns the notification of an event about a question or an answer.
+fn of_request<'a>(at: At<'a>, event: &'a Event, kind: &'a RequestEvent) -> Option<N<'a>> {
     let raw = event.raw.as_ref();
     let by = || By::from(&event.by);
-    Some(match &event.kind {
-        K::PermissionRequested {
+    Some(match kind {
+        RequestEvent::PermissionRequested {
             request,
             item,
             about,
@@ -382,16 +341,17 @@ fn of_question<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
                 QuestionTopic::Permissions => N::PermissionsApproval(approval),
             }
         }
-        K::InputRequested { request, message, .. } => {
+        RequestEvent::InputRequested { request, message, .. } => {
             N::UserInput(InputWanted::of(at, *request, message, raw))
         }
-        K::RequestSettled { .. } | K::RequestVoided { .. } => N::RequestResolved(Resolved::of(at, event)?),
-        K::CallPermitted { method, subject } => {
+        RequestEvent::Settled { .. } | RequestEvent::Voided { .. } => {
+            N::RequestResolved(Resolved::of(at, event)?)
+        }
+        RequestEvent::CallPermitted { method, subject } => {
             N::PolicyPermitted(event::Permitted::new(at, method, subject, by()))
         }
-        K::AnswerRemembered { answer } => N::PolicyRemembered(event::Remembered::new(at, answer)),
-        K::AnswerRevoked { id } => N::PolicyRevoked(event::Revoked::new(at, *id)),
-        _ => return None,
+        RequestEvent::AnswerRemembered { answer } => N::PolicyRemembered(event::Remembered::new(at, answer)),
+        RequestEvent::AnswerRevoked { id } => N::PolicyRevoked(event::Revoked::new(at, *id)),
     })
 }
 

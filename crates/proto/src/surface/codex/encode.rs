@@ -5,8 +5,9 @@ use std::sync::Arc;
 use acpd_model::event::{Level, PermissionOption, PlanEntry};
 use acpd_model::text::visible_line;
 use acpd_model::{
-    Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, RequestId, Seq,
-    Summary, ThreadId, ThreadStatus, TurnId,
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType, Millis,
+    RawJson, RequestEvent, RequestId, Seq, SessionEvent, Summary, ThreadEvent, ThreadId, ThreadStatus,
+    TurnEvent, TurnId,
 };
 use bytes::Bytes;
 use serde_json::json;
@@ -53,6 +54,11 @@ pub(super) fn frames(source: Source<'_>) -> Vec<Frame> {
         // Codex asks for the list again by itself, and has no message for the other.
         Source::ListReset | Source::Seen { .. } => Vec::new(),
     }
+}
+
+/// Returns the kind of a frame about a turn with this id of its client.
+fn turn_named(name: Option<&str>) -> FrameKind {
+    FrameKind::Named(name.map(Arc::from))
 }
 
 fn listed(thread: ThreadId, summary: Option<&Summary>) -> Frame {
@@ -111,56 +117,99 @@ impl<'a> Writer<'a> {
 
     fn event(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::ItemStarted { .. }
-            | EventKind::ItemDelta { .. }
-            | EventKind::ItemContent { .. }
-            | EventKind::ItemUpdated { .. }
-            | EventKind::ItemCompleted { .. }
-            | EventKind::TerminalOutput { .. } => self.item(event),
-            EventKind::TurnQueued { .. } | EventKind::TurnStarted { .. } | EventKind::TurnSettled { .. } => {
-                self.turn(event);
+            EventKind::Item(kind) => self.item(event, kind),
+            EventKind::Host(HostEvent::TerminalOutput { item, text, .. }) => self.output(*item, text),
+            EventKind::Request(kind) => self.request(event, kind),
+            EventKind::Turn(TurnEvent::Queued { client_turn_id, .. }) => {
+                self.queued(client_turn_id.as_deref())
             }
-            EventKind::PermissionRequested { .. }
-            | EventKind::InputRequested { .. }
-            | EventKind::RequestSettled { .. }
-            | EventKind::RequestVoided { .. } => self.question(event),
-            EventKind::StatusChanged { status } => self.status(*status),
-            EventKind::ThreadRenamed { shown, .. } => self.named(shown.as_deref()),
-            EventKind::SessionInfoUpdated {
+            EventKind::Turn(TurnEvent::Started { client_turn_id, .. }) => {
+                self.turn_started(client_turn_id.as_deref())
+            }
+            EventKind::Turn(TurnEvent::Settled {
+                status,
+                stop_reason,
+                error,
+                started_at,
+                ..
+            }) => {
+                let (stop_reason, error) = (stop_reason.as_deref(), error.as_deref());
+                self.turn_ended(&Outcome::ended(
+                    *status,
+                    stop_reason,
+                    error,
+                    *started_at,
+                    event.at,
+                ));
+            }
+            EventKind::Thread(ThreadEvent::StatusChanged { status }) => self.status(*status),
+            EventKind::Thread(ThreadEvent::Renamed { shown, .. }) => self.named(shown.as_deref()),
+            EventKind::Session(SessionEvent::InfoUpdated {
                 title: Some(title),
                 overruled: false,
-            } => self.named(Some(title)),
-            EventKind::ThreadArchived {} => self.about_thread("thread/archived"),
-            EventKind::ThreadUnarchived {} => self.about_thread("thread/unarchived"),
-            EventKind::ThreadDeleted { .. } => self.about_thread("thread/deleted"),
-            EventKind::TurnsRolledBack { .. } => self.about_thread("thread/reverted"),
-            EventKind::QueueChanged { .. } => self.about_thread("thread/queue/changed"),
-            EventKind::NoticeGiven {
+            }) => self.named(Some(title)),
+            EventKind::Thread(ThreadEvent::Archived {}) => self.about_thread("thread/archived"),
+            EventKind::Thread(ThreadEvent::Unarchived {}) => self.about_thread("thread/unarchived"),
+            EventKind::Thread(ThreadEvent::Deleted { .. }) => self.about_thread("thread/deleted"),
+            EventKind::Thread(ThreadEvent::TurnsRolledBack { .. }) => self.about_thread("thread/reverted"),
+            EventKind::Turn(TurnEvent::QueueChanged { .. }) => self.about_thread("thread/queue/changed"),
+            EventKind::Session(SessionEvent::NoticeGiven {
                 level: Level::Warning | Level::Error,
                 message,
                 detail,
                 ..
-            } => self.warning(message, detail.as_deref()),
-            EventKind::AgentLost {
+            }) => self.warning(message, detail.as_deref()),
+            EventKind::Session(SessionEvent::AgentLost {
                 reason,
                 expected: false,
                 ..
-            } => self.warning(reason, None),
-            EventKind::TerminalWaiting {
+            }) => self.warning(reason, None),
+            EventKind::Host(HostEvent::TerminalWaiting {
                 terminal_id, secret, ..
-            } => {
+            }) => {
                 let Told { message, detail } = terminal_waits(self.thread, terminal_id, *secret);
                 self.warning(&message, Some(&detail));
             }
-            EventKind::PlanReplaced { entries } => self.plan(entries),
-            EventKind::DiffUpdated { diff } => self.turn_diff(diff),
-            EventKind::UsageUpdated { used, size, .. } => self.usage(*used, *size),
-            EventKind::AgentBound { .. }
-            | EventKind::ModeChanged { .. }
-            | EventKind::ModelChanged { .. }
-            | EventKind::DirectoriesSet(_)
-            | EventKind::ConfigOptionsReplaced { .. } => self.fact(FrameKind::Settings),
-            _ => {}
+            EventKind::Turn(TurnEvent::PlanReplaced { entries }) => self.plan(entries),
+            EventKind::Turn(TurnEvent::DiffUpdated { diff }) => self.turn_diff(diff),
+            EventKind::Turn(TurnEvent::UsageUpdated { used, size, .. }) => self.usage(*used, *size),
+            EventKind::Session(
+                SessionEvent::AgentBound { .. }
+                | SessionEvent::ModeChanged { .. }
+                | SessionEvent::ModelChanged { .. }
+                | SessionEvent::ConfigOptionsReplaced { .. },
+            )
+            | EventKind::Thread(ThreadEvent::DirectoriesSet(_)) => self.fact(FrameKind::Settings),
+            // Codex has no words for these.
+            EventKind::Thread(
+                ThreadEvent::Created(_)
+                | ThreadEvent::MetadataSet { .. }
+                | ThreadEvent::PinSet { .. }
+                | ThreadEvent::Forked(_)
+                | ThreadEvent::LeaseMoved { .. }
+                | ThreadEvent::PolicySet { .. },
+            )
+            | EventKind::Session(
+                SessionEvent::InfoUpdated { .. }
+                | SessionEvent::ParamsSet(_)
+                | SessionEvent::AgentLost { expected: true, .. }
+                | SessionEvent::NoticeGiven {
+                    level: Level::Info, ..
+                }
+                | SessionEvent::LineMalformed { .. }
+                | SessionEvent::AgentNotified { .. }
+                | SessionEvent::CallRefused { .. }
+                | SessionEvent::CommandsReplaced {},
+            )
+            | EventKind::Turn(TurnEvent::InterruptRequested {} | TurnEvent::SteerRequested { .. })
+            | EventKind::Host(
+                HostEvent::FileRead { .. }
+                | HostEvent::FileWritten { .. }
+                | HostEvent::TerminalInput { .. }
+                | HostEvent::TerminalKilled { .. }
+                | HostEvent::TerminalReleased { .. },
+            )
+            | EventKind::Unknown => {}
         }
     }
 
@@ -251,21 +300,21 @@ impl<'a> Writer<'a> {
         });
     }
 
-    fn item(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::ItemStarted { item, parent, start } => self.started(event, *item, *parent, start),
-            EventKind::ItemDelta { item, role, text, .. } => self.text(*item, *role, text),
-            EventKind::ItemContent {
+    fn item(&mut self, event: &Event, kind: &ItemEvent) {
+        match kind {
+            ItemEvent::Started { item, parent, start } => self.started(event, *item, *parent, start),
+            ItemEvent::Delta { item, role, text, .. } => self.text(*item, *role, text),
+            ItemEvent::Content {
                 item, role, block, ..
             } => self.text(*item, *role, &shown_block(block)),
-            EventKind::ItemUpdated { item, .. } => {
+            ItemEvent::Updated { item, .. } => {
                 if let Some(update) = event.raw.as_ref().and_then(Call::read_update) {
                     self.fact(FrameKind::Call(*item, Arc::new(update)));
                 }
             }
-            EventKind::ItemCompleted { item, outcome, end } => self.ended(*item, *outcome, end),
-            EventKind::TerminalOutput { item, text, .. } => self.output(*item, text),
-            _ => {}
+            ItemEvent::Completed { item, outcome, end } => self.ended(*item, *outcome, end),
+            // The end of the item has the whole message.
+            ItemEvent::UserMessageAdded { .. } => {}
         }
     }
 
@@ -349,50 +398,35 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn turn(&mut self, event: &Event) {
-        let Some(turn) = event.turn else { return };
-        let id = turn_id(self.thread, Some(turn));
-        let named = |id: &Option<String>| FrameKind::Named(id.as_deref().map(Arc::from));
-        match &event.kind {
-            EventKind::TurnQueued { client_turn_id, .. } => {
-                let kind = named(client_turn_id);
-                self.notify("thread/queue/changed", kind, |_| {});
-            }
-            EventKind::TurnStarted { client_turn_id, .. } => {
-                let kind = named(client_turn_id);
-                let started = Outcome::running(Some(event.at));
-                self.notify("turn/started", kind, |params| {
-                    params.with("turn", |out| write_turn(out, &id, &started, "notLoaded", |_| {}));
-                });
-            }
-            EventKind::TurnSettled {
-                status,
-                stop_reason,
-                error,
-                started_at,
-                ..
-            } => {
-                let outcome = Outcome::ended(
-                    *status,
-                    stop_reason.as_deref(),
-                    error.as_deref(),
-                    *started_at,
-                    event.at,
-                );
-                if let Some(why) = &outcome.error {
-                    self.notify("error", FrameKind::Message, |params| put_error(params, &id, why));
-                }
-                self.notify("turn/completed", FrameKind::TurnEnded, |params| {
-                    params.with("turn", |out| write_turn(out, &id, &outcome, "notLoaded", |_| {}));
-                });
-            }
-            _ => {}
+    fn queued(&mut self, name: Option<&str>) {
+        if self.turn.is_some() {
+            self.notify("thread/queue/changed", turn_named(name), |_| {});
         }
     }
 
-    fn question(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::PermissionRequested {
+    fn turn_started(&mut self, name: Option<&str>) {
+        let Some(turn) = self.turn else { return };
+        let id = turn_id(self.thread, Some(turn));
+        let started = Outcome::running(Some(self.at));
+        self.notify("turn/started", turn_named(name), |params| {
+            params.with("turn", |out| write_turn(out, &id, &started, "notLoaded", |_| {}));
+        });
+    }
+
+    fn turn_ended(&mut self, outcome: &Outcome) {
+        let Some(turn) = self.turn else { return };
+        let id = turn_id(self.thread, Some(turn));
+        if let Some(why) = &outcome.error {
+            self.notify("error", FrameKind::Message, |params| put_error(params, &id, why));
+        }
+        self.notify("turn/completed", FrameKind::TurnEnded, |params| {
+            params.with("turn", |out| write_turn(out, &id, outcome, "notLoaded", |_| {}));
+        });
+    }
+
+    fn request(&mut self, event: &Event, kind: &RequestEvent) {
+        match kind {
+            RequestEvent::PermissionRequested {
                 request,
                 item,
                 title,
@@ -418,21 +452,24 @@ impl<'a> Writer<'a> {
                 };
                 self.asked(*request, ask);
             }
-            EventKind::InputRequested { request, message, .. } => {
+            RequestEvent::InputRequested { request, message, .. } => {
                 let params = event.raw.clone().unwrap_or_else(|| RawJson::trusted("{}"));
                 let message = message.clone();
                 self.asked(*request, Ask::Input { params, message });
             }
-            EventKind::RequestSettled {
+            RequestEvent::Settled {
                 request,
                 outcome,
                 item,
                 ..
             } => self.fact(FrameKind::Answered(*request, *item, outcome.refuses())),
-            EventKind::RequestVoided { request, .. } => {
+            RequestEvent::Voided { request, .. } => {
                 self.fact(FrameKind::Answered(*request, None, false));
             }
-            _ => {}
+            RequestEvent::PermissionRequested { decided: true, .. }
+            | RequestEvent::CallPermitted { .. }
+            | RequestEvent::AnswerRemembered { .. }
+            | RequestEvent::AnswerRevoked { .. } => {}
         }
     }
 

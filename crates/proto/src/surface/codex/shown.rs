@@ -128,10 +128,11 @@ impl At {
 
 /// Returns the type of item that shows a call that has ended.
 pub(super) fn final_shape(call: &Call, files: &[FileUpdate]) -> Shape {
-    match call.shape() {
-        Shape::Files if files.is_empty() && call.changes().is_empty() => Shape::Tool,
-        shape => shape,
+    let shape = call.shape();
+    if matches!(shape, Shape::Files) && files.is_empty() && call.changes().is_empty() {
+        return Shape::Tool;
     }
+    shape
 }
 
 impl Shown {
@@ -535,7 +536,7 @@ impl TerminalStart {
         Some(Arc::new(Self {
             terminal_id: terminal_id.clone(),
             command: command_line(command, args),
-            cwd: cwd.clone(),
+            cwd: cwd.to_string(),
             by_user: start.requester() != Origin::Agent,
         }))
     }

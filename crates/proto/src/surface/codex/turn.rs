@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemStart, MessageType, Millis, Origin, ThreadId};
+use acpd_model::{
+    EventKind, ItemEnd, ItemId, ItemStart, MessageType, Millis, Origin, RequestEvent, ThreadId,
+};
 
 use super::bounded;
 use super::call::{Call, FileUpdate, Shape};
@@ -208,20 +210,21 @@ pub(super) fn items_of(thread: ThreadId, turn: &Turn, cwd: &str, view: ItemsView
 }
 
 fn role(item: &Item) -> Option<MessageType> {
-    match &item.start {
-        ItemStart::Message { role, .. } => Some(*role),
-        _ => None,
-    }
+    let ItemStart::Message { role, .. } = &item.start else {
+        return None;
+    };
+    Some(*role)
 }
 
 /// Returns the client's own id for a message that it added to the running turn.
 fn own_name(item: &Item) -> Option<&str> {
-    match &item.start {
-        ItemStart::Message {
-            client_message_id, ..
-        } => client_message_id.as_deref(),
-        _ => None,
-    }
+    let ItemStart::Message {
+        client_message_id, ..
+    } = &item.start
+    else {
+        return None;
+    };
+    client_message_id.as_deref()
 }
 
 /// Which items of a turn belong to others, and are shown with them.
@@ -266,13 +269,11 @@ impl Linked {
         for item in &turn.items {
             linked.link(item, &shows);
         }
-        let denied = turn.notes.iter().filter_map(|note| match &note.event.kind {
-            EventKind::RequestSettled {
-                item: Some(item),
-                outcome,
-                ..
-            } if outcome.refuses() => Some(*item),
-            _ => None,
+        let denied = turn.notes.iter().filter_map(|note| {
+            let EventKind::Request(RequestEvent::Settled { item, outcome, .. }) = &note.event.kind else {
+                return None;
+            };
+            item.filter(|_| outcome.refuses())
         });
         linked.denied.extend(denied);
         linked
@@ -327,7 +328,9 @@ impl Linked {
                     let of_turn = of_turn.filter(|_| self.prompt == Some(item.id));
                     write_user_message(out, item.id, own_name(item).or(of_turn), &content);
                 }
-                role => write_text(out, role, &item.id.to_string(), &escaped(&shown_text(&content))),
+                MessageType::AgentMessage | MessageType::AgentThought => {
+                    write_text(out, role, &item.id.to_string(), &escaped(&shown_text(&content)))
+                }
             },
             (Some(ItemEnd::ToolCall { .. }), _) => {
                 let Some(call) = self.calls.get(&item.id) else {

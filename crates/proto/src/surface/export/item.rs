@@ -67,7 +67,7 @@ fn message(at: Millis, by: &Origin, role: MessageType, content: &[RawJson]) -> O
         title.push(word(": "));
         title.extend(match by {
             Origin::Agent => vec![word("as the agent remembers it")],
-            by => who(by),
+            Origin::Daemon | Origin::Client(_) | Origin::Policy(_) => who(by),
         });
     }
     let mut block = Block::new(class, at, title);
@@ -200,7 +200,7 @@ fn terminal(at: Millis, start: &ItemStart, end: &ItemEnd) -> Block {
     };
     let mut title = match start.requester() {
         Origin::Agent => vec![word("Command: ")],
-        user => {
+        user @ (Origin::Daemon | Origin::Client(_) | Origin::Policy(_)) => {
             let mut title = vec![word("Command of ")];
             title.extend(who(&user));
             title.push(word(": "));
@@ -214,7 +214,7 @@ fn terminal(at: Millis, start: &ItemStart, end: &ItemEnd) -> Block {
     let mut block = Block::new("terminal", at, title);
     let mut spans = vec![word("Terminal "), code(terminal_id)];
     if let ItemStart::TerminalCommand { cwd, .. } = start {
-        spans.extend([word(" in "), code(cwd)]);
+        spans.extend([word(" in "), code(&**cwd)]);
     }
     block = block.line(spans);
     if *truncated {

@@ -1,11 +1,11 @@
 //! The JSONL format: one line for each event.
 
-use std::borrow::Cow;
-
 use acpd_model::event::{Content, Outcome, ThreadCreated};
-use acpd_model::{Event, EventKind, ItemEnd, ItemOutcome, ItemStart, Origin, RawJson};
+use acpd_model::{
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemOutcome, ItemStart, Origin, RawJson, RequestEvent,
+    SessionEvent, ThreadEvent, TurnEvent,
+};
 
-use super::name::type_of;
 use super::text::{content_text, rfc3339};
 use crate::projection::server_name;
 use crate::surface::contract::LostEvents;
@@ -14,15 +14,11 @@ use crate::wire::{Object, members};
 /// Appends the line of `event` with its line break. JSON from elsewhere is copied, not parsed.
 pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
     let start = out.len();
-    let (name, data) = match type_of(&event.kind) {
-        Some(name) => (Cow::Borrowed(name), None),
-        None => unnamed(&event.kind),
-    };
     let mut line = Object::open(out);
     line.put("seq", &event.seq)
         .put("ts", &event.at)
         .put("time", &rfc3339(event.at))
-        .put("type", &name)
+        .plain("type", event.kind.export_name())
         .plain("threadId", thread);
     if let Some(turn) = event.turn {
         turn.with_text(|text| line.plain("turnId", text));
@@ -32,8 +28,7 @@ pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
     }
     line.object("by", |by| fill_by(by, &event.by));
     fill(&mut line, event);
-    line.json("data", data.as_ref())
-        .json("raw", event.raw.as_ref())
+    line.json("raw", event.raw.as_ref())
         .json("rawParams", event.raw_params.as_ref());
     line.close();
     // In JSON, line breaks occur only between tokens, where any white space means the same.
@@ -57,20 +52,6 @@ pub fn lost_line(out: &mut Vec<u8>, thread: &str, lost: &LostEvents) {
     out.push(b'\n');
 }
 
-/// Returns what to write for a kind without a name: its name in the log, and its members.
-fn unnamed(kind: &EventKind) -> (Cow<'static, str>, Option<RawJson>) {
-    let mut found = (Cow::Borrowed("unknown"), None);
-    if let Ok(stored) = RawJson::of(kind) {
-        if let Ok(tag) = stored.read::<String>() {
-            found.0 = Cow::Owned(format!("event:{tag}"));
-        }
-        members(&stored, |tag, data| {
-            found = (Cow::Owned(format!("event:{tag}")), RawJson::parse(data).ok());
-        });
-    }
-    found
-}
-
 fn fill_by(object: &mut Object<'_>, by: &Origin) {
     match by {
         Origin::Agent => object.plain("kind", "agent"),
@@ -89,143 +70,70 @@ fn fill_by(object: &mut Object<'_>, by: &Origin) {
 
 /// Adds the members that are specific to the event.
 fn fill(line: &mut Object<'_>, event: &Event) {
-    use EventKind as K;
     match &event.kind {
-        K::ItemStarted { parent, start, .. } => {
-            line.maybe("parentItemId", parent.as_ref());
-            fill_start(line, start, event.raw.as_ref());
-        }
-        K::ItemDelta { text, .. } => {
-            line.put("text", text);
-        }
-        K::ItemContent { block, .. } => {
-            line.put("text", &content_text(std::slice::from_ref(block)))
-                .json("content", Some(block));
-        }
-        K::ItemUpdated { status, .. } => {
-            line.plain("status", status.as_acp());
-            copy(line, event.raw.as_ref(), "content", &["content"]);
-            copy(line, event.raw.as_ref(), "output", &["rawOutput", "output"]);
-        }
-        K::ItemCompleted { outcome, end, .. } => fill_end(line, *outcome, end),
-        K::UserMessageAdded { content, .. } => {
-            line.put("text", &content_text(content)).put("content", content);
-        }
-        K::TerminalOutput {
-            terminal_id, text, ..
-        } => {
-            line.put("terminalId", terminal_id).put("output", text);
-        }
-        K::ThreadCreated(_)
-        | K::StatusChanged { .. }
-        | K::SessionInfoUpdated { .. }
-        | K::AgentBound { .. }
-        | K::AgentLost { .. }
-        | K::NoticeGiven { .. }
-        | K::LineMalformed { .. }
-        | K::AgentNotified { .. }
-        | K::CallRefused { .. } => fill_thread(line, event),
-        K::ThreadRenamed { .. }
-        | K::MetadataSet { .. }
-        | K::PinSet { .. }
-        | K::DirectoriesSet(_)
-        | K::ThreadDeleted { .. }
-        | K::ThreadForked(_)
-        | K::TurnsRolledBack { .. }
-        | K::SessionParamsSet(_)
-        | K::SteerRequested { .. } => fill_lifecycle(line, event),
-        K::QueueChanged { order, paused } => {
-            line.put("order", order).put("paused", paused);
-        }
-        K::TurnQueued { .. } | K::TurnStarted { .. } | K::TurnSettled { .. } | K::DiffUpdated { .. } => {
-            fill_turn(line, event);
-        }
-        K::PlanReplaced { entries } => {
-            line.put("entries", entries);
-        }
-        K::CallPermitted { method, subject } => {
-            line.put("method", method).put("subject", subject);
-        }
-        K::LeaseMoved { holder, why } => {
-            line.maybe("holder", holder.as_ref()).put("why", why);
-        }
-        K::PolicySet { policy } => {
-            line.put("policy", policy);
-        }
-        K::AnswerRemembered { answer } => {
-            line.put("answer", answer);
-        }
-        K::AnswerRevoked { id } => {
-            line.put("id", id);
-        }
-        K::ModelChanged { model_id } => {
-            line.put("modelId", model_id);
-        }
-        K::ModeChanged { mode_id } => {
-            line.put("modeId", mode_id);
-        }
-        K::ConfigOptionsReplaced { .. } => {
-            copy(line, event.raw.as_ref(), "configOptions", &["configOptions"])
-        }
-        K::CommandsReplaced {} => {
-            copy(
-                line,
-                event.raw.as_ref(),
-                "availableCommands",
-                &["availableCommands"],
-            );
-        }
-        K::UsageUpdated { used, size, cost, .. } => {
-            line.put("used", used)
-                .put("size", size)
-                .json("cost", cost.as_ref());
-        }
-        K::PermissionRequested { .. }
-        | K::InputRequested { .. }
-        | K::RequestSettled { .. }
-        | K::RequestVoided { .. } => {
-            fill_request(line, event);
-        }
-        K::TerminalKilled { terminal_id }
-        | K::TerminalReleased { terminal_id }
-        | K::TerminalWaiting { terminal_id, .. }
-        | K::TerminalInput { terminal_id, .. } => {
-            line.put("terminalId", terminal_id);
-        }
-        K::FileWritten {
-            path,
-            bytes,
-            replaced,
-            content,
-        } => {
-            line.put("path", path)
-                .put("bytes", bytes)
-                .maybe("replaced", replaced.as_ref());
-            if let Some(Content { text, blob }) = content {
-                line.put("content", text).maybe("blob", blob.as_ref());
-            }
-        }
-        K::FileRead { path, bytes } => {
-            line.put("path", path).put("bytes", bytes);
-        }
-        // These kinds have no members, or their members are under `data`.
-        _ => {}
+        EventKind::Thread(kind) => fill_thread(line, kind),
+        EventKind::Session(kind) => fill_session(line, kind, event.raw.as_ref()),
+        EventKind::Turn(kind) => fill_turn(line, kind),
+        EventKind::Item(kind) => fill_item(line, kind, event.raw.as_ref()),
+        EventKind::Host(kind) => fill_host(line, kind),
+        EventKind::Request(kind) => fill_request(line, kind, event.raw.as_ref()),
+        EventKind::Unknown => {}
     }
 }
 
-fn fill_thread(line: &mut Object<'_>, event: &Event) {
-    match &event.kind {
-        EventKind::ThreadCreated(made) => fill_created(line, made),
-        EventKind::StatusChanged { status } => {
+fn fill_thread(line: &mut Object<'_>, kind: &ThreadEvent) {
+    match kind {
+        ThreadEvent::Created(made) => fill_created(line, made),
+        ThreadEvent::StatusChanged { status } => {
             line.put("status", status);
         }
-        EventKind::SessionInfoUpdated { title, overruled } => {
+        ThreadEvent::Renamed { name, shown } => {
+            line.put("name", name).put("shown", shown);
+        }
+        ThreadEvent::MetadataSet { metadata } => {
+            line.put("metadata", metadata);
+        }
+        ThreadEvent::PinSet { pinned, place } => {
+            line.put("pinned", pinned);
+            if let Some(place) = place {
+                line.put("place", place);
+            }
+        }
+        ThreadEvent::DirectoriesSet(directories) => {
+            line.put("cwd", &directories.cwd)
+                .put("additionalDirectories", &directories.additional_directories);
+        }
+        ThreadEvent::Archived {} | ThreadEvent::Unarchived {} => {}
+        ThreadEvent::Deleted { session } => {
+            line.put("session", session);
+        }
+        ThreadEvent::Forked(forked) => {
+            line.put("fromThreadId", &forked.from)
+                .maybe("lastTurnId", forked.last.as_ref())
+                .maybe("sessionId", forked.session_id.as_ref())
+                .put("fidelity", &forked.fidelity);
+        }
+        ThreadEvent::TurnsRolledBack { last_kept, fidelity } => {
+            line.put("lastKeptTurnId", last_kept).put("fidelity", fidelity);
+        }
+        ThreadEvent::LeaseMoved { holder, why } => {
+            line.maybe("holder", holder.as_ref()).put("why", why);
+        }
+        ThreadEvent::PolicySet { policy } => {
+            line.put("policy", policy);
+        }
+    }
+}
+
+fn fill_session(line: &mut Object<'_>, kind: &SessionEvent, raw: Option<&RawJson>) {
+    match kind {
+        SessionEvent::InfoUpdated { title, overruled } => {
             line.maybe("title", title.as_ref());
             if *overruled {
                 line.put("overruled", overruled);
             }
         }
-        EventKind::AgentBound {
+        SessionEvent::AgentBound {
             session_id,
             how,
             agent,
@@ -236,7 +144,11 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
                 .json("agent", Some(agent))
                 .json("session", Some(session));
         }
-        EventKind::AgentLost {
+        SessionEvent::ParamsSet(params) => {
+            line.maybe("cwd", params.cwd.as_ref())
+                .put("mcpServers", &names(&params.mcp_servers));
+        }
+        SessionEvent::AgentLost {
             reason,
             stderr,
             expected,
@@ -245,7 +157,7 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
                 .put("stderr", stderr)
                 .put("expected", expected);
         }
-        EventKind::NoticeGiven {
+        SessionEvent::NoticeGiven {
             level,
             code,
             message,
@@ -258,13 +170,13 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
                 .maybe("detail", detail.as_ref())
                 .maybe("folder", folder.as_ref());
         }
-        EventKind::LineMalformed { reason, text, bytes } => {
+        SessionEvent::LineMalformed { reason, text, bytes } => {
             line.put("reason", reason).put("text", text).put("bytes", bytes);
         }
-        EventKind::AgentNotified { method } => {
+        SessionEvent::AgentNotified { method } => {
             line.put("method", method);
         }
-        EventKind::CallRefused {
+        SessionEvent::CallRefused {
             method,
             reason,
             requested_by,
@@ -273,48 +185,16 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
                 .put("reason", reason)
                 .maybe("requestedBy", requested_by.as_deref());
         }
-        _ => {}
-    }
-}
-
-fn fill_lifecycle(line: &mut Object<'_>, event: &Event) {
-    match &event.kind {
-        EventKind::ThreadRenamed { name, shown } => {
-            line.put("name", name).put("shown", shown);
+        SessionEvent::ModeChanged { mode_id } => {
+            line.put("modeId", mode_id);
         }
-        EventKind::MetadataSet { metadata } => {
-            line.put("metadata", metadata);
+        SessionEvent::ModelChanged { model_id } => {
+            line.put("modelId", model_id);
         }
-        EventKind::PinSet { pinned, place } => {
-            line.put("pinned", pinned);
-            if let Some(place) = place {
-                line.put("place", place);
-            }
+        SessionEvent::ConfigOptionsReplaced { .. } => copy(line, raw, "configOptions", &["configOptions"]),
+        SessionEvent::CommandsReplaced {} => {
+            copy(line, raw, "availableCommands", &["availableCommands"]);
         }
-        EventKind::DirectoriesSet(directories) => {
-            line.put("cwd", &directories.cwd)
-                .put("additionalDirectories", &directories.additional_directories);
-        }
-        EventKind::ThreadDeleted { session } => {
-            line.put("session", session);
-        }
-        EventKind::ThreadForked(forked) => {
-            line.put("fromThreadId", &forked.from)
-                .maybe("lastTurnId", forked.last.as_ref())
-                .maybe("sessionId", forked.session_id.as_ref())
-                .put("fidelity", &forked.fidelity);
-        }
-        EventKind::TurnsRolledBack { last_kept, fidelity } => {
-            line.put("lastKeptTurnId", last_kept).put("fidelity", fidelity);
-        }
-        EventKind::SteerRequested { input } => {
-            line.put("text", &content_text(input)).put("content", input);
-        }
-        EventKind::SessionParamsSet(params) => {
-            line.maybe("cwd", params.cwd.as_ref())
-                .put("mcpServers", &names(&params.mcp_servers));
-        }
-        _ => {}
     }
 }
 
@@ -337,9 +217,9 @@ fn names(servers: &[RawJson]) -> Vec<Option<String>> {
     servers.iter().map(server_name).collect()
 }
 
-fn fill_turn(line: &mut Object<'_>, event: &Event) {
-    match &event.kind {
-        EventKind::TurnQueued {
+fn fill_turn(line: &mut Object<'_>, kind: &TurnEvent) {
+    match kind {
+        TurnEvent::Queued {
             input,
             client_turn_id,
             ..
@@ -347,14 +227,14 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
             line.maybe("clientTurnId", client_turn_id.as_ref());
             line.put("text", &content_text(input)).put("content", input);
         }
-        EventKind::TurnStarted {
+        TurnEvent::Started {
             client_turn_id,
             imported,
         } => {
             line.maybe("clientTurnId", client_turn_id.as_ref())
                 .maybe("imported", imported.then_some(&true));
         }
-        EventKind::TurnSettled {
+        TurnEvent::Settled {
             status,
             stop_reason,
             error,
@@ -370,13 +250,84 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
             line.maybe("error", error.as_ref())
                 .maybe("startedTs", started_at.as_ref())
                 .maybe("waitedMs", Some(waited_ms).filter(|waited| **waited > 0));
-            line.json("usage", usage.as_ref());
+            line.json("usage", usage.as_deref());
             line.maybe("changes", changes.as_ref());
         }
-        EventKind::DiffUpdated { diff } => {
+        TurnEvent::DiffUpdated { diff } => {
             line.put("diff", diff);
         }
-        _ => {}
+        TurnEvent::QueueChanged { order, paused } => {
+            line.put("order", order).put("paused", paused);
+        }
+        TurnEvent::PlanReplaced { entries } => {
+            line.put("entries", entries);
+        }
+        TurnEvent::UsageUpdated { used, size, cost, .. } => {
+            line.put("used", used)
+                .put("size", size)
+                .json("cost", cost.as_ref());
+        }
+        TurnEvent::InterruptRequested {} => {}
+        TurnEvent::SteerRequested { input } => {
+            line.put("text", &content_text(input)).put("content", input);
+        }
+    }
+}
+
+fn fill_item(line: &mut Object<'_>, kind: &ItemEvent, raw: Option<&RawJson>) {
+    match kind {
+        ItemEvent::Started { parent, start, .. } => {
+            line.maybe("parentItemId", parent.as_ref());
+            fill_start(line, start, raw);
+        }
+        ItemEvent::Delta { text, .. } => {
+            line.put("text", text);
+        }
+        ItemEvent::Content { block, .. } => {
+            line.put("text", &content_text(std::slice::from_ref(block)))
+                .json("content", Some(block));
+        }
+        ItemEvent::Updated { status, .. } => {
+            line.plain("status", status.as_acp());
+            copy(line, raw, "content", &["content"]);
+            copy(line, raw, "output", &["rawOutput", "output"]);
+        }
+        ItemEvent::Completed { outcome, end, .. } => fill_end(line, *outcome, end),
+        ItemEvent::UserMessageAdded { content, .. } => {
+            line.put("text", &content_text(content)).put("content", content);
+        }
+    }
+}
+
+fn fill_host(line: &mut Object<'_>, kind: &HostEvent) {
+    match kind {
+        HostEvent::TerminalOutput {
+            terminal_id, text, ..
+        } => {
+            line.put("terminalId", terminal_id).put("output", text);
+        }
+        HostEvent::TerminalKilled { terminal_id }
+        | HostEvent::TerminalReleased { terminal_id }
+        | HostEvent::TerminalWaiting { terminal_id, .. }
+        | HostEvent::TerminalInput { terminal_id, .. } => {
+            line.put("terminalId", terminal_id);
+        }
+        HostEvent::FileWritten {
+            path,
+            bytes,
+            replaced,
+            content,
+        } => {
+            line.put("path", path)
+                .put("bytes", bytes)
+                .maybe("replaced", replaced.as_ref());
+            if let Some(Content { text, blob }) = content {
+                line.put("content", text).maybe("blob", blob.as_ref());
+            }
+        }
+        HostEvent::FileRead { path, bytes } => {
+            line.put("path", path).put("bytes", bytes);
+        }
     }
 }
 
@@ -449,9 +400,9 @@ fn fill_end(line: &mut Object<'_>, outcome: ItemOutcome, end: &ItemEnd) {
     }
 }
 
-fn fill_request(line: &mut Object<'_>, event: &Event) {
-    match &event.kind {
-        EventKind::PermissionRequested {
+fn fill_request(line: &mut Object<'_>, kind: &RequestEvent, raw: Option<&RawJson>) {
+    match kind {
+        RequestEvent::PermissionRequested {
             request,
             about,
             title,
@@ -468,14 +419,14 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
             let passed_on = Some(agent_remembers).filter(|options| !options.is_empty());
             line.maybe("agentRemembers", passed_on)
                 .maybe("always", always.as_ref());
-            copy(line, event.raw.as_ref(), "toolCall", &["toolCall"]);
+            copy(line, raw, "toolCall", &["toolCall"]);
         }
-        EventKind::InputRequested { request, message, .. } => {
+        RequestEvent::InputRequested { request, message, .. } => {
             line.put("requestId", request).put("title", message);
-            copy(line, event.raw.as_ref(), "schema", &["requestedSchema"]);
-            copy(line, event.raw.as_ref(), "url", &["url"]);
+            copy(line, raw, "schema", &["requestedSchema"]);
+            copy(line, raw, "url", &["url"]);
         }
-        EventKind::RequestSettled { request, outcome, .. } => {
+        RequestEvent::Settled { request, outcome, .. } => {
             line.put("requestId", request);
             match outcome {
                 Outcome::Selected {
@@ -500,11 +451,19 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
                 }
             }
         }
-        EventKind::RequestVoided { request, reason } => {
+        RequestEvent::Voided { request, reason } => {
             line.put("requestId", request).plain("outcome", "void");
             line.put("allowed", &false).put("reason", reason);
         }
-        _ => {}
+        RequestEvent::CallPermitted { method, subject } => {
+            line.put("method", method).put("subject", subject);
+        }
+        RequestEvent::AnswerRemembered { answer } => {
+            line.put("answer", answer);
+        }
+        RequestEvent::AnswerRevoked { id } => {
+            line.put("id", id);
+        }
     }
 }
 

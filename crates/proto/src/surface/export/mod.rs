@@ -3,16 +3,14 @@
 //! In: the events of one thread, in order. Out: bytes of a file. Owns: for the documents, the events of the current
 //! turn; for JSONL, nothing. Never: decides anything, or lets the text of an agent or a user act as markup.
 //!
-//! * [`Format::Jsonl`]: all events, one a line; [`name`] defines the names of their types
+//! * [`Format::Jsonl`]: all events, one a line
 //! * [`Format::Markdown`], [`Format::Html`]: a document for readers. [`story`] folds events into blocks, turn by turn.
 //!   `markdown` and `html` write blocks and do not know about events
 //!
 //! # Adding a kind of event
 //!
-//! JSONL includes a new kind automatically, as `event:<its name in the log>` with its members under `data`. Documents
-//! ignore it. To support it fully, add its name to [`name::type_of`], its members to `jsonl`'s `fill`, its line to
-//! `docs/export.md`, and, if readers need it, an arm to `story`'s `fold`. A test fails until the first and the third
-//! are done.
+//! The kind's row in the model has the name of its type. The compiler asks for its members in `jsonl`, and for an arm of
+//! `story`'s `fold` or of [`note`]. A test asks for its line in `docs/export.md`.
 
 mod block;
 mod fence;
@@ -20,7 +18,6 @@ mod html;
 mod item;
 mod jsonl;
 mod markdown;
-pub mod name;
 mod note;
 mod picture;
 mod story;

@@ -1,7 +1,7 @@
 //! Events that have a block of their own.
 
 use acpd_model::event::{Binding, DiffSize, Level, TurnStatus};
-use acpd_model::{Event, EventKind, Millis, Origin};
+use acpd_model::{Event, EventKind, HostEvent, Millis, Origin, SessionEvent, ThreadEvent, TurnEvent};
 use serde::Deserialize;
 
 use super::block::{Block, Span, code, word};
@@ -18,10 +18,58 @@ pub fn lost(at: Millis, lost: &LostEvents) -> Block {
 /// Returns the block of an event that needs no other events; `None` if readers of documents do not need it. Paths below
 /// `cwd` are relative to it.
 pub fn block(event: &Event, cwd: &str) -> Option<Block> {
+    match &event.kind {
+        EventKind::Thread(kind) => of_thread(event, kind),
+        EventKind::Session(kind) => of_session(event, kind),
+        EventKind::Turn(kind) => of_turn(event, kind),
+        EventKind::Host(kind) => of_host(event.at, kind, cwd),
+        // They are part of the conversation.
+        EventKind::Item(_) | EventKind::Request(_) | EventKind::Unknown => None,
+    }
+}
+
+fn of_thread(event: &Event, kind: &ThreadEvent) -> Option<Block> {
+    let title = match kind {
+        ThreadEvent::TurnsRolledBack {
+            last_kept: Some(turn),
+            ..
+        } => vec![word(format!(
+            "Rolled back to turn {}: the turns after it are no longer part of the conversation. By ",
+            turn.0
+        ))],
+        ThreadEvent::TurnsRolledBack { last_kept: None, .. } => vec![word(
+            "Rolled back to the beginning: no turn before this is part of the conversation any more. By ",
+        )],
+        ThreadEvent::Forked(forked) => vec![
+            word("Split off thread "),
+            code(forked.from.to_string()),
+            word(": everything up to here is that thread's. By "),
+        ],
+        ThreadEvent::Renamed { name: Some(name), .. } => vec![word("Renamed "), code(name), word(" by ")],
+        ThreadEvent::Renamed { name: None, .. } => vec![word("Name given back by ")],
+        ThreadEvent::DirectoriesSet(directories) => vec![
+            word("Works in "),
+            code(&directories.cwd),
+            word(" from here on. Set by "),
+        ],
+        ThreadEvent::Archived {} => vec![word("Put away by ")],
+        ThreadEvent::Unarchived {} => vec![word("Taken out again by ")],
+        ThreadEvent::Created(_)
+        | ThreadEvent::StatusChanged { .. }
+        | ThreadEvent::MetadataSet { .. }
+        | ThreadEvent::PinSet { .. }
+        | ThreadEvent::Deleted { .. }
+        | ThreadEvent::LeaseMoved { .. }
+        | ThreadEvent::PolicySet { .. } => return None,
+    };
+    Some(by_originator(event, title))
+}
+
+fn of_session(event: &Event, kind: &SessionEvent) -> Option<Block> {
     let at = event.at;
-    Some(match &event.kind {
-        EventKind::AgentBound { .. } => bound(event)?,
-        EventKind::AgentLost {
+    Some(match kind {
+        SessionEvent::AgentBound { .. } => bound(event)?,
+        SessionEvent::AgentLost {
             reason,
             stderr,
             expected,
@@ -30,7 +78,7 @@ pub fn block(event: &Event, cwd: &str) -> Option<Block> {
             let title = vec![word("The agent is gone: "), word(reason.clone())];
             Block::new(class, at, title).verbatim("", stderr)
         }
-        EventKind::NoticeGiven {
+        SessionEvent::NoticeGiven {
             level,
             message,
             detail,
@@ -44,7 +92,7 @@ pub fn block(event: &Event, cwd: &str) -> Option<Block> {
             let block = Block::new(class, at, vec![word(name), word(message.clone())]);
             block.verbatim("", detail.as_deref().unwrap_or_default())
         }
-        EventKind::LineMalformed { reason, text, bytes } => {
+        SessionEvent::LineMalformed { reason, text, bytes } => {
             let title = vec![
                 word("The agent wrote a line that is no message: "),
                 word(reason.clone()),
@@ -52,7 +100,7 @@ pub fn block(event: &Event, cwd: &str) -> Option<Block> {
             let size = vec![word(format!("{bytes} bytes; it begins with:"))];
             Block::new("warning", at, title).line(size).verbatim("", text)
         }
-        EventKind::CallRefused {
+        SessionEvent::CallRefused {
             method,
             reason,
             requested_by,
@@ -67,66 +115,50 @@ pub fn block(event: &Event, cwd: &str) -> Option<Block> {
             };
             Block::new("warning", at, title).line(vec![word(reason.clone())])
         }
-        EventKind::InterruptRequested {} => {
-            let mut title = vec![word("Interrupted by ")];
-            title.extend(who(&event.by));
-            Block::new("note", at, title)
+        SessionEvent::ModelChanged { model_id } => {
+            Block::new("note", at, vec![word("Model: "), code(model_id)])
         }
-        EventKind::TurnsRolledBack { .. }
-        | EventKind::ThreadForked(_)
-        | EventKind::ThreadRenamed { .. }
-        | EventKind::DirectoriesSet(_)
-        | EventKind::ThreadArchived {}
-        | EventKind::ThreadUnarchived {}
-        | EventKind::SteerRequested { .. } => lifecycle(event)?,
-        EventKind::ModelChanged { model_id } => Block::new("note", at, vec![word("Model: "), code(model_id)]),
-        EventKind::ModeChanged { mode_id } => Block::new("note", at, vec![word("Mode: "), code(mode_id)]),
-        EventKind::FileRead { path, bytes } => {
-            Block::new("file", at, file("Read ", short_path(path, cwd), *bytes))
-        }
-        EventKind::FileWritten { path, bytes, .. } => {
-            Block::new("file", at, file("Wrote ", short_path(path, cwd), *bytes))
-        }
-        _ => return None,
+        SessionEvent::ModeChanged { mode_id } => Block::new("note", at, vec![word("Mode: "), code(mode_id)]),
+        SessionEvent::InfoUpdated { .. }
+        | SessionEvent::ParamsSet(_)
+        | SessionEvent::AgentNotified { .. }
+        | SessionEvent::ConfigOptionsReplaced { .. }
+        | SessionEvent::CommandsReplaced {} => return None,
     })
 }
 
-/// Returns the block of a change to the thread as a whole, with its originator.
-fn lifecycle(event: &Event) -> Option<Block> {
-    let mut title = match &event.kind {
-        EventKind::TurnsRolledBack {
-            last_kept: Some(turn),
-            ..
-        } => vec![word(format!(
-            "Rolled back to turn {}: the turns after it are no longer part of the conversation. By ",
-            turn.0
-        ))],
-        EventKind::TurnsRolledBack { last_kept: None, .. } => vec![word(
-            "Rolled back to the beginning: no turn before this is part of the conversation any more. By ",
-        )],
-        EventKind::ThreadForked(forked) => vec![
-            word("Split off thread "),
-            code(forked.from.to_string()),
-            word(": everything up to here is that thread's. By "),
-        ],
-        EventKind::ThreadRenamed { name: Some(name), .. } => {
-            vec![word("Renamed "), code(name), word(" by ")]
-        }
-        EventKind::ThreadRenamed { name: None, .. } => vec![word("Name given back by ")],
-        EventKind::DirectoriesSet(directories) => {
-            vec![
-                word("Works in "),
-                code(&directories.cwd),
-                word(" from here on. Set by "),
-            ]
-        }
-        EventKind::ThreadArchived {} => vec![word("Put away by ")],
-        EventKind::ThreadUnarchived {} => vec![word("Taken out again by ")],
-        EventKind::SteerRequested { .. } => vec![word("Something to say in the middle of the turn, by ")],
-        _ => return None,
+fn of_turn(event: &Event, kind: &TurnEvent) -> Option<Block> {
+    let title = match kind {
+        TurnEvent::InterruptRequested {} => "Interrupted by ",
+        TurnEvent::SteerRequested { .. } => "Something to say in the middle of the turn, by ",
+        TurnEvent::Queued { .. }
+        | TurnEvent::QueueChanged { .. }
+        | TurnEvent::Started { .. }
+        | TurnEvent::Settled { .. }
+        | TurnEvent::DiffUpdated { .. }
+        | TurnEvent::PlanReplaced { .. }
+        | TurnEvent::UsageUpdated { .. } => return None,
     };
+    Some(by_originator(event, vec![word(title)]))
+}
+
+fn of_host(at: Millis, kind: &HostEvent, cwd: &str) -> Option<Block> {
+    let title = match kind {
+        HostEvent::FileRead { path, bytes } => file("Read ", short_path(path, cwd), *bytes),
+        HostEvent::FileWritten { path, bytes, .. } => file("Wrote ", short_path(path, cwd), *bytes),
+        HostEvent::TerminalOutput { .. }
+        | HostEvent::TerminalWaiting { .. }
+        | HostEvent::TerminalInput { .. }
+        | HostEvent::TerminalKilled { .. }
+        | HostEvent::TerminalReleased { .. } => return None,
+    };
+    Some(Block::new("file", at, title))
+}
+
+/// Returns a note whose title ends with the originator of the event.
+fn by_originator(event: &Event, mut title: Vec<Span>) -> Block {
     title.extend(who(&event.by));
-    Some(Block::new("note", event.at, title))
+    Block::new("note", event.at, title)
 }
 
 fn file(verb: &'static str, path: &str, bytes: u64) -> Vec<Span> {
@@ -145,12 +177,12 @@ fn bound(event: &Event) -> Option<Block> {
         name: String,
         version: String,
     }
-    let EventKind::AgentBound {
+    let EventKind::Session(SessionEvent::AgentBound {
         session_id,
         how,
         agent,
         ..
-    } = &event.kind
+    }) = &event.kind
     else {
         return None;
     };
@@ -168,7 +200,7 @@ fn bound(event: &Event) -> Option<Block> {
 
 /// Returns the block of a turn's end; `usage` is the agent's last report of its context.
 pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
-    let EventKind::TurnSettled {
+    let EventKind::Turn(TurnEvent::Settled {
         status,
         stop_reason,
         error,
@@ -178,7 +210,7 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
         plan: _,
         permitted: _,
         waited_ms,
-    } = &event.kind
+    }) = &event.kind
     else {
         return None;
     };

@@ -7,8 +7,8 @@ use acpd_model::event::{Always, Outcome, PermissionOption, PlanEntry};
 use acpd_model::limits::{EXPORT_PICTURES_BYTES, EXPORT_TURN_BYTES};
 use acpd_model::subject::CallSubject;
 use acpd_model::{
-    Event, EventKind, ItemEnd, ItemId, ItemStart, Millis, Origin, RawJson, RequestId, Summary, ThreadId,
-    TurnId,
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemStart, Millis, Origin, RawJson,
+    RequestEvent, RequestId, Summary, ThreadEvent, ThreadId, TurnEvent, TurnId,
 };
 
 use super::block::{Block, Page, Part, code, word};
@@ -128,22 +128,22 @@ impl Story {
         self.entries.push(Entry::Note(note::lost(self.at, lost)));
     }
 
-    /// Applies the next event. A kind without an arm here and without a [`note`] is ignored.
+    /// Applies the next event. What is not part of the conversation is written if it has a [`note`].
     pub fn fold(&mut self, event: &Event, out: &mut Vec<u8>) {
         use EventKind as K;
         self.at = event.at;
-        if let K::DirectoriesSet(directories) = &event.kind {
+        if let K::Thread(ThreadEvent::DirectoriesSet(directories)) = &event.kind {
             self.cwd.clone_from(&directories.cwd);
         }
         match &event.kind {
-            K::TurnQueued { input, .. } => {
+            K::Turn(TurnEvent::Queued { input, .. }) => {
                 if let Some(turn) = event.turn {
                     self.queued.insert(turn, (event.by.clone(), input.clone()));
                 }
             }
-            K::TurnStarted { .. } => self.start_turn(event),
-            K::TurnSettled { .. } => self.settle_turn(event),
-            K::ItemStarted { item, parent, start } => {
+            K::Turn(TurnEvent::Started { .. }) => self.start_turn(event),
+            K::Turn(TurnEvent::Settled { .. }) => self.settle_turn(event),
+            K::Item(ItemEvent::Started { item, parent, start }) => {
                 self.held += event.raw.as_ref().map_or(0, |raw| raw.get().len());
                 self.places.insert(*item, self.entries.len());
                 let item = Item {
@@ -163,12 +163,14 @@ impl Story {
                 let (at, by) = (event.at, by.clone());
                 self.entries.push(Entry::Item { at, by, item });
             }
-            K::ItemDelta { item, .. }
-            | K::ItemContent { item, .. }
-            | K::ItemUpdated { item, .. }
-            | K::UserMessageAdded { item, .. }
-            | K::TerminalOutput { item, .. } => self.change_item(*item, event),
-            K::ItemCompleted { item, outcome, end } => {
+            K::Item(
+                ItemEvent::Delta { item, .. }
+                | ItemEvent::Content { item, .. }
+                | ItemEvent::Updated { item, .. }
+                | ItemEvent::UserMessageAdded { item, .. },
+            )
+            | K::Host(HostEvent::TerminalOutput { item, .. }) => self.change_item(*item, event),
+            K::Item(ItemEvent::Completed { item, outcome, end }) => {
                 self.held += weight(end);
                 let place = self.places.get(item).copied();
                 if let Some(Entry::Item { item, .. }) = place.and_then(|at| self.entries.get_mut(at)) {
@@ -176,7 +178,7 @@ impl Story {
                     item.end = Some((*outcome, end.clone()));
                 }
             }
-            K::PermissionRequested {
+            K::Request(RequestEvent::PermissionRequested {
                 request,
                 item,
                 title,
@@ -184,7 +186,7 @@ impl Story {
                 subjects,
                 always,
                 ..
-            } => self.entries.push(Entry::Question(Question {
+            }) => self.entries.push(Entry::Question(Question {
                 at: event.at,
                 asked: match item {
                     Some(_) => "Permission, in the agent's words: ",
@@ -197,21 +199,36 @@ impl Story {
                 always: always.clone(),
                 answer: None,
             })),
-            K::InputRequested { request, message, .. } => self.entries.push(Entry::Question(Question {
-                at: event.at,
-                asked: "Asked for information: ",
-                request: *request,
-                title: message.clone(),
-                options: Vec::new(),
-                subjects: Box::default(),
-                always: None,
-                answer: None,
-            })),
-            K::RequestSettled { request, outcome, .. } => self.answer(*request, event, Ok(outcome.clone())),
-            K::RequestVoided { request, reason } => self.answer(*request, event, Err(reason.clone())),
-            K::PlanReplaced { entries } => self.replace_plan(event.at, entries),
-            K::UsageUpdated { used, size, .. } => self.usage = Some((*used, *size)),
-            _ => {
+            K::Request(RequestEvent::InputRequested { request, message, .. }) => {
+                self.entries.push(Entry::Question(Question {
+                    at: event.at,
+                    asked: "Asked for information: ",
+                    request: *request,
+                    title: message.clone(),
+                    options: Vec::new(),
+                    subjects: Box::default(),
+                    always: None,
+                    answer: None,
+                }))
+            }
+            K::Request(RequestEvent::Settled { request, outcome, .. }) => {
+                self.answer(*request, event, Ok(outcome.clone()))
+            }
+            K::Request(RequestEvent::Voided { request, reason }) => {
+                self.answer(*request, event, Err(reason.clone()))
+            }
+            K::Turn(TurnEvent::PlanReplaced { entries }) => self.replace_plan(event.at, entries),
+            K::Turn(TurnEvent::UsageUpdated { used, size, .. }) => self.usage = Some((*used, *size)),
+            K::Thread(_)
+            | K::Session(_)
+            | K::Turn(_)
+            | K::Host(_)
+            | K::Request(
+                RequestEvent::CallPermitted { .. }
+                | RequestEvent::AnswerRemembered { .. }
+                | RequestEvent::AnswerRevoked { .. },
+            )
+            | K::Unknown => {
                 if let Some(block) = note::block(event, &self.cwd) {
                     self.held += event.raw.as_ref().map_or(0, |raw| raw.get().len());
                     self.entries.push(Entry::Note(block));
@@ -245,7 +262,10 @@ impl Story {
         self.turn = event.turn;
         self.turns += 1;
         let title = [word(turn_title(event.turn))];
-        let imported = matches!(event.kind, EventKind::TurnStarted { imported: true, .. });
+        let imported = matches!(
+            event.kind,
+            EventKind::Turn(TurnEvent::Started { imported: true, .. })
+        );
         let note = if imported {
             vec![word(format!(
                 "Held outside of acpd, taken over {}",
@@ -316,7 +336,7 @@ impl Story {
 
     /// Writes a note about an update of an item that is already written.
     fn late_change(&mut self, event: &Event) {
-        if let (EventKind::ItemUpdated { status, .. }, Some(raw)) = (&event.kind, &event.raw) {
+        if let (EventKind::Item(ItemEvent::Updated { status, .. }), Some(raw)) = (&event.kind, &event.raw) {
             let mut tool = ToolView::default();
             tool.apply(raw);
             let id: String = tool.read("toolCallId").unwrap_or_default();
@@ -330,8 +350,8 @@ impl Story {
 
     fn answer(&mut self, request: RequestId, event: &Event, answer: Result<Outcome, String>) {
         let asked = self.entries.iter_mut().rev().find_map(|entry| match entry {
-            Entry::Question(question) if question.request == request => Some(question),
-            _ => None,
+            Entry::Question(question) => Some(question).filter(|question| question.request == request),
+            Entry::Item { .. } | Entry::Plan { .. } | Entry::Note(_) => None,
         });
         if let Some(question) = asked {
             question.answer = Some((event.at, event.by.clone(), answer));
@@ -341,7 +361,7 @@ impl Story {
     fn replace_plan(&mut self, now: Millis, new: &[PlanEntry]) {
         let old = self.entries.iter_mut().rev().find_map(|entry| match entry {
             Entry::Plan { at, entries } => Some((at, entries)),
-            _ => None,
+            Entry::Item { .. } | Entry::Question(_) | Entry::Note(_) => None,
         });
         match old {
             Some((at, entries)) => {
@@ -411,13 +431,13 @@ impl Story {
 
 /// Returns the file of a tool call that has its own entry.
 fn file_of(entry: &Entry) -> Option<(ItemId, String)> {
-    match entry {
-        Entry::Item { item, .. } => match &item.start {
-            ItemStart::FileChange { path } => Some((item.parent?, path.clone())),
-            _ => None,
-        },
-        _ => None,
-    }
+    let Entry::Item { item, .. } = entry else {
+        return None;
+    };
+    let ItemStart::FileChange { path } = &item.start else {
+        return None;
+    };
+    Some((item.parent?, path.clone()))
 }
 
 /// Returns the approximate size of an item's content, in bytes.
@@ -504,10 +524,12 @@ fn question_block(question: &Question) -> Block {
                 sent_option_id,
             },
         ) => {
-            let decided = match outcome {
-                _ if outcome.allows() => "Allowed",
-                _ if outcome.refuses() => "Declined",
-                _ => "Answered",
+            let decided = if outcome.allows() {
+                "Allowed"
+            } else if outcome.refuses() {
+                "Declined"
+            } else {
+                "Answered"
             };
             let name = |id: &String| {
                 let option = question.options.iter().find(|option| option.option_id == *id);

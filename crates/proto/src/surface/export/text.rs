@@ -219,7 +219,9 @@ pub fn command(start: &ItemStart) -> String {
         ItemStart::TerminalCommand { command, args, .. } => {
             shell_line(command, args.iter().map(String::as_str))
         }
-        _ => String::new(),
+        ItemStart::Message { .. } | ItemStart::ToolCall { .. } | ItemStart::FileChange { .. } => {
+            String::new()
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Answers of clients to open questions.
 
 use acpd_model::event::{Outcome, PermissionOption};
-use acpd_model::{ErrorCode, EventKind, Failure, Origin, RequestId};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RequestEvent, RequestId};
 use acpd_policy::Scope;
 
 use super::Approvals;
@@ -38,7 +38,7 @@ impl Approvals {
             return Err(Failure::not_found(request));
         };
         let outcome = match &open.event.kind {
-            EventKind::InputRequested { .. } => elicitation_outcome(answer)?,
+            EventKind::Request(RequestEvent::InputRequested { .. }) => elicitation_outcome(answer)?,
             question => sent_as_once(question, choose(open.options(), answer)?),
         };
         // Cancelling a question is no decision.

@@ -1,7 +1,9 @@
 //! Calls that the agent makes without a permission request.
 
 use acpd_model::event::{Always, PermissionOption, QuestionTopic};
-use acpd_model::{ErrorCode, EventKind, Failure, OptionKind, Origin, PreviousContent};
+use acpd_model::{
+    ErrorCode, EventKind, Failure, OptionKind, Origin, PreviousContent, RequestEvent, SessionEvent,
+};
 use acpd_policy::{Decision, Form, Request, ShownChange, Subject, shell_line};
 use serde_json::{Value, json};
 
@@ -150,7 +152,7 @@ impl Approvals {
         };
         let number = journal.live().last_request + 1;
         let always = always(journal.live(), &wanted);
-        let kind = EventKind::PermissionRequested {
+        let kind = EventKind::Request(RequestEvent::PermissionRequested {
             request: request_id(journal, number),
             item: None,
             about,
@@ -162,7 +164,7 @@ impl Approvals {
             always: Some(Box::new(always)),
             whole: None,
             keeps_content: false,
-        };
+        });
         let question = OpenQuestion {
             waiting: Waiting::Call { call, request, at },
             request: Some(wanted),
@@ -208,11 +210,11 @@ fn describe(request: &Call, place: &str) -> Option<(QuestionTopic, String, Value
 }
 
 fn deny(journal: &mut Journal, call: u64, request: &Call, decision: &Decision) -> NextStep {
-    let kind = EventKind::CallRefused {
+    let kind = EventKind::Session(SessionEvent::CallRefused {
         method: request.method().to_owned(),
         reason: decision.reason.clone(),
         requested_by: None,
-    };
+    });
     journal.emit(ruling(decision), kind, None);
     let message = format!("not allowed here: {}", decision.reason);
     NextStep::refuse(call, &Failure::new(ErrorCode::Forbidden, message))

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use acpd_model::event::Outcome;
-use acpd_model::{ErrorCode, EventKind, Failure, ItemId, Origin, RawJson, RequestId};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemId, Origin, RawJson, RequestEvent, RequestId};
 use acpd_policy::{Decision, Request};
 use serde_json::json;
 
@@ -167,12 +167,12 @@ impl Approvals {
             .filter(|_| item.is_none());
         let title = title.map(Box::from);
         let wants_input = wants_input(journal, number);
-        let kind = EventKind::RequestSettled {
+        let kind = EventKind::Request(RequestEvent::Settled {
             request: request_id(journal, number),
             outcome: outcome.clone(),
             item,
             title,
-        };
+        });
         journal.emit(by, kind, None);
         let next = match self.questions.remove(&number) {
             None => NextStep::Wait,
@@ -236,10 +236,10 @@ impl Approvals {
     }
 
     fn void(&mut self, journal: &mut Journal, number: u32, reason: &str) -> Option<Waiting> {
-        let kind = EventKind::RequestVoided {
+        let kind = EventKind::Request(RequestEvent::Voided {
             request: request_id(journal, number),
             reason: reason.to_owned(),
-        };
+        });
         journal.emit(Origin::Daemon, kind, None);
         Some(self.questions.remove(&number)?.waiting)
     }
@@ -255,7 +255,12 @@ fn request_id(journal: &Journal, number: u32) -> RequestId {
 /// Returns whether a question asks for information, not for permission.
 fn wants_input(journal: &Journal, number: u32) -> bool {
     let open = journal.live().requests.get(&number);
-    open.is_some_and(|open| matches!(open.event.kind, EventKind::InputRequested { .. }))
+    open.is_some_and(|open| {
+        matches!(
+            open.event.kind,
+            EventKind::Request(RequestEvent::InputRequested { .. })
+        )
+    })
 }
 
 /// Returns the outcome of a question as ACP's result.

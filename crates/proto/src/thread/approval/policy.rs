@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use acpd_model::event::{Outcome, PermissionOption, Ruling};
-use acpd_model::{EventKind, Failure, Origin, PreviousContent, RawJson};
+use acpd_model::{EventKind, Failure, Origin, PreviousContent, RawJson, RequestEvent, ThreadEvent};
 use acpd_policy::{
     Decision, Effect as Ruled, Form, Layers, List, Policy, Remembered, RememberedRule, Request,
 };
@@ -126,7 +126,7 @@ impl Approvals {
             read.map_err(|error| Failure::invalid_params(format!("that is no policy: {error}")))?;
         }
         self.grants.clear();
-        journal.emit(by, EventKind::PolicySet { policy }, None);
+        journal.emit(by, EventKind::Thread(ThreadEvent::PolicySet { policy }), None);
         Ok(Reply::Done)
     }
 
@@ -163,10 +163,10 @@ impl Approvals {
         match decision.effect {
             _ if decision.scope.is_none() => PolicyCheck::Allow,
             Ruled::Allow => {
-                let kind = EventKind::CallPermitted {
+                let kind = EventKind::Request(RequestEvent::CallPermitted {
                     method: call.method().to_owned(),
                     subject: decision.subject.clone(),
-                };
+                });
                 journal.emit(ruling(&decision), kind, None);
                 PolicyCheck::Allow
             }

@@ -6,7 +6,7 @@ use acpd_model::event::{Outcome, PermissionOption, QuestionTopic};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::QUESTION_OPTIONS;
 use acpd_model::text::shorten;
-use acpd_model::{EventKind, Failure, Origin, RawJson, json};
+use acpd_model::{EventKind, Failure, Origin, RawJson, RequestEvent, json};
 use serde::Deserialize;
 
 use super::path_lookup::{PathLookup, Question, names_paths};
@@ -182,7 +182,7 @@ impl Approvals {
             request: Some(request),
         };
         self.questions.insert(number, open);
-        let kind = EventKind::PermissionRequested {
+        let kind = EventKind::Request(RequestEvent::PermissionRequested {
             request: request_id(journal, number),
             item: Some(item),
             about,
@@ -194,7 +194,7 @@ impl Approvals {
             always,
             whole: whole.map(Box::new),
             keeps_content,
-        };
+        });
         journal.emit(Origin::Agent, kind, Some(raw));
         // The turn may have ended while the paths were resolved.
         let settled = if turn == journal.current_turn() {
@@ -216,11 +216,11 @@ impl Approvals {
         self.questions.insert(number, open);
         let named = member(&raw, "toolCallId").and_then(|id| json::read::<String>(id).ok());
         let call = named.and_then(|id| journal.live().tools.get(&id));
-        let kind = EventKind::InputRequested {
+        let kind = EventKind::Request(RequestEvent::InputRequested {
             request,
             message,
             call: call.map(|call| call.item),
-        };
+        });
         journal.emit(Origin::Agent, kind, Some(raw));
         Self::asked(journal, number, None)
     }

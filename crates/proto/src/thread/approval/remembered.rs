@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use acpd_model::event::{Always, Level, Outcome, PermissionOption};
-use acpd_model::{EventKind, Failure, Origin, RawJson};
+use acpd_model::{EventKind, Failure, Origin, RawJson, RequestEvent, ThreadEvent};
 use acpd_policy::{Policy, RememberedRule, Request, Scope};
 
 use super::{Approvals, Waiting};
@@ -31,7 +31,7 @@ impl Approvals {
             return journal.reply(call, Err(Failure::not_found(format!("remembered answer {id}"))));
         }
         self.grants.clear();
-        journal.emit(by, EventKind::AnswerRevoked { id }, None);
+        journal.emit(by, EventKind::Request(RequestEvent::AnswerRevoked { id }), None);
         journal.reply(call, Ok(Reply::Done));
     }
 
@@ -102,7 +102,7 @@ impl Approvals {
             RememberedOutcome::Revoked { call, id, result } => {
                 if result.is_ok() {
                     self.grants.clear();
-                    journal.emit(by, EventKind::AnswerRevoked { id }, None);
+                    journal.emit(by, EventKind::Request(RequestEvent::AnswerRevoked { id }), None);
                 }
                 let result = result.map(|()| Reply::Done);
                 journal.reply(call, result);
@@ -113,7 +113,7 @@ impl Approvals {
 
 fn note_remembered(journal: &mut Journal, by: &Origin, rule: &RememberedRule) {
     if let Ok(answer) = RawJson::of(rule) {
-        let kind = EventKind::AnswerRemembered { answer };
+        let kind = EventKind::Request(RequestEvent::AnswerRemembered { answer });
         journal.emit(by.clone(), kind, None);
     }
 }
@@ -144,12 +144,12 @@ pub(super) fn agent_remembers(always: &Always, options: &[PermissionOption]) -> 
 /// Returns the outcome of a question as the agent receives it. An "always" becomes "once", unless the user was shown
 /// that the agent remembers it.
 pub(super) fn sent_as_once(question: &EventKind, mut outcome: Outcome) -> Outcome {
-    if let EventKind::PermissionRequested {
+    if let EventKind::Request(RequestEvent::PermissionRequested {
         item: Some(_),
         options,
         agent_remembers,
         ..
-    } = question
+    }) = question
         && let Outcome::Selected {
             option_id,
             kind,
@@ -175,16 +175,26 @@ pub(in crate::thread) fn adopt_rules(
 ) {
     if journal.live().policy != policy {
         let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
-        journal.emit_in(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
+        journal.emit_in(
+            None,
+            Origin::Daemon,
+            EventKind::Thread(ThreadEvent::PolicySet { policy }),
+            None,
+        );
     }
     let had: Vec<RememberedRule> = journal.live().remembered.iter().cloned().collect();
     for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
-        let kind = EventKind::AnswerRevoked { id: rule.id };
+        let kind = EventKind::Request(RequestEvent::AnswerRevoked { id: rule.id });
         journal.emit_in(None, Origin::Daemon, kind, None);
     }
     for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
         if let Ok(answer) = RawJson::of(rule) {
-            journal.emit_in(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
+            journal.emit_in(
+                None,
+                Origin::Daemon,
+                EventKind::Request(RequestEvent::AnswerRemembered { answer }),
+                None,
+            );
         }
     }
 }

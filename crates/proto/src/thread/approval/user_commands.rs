@@ -3,7 +3,7 @@
 //! In: a line and the client whose user wants to run it. Out: the next step. A policy decides as about a command of the
 //! agent, except that no question is asked: whoever may run commands may also answer questions, and has just done so.
 
-use acpd_model::{ErrorCode, EventKind, Failure};
+use acpd_model::{ErrorCode, EventKind, Failure, SessionEvent};
 use acpd_policy::{Effect as Ruled, Form, Request};
 
 use super::path_lookup::names_paths;
@@ -44,11 +44,11 @@ impl Approvals {
     pub(super) fn decide_line(&self, journal: &mut Journal, wanted: UserLine, request: &Request) -> NextStep {
         let decision = self.layers(journal.live()).decide(request);
         if decision.effect == Ruled::Deny {
-            let kind = EventKind::CallRefused {
+            let kind = EventKind::Session(SessionEvent::CallRefused {
                 method: RUN_COMMAND.to_owned(),
                 reason: decision.reason.clone(),
                 requested_by: wanted.by.into_client(),
-            };
+            });
             journal.emit(ruling(&decision), kind, None);
             let message = format!("not allowed here: {}", decision.reason);
             journal.reply(wanted.call, Err(Failure::new(ErrorCode::Forbidden, message)));

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS};
-use acpd_model::{ErrorCode, EventKind, Failure, Origin, PreviousContent, RawJson};
+use acpd_model::{ErrorCode, EventKind, Failure, HostEvent, Origin, PreviousContent, RawJson, SessionEvent};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -237,7 +237,7 @@ impl Callbacks {
             Call::ReadFile { path, .. } => {
                 let bytes = serde_json::from_str::<Content<'_>>(result.get())
                     .map_or(0, |answer| answer.content.len() as u64);
-                journal.emit(by, EventKind::FileRead { path, bytes }, None);
+                journal.emit(by, EventKind::Host(HostEvent::FileRead { path, bytes }), None);
             }
             Call::WriteFile { path, content } => {
                 let write = FileWrite {
@@ -279,7 +279,11 @@ impl Callbacks {
                 self.editor_exit_received(journal, &terminal_id, &result)
             }
             Call::KillTerminal { terminal_id } => {
-                journal.emit(by, EventKind::TerminalKilled { terminal_id }, None);
+                journal.emit(
+                    by,
+                    EventKind::Host(HostEvent::TerminalKilled { terminal_id }),
+                    None,
+                );
             }
             Call::ReleaseTerminal { terminal_id } => self.release_terminal(journal, terminal_id, by),
             Call::Extension { .. } | Call::Permission { .. } | Call::Elicit { .. } => {}
@@ -308,11 +312,11 @@ impl Callbacks {
             delegation.request,
             Call::ReadFile { .. } | Call::TerminalOutput { .. } | Call::WaitForTerminalExit { .. }
         ) {
-            let kind = EventKind::CallRefused {
+            let kind = EventKind::Session(SessionEvent::CallRefused {
                 method: delegation.request.method().to_owned(),
                 reason: error.message.clone(),
                 requested_by: None,
-            };
+            });
             journal.emit(by, kind, None);
         }
         self.answer(journal, call, Err(error));

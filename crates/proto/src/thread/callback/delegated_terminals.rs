@@ -6,7 +6,7 @@
 //! (`final_output`). A terminal is lost with its editor: then its command counts as ended by a hangup.
 
 use acpd_model::limits::{TERMINAL_BYTES, TERMINALS};
-use acpd_model::{ErrorCode, EventKind, Failure, ItemId, ItemOutcome, Origin, RawJson};
+use acpd_model::{ErrorCode, EventKind, Failure, HostEvent, ItemEvent, ItemId, ItemOutcome, Origin, RawJson};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -291,7 +291,7 @@ impl Callbacks {
             return;
         }
         let end = terminal_end(journal, terminal_id.to_owned(), exit, output, truncated);
-        let kind = EventKind::ItemCompleted { item, outcome, end };
+        let kind = EventKind::Item(ItemEvent::Completed { item, outcome, end });
         journal.emit(by, kind, None);
     }
 
@@ -299,7 +299,7 @@ impl Callbacks {
     pub(super) fn release_terminal(&mut self, journal: &mut Journal, terminal_id: String, by: Origin) {
         self.complete_in_editor(journal, &terminal_id, by.clone(), false);
         self.editor_terminals.remove(&terminal_id);
-        let kind = EventKind::TerminalReleased { terminal_id };
+        let kind = EventKind::Host(HostEvent::TerminalReleased { terminal_id });
         journal.emit(by, kind, None);
     }
 

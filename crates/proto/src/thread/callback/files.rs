@@ -1,6 +1,8 @@
 //! Files written for the agent. Each write is a file-change item.
 
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, TurnId};
+use acpd_model::{
+    EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, TurnId,
+};
 
 use crate::projection::{ItemView, is_computed, unified_diff};
 use crate::thread::journal::{FileChange, Journal};
@@ -31,12 +33,12 @@ impl FileWrite {
             Some(_) => *old == PreviousContent::Nothing && is_computed(old, &content),
             None => is_shown(journal, &path, &content),
         };
-        let kind = EventKind::FileWritten {
+        let kind = EventKind::Host(HostEvent::FileWritten {
             path: path.clone(),
             bytes: content.len() as u64,
             replaced,
             content: (!is_recorded).then(|| journal.content(&content)),
-        };
+        });
         journal.emit(by.clone(), kind, None);
         let Some(item) = item else { return };
         let diff = unified_diff(&path, old, &content);
@@ -48,11 +50,11 @@ impl FileWrite {
                 diff: &diff,
             });
         }
-        let kind = EventKind::ItemCompleted {
+        let kind = EventKind::Item(ItemEvent::Completed {
             item,
             outcome: ItemOutcome::Completed,
             end: ItemEnd::FileChange { path, diff, replaced },
-        };
+        });
         journal.emit(by, kind, None);
     }
 }
@@ -86,11 +88,11 @@ pub(super) fn begin_change(journal: &mut Journal, path: &str, by: Origin) -> Opt
     let start = ItemStart::FileChange {
         path: path.to_owned(),
     };
-    let kind = EventKind::ItemStarted {
+    let kind = EventKind::Item(ItemEvent::Started {
         item,
         parent: None,
         start,
-    };
+    });
     journal.emit(by, kind, None);
     Some(item)
 }
@@ -103,10 +105,10 @@ pub(super) fn fail_change(journal: &mut Journal, item: Option<ItemId>, path: &st
         diff: String::new(),
         replaced: None,
     };
-    let kind = EventKind::ItemCompleted {
+    let kind = EventKind::Item(ItemEvent::Completed {
         item,
         outcome: ItemOutcome::Failed,
         end,
-    };
+    });
     journal.emit(by, kind, None);
 }

@@ -1,6 +1,6 @@
 //! Callbacks of the agent that the host carries out, and their results.
 
-use acpd_model::{ErrorCode, EventKind, Failure, ItemId, Origin, RawJson};
+use acpd_model::{ErrorCode, EventKind, Failure, HostEvent, ItemId, Origin, RawJson, SessionEvent};
 use serde_json::{Value, json};
 
 use super::Callbacks;
@@ -86,11 +86,11 @@ impl Callbacks {
     ) {
         let error = not_found(&method);
         let reason = error.message.clone();
-        let kind = EventKind::CallRefused {
+        let kind = EventKind::Session(SessionEvent::CallRefused {
             method,
             reason,
             requested_by: None,
-        };
+        });
         journal.emit(Origin::Agent, kind, params);
         let result = Err(error);
         self.answer(journal, call, result);
@@ -159,7 +159,11 @@ impl Callbacks {
         let result = match (task, reply) {
             (HostTask::Read { path }, HostReply::Read { content }) => {
                 let bytes = content.len() as u64;
-                journal.emit(Origin::Agent, EventKind::FileRead { path, bytes }, None);
+                journal.emit(
+                    Origin::Agent,
+                    EventKind::Host(HostEvent::FileRead { path, bytes }),
+                    None,
+                );
                 wire::object(move |result| {
                     result.large("content", &content);
                 })
@@ -186,12 +190,12 @@ impl Callbacks {
             }),
             (_, HostReply::Exited(exit)) => exit_json(&exit).into(),
             (HostTask::Kill { terminal_id }, _) => {
-                let kind = EventKind::TerminalKilled { terminal_id };
+                let kind = EventKind::Host(HostEvent::TerminalKilled { terminal_id });
                 journal.emit(Origin::Agent, kind, None);
                 nothing
             }
             (HostTask::Release { terminal_id }, _) => {
-                let kind = EventKind::TerminalReleased { terminal_id };
+                let kind = EventKind::Host(HostEvent::TerminalReleased { terminal_id });
                 journal.emit(Origin::Agent, kind, None);
                 nothing
             }

@@ -5,7 +5,7 @@
 //! log.
 
 use acpd_model::event::{LeaseHolder, LeaseMove};
-use acpd_model::{ErrorCode, EventKind, Failure, Origin};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, ThreadEvent};
 
 use super::Callbacks;
 use crate::thread::editors::EditorCapabilities;
@@ -150,7 +150,7 @@ impl Callbacks {
                 connection: editor.connection.clone(),
             })
         });
-        let kind = EventKind::LeaseMoved { holder, why };
+        let kind = EventKind::Thread(ThreadEvent::LeaseMoved { holder, why });
         journal.emit(by, kind, None);
     }
 }

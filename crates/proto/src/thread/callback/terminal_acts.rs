@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use acpd_model::limits::TERMINAL_INPUT_BYTES;
-use acpd_model::{ErrorCode, EventKind, Failure, ItemId, Origin};
+use acpd_model::{ErrorCode, EventKind, Failure, HostEvent, ItemId, Origin};
 
 use super::Callbacks;
 use super::user_commands::is_user_command;
@@ -54,16 +54,16 @@ impl Callbacks {
         }
         let (what, event) = match act {
             TerminalAct::TypeIn(text) => {
-                let event = EventKind::TerminalInput {
+                let event = EventKind::Host(HostEvent::TerminalInput {
                     item,
                     terminal_id: terminal_id.clone(),
-                };
+                });
                 (HostCall::TypeIn { terminal_id, text }, event)
             }
             TerminalAct::Kill => {
-                let event = EventKind::TerminalKilled {
+                let event = EventKind::Host(HostEvent::TerminalKilled {
                     terminal_id: terminal_id.clone(),
-                };
+                });
                 (HostCall::KillTerminal { terminal_id }, event)
             }
         };

@@ -3,7 +3,9 @@
 use acpd_model::limits::{
     INLINE_BYTES, RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINAL_PREVIEW_BYTES, TERMINALS,
 };
-use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin};
+use acpd_model::{
+    ErrorCode, EventKind, Failure, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Origin,
+};
 use acpd_policy::Form;
 
 use super::Callbacks;
@@ -125,15 +127,15 @@ impl Callbacks {
             terminal_id,
             command,
             args: args.into(),
-            cwd,
+            cwd: cwd.into(),
             output_bytes,
             requested_by: None,
         };
-        let kind = EventKind::ItemStarted {
+        let kind = EventKind::Item(ItemEvent::Started {
             item,
             parent: None,
             start,
-        };
+        });
         journal.emit(by, kind, None);
         if self.is_abandoned(call) {
             self.output_limits.remove(&kept_as);
@@ -174,18 +176,18 @@ impl Callbacks {
         let kind = match event {
             TerminalEvent::Output(text) => return self.terminal_wrote(journal, item, terminal_id, text),
             TerminalEvent::Waiting { secret } => {
-                let kind = EventKind::TerminalWaiting {
+                let kind = EventKind::Host(HostEvent::TerminalWaiting {
                     item,
                     terminal_id: terminal_id.to_owned(),
                     secret,
-                };
+                });
                 return journal.emit(Origin::Daemon, kind, None);
             }
             TerminalEvent::InputEnded => {
-                let kind = EventKind::TerminalInput {
+                let kind = EventKind::Host(HostEvent::TerminalInput {
                     item,
                     terminal_id: terminal_id.to_owned(),
-                };
+                });
                 return journal.emit(Origin::Daemon, kind, None);
             }
             TerminalEvent::Exited {
@@ -205,7 +207,7 @@ impl Callbacks {
                 journal.end_shown_text(item);
                 self.output_limits.remove(terminal_id);
                 let end = terminal_end(journal, terminal_id.to_owned(), exit, output, truncated);
-                EventKind::ItemCompleted { item, outcome, end }
+                EventKind::Item(ItemEvent::Completed { item, outcome, end })
             }
         };
         journal.emit(by, kind, None);
@@ -251,11 +253,11 @@ impl Callbacks {
         output.drain(..output.ceil_char_boundary(excess));
         let truncated = begins_later || cut || excess > 0 || kept.is_none();
         let end = terminal_end(journal, terminal_id, TerminalExit::default(), output, truncated);
-        let kind = EventKind::ItemCompleted {
+        let kind = EventKind::Item(ItemEvent::Completed {
             item,
             outcome: ItemOutcome::Interrupted,
             end,
-        };
+        });
         journal.emit(journal.command_origin(item), kind, None);
     }
 }

@@ -5,7 +5,10 @@
 //! its process, and never run in an editor.
 
 use acpd_model::limits::{TERMINAL_BYTES, USER_COMMANDS};
-use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, TurnId};
+use acpd_model::{
+    ErrorCode, EventKind, Failure, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Origin,
+    TurnId,
+};
 
 use super::Callbacks;
 use crate::thread::host_call::{HostCall, HostReply};
@@ -42,9 +45,9 @@ impl UserCommand {
             return;
         }
         let terminal_id = self.terminal_id.clone();
-        let kind = EventKind::TerminalKilled {
+        let kind = EventKind::Host(HostEvent::TerminalKilled {
             terminal_id: terminal_id.clone(),
-        };
+        });
         journal.emit(by.clone(), kind, None);
         if self.created && !at_once {
             journal.call_user_host(call, HostCall::KillTerminal { terminal_id });
@@ -92,15 +95,15 @@ impl Callbacks {
             terminal_id: terminal_id.clone(),
             command: line.clone(),
             args: Box::default(),
-            cwd: cwd.clone(),
+            cwd: cwd.as_str().into(),
             output_bytes: u32::try_from(output_bytes).ok(),
             requested_by: by.clone().into_client(),
         };
-        let kind = EventKind::ItemStarted {
+        let kind = EventKind::Item(ItemEvent::Started {
             item,
             parent: None,
             start,
-        };
+        });
         journal.emit(by, kind, None);
         self.output_limits.insert(terminal_id.clone(), output_bytes);
         let call = USER_CALLS + u64::from(item.0);
@@ -159,7 +162,11 @@ impl Callbacks {
                     truncated: false,
                 };
                 let outcome = ItemOutcome::Failed;
-                journal.emit(by, EventKind::ItemCompleted { item, outcome, end }, None);
+                journal.emit(
+                    by,
+                    EventKind::Item(ItemEvent::Completed { item, outcome, end }),
+                    None,
+                );
                 Some(failure)
             }
         }

@@ -13,8 +13,9 @@ use std::sync::Arc;
 use acpd_model::event::{Content, Level};
 use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
-    BlobId, ErrorCode, Event, EventKind, Failure, Inherited, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
-    MessageType, Origin, RawJson, Summary, ThreadId, ThreadStatus, TurnId, TurnMarks,
+    BlobId, ErrorCode, Event, EventKind, Failure, Inherited, ItemEnd, ItemEvent, ItemId, ItemOutcome,
+    ItemStart, Limits, MessageType, Origin, RawJson, SessionEvent, Summary, ThreadEvent, ThreadId,
+    ThreadStatus, TurnId, TurnMarks,
 };
 
 pub(super) use self::turn_files::FileChange;
@@ -174,20 +175,20 @@ impl Journal {
 
     /// Records an update of the agent that has no visible effect.
     pub fn emit_unshown(&mut self, raw: Option<RawJson>, raw_params: Option<RawJson>) {
-        let kind = EventKind::AgentNotified {
+        let kind = EventKind::Session(SessionEvent::AgentNotified {
             method: "session/update".to_owned(),
-        };
+        });
         self.emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
     /// Records a rejected call of the agent. "Not found" is an ordinary answer, and is not recorded.
     pub fn emit_refusal(&mut self, method: &str, failure: &Failure) {
         if failure.code != ErrorCode::NotFound {
-            let kind = EventKind::CallRefused {
+            let kind = EventKind::Session(SessionEvent::CallRefused {
                 method: method.to_owned(),
                 reason: failure.message.clone(),
                 requested_by: None,
-            };
+            });
             self.emit(Origin::Daemon, kind, None);
         }
     }
@@ -213,17 +214,17 @@ impl Journal {
             content: content.clone(),
         };
         let kinds = [
-            EventKind::ItemStarted {
+            EventKind::Item(ItemEvent::Started {
                 item,
                 parent: None,
                 start,
-            },
-            EventKind::UserMessageAdded { item, content },
-            EventKind::ItemCompleted {
+            }),
+            EventKind::Item(ItemEvent::UserMessageAdded { item, content }),
+            EventKind::Item(ItemEvent::Completed {
                 item,
                 outcome: ItemOutcome::Completed,
                 end,
-            },
+            }),
         ];
         for kind in kinds {
             self.emit_in(Some(turn), by.clone(), kind, None);
@@ -238,7 +239,7 @@ impl Journal {
         let end = view.to_end();
         self.emit(
             Origin::Agent,
-            EventKind::ItemCompleted { item, outcome, end },
+            EventKind::Item(ItemEvent::Completed { item, outcome, end }),
             None,
         );
     }
@@ -249,13 +250,13 @@ impl Journal {
 
     /// Like [`notice`](Self::notice), with a further explanation.
     pub fn detailed_notice(&mut self, level: Level, code: &str, message: &str, detail: Option<String>) {
-        let kind = EventKind::NoticeGiven {
+        let kind = EventKind::Session(SessionEvent::NoticeGiven {
             level,
             code: code.to_owned(),
             message: message.to_owned(),
             detail,
             folder: None,
-        };
+        });
         self.emit(Origin::Daemon, kind, None);
     }
 
@@ -270,7 +271,11 @@ impl Journal {
             (None, true) => ThreadStatus::Idle,
         };
         if status != self.live.summary.status {
-            self.emit(Origin::Daemon, EventKind::StatusChanged { status }, None);
+            self.emit(
+                Origin::Daemon,
+                EventKind::Thread(ThreadEvent::StatusChanged { status }),
+                None,
+            );
         }
     }
 
@@ -403,7 +408,7 @@ mod tests {
         };
         let mut journal = Journal::new(ThreadId(uuid::Uuid::nil()), Arc::default(), now);
         let emit = |journal: &mut Journal, bytes: usize| {
-            let kind = EventKind::AgentNotified { method: "_x".into() };
+            let kind = EventKind::Session(SessionEvent::AgentNotified { method: "_x".into() });
             let raw = RawJson::parse(format!("\"{}\"", "x".repeat(bytes))).unwrap();
             journal.emit(Origin::Agent, kind, Some(raw));
         };

@@ -1,6 +1,6 @@
 //! Text of messages and terminals: merged before it becomes an event, or only shown live.
 
-use acpd_model::{EventKind, ItemId, Origin};
+use acpd_model::{EventKind, HostEvent, ItemEvent, ItemId, Origin};
 
 use super::Journal;
 use crate::fanout::{Delta, LiveEnd, LiveText, LiveUpdate, Source};
@@ -61,20 +61,20 @@ impl Journal {
         } = delta;
         let (by, kind) = match source {
             Source::Message(role) => {
-                let kind = EventKind::ItemDelta {
+                let kind = EventKind::Item(ItemEvent::Delta {
                     item,
                     role,
                     text,
                     message_id: message_id.filter(|_| raw.is_none()),
-                };
+                });
                 (Origin::Agent, kind)
             }
             Source::Terminal(terminal_id) => {
-                let kind = EventKind::TerminalOutput {
+                let kind = EventKind::Host(HostEvent::TerminalOutput {
                     item,
                     terminal_id,
                     text,
-                };
+                });
                 (self.command_origin(item), kind)
             }
         };

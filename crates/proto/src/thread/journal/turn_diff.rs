@@ -1,7 +1,7 @@
 //! The diff of the running turn: shown live while files change, recorded once when the turn ends.
 
 use acpd_model::event::DiffSize;
-use acpd_model::{EventKind, Origin};
+use acpd_model::{EventKind, Origin, TurnEvent};
 
 use super::Journal;
 use super::turn_files::FileChange;
@@ -29,7 +29,11 @@ impl Journal {
     pub fn record_turn_diff(&mut self) -> Option<DiffSize> {
         let size = self.files.has_changes().then(|| {
             let (diff, size) = (self.files.diff(), self.files.diff_size());
-            self.emit(Origin::Daemon, EventKind::DiffUpdated { diff }, None);
+            self.emit(
+                Origin::Daemon,
+                EventKind::Turn(TurnEvent::DiffUpdated { diff }),
+                None,
+            );
             size
         });
         self.forget_file_changes();

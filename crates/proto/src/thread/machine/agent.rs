@@ -1,7 +1,7 @@
 //! Events of the agent, and the start and end of its process.
 
 use acpd_model::event::{Level, SessionDeleted, TurnStatus};
-use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, SessionEvent};
 
 use super::Thread;
 use crate::agent::{AgentEvent, AgentRequest, Opened};
@@ -67,17 +67,17 @@ impl Thread {
                 params,
             } => {
                 let call = self.callbacks.count(call);
-                let kind = EventKind::CallRefused {
+                let kind = EventKind::Session(SessionEvent::CallRefused {
                     method,
                     reason: error.message.clone(),
                     requested_by: None,
-                };
+                });
                 self.journal.emit(Origin::Daemon, kind, params);
                 self.callbacks.answer(&mut self.journal, call, Err(error));
             }
             AgentEvent::Foreign { params } => self.tool_calls.foreign_update(&mut self.journal, params),
             AgentEvent::Notified { method, params } => {
-                let kind = EventKind::AgentNotified { method };
+                let kind = EventKind::Session(SessionEvent::AgentNotified { method });
                 self.journal.emit(Origin::Agent, kind, params);
             }
             AgentEvent::Retiring => {
@@ -92,7 +92,7 @@ impl Thread {
                     .detailed_notice(Level::Info, "protocolViolation", &message, Some(text));
             }
             AgentEvent::Malformed { reason, text, bytes } => {
-                let kind = EventKind::LineMalformed { reason, text, bytes };
+                let kind = EventKind::Session(SessionEvent::LineMalformed { reason, text, bytes });
                 self.journal.emit(Origin::Agent, kind, None);
             }
         }

@@ -1,7 +1,7 @@
 //! Dispatch of client commands to the parts of the thread.
 
 use acpd_model::event::ThreadCreated;
-use acpd_model::{EventKind, Origin};
+use acpd_model::{EventKind, Origin, ThreadEvent};
 
 use super::Thread;
 use crate::thread::command::{Command, QueueChange};
@@ -18,7 +18,7 @@ impl Thread {
                 project_id,
                 metadata,
             } => {
-                let kind = EventKind::ThreadCreated(Box::new(ThreadCreated {
+                let kind = EventKind::Thread(ThreadEvent::Created(Box::new(ThreadCreated {
                     agent: spec.agent,
                     cwd: spec.cwd,
                     name,
@@ -30,7 +30,7 @@ impl Thread {
                     meta: spec.meta,
                     members: spec.members,
                     session_id: spec.session_id,
-                }));
+                })));
                 self.journal.emit_in(None, by, kind, None);
                 name_linked_directories(&mut self.journal);
                 self.session.wait_until_ready(call);

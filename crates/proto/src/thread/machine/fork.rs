@@ -2,7 +2,9 @@
 //! before it with its origin.
 
 use acpd_model::event::{Fidelity, ThreadForked};
-use acpd_model::{ErrorCode, EventKind, Failure, Inherited, ItemOutcome, Origin, RawJson, TurnId};
+use acpd_model::{
+    ErrorCode, EventKind, Failure, Inherited, ItemOutcome, Origin, RawJson, ThreadEvent, TurnId,
+};
 use acpd_policy::{RememberedRule, Scope};
 use serde::Deserialize;
 
@@ -110,24 +112,32 @@ impl Thread {
         self.drop_later_turns(forked.last);
         self.callbacks.void_lease(&mut self.journal);
         if self.live().summary.archived {
-            self.journal
-                .emit_in(None, by.clone(), EventKind::ThreadUnarchived {}, None);
+            self.journal.emit_in(
+                None,
+                by.clone(),
+                EventKind::Thread(ThreadEvent::Unarchived {}),
+                None,
+            );
         }
         if self.live().summary.pinned {
-            let kind = EventKind::PinSet {
+            let kind = EventKind::Thread(ThreadEvent::PinSet {
                 pinned: false,
                 place: None,
-            };
+            });
             self.journal.emit_in(None, by.clone(), kind, None);
         }
-        self.journal
-            .emit_in(None, by.clone(), EventKind::ThreadForked(Box::new(forked)), None);
+        self.journal.emit_in(
+            None,
+            by.clone(),
+            EventKind::Thread(ThreadEvent::Forked(Box::new(forked))),
+            None,
+        );
         self.close_items(ItemOutcome::Failed);
         self.callbacks.close_terminals(&mut self.journal);
         self.void_requests("the thread was split off");
         // The thread may have moved after that point, and its agent must not work in the place of before.
         if self.live().spec.place() != directories {
-            let kind = EventKind::DirectoriesSet(Box::new(directories));
+            let kind = EventKind::Thread(ThreadEvent::DirectoriesSet(Box::new(directories)));
             self.journal.emit_in(None, by.clone(), kind, None);
         }
         adopt_rules(&mut self.journal, policy, &remembered);
@@ -151,10 +161,10 @@ impl Thread {
             );
         }
         if self.live().last_kept() > last {
-            let kind = EventKind::TurnsRolledBack {
+            let kind = EventKind::Thread(ThreadEvent::TurnsRolledBack {
                 last_kept: last,
                 fidelity: Fidelity::Exact,
-            };
+            });
             self.journal.emit_in(None, Origin::Daemon, kind, None);
         }
     }

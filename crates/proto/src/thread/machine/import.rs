@@ -1,7 +1,7 @@
 //! Import of turns that happened outside of acpd, from the updates that the agent replays when it resumes a session.
 
 use acpd_model::event::{Level, TurnStatus};
-use acpd_model::{EventKind, Failure, ItemOutcome, Origin, TurnId};
+use acpd_model::{EventKind, Failure, ItemOutcome, Origin, TurnEvent, TurnId};
 
 use super::Thread;
 use crate::agent::Update;
@@ -60,10 +60,10 @@ impl Thread {
     fn import_turn(&mut self, imported: ImportedTurn) {
         let ImportedTurn { input, updates } = imported;
         let turn = TurnId(self.live().last_turn + 1);
-        let begun = EventKind::TurnStarted {
+        let begun = EventKind::Turn(TurnEvent::Started {
             client_turn_id: None,
             imported: true,
-        };
+        });
         self.close_items(ItemOutcome::Completed);
         self.journal.emit_in(Some(turn), Origin::Agent, begun, None);
         self.journal.set_importing(Some(turn));
@@ -72,7 +72,7 @@ impl Thread {
         }
         self.import_updates(updates);
         let changes = self.journal.record_turn_diff();
-        let kind = EventKind::TurnSettled {
+        let kind = EventKind::Turn(TurnEvent::Settled {
             status: TurnStatus::Completed,
             stop_reason: None,
             error: None,
@@ -82,7 +82,7 @@ impl Thread {
             plan: plan_of(self.live(), turn),
             permitted: 0,
             waited_ms: 0,
-        };
+        });
         self.journal.emit_in(Some(turn), Origin::Agent, kind, None);
         self.journal.set_importing(None);
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use acpd_model::event::{Directories, Fidelity, SessionDeleted};
 use acpd_model::limits::{ADDITIONAL_DIRECTORIES, METADATA_BYTES, NAME_BYTES};
-use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, ThreadEvent, TurnId};
 
 use super::Thread;
 use crate::agent::AgentRequest;
@@ -27,7 +27,7 @@ impl Thread {
                 let summary = &self.live().summary;
                 let place = place.or(summary.pin_place).filter(|_| pinned);
                 if (summary.pinned, summary.pin_place) != (pinned, place) {
-                    let kind = EventKind::PinSet { pinned, place };
+                    let kind = EventKind::Thread(ThreadEvent::PinSet { pinned, place });
                     self.journal.emit_in(None, by, kind, None);
                 }
                 Ok(Reply::Done)
@@ -36,7 +36,7 @@ impl Thread {
             Change::Unarchive => {
                 if self.live().summary.archived {
                     self.journal
-                        .emit_in(None, by, EventKind::ThreadUnarchived {}, None);
+                        .emit_in(None, by, EventKind::Thread(ThreadEvent::Unarchived {}), None);
                 }
                 Ok(Reply::Done)
             }
@@ -47,7 +47,7 @@ impl Thread {
         let name = name.map(clean_name).transpose()?;
         let shown = self.live().names.shown_with(name.as_ref());
         self.journal
-            .emit(by, EventKind::ThreadRenamed { name, shown }, None);
+            .emit(by, EventKind::Thread(ThreadEvent::Renamed { name, shown }), None);
         Ok(Reply::Done)
     }
 
@@ -59,7 +59,7 @@ impl Thread {
             let message = format!("metadata has at most {METADATA_BYTES} bytes");
             return Err(Failure::invalid_params(message));
         }
-        let kind = EventKind::MetadataSet { metadata };
+        let kind = EventKind::Thread(ThreadEvent::MetadataSet { metadata });
         self.journal.emit(by, kind, None);
         Ok(Reply::Done)
     }
@@ -82,7 +82,7 @@ impl Thread {
         self.stop_agent();
         self.callbacks.give_up_all_outputs(&mut self.journal);
         self.callbacks.close_terminals(&mut self.journal);
-        let kind = EventKind::DirectoriesSet(Box::new(directories));
+        let kind = EventKind::Thread(ThreadEvent::DirectoriesSet(Box::new(directories)));
         self.journal.emit_in(None, by, kind, None);
         name_linked_directories(&mut self.journal);
         // What failed in the earlier directories says nothing about these.
@@ -131,7 +131,8 @@ impl Thread {
         }
         self.end_unprompted();
         self.check_idle()?;
-        self.journal.emit_in(None, by, EventKind::ThreadArchived {}, None);
+        self.journal
+            .emit_in(None, by, EventKind::Thread(ThreadEvent::Archived {}), None);
         self.stop_agent();
         Ok(Reply::Done)
     }
@@ -187,7 +188,7 @@ impl Thread {
         self.stop_agent();
         self.callbacks.give_up_all_outputs(&mut self.journal);
         self.callbacks.close_terminals(&mut self.journal);
-        let kind = EventKind::TurnsRolledBack { last_kept, fidelity };
+        let kind = EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, fidelity });
         self.journal.emit_in(None, by, kind, None);
         Ok(Reply::RolledBack(fidelity))
     }
@@ -271,8 +272,12 @@ impl Thread {
         self.callbacks.withdraw_delegations(&mut self.journal);
         self.callbacks.drop_in_editors(&mut self.journal);
         self.callbacks.close_terminals(&mut self.journal);
-        self.journal
-            .emit_in(None, by.clone(), EventKind::ThreadDeleted { session }, None);
+        self.journal.emit_in(
+            None,
+            by.clone(),
+            EventKind::Thread(ThreadEvent::Deleted { session }),
+            None,
+        );
         self.journal.push(Effect::Delete {
             call: Some(call),
             by,

@@ -109,7 +109,7 @@ impl Thread {
             self.end_overdue_turn();
         }
         if self.live().is_deleted() {
-            // `ThreadDeleted` is the last event, so later inputs are ignored.
+            // `threadDeleted` is the last event, so later inputs are ignored.
             if let Input::Command { call, .. } = input {
                 let not_found = Failure::not_found(format!("thread {}", self.live().thread));
                 self.journal.reply(call, Err(not_found));

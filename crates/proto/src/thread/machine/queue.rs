@@ -1,6 +1,6 @@
 //! Changes of clients to the queue of turns.
 
-use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnEvent, TurnId};
 
 use super::Thread;
 use crate::projection::QueuedTurn;
@@ -22,7 +22,7 @@ impl Thread {
         order.sort_by_key(place);
         let paused = paused.unwrap_or(live.queue_paused) && !order.is_empty();
         if order != before || paused != live.queue_paused {
-            let kind = EventKind::QueueChanged { order, paused };
+            let kind = EventKind::Turn(TurnEvent::QueueChanged { order, paused });
             self.journal.emit_in(None, by, kind, None);
         }
         if !self.live().queue_paused && !self.live().queue.is_empty() {
@@ -42,7 +42,7 @@ impl Thread {
             return;
         }
         let order = live.queue.iter().map(|queued| queued.id).collect();
-        let kind = EventKind::QueueChanged { order, paused: true };
+        let kind = EventKind::Turn(TurnEvent::QueueChanged { order, paused: true });
         self.journal.emit_in(None, by.clone(), kind, None);
     }
 
@@ -56,11 +56,11 @@ impl Thread {
         let queued = self.queued(turn)?;
         let (meta, client_turn_id) = (queued.meta.clone(), queued.client_turn_id.clone());
         check_input(&input, self.session.capabilities())?;
-        let kind = EventKind::TurnQueued {
+        let kind = EventKind::Turn(TurnEvent::Queued {
             input,
             meta,
             client_turn_id,
-        };
+        });
         self.journal.emit_in(Some(turn), by, kind, None);
         Ok(())
     }

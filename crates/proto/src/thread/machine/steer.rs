@@ -1,6 +1,6 @@
 //! Steering: input for the running turn goes into it if the agent supports that, else it becomes the next turn.
 
-use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnEvent, TurnId};
 use serde::Deserialize;
 
 use super::Thread;
@@ -29,7 +29,7 @@ impl Thread {
         let Some(turn) = self.steerable_turn() else {
             return self.steer_later(call, by, input, client_turn_id);
         };
-        let kind = EventKind::SteerRequested { input: input.clone() };
+        let kind = EventKind::Turn(TurnEvent::SteerRequested { input: input.clone() });
         self.journal.emit_in(Some(turn), by.clone(), kind, None);
         self.messages.expect_echo(&input);
         let request = AgentRequest::Steer {

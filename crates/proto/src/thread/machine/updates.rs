@@ -2,7 +2,7 @@
 
 use acpd_model::event::{Level, Outcome};
 use acpd_model::item::ToolStatus;
-use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson};
+use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson, SessionEvent, TurnEvent};
 
 use super::Thread;
 use crate::agent::{ChunkContent, ToolUpdate, Update, UpdateKind};
@@ -43,39 +43,41 @@ impl Thread {
                     .handle_chunk(&mut self.journal, quirks, chunk, raw, raw_params);
             }
             UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params, false),
-            UpdateKind::Plan(entries) => EventKind::PlanReplaced { entries },
-            UpdateKind::Commands => EventKind::CommandsReplaced {},
-            UpdateKind::Mode(mode_id) => EventKind::ModeChanged { mode_id },
-            UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced { chosen: None },
+            UpdateKind::Plan(entries) => EventKind::Turn(TurnEvent::PlanReplaced { entries }),
+            UpdateKind::Commands => EventKind::Session(SessionEvent::CommandsReplaced {}),
+            UpdateKind::Mode(mode_id) => EventKind::Session(SessionEvent::ModeChanged { mode_id }),
+            UpdateKind::ConfigOptions => {
+                EventKind::Session(SessionEvent::ConfigOptionsReplaced { chosen: None })
+            }
             UpdateKind::Usage { used, size, cost } => {
                 let thread_cost = cost.as_ref().and_then(|cost| self.live().cost_with(cost));
-                EventKind::UsageUpdated {
+                EventKind::Turn(TurnEvent::UsageUpdated {
                     used,
                     size,
                     cost,
                     thread_cost,
-                }
+                })
             }
             UpdateKind::SessionInfo { title } => {
                 let overruled = title.is_some() && self.live().names.person.is_some();
-                EventKind::SessionInfoUpdated { title, overruled }
+                EventKind::Session(SessionEvent::InfoUpdated { title, overruled })
             }
-            UpdateKind::Notice { level, message } => EventKind::NoticeGiven {
+            UpdateKind::Notice { level, message } => EventKind::Session(SessionEvent::NoticeGiven {
                 level,
                 code: "agentNotice".to_owned(),
                 message,
                 detail: None,
                 folder: None,
-            },
+            }),
             UpdateKind::Compaction {
                 status: Some(status), ..
-            } => EventKind::NoticeGiven {
+            } => EventKind::Session(SessionEvent::NoticeGiven {
                 level: Level::Info,
                 code: "compaction".to_owned(),
                 message: format!("The agent shortens its context: {status}"),
                 detail: None,
                 folder: None,
-            },
+            }),
             UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => {
                 return self.journal.emit_unshown(raw, raw_params);
             }

@@ -2,7 +2,7 @@
 //! prompt, which ends with its last command. The agent learns nothing of them.
 
 use acpd_model::limits::USER_COMMAND_BYTES;
-use acpd_model::{EventKind, Failure, Origin, TurnId};
+use acpd_model::{EventKind, Failure, Origin, RequestEvent, TurnId};
 use acpd_policy::Decision;
 
 use super::Thread;
@@ -43,10 +43,10 @@ impl Thread {
             None => self.begin_commands(by.clone()),
         };
         if let Some(decision) = permitted {
-            let kind = EventKind::CallPermitted {
+            let kind = EventKind::Request(RequestEvent::CallPermitted {
                 method: RUN_COMMAND.to_owned(),
                 subject: decision.subject.clone(),
-            };
+            });
             self.journal.emit(ruling(decision), kind, None);
         }
         let item = self

@@ -9,7 +9,7 @@ mod long;
 mod said;
 
 use acpd_model::limits::MESSAGE_ITEM_BYTES;
-use acpd_model::{EventKind, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
+use acpd_model::{EventKind, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
 
 use self::echo::Echo;
 use self::long::Whole;
@@ -177,16 +177,16 @@ impl Messages {
                 message_id,
             }),
             ChunkContent::Text(text) => {
-                let kind = EventKind::ItemDelta {
+                let kind = EventKind::Item(ItemEvent::Delta {
                     item,
                     role,
                     text,
                     message_id: None,
-                };
+                });
                 journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
             }
             ChunkContent::Block(block) => {
-                let kind = EventKind::ItemContent { item, role, block };
+                let kind = EventKind::Item(ItemEvent::Content { item, role, block });
                 journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
             }
         }
@@ -273,11 +273,11 @@ impl Messages {
             message_id: message_id.clone(),
             client_message_id: None,
         };
-        let kind = EventKind::ItemStarted {
+        let kind = EventKind::Item(ItemEvent::Started {
             item,
             parent: None,
             start,
-        };
+        });
         journal.emit(Origin::Agent, kind, None);
         self.open = Some(OpenMessage {
             item,

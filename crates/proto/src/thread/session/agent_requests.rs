@@ -3,7 +3,7 @@
 
 use acpd_model::event::{ChosenOption, Level, ThreadForked};
 use acpd_model::limits::AGENT_STATE_BYTES;
-use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, SessionEvent, TurnId};
 
 use super::choices::Choice;
 use super::{AgentState, Session};
@@ -240,12 +240,20 @@ impl Session {
                 // An agent may report the mode before it answers. That it is a user's choice is recorded all the same.
                 if live.mode.as_ref() != Some(mode_id) || !chosen {
                     let mode_id = mode_id.clone();
-                    journal.emit(by, EventKind::ModeChanged { mode_id }, None);
+                    journal.emit(
+                        by,
+                        EventKind::Session(SessionEvent::ModeChanged { mode_id }),
+                        None,
+                    );
                 }
             }
             AgentRequest::SetModel { model_id } => {
                 let model_id = model_id.clone();
-                journal.emit(by, EventKind::ModelChanged { model_id }, None);
+                journal.emit(
+                    by,
+                    EventKind::Session(SessionEvent::ModelChanged { model_id }),
+                    None,
+                );
             }
             AgentRequest::SetConfigOption { config_id, value } => {
                 if journal.live().options().is_mode(config_id) {
@@ -270,7 +278,11 @@ impl Session {
                 };
                 if raw.is_some() {
                     let chosen = Some(chosen);
-                    journal.emit(by, EventKind::ConfigOptionsReplaced { chosen }, raw);
+                    journal.emit(
+                        by,
+                        EventKind::Session(SessionEvent::ConfigOptionsReplaced { chosen }),
+                        raw,
+                    );
                 }
             }
             _ => {}

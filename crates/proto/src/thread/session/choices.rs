@@ -2,7 +2,7 @@
 //! process, and begin with their defaults.
 
 use acpd_model::event::{ChosenOption, Level};
-use acpd_model::{EventKind, Failure, Origin};
+use acpd_model::{EventKind, Failure, Origin, SessionEvent};
 
 use super::Session;
 use super::agent_requests::{Continuation, list_as_result};
@@ -154,10 +154,20 @@ pub fn adopt_choices(journal: &mut Journal, by: &Origin, choices: Choices) {
     let known = journal.live().choices.clone();
     let mode = choices.mode.filter(|_| !choices.mode_by_agent);
     if let Some(mode_id) = mode.filter(|mode| known.mode.as_ref() != Some(mode)) {
-        journal.emit_in(None, by.clone(), EventKind::ModeChanged { mode_id }, None);
+        journal.emit_in(
+            None,
+            by.clone(),
+            EventKind::Session(SessionEvent::ModeChanged { mode_id }),
+            None,
+        );
     }
     if let Some(model_id) = choices.model.filter(|model| known.model.as_ref() != Some(model)) {
-        journal.emit_in(None, by.clone(), EventKind::ModelChanged { model_id }, None);
+        journal.emit_in(
+            None,
+            by.clone(),
+            EventKind::Session(SessionEvent::ModelChanged { model_id }),
+            None,
+        );
     }
     for (id, value) in choices.options {
         let is_known = known.options.get(&id) == Some(&value);
@@ -167,7 +177,7 @@ pub fn adopt_choices(journal: &mut Journal, by: &Origin, choices: Choices) {
             journal.emit_in(
                 None,
                 by.clone(),
-                EventKind::ConfigOptionsReplaced { chosen },
+                EventKind::Session(SessionEvent::ConfigOptionsReplaced { chosen }),
                 list,
             );
         }

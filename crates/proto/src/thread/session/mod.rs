@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use acpd_model::event::{Binding, Level};
-use acpd_model::{ErrorCode, EventKind, Failure, Origin};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, SessionEvent};
 
 use self::agent_requests::PendingAgentRequest;
 use self::decides::note_never_asks;
@@ -234,12 +234,12 @@ impl Session {
         self.resume.opened(how);
         self.quirks = capabilities.quirks;
         self.capabilities = Some(capabilities);
-        let kind = EventKind::AgentBound {
+        let kind = EventKind::Session(SessionEvent::AgentBound {
             session_id,
             how,
             agent,
             session,
-        };
+        });
         journal.emit_in(None, Origin::Agent, kind, None);
         if forgotten {
             journal.notice(
@@ -301,11 +301,11 @@ impl Session {
         }
         let AgentExit { reason, stderr } = exit.clone();
         let failure = Failure::agent(reason.clone()).with_detail(stderr.clone());
-        let kind = EventKind::AgentLost {
+        let kind = EventKind::Session(SessionEvent::AgentLost {
             reason,
             stderr,
             expected,
-        };
+        });
         journal.emit_in(None, Origin::Agent, kind, None);
         let tries_another = self.resume_ended(journal, expected);
         self.fail_ready_waiters(journal, &failure);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use acpd_model::event::{Level, SessionParams};
-use acpd_model::{EventKind, Failure, Origin, RawJson};
+use acpd_model::{EventKind, Failure, Origin, RawJson, SessionEvent};
 
 use super::Session;
 use crate::agent::Capabilities;
@@ -31,7 +31,7 @@ impl Session {
             return Ok(());
         }
         let before = journal.live().spec.clone();
-        let kind = EventKind::SessionParamsSet(Box::new(params));
+        let kind = EventKind::Session(SessionEvent::ParamsSet(Box::new(params)));
         journal.emit(by, kind, None);
         if journal.live().spec.opens_like(&before) || !self.has_agent() || self.is_stopping() {
             return Ok(());
@@ -81,7 +81,7 @@ pub(in crate::thread) fn reset_directory(journal: &mut Journal) -> String {
     };
     journal.emit(
         Origin::Daemon,
-        EventKind::SessionParamsSet(Box::new(params)),
+        EventKind::Session(SessionEvent::ParamsSet(Box::new(params))),
         None,
     );
     journal.notice(Level::Warning, "sessionDirectoryGone", &message);

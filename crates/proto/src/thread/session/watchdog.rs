@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acpd_model::event::Level;
 use acpd_model::limits::{RESTART_MILLIS, RESTART_MILLIS_MAX};
-use acpd_model::{EventKind, Limits, Origin, TurnId};
+use acpd_model::{EventKind, Limits, Origin, TurnEvent, TurnId};
 
 use crate::thread::journal::Journal;
 use crate::time::Instant;
@@ -77,7 +77,11 @@ impl Watchdog {
         let seconds = journal.limits().agent_silence_secs;
         let reason = format!("the agent made no progress for {seconds} s");
         journal.notice(Level::Warning, "agentSilent", &reason);
-        journal.emit(Origin::Daemon, EventKind::InterruptRequested {}, None);
+        journal.emit(
+            Origin::Daemon,
+            EventKind::Turn(TurnEvent::InterruptRequested {}),
+            None,
+        );
         self.silence = Some(reason);
     }
 

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS};
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, RawJson};
+use acpd_model::{EventKind, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Origin, RawJson};
 
 use super::journal::{FileChange, Journal};
 use crate::agent::ToolUpdate;
@@ -78,7 +78,7 @@ impl ToolCalls {
                 if let Some(hash) = hash {
                     self.last_updates.insert(item, hash);
                 }
-                let kind = EventKind::ItemUpdated { item, status };
+                let kind = EventKind::Item(ItemEvent::Updated { item, status });
                 journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
                 self.follow_tool(journal, item, status, tool.has_diff);
                 if repeats && status == before {
@@ -88,10 +88,10 @@ impl ToolCalls {
                 }
             }
             (None, Some(known)) if (!asked && self.refused.remove(&known.item)) || !tool.opens => {
-                let kind = EventKind::ItemUpdated {
+                let kind = EventKind::Item(ItemEvent::Updated {
                     item: known.item,
                     status: known.status,
-                };
+                });
                 journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
                 ToolOutcome::Late
             }
@@ -105,11 +105,11 @@ impl ToolCalls {
                     kind: tool.kind.unwrap_or_else(|| "other".to_owned()),
                     status,
                 };
-                let kind = EventKind::ItemStarted {
+                let kind = EventKind::Item(ItemEvent::Started {
                     item,
                     parent: None,
                     start,
-                };
+                });
                 journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
                 if asked {
                     self.unreported.insert(item, false);
@@ -220,11 +220,11 @@ impl ToolCalls {
             }
             if !known.contains(&path) {
                 let item = journal.next_item();
-                let kind = EventKind::ItemStarted {
+                let kind = EventKind::Item(ItemEvent::Started {
                     item,
                     parent: Some(tool),
                     start: ItemStart::FileChange { path },
-                };
+                });
                 journal.emit(Origin::Agent, kind, None);
             }
         }
@@ -270,11 +270,11 @@ impl ToolCalls {
             };
             journal.emit(
                 Origin::Agent,
-                EventKind::ItemCompleted {
+                EventKind::Item(ItemEvent::Completed {
                     item: *item,
                     outcome,
                     end,
-                },
+                }),
                 None,
             );
         }
@@ -376,7 +376,7 @@ mod tests {
         let outcomes: Vec<ItemOutcome> = events
             .iter()
             .filter_map(|event| match event.kind {
-                EventKind::ItemCompleted { outcome, .. } => Some(outcome),
+                EventKind::Item(ItemEvent::Completed { outcome, .. }) => Some(outcome),
                 _ => None,
             })
             .collect();

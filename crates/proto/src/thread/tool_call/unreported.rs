@@ -6,7 +6,7 @@
 
 use acpd_model::event::Outcome;
 use acpd_model::item::ToolStatus;
-use acpd_model::{EventKind, ItemId, Origin, RawJson};
+use acpd_model::{EventKind, ItemEvent, ItemId, Origin, RawJson};
 
 use super::ToolCalls;
 use crate::projection::ItemView;
@@ -53,7 +53,7 @@ impl ToolCalls {
             }
             update.plain("status", status.as_acp());
         });
-        let kind = EventKind::ItemUpdated { item, status };
+        let kind = EventKind::Item(ItemEvent::Updated { item, status });
         journal.emit(Origin::Daemon, kind, Some(update));
         self.follow_tool(journal, item, status, false);
         true

@@ -9,7 +9,7 @@ mod result;
 use std::time::Duration;
 
 use acpd_model::event::{DiffSize, TurnStatus};
-use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, RawJson, Seq, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, RawJson, Seq, TurnEvent, TurnId};
 
 use super::journal::Journal;
 use super::reply::TurnView;
@@ -96,10 +96,10 @@ impl Turns {
         prompt: UnsentPrompt,
         client_turn_id: Option<String>,
     ) {
-        let kind = EventKind::TurnStarted {
+        let kind = EventKind::Turn(TurnEvent::Started {
             client_turn_id,
             imported: false,
-        };
+        });
         journal.emit_in(Some(turn), by.clone(), kind, None);
         journal.note_status();
         journal.add_user_message(turn, by, &prompt.blocks, None);
@@ -108,10 +108,10 @@ impl Turns {
 
     /// Starts a turn for commands of users. The agent has no part in it.
     pub fn begin_commands(&mut self, journal: &mut Journal, turn: TurnId, by: Origin) {
-        let kind = EventKind::TurnStarted {
+        let kind = EventKind::Turn(TurnEvent::Started {
             client_turn_id: None,
             imported: false,
-        };
+        });
         journal.emit_in(Some(turn), by, kind, None);
         journal.note_status();
         self.work = Work::Commands;
@@ -124,10 +124,10 @@ impl Turns {
 
     /// Starts a turn in which the agent works without a prompt.
     pub fn begin_unprompted(&mut self, journal: &mut Journal, turn: TurnId) {
-        let kind = EventKind::TurnStarted {
+        let kind = EventKind::Turn(TurnEvent::Started {
             client_turn_id: None,
             imported: false,
-        };
+        });
         journal.emit_in(Some(turn), Origin::Agent, kind, None);
         journal.note_status();
         self.work = Work::Unprompted {
@@ -284,7 +284,7 @@ pub(super) fn interrupt(
     if running.interrupted == Some(Interrupter::Client) {
         return Ok(Interrupt::Known);
     }
-    let kind = EventKind::InterruptRequested {};
+    let kind = EventKind::Turn(TurnEvent::InterruptRequested {});
     journal.emit_in(Some(running.id), by.clone(), kind, None);
     let knows = running.interrupted.is_some();
     Ok(Interrupt::End { knows })
@@ -326,11 +326,11 @@ pub(super) fn queue(
     prompt: UnsentPrompt,
     client_turn_id: Option<String>,
 ) {
-    let kind = EventKind::TurnQueued {
+    let kind = EventKind::Turn(TurnEvent::Queued {
         input: prompt.blocks,
         meta: prompt.meta,
         client_turn_id,
-    };
+    });
     journal.emit_in(Some(turn), by, kind, None);
 }
 
@@ -389,16 +389,16 @@ pub(super) fn settle(journal: &mut Journal, turn: TurnId, end: TurnEnd, by: &Ori
         usage,
         raw,
     } = result;
-    let kind = EventKind::TurnSettled {
+    let kind = EventKind::Turn(TurnEvent::Settled {
         status,
         stop_reason,
         error,
         started_at,
-        usage,
+        usage: usage.map(Box::new),
         changes: changes.map(Box::new),
         plan: plan_of(journal.live(), turn),
         permitted: permitted(journal.live(), turn),
         waited_ms: waited_ms(journal, turn),
-    };
+    });
     journal.emit_in(Some(turn), by.clone(), kind, raw);
 }

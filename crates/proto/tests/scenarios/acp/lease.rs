@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use acpd_model::event::LeaseMove;
-use acpd_model::{EventKind, Role};
+use acpd_model::{EventKind, Role, ThreadEvent};
 use acpd_proto::surface::reply::{Reply, ThreadView};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::support::{Scene, check};
 /// Returns the moves so far: the new holder and the reason.
 fn moves(scene: &Scene) -> Vec<(Option<String>, LeaseMove)> {
     let moved = scene.kinds().filter_map(|kind| match kind {
-        EventKind::LeaseMoved { holder, why } => {
+        EventKind::Thread(ThreadEvent::LeaseMoved { holder, why }) => {
             Some((holder.as_ref().map(|holder| holder.connection.clone()), *why))
         }
         _ => None,

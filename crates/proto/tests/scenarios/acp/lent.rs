@@ -1,7 +1,7 @@
 //! Requests of an agent to its client that an editor answers.
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS};
-use acpd_model::{EventKind, Origin};
+use acpd_model::{EventKind, HostEvent, Origin};
 use acpd_policy::Policy;
 use acpd_proto::thread::{Answer, HostCall};
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ fn delegated_requests_and_results_pass_unchanged() {
         );
         assert!(by_editor(s, |kind| matches!(
             kind,
-            EventKind::FileRead { bytes: 3, .. }
+            EventKind::Host(HostEvent::FileRead { bytes: 3, .. })
         )));
         assert_eq!(s.scene.params("thread/file/read")[0]["by"]["client"], "worker");
         assert!(s.scene.waiting.is_empty(), "nothing is done here");
@@ -158,7 +158,7 @@ fn a_delegated_write_is_recorded_without_unknown_members() {
         assert!(done["diff"].as_str().unwrap().contains("written by a client"));
         assert!(by_editor(s, |kind| matches!(
             kind,
-            EventKind::FileWritten { bytes: 4, .. }
+            EventKind::Host(HostEvent::FileWritten { bytes: 4, .. })
         )));
         s.then(|scene| scene.stops_with("end_turn"));
     });

@@ -1,6 +1,6 @@
 //! Reopened sessions: with the full history, or with new events only.
 
-use acpd_model::{Event, EventKind, Origin, ThreadId};
+use acpd_model::{Event, EventKind, Origin, SessionEvent, ThreadEvent, ThreadId};
 use acpd_proto::surface::acp::{ConnectionStart, Peer, frames};
 use acpd_proto::surface::contract::Surface;
 use acpd_proto::thread::AccessDenied;
@@ -214,12 +214,12 @@ fn the_response_to_load_separates_history_from_live_updates() {
         by: Origin::Agent,
         // Every third event has no ACP form.
         kind: match seq % 3 {
-            0 => EventKind::StatusChanged {
+            0 => EventKind::Thread(ThreadEvent::StatusChanged {
                 status: acpd_model::ThreadStatus::Idle,
-            },
-            _ => EventKind::AgentNotified {
+            }),
+            _ => EventKind::Session(SessionEvent::AgentNotified {
                 method: format!("_{seq}"),
-            },
+            }),
         },
         raw: None,
         raw_params: None,
@@ -259,7 +259,7 @@ fn no_update_of_a_closed_session_is_sent() {
         at: 0,
         turn: None,
         by: Origin::Agent,
-        kind: EventKind::AgentNotified { method: "_x".into() },
+        kind: EventKind::Session(SessionEvent::AgentNotified { method: "_x".into() }),
         raw: None,
         raw_params: None,
         repeats_id: false,

@@ -2,7 +2,7 @@
 //! approves a request, and never repeats an action.
 
 use acpd_model::event::Outcome;
-use acpd_model::{EventKind, PreviousContent};
+use acpd_model::{EventKind, PreviousContent, RequestEvent};
 use acpd_proto::thread::HostReply;
 use serde_json::{Value, json};
 
@@ -174,7 +174,7 @@ fn a_terminal_that_is_lost_has_ended() {
 
 fn outcomes(s: &Stage) -> Vec<Outcome> {
     let settled = s.scene.kinds().filter_map(|kind| match kind {
-        EventKind::RequestSettled { outcome, .. } => Some(outcome.clone()),
+        EventKind::Request(RequestEvent::Settled { outcome, .. }) => Some(outcome.clone()),
         _ => None,
     });
     settled.collect()

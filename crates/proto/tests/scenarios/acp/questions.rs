@@ -2,7 +2,7 @@
 
 use acpd_model::event::Outcome;
 use acpd_model::limits::QUESTION_BYTES;
-use acpd_model::{EventKind, RequestId};
+use acpd_model::{EventKind, RequestEvent, RequestId};
 use acpd_policy::Policy;
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::SessionChange;
@@ -97,7 +97,7 @@ fn an_editor_is_left_with_no_pending_call_that_only_a_question_named() {
 
 fn outcomes(s: &Stage) -> Vec<Outcome> {
     let settled = s.scene.kinds().filter_map(|kind| match kind {
-        EventKind::RequestSettled { outcome, .. } => Some(outcome.clone()),
+        EventKind::Request(RequestEvent::Settled { outcome, .. }) => Some(outcome.clone()),
         _ => None,
     });
     settled.collect()

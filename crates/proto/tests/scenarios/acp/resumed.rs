@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, Origin, RawJson, ThreadId, TurnId};
+use acpd_model::{Event, EventKind, Origin, RawJson, ThreadId, TurnEvent, TurnId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::acp::{ConnectionStart, Peer, PendingPrompt, frames};
 use acpd_proto::surface::contract::{Output, Surface};
@@ -39,7 +39,7 @@ fn event(seq: u64, turn: TurnId, kind: EventKind) -> Event {
 }
 
 fn settled(seq: u64, turn: TurnId) -> Event {
-    let kind = EventKind::TurnSettled {
+    let kind = EventKind::Turn(TurnEvent::Settled {
         status: TurnStatus::Completed,
         stop_reason: Some("end_turn".into()),
         error: None,
@@ -49,7 +49,7 @@ fn settled(seq: u64, turn: TurnId) -> Event {
         plan: None,
         permitted: 0,
         waited_ms: 0,
-    };
+    });
     event(seq, turn, kind)
 }
 

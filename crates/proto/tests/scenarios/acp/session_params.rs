@@ -1,7 +1,7 @@
 //! The session parameters of an editor, and how they reach the agent.
 
-use acpd_model::EventKind;
 use acpd_model::limits::SESSION_PARAMS_BYTES;
+use acpd_model::{EventKind, SessionEvent};
 use acpd_proto::thread::{Change, Command};
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ fn an_editor_that_loads_a_thread_made_elsewhere_has_its_mcp_servers_in_it() {
         // Loading it again with the same params changes nothing.
         load(s, who, &format!(r#","mcpServers":[{SERVER}],"systemPrompt":"s""#));
         assert_eq!(s.scene.stops, 1);
-        let set = |kind: &EventKind| matches!(kind, EventKind::SessionParamsSet(_));
+        let set = |kind: &EventKind| matches!(kind, EventKind::Session(SessionEvent::ParamsSet(_)));
         assert_eq!(s.scene.log.iter().filter(|event| set(&event.kind)).count(), 1);
         let shown = s.scene.params("thread/updated");
         let session = shown.iter().find_map(|params| params.get("session")).unwrap();
@@ -180,7 +180,7 @@ fn members_for_one_request_do_not_change_the_session() {
                 &format!(r#","_meta":{{"traceparent":"00-{n}","\u0062aggage":"b"}}"#),
             );
         }
-        let set = |kind: &EventKind| matches!(kind, EventKind::SessionParamsSet(_));
+        let set = |kind: &EventKind| matches!(kind, EventKind::Session(SessionEvent::ParamsSet(_)));
         assert!(!s.scene.log.iter().any(|event| set(&event.kind)));
     });
 }

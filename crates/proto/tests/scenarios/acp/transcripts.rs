@@ -1,7 +1,7 @@
 //! The messages of real agents as an editor receives them: every line of every recording, with the thread's id as session
 //! id. One agent repeats the ids of its tool calls, which editors receive under other ids.
 
-use acpd_model::{Event, EventKind, Limits, Origin};
+use acpd_model::{Event, EventKind, ItemEvent, Limits, Origin, SessionEvent};
 use acpd_proto::surface::acp::{Frame, FrameKind, TurnResult, frames};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -53,8 +53,8 @@ fn is_the_agents(event: &Event, frame: &Frame) -> bool {
         .raw
         .as_ref()
         .is_some_and(|raw| raw.get().contains("\"sessionUpdate\""));
-    let text = matches!(event.kind, EventKind::ItemDelta { .. });
-    let params = matches!(&event.kind, EventKind::AgentNotified { method } if method != "session/update");
+    let text = matches!(event.kind, EventKind::Item(ItemEvent::Delta { .. }));
+    let params = matches!(&event.kind, EventKind::Session(SessionEvent::AgentNotified { method }) if method != "session/update");
     let asked = matches!(frame.kind, FrameKind::Asked(..));
     event.by == Origin::Agent
         && frame.text.is_some()
@@ -153,8 +153,10 @@ fn play(agent: &str) {
         for event in &scene.log {
             // Import splits replayed history differently. Other tests cover this.
             match &event.kind {
-                EventKind::NoticeGiven { code, .. } if code == "imported" => imports = true,
-                EventKind::AgentBound { .. } => imports = false,
+                EventKind::Session(SessionEvent::NoticeGiven { code, .. }) if code == "imported" => {
+                    imports = true
+                }
+                EventKind::Session(SessionEvent::AgentBound { .. }) => imports = false,
                 _ => {}
             }
             for frame in frames(&thread, std::slice::from_ref(event)) {

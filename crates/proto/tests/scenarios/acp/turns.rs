@@ -1,6 +1,6 @@
 //! Turns as editors see them: the updates, then the end.
 
-use acpd_model::{ErrorCode, EventKind, ItemStart, MessageType, Origin, Role, TurnId};
+use acpd_model::{ErrorCode, EventKind, ItemEvent, ItemStart, MessageType, Origin, Role, TurnEvent, TurnId};
 use acpd_proto::surface::contract::Surface;
 use acpd_proto::thread::Command;
 use serde_json::json;
@@ -438,16 +438,17 @@ fn the_author_of_a_queued_prompt_is_sent_to_all() {
         let by_daemon = of_turn.filter(|event| {
             matches!(
                 event.kind,
-                EventKind::TurnQueued { .. }
-                    | EventKind::TurnStarted { .. }
-                    | EventKind::UserMessageAdded { .. }
-                    | EventKind::ItemStarted {
-                        start: ItemStart::Message {
-                            role: MessageType::UserMessage,
-                            ..
-                        },
-                        ..
-                    }
+                EventKind::Turn(TurnEvent::Queued { .. } | TurnEvent::Started { .. })
+                    | EventKind::Item(
+                        ItemEvent::UserMessageAdded { .. }
+                            | ItemEvent::Started {
+                                start: ItemStart::Message {
+                                    role: MessageType::UserMessage,
+                                    ..
+                                },
+                                ..
+                            }
+                    )
             )
         });
         for event in by_daemon {

@@ -234,7 +234,12 @@ fn what_waits_for_a_response_is_bounded() {
     let chunk = scene
         .log
         .iter()
-        .rfind(|event| matches!(event.kind, acpd_model::EventKind::ItemDelta { .. }))
+        .rfind(|event| {
+            matches!(
+                event.kind,
+                acpd_model::EventKind::Item(acpd_model::ItemEvent::Delta { .. })
+            )
+        })
         .expect("a chunk");
     let mut client = Client::following(&live());
     let params = json!({ "threadId": NEW_THREAD, "input": text("hello") });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use acpd_model::limits::{CODEX_ITEM_BYTES, DIFF_BYTES};
-use acpd_model::{Event, EventKind, ItemStart, Limits, RawJson, Role};
+use acpd_model::{Event, EventKind, ItemEvent, ItemStart, Limits, RawJson, Role};
 use acpd_proto::projection::{Live, Transcript, TurnsPage, text_block};
 use acpd_proto::thread::{Command, HostReply, TerminalAct, TerminalEvent};
 use serde_json::{Value, json};
@@ -477,11 +477,11 @@ fn what_is_larger_than_a_client_takes_is_named() {
     };
     let of_tool = |title: &str| {
         let start = scene.log.iter().find_map(|event| match &event.kind {
-            EventKind::ItemStarted {
+            EventKind::Item(ItemEvent::Started {
                 item,
                 start: ItemStart::ToolCall { tool_call_id, .. },
                 ..
-            } if tool_call_id == title => Some(item.to_string()),
+            }) if tool_call_id == title => Some(item.to_string()),
             _ => None,
         });
         start.unwrap()

@@ -2,7 +2,9 @@
 
 use acpd_model::event::{Always, PermissionOption, QuestionTopic};
 use acpd_model::subject::{CallSubject, FileAccess};
-use acpd_model::{Event, EventKind, ItemId, Origin, RawJson, RequestId, Role, TurnId};
+use acpd_model::{
+    Event, EventKind, ItemEvent, ItemId, Origin, RawJson, RequestEvent, RequestId, Role, TurnId,
+};
 use acpd_proto::surface::request::Request;
 use acpd_proto::thread::Answer;
 use serde_json::{Value, json};
@@ -39,7 +41,7 @@ fn options(kinds: &[&str]) -> Box<[PermissionOption]> {
 }
 
 fn permission(kinds: &[&str], subjects: Vec<CallSubject>) -> Event {
-    let kind = EventKind::PermissionRequested {
+    let kind = EventKind::Request(RequestEvent::PermissionRequested {
         request: ID,
         item: Some(ItemId(7)),
         about: QuestionTopic::Permissions,
@@ -51,7 +53,7 @@ fn permission(kinds: &[&str], subjects: Vec<CallSubject>) -> Event {
         always: None,
         whole: None,
         keeps_content: false,
-    };
+    });
     event(5, kind)
 }
 
@@ -140,7 +142,7 @@ fn the_answer_for_this_once_is_first_in_a_list() {
     let mut client = Client::following(&live());
     let kinds = ["allow_always", "allow_once", "allow_once", "reject_once"];
     let mut event = permission(&kinds, vec![command("ls")]);
-    if let EventKind::PermissionRequested { options, .. } = &mut event.kind {
+    if let EventKind::Request(RequestEvent::PermissionRequested { options, .. }) = &mut event.kind {
         for (option, name) in options.iter_mut().zip(["Always", "Once", "Just now", "No"]) {
             option.name = name.into();
         }
@@ -236,10 +238,10 @@ fn changes_that_differ_from_those_shown_are_asked_in_words() {
         raw: Some(call.into()),
         ..event(
             4,
-            EventKind::ItemUpdated {
+            EventKind::Item(ItemEvent::Updated {
                 item: ItemId(7),
                 status: acpd_model::item::ToolStatus::Pending,
-            },
+            }),
         )
     };
     client.deliver(NEW_THREAD, &[update]);
@@ -272,7 +274,7 @@ fn opened_again(members: &str, subject: &str) {
     }
     let call = *live.items.keys().next().expect("the call is open");
     let mut question = permission(&USUAL, vec![change("/w/a", subject)]);
-    if let EventKind::PermissionRequested { item, .. } = &mut question.kind {
+    if let EventKind::Request(RequestEvent::PermissionRequested { item, .. }) = &mut question.kind {
         *item = Some(call);
     }
     let mut client = Client::following(&live);
@@ -363,10 +365,10 @@ fn the_end_of_a_question_reaches_every_client_once() {
     let question = permission(&USUAL, vec![command("ls")]);
     let voided = event(
         6,
-        EventKind::RequestVoided {
+        EventKind::Request(RequestEvent::Voided {
             request: ID,
             reason: "over".into(),
-        },
+        }),
     );
     let mut client = Client::following(&live());
     asked(&mut client, &question);
@@ -396,11 +398,11 @@ fn forms_and_addresses_are_elicitations() {
         raw: Some(RawJson::parse(params).unwrap()),
         ..event(
             5,
-            EventKind::InputRequested {
+            EventKind::Request(RequestEvent::InputRequested {
                 request: ID,
                 message: "How many?".into(),
                 call: None,
-            },
+            }),
         )
     };
     let mut client = Client::following(&live());
@@ -444,11 +446,11 @@ fn numbers_and_lists_are_asked_as_text() {
         raw: Some(params.into()),
         ..event(
             5,
-            EventKind::InputRequested {
+            EventKind::Request(RequestEvent::InputRequested {
                 request: ID,
                 message: "Who?".into(),
                 call: None,
-            },
+            }),
         )
     };
     let mut client = Client::following(&live());
@@ -486,7 +488,7 @@ fn what_could_mislead_is_in_the_words_of_acpd() {
         assert!(!text.contains(['\u{202e}', '\u{1b}']), "{text:?}");
     }
     let mut spoof = permission(&["allow_once", "allow_once"], vec![command("rm x")]);
-    if let EventKind::PermissionRequested { title, .. } = &mut spoof.kind {
+    if let EventKind::Request(RequestEvent::PermissionRequested { title, .. }) = &mut spoof.kind {
         *title = "Harmless\n  $ ls".into();
     }
     let mut client = Client::following(&live());
@@ -501,7 +503,7 @@ fn what_could_mislead_is_in_the_words_of_acpd() {
 fn what_an_answer_holds_for_is_said_before_it_is_given() {
     for subject in [command("git status"), change("/w/a", DIFF)] {
         let mut question = permission(&USUAL, vec![subject]);
-        if let EventKind::PermissionRequested { always, .. } = &mut question.kind {
+        if let EventKind::Request(RequestEvent::PermissionRequested { always, .. }) = &mut question.kind {
             *always = Some(Box::new(Always::Holds("every command of git".into())));
         }
         let mut client = Client::following(&live());

@@ -182,7 +182,12 @@ fn a_change_by_another_client_is_told_once() {
     let bound = scene
         .log
         .iter()
-        .find(|event| matches!(event.kind, acpd_model::EventKind::AgentBound { .. }))
+        .find(|event| {
+            matches!(
+                event.kind,
+                acpd_model::EventKind::Session(acpd_model::SessionEvent::AgentBound { .. })
+            )
+        })
         .unwrap();
     client.deliver(NEW_THREAD, &[bound.clone(), bound.clone()]);
     assert_eq!(client.asked.len(), 1, "{:?}", client.asked);

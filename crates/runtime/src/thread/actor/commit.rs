@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use acpd_log::{Answer, Append, LogError, SharedLog};
-use acpd_model::{ErrorCode, Event, EventKind, Extract, Failure, Origin, Summary, ThreadId};
+use acpd_model::{ErrorCode, Event, EventKind, Extract, Failure, Origin, Summary, ThreadId, TurnEvent};
 use acpd_proto::agent::AgentCommand;
 use acpd_proto::projection::extract;
 use acpd_proto::thread::{EditorCommand, Effect, Input, Reply};
@@ -144,7 +144,8 @@ impl ThreadActor {
             return;
         }
         for event in events {
-            let (EventKind::TurnStarted { imported: false, .. }, Some(started)) = (&event.kind, event.turn)
+            let (EventKind::Turn(TurnEvent::Started { imported: false, .. }), Some(started)) =
+                (&event.kind, event.turn)
             else {
                 continue;
             };

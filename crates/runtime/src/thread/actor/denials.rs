@@ -10,7 +10,7 @@ use std::sync::Arc;
 use acpd_host::{Reserved, path_outside};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::PATH_BYTES;
-use acpd_model::{Event, EventKind, Failure, ItemEnd};
+use acpd_model::{Event, EventKind, Failure, ItemEnd, ItemEvent, TurnEvent};
 use acpd_proto::projection::ToolView;
 use acpd_proto::thread::AccessDenied;
 
@@ -33,19 +33,24 @@ impl ThreadActor {
     /// Looks whether the sandbox has caused the failure of tool calls that these events end. What an agent has imported happened
     /// outside of acpd.
     pub(super) fn look_at_failed_calls(&mut self, events: &[Event]) {
-        let is_import = |event: &Event| matches!(event.kind, EventKind::TurnStarted { imported: true, .. });
+        let is_import = |event: &Event| {
+            matches!(
+                event.kind,
+                EventKind::Turn(TurnEvent::Started { imported: true, .. })
+            )
+        };
         if events.iter().any(is_import) {
             return;
         }
         for event in events {
-            if let EventKind::ItemCompleted {
+            if let EventKind::Item(ItemEvent::Completed {
                 end:
                     ItemEnd::ToolCall {
                         status: ToolStatus::Failed,
                         call,
                     },
                 ..
-            } = &event.kind
+            }) = &event.kind
             {
                 let mut tool = ToolView::default();
                 tool.apply(call);

@@ -3,7 +3,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use acpd_log::{EventLog, Fault, Memory};
 use acpd_model::event::ClientOrigin;
 use acpd_model::limits::{OPEN_QUESTION_BYTES, SHARED_BATCH_BYTES};
-use acpd_model::{ErrorCode, Event, EventKind, ItemId, Limits, RawJson, RequestId, Role, Summary};
+use acpd_model::{
+    ErrorCode, Event, EventKind, ItemId, Limits, RawJson, RequestEvent, RequestId, Role, Summary,
+};
 use acpd_proto::fanout::{LiveText, LiveUpdate};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
@@ -143,14 +145,14 @@ async fn a_long_question_from_before_the_cursor_is_read_from_the_log() {
     let params =
         format!(r#"{{"mode":"form","message":"m","requestedSchema":{{"type":"object","title":"{title}"}}}}"#);
     let question = Event {
-        kind: EventKind::InputRequested {
+        kind: EventKind::Request(RequestEvent::InputRequested {
             request: RequestId {
                 thread: thread(),
                 number: 1,
             },
             message: "m".into(),
             call: None,
-        },
+        }),
         raw: Some(RawJson::parse(params).unwrap()),
         ..event(2)
     };

@@ -312,7 +312,10 @@ async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
 #[tokio::test]
 async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() {
     use acpd_model::event::{ThreadCreated, TurnStatus};
-    use acpd_model::{Event, EventKind, Extract, ItemId, ItemStart, Origin, Summary, ThreadId, TurnId};
+    use acpd_model::{
+        Event, EventKind, Extract, HostEvent, ItemEvent, ItemId, ItemStart, Origin, Summary, ThreadEvent,
+        ThreadId, TurnEvent, TurnId,
+    };
     use acpd_proto::projection::{extract, marks_of};
 
     let data_dir = std::env::temp_dir().join(format!("acpd-acp-{}", uuid::Uuid::now_v7()));
@@ -334,12 +337,12 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
         session_id: None,
     };
     let kinds = [
-        EventKind::ThreadCreated(Box::new(made)),
-        EventKind::TurnStarted {
+        EventKind::Thread(ThreadEvent::Created(Box::new(made))),
+        EventKind::Turn(TurnEvent::Started {
             client_turn_id: None,
             imported: false,
-        },
-        EventKind::ItemStarted {
+        }),
+        EventKind::Item(ItemEvent::Started {
             item: ItemId(1),
             parent: None,
             start: ItemStart::TerminalCommand {
@@ -350,13 +353,13 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
                 output_bytes: Some(1 << 20),
                 requested_by: None,
             },
-        },
-        EventKind::TerminalOutput {
+        }),
+        EventKind::Host(HostEvent::TerminalOutput {
             item: ItemId(1),
             terminal_id,
             text: written.clone(),
-        },
-        EventKind::TurnSettled {
+        }),
+        EventKind::Turn(TurnEvent::Settled {
             status: TurnStatus::Completed,
             stop_reason: None,
             error: None,
@@ -366,7 +369,7 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
             plan: None,
             permitted: 0,
             waited_ms: 0,
-        },
+        }),
     ];
     let events: Vec<Event> = (1..)
         .zip(kinds)

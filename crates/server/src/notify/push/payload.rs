@@ -6,7 +6,7 @@
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::PUSH_BYTES;
 use acpd_model::summary::WaitingQuestion;
-use acpd_model::{EventKind, RawJson};
+use acpd_model::{EventKind, RawJson, TurnEvent};
 use acpd_proto::notify::{NoticeKind, Subject};
 use acpd_proto::surface::app::question_json;
 use acpd_runtime::notify::{Message, ThreadMessage};
@@ -105,7 +105,9 @@ fn about(message: &ThreadMessage, can_answer: bool, detail: Detail) -> About {
     } = message;
     let text = |text: &str| shown(text, detail);
     let (status, error) = match &event.kind {
-        EventKind::TurnSettled { status, error, .. } => (Some(*status), error.as_deref().map(text)),
+        EventKind::Turn(TurnEvent::Settled { status, error, .. }) => {
+            (Some(*status), error.as_deref().map(text))
+        }
         _ => (None, None),
     };
     About {

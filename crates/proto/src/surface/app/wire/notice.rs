@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use acpd_model::event::Level;
-use acpd_model::{Event, EventKind, ItemId, RawJson};
+use acpd_model::{Event, EventKind, ItemId, RawJson, SessionEvent};
 
 use super::At;
 use super::origin::By;
@@ -52,30 +52,30 @@ impl<'a> Notice<'a> {
 
     fn shown(at: At<'a>, event: &'a Event) -> Option<Self> {
         Some(match &event.kind {
-            EventKind::AgentLost {
+            EventKind::Session(SessionEvent::AgentLost {
                 reason,
                 stderr,
                 expected,
-            } => {
+            }) => {
                 let level = if *expected { Level::Info } else { Level::Error };
                 Self {
                     detail: Some(stderr),
                     ..Self::plain(at, level, "agentLost", reason)
                 }
             }
-            EventKind::NoticeGiven {
+            EventKind::Session(SessionEvent::NoticeGiven {
                 level,
                 code,
                 message,
                 detail,
                 folder,
-            } => Self {
+            }) => Self {
                 detail: detail.as_deref(),
                 folder: folder.as_deref(),
                 update: event.raw.as_ref(),
                 ..Self::plain(at, *level, code, message)
             },
-            EventKind::LineMalformed { reason, text, bytes } => {
+            EventKind::Session(SessionEvent::LineMalformed { reason, text, bytes }) => {
                 let message = format!("The agent wrote a line that is no message: {reason}");
                 Self {
                     detail: Some(text),
@@ -83,11 +83,11 @@ impl<'a> Notice<'a> {
                     ..Self::plain(at, Level::Warning, "malformedLine", message)
                 }
             }
-            EventKind::CallRefused {
+            EventKind::Session(SessionEvent::CallRefused {
                 method,
                 reason,
                 requested_by,
-            } => {
+            }) => {
                 let message = match requested_by {
                     Some(user) => format!(
                         "{} wanted to run a command and was refused: {reason}",
@@ -101,7 +101,13 @@ impl<'a> Notice<'a> {
                     ..Self::plain(at, Level::Info, "callRefused", message)
                 }
             }
-            _ => return None,
+            EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Item(_)
+            | EventKind::Host(_)
+            | EventKind::Request(_)
+            | EventKind::Unknown => return None,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use acpd_model::event::{Always, Outcome, PermissionOption};
 use acpd_model::subject::{CallSubject, FileAccess, Variable};
-use acpd_model::{Event, EventKind, ItemId, RawJson, RequestId};
+use acpd_model::{Event, EventKind, ItemId, RawJson, RequestEvent, RequestId};
 use serde::Deserialize;
 
 use super::At;
@@ -125,22 +125,28 @@ impl<'a> Resolved<'a> {
     pub fn of(at: At<'a>, event: &'a Event) -> Option<Self> {
         let by = By::from(&event.by);
         match &event.kind {
-            EventKind::RequestSettled {
+            EventKind::Request(RequestEvent::Settled {
                 request,
                 outcome,
                 item,
                 title,
-            } => Some(Self {
+            }) => Some(Self {
                 item_id: *item,
                 title: title.as_deref(),
                 omitted: is_too_large(event).then_some(true),
                 ..Self::closed(at, *request, by).with(outcome)
             }),
-            EventKind::RequestVoided { request, reason } => Some(Self {
+            EventKind::Request(RequestEvent::Voided { request, reason }) => Some(Self {
                 reason: Some(reason),
                 ..Self::closed(at, *request, by)
             }),
-            _ => None,
+            EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Turn(_)
+            | EventKind::Item(_)
+            | EventKind::Host(_)
+            | EventKind::Request(_)
+            | EventKind::Unknown => None,
         }
     }
 

@@ -5,7 +5,7 @@ use acpd_model::subject::CallSubject;
 use acpd_model::usage::{DailyUsage, Spent};
 use acpd_model::{
     self as model, EventKind, Millis, QuestionType, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus,
-    TurnId,
+    TurnEvent, TurnId,
 };
 use acpd_policy::Policy;
 
@@ -239,7 +239,7 @@ impl<'a> Thread<'a> {
             available_commands_update: live.commands.as_ref(),
             plan: live.plan.as_ref().map(|plan| &*plan.entries),
             token_usage: match live.usage.as_deref() {
-                Some(EventKind::UsageUpdated { used, size, cost, .. }) => Some(TokenUsage {
+                Some(EventKind::Turn(TurnEvent::UsageUpdated { used, size, cost, .. })) => Some(TokenUsage {
                     used: *used,
                     size: *size,
                     cost: cost.as_ref(),
