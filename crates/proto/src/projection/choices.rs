@@ -47,7 +47,7 @@ impl Choices {
             }
             // Agents also repeat what was set.
             Origin::Agent => self.mode_by_agent |= is_other,
-            _ => {}
+            Origin::Daemon | Origin::Policy(_) => {}
         }
     }
 

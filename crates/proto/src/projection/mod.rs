@@ -12,6 +12,8 @@
 //! * [`extract()`]: the searchable texts of events
 //! * [`mark()`]: the places of turns and items
 
+#![deny(clippy::wildcard_enum_match_arm)] // A view names the kinds of events that it ignores.
+
 mod choices;
 mod dropped_turns;
 mod exchanges;

@@ -100,7 +100,9 @@ fn named(start: &ItemStart) -> Option<(&'static str, &str)> {
             },
             id.as_str(),
         )),
-        _ => None,
+        ItemStart::Message { message_id: None, .. }
+        | ItemStart::FileChange { .. }
+        | ItemStart::TerminalCommand { .. } => None,
     }
 }
 

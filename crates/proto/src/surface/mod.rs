@@ -3,6 +3,8 @@
 //! them. [`request`] and [`reply`] are the requests and replies that all protocols share. [`export`] only writes: it turns
 //! a thread into a file.
 
+#![deny(clippy::wildcard_enum_match_arm)] // A surface names the kinds of events that it leaves out.
+
 pub mod acp;
 pub mod app;
 pub mod codex;

@@ -112,6 +112,10 @@ pub(super) fn misplaced() -> Failure {
 
 impl Reply {
     /// Returns about how many bytes the answer has, if that is known before it is encoded.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the others have no length before they are encoded"
+    )]
     pub fn bytes(&self) -> Option<u64> {
         let bytes = match self {
             Self::Done => 0,

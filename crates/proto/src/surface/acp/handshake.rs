@@ -46,9 +46,10 @@ impl Client {
         let hello: Hello = params
             .and_then(|params| serde_json::from_str(params).ok())
             .unwrap_or_default();
-        let declared = match hello.client_capabilities {
-            Value::Null => hello.capabilities,
-            declared => declared,
+        let declared = if hello.client_capabilities.is_null() {
+            hello.capabilities
+        } else {
+            hello.client_capabilities
         };
         let yes = |value: &Value| value.as_bool().unwrap_or(false);
         let (session, elicitation) = (&declared["session"], &declared["elicitation"]);

@@ -73,7 +73,9 @@ fn value_text(key: &str, name: &str, value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
-        _ => Err(format!("the value of {name:?} in its \"{key}\" is no text")),
+        Value::Null | Value::Array(_) | Value::Object(_) => {
+            Err(format!("the value of {name:?} in its \"{key}\" is no text"))
+        }
     }
 }
 

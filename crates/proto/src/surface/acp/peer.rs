@@ -398,11 +398,11 @@ impl Peer {
         }
         let mut error = RpcError::from(failure);
         // ACP has its own codes for these errors.
-        error.code = match failure.code {
-            ErrorCode::Handshake => ErrorCode::InvalidRequest.rpc(),
-            ErrorCode::Unsupported => ErrorCode::MethodNotFound.rpc(),
-            _ => error.code,
-        };
+        if failure.code == ErrorCode::Handshake {
+            error.code = ErrorCode::InvalidRequest.rpc();
+        } else if failure.code == ErrorCode::Unsupported {
+            error.code = ErrorCode::MethodNotFound.rpc();
+        }
         let detail = failure.detail.as_deref();
         // The full message in one string, for clients that show only `details`.
         let details = detail.map_or_else(

@@ -228,10 +228,12 @@ impl Peer {
 
     /// Makes the thread that a request opens the default for the requests that follow.
     fn opens(&mut self, call: u64, request: &Request) {
-        let opens = match request {
-            Request::StartThread(start) => start.thread,
-            Request::OpenThread(open) => Some(open.thread),
-            _ => None,
+        let opens = if let Request::StartThread(start) = request {
+            start.thread
+        } else if let Request::OpenThread(open) = request {
+            Some(open.thread)
+        } else {
+            None
         };
         let Some(thread) = opens else { return };
         let before = self.current.replace(thread);

@@ -44,7 +44,7 @@ impl Progress {
     fn plain_word(self) -> &'static str {
         match self {
             Self::Declined => "failed",
-            other => other.word(),
+            Self::Running | Self::Completed | Self::Failed => self.word(),
         }
     }
 }

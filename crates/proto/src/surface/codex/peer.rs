@@ -140,9 +140,10 @@ impl Surface for Peer {
         } = delivery;
         self.out.reserve(frames.len());
         for frame in frames {
-            let is_open = match &frame.kind {
-                FrameKind::Asked(question) => pending.is_open(frame.seq, question.request),
-                _ => true,
+            let is_open = if let FrameKind::Asked(question) = &frame.kind {
+                pending.is_open(frame.seq, question.request)
+            } else {
+                true
             };
             self.frame(thread, frame, is_open);
         }
@@ -321,7 +322,22 @@ impl Peer {
                 free_if_empty(&mut session.asked);
             }
             FrameKind::Settings => self.read_settings(thread),
-            _ => {}
+            FrameKind::Message
+            | FrameKind::Named(_)
+            | FrameKind::TurnEnded
+            | FrameKind::TextStarted(..)
+            | FrameKind::Text(..)
+            | FrameKind::TextEnded(_)
+            | FrameKind::UserMessage(..)
+            | FrameKind::Call(..)
+            | FrameKind::CallEnded(..)
+            | FrameKind::FileStarted(..)
+            | FrameKind::FileEnded(..)
+            | FrameKind::Terminal(..)
+            | FrameKind::Output(..)
+            | FrameKind::TerminalEnded(..)
+            | FrameKind::Asked(_)
+            | FrameKind::Listed(_) => {}
         }
         for (method, text) in messages.drain(..) {
             self.push(method, text);
@@ -516,7 +532,7 @@ fn ask(session: &mut Session, thread: ThreadId, frame: &Frame, question: &Questi
                 .shown
                 .show_asked(thread, frame, *item, call, changes.as_deref(), messages)
         }
-        _ => false,
+        Ask::Permission { item: None, .. } | Ask::Input { .. } => false,
     };
     let mut out = Vec::new();
     let (method, form) = write_question(

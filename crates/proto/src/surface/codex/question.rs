@@ -235,7 +235,11 @@ fn one_command(subjects: &[CallSubject]) -> Option<(String, &str)> {
             let is_plain = visible(&command) == command && visible(cwd) == *cwd;
             (is_plain && env.is_empty()).then_some((command, cwd))
         }
-        _ => None,
+        CallSubject::File { .. }
+        | CallSubject::Fetch { .. }
+        | CallSubject::Mcp { .. }
+        | CallSubject::Tool { .. }
+        | CallSubject::Unknown { .. } => None,
     }
 }
 
@@ -248,7 +252,13 @@ pub(super) fn changes_of(subjects: &[CallSubject]) -> Option<Vec<FileUpdate>> {
             arguments: None,
             ..
         } if is_plain(path, diff) => Some(FileUpdate::of_unified(path, diff)),
-        _ => None,
+        CallSubject::Command { .. }
+        | CallSubject::CommandLine { .. }
+        | CallSubject::File { .. }
+        | CallSubject::Fetch { .. }
+        | CallSubject::Mcp { .. }
+        | CallSubject::Tool { .. }
+        | CallSubject::Unknown { .. } => None,
     };
     let changes: Option<Vec<FileUpdate>> = subjects.iter().map(change).collect();
     changes.filter(|changes| !changes.is_empty())
@@ -328,7 +338,11 @@ pub(super) fn read_answer(form: &Form, result: &str) -> Result<GivenAnswer, NoAn
             Answer::Provide(content) => read_fields(&content, fields)
                 .map(|content| given(Answer::Provide(content)))
                 .map_err(NoAnswer::WrongField),
-            answer => Ok(given(answer)),
+            answer @ (Answer::Option(_)
+            | Answer::Place(_)
+            | Answer::Accept { .. }
+            | Answer::Decline { .. }
+            | Answer::Cancel) => Ok(given(answer)),
         },
     }
 }

@@ -46,7 +46,9 @@ impl Spoken {
                 text: escaped(&shown_text(&message.content())),
                 ..Self::started(item, message.role)
             }),
-            _ => None,
+            ItemView::Message(_) | ItemView::Tool(_) | ItemView::File { .. } | ItemView::Terminal { .. } => {
+                None
+            }
         }
     }
 

@@ -59,6 +59,10 @@ impl Permissions {
     }
 
     /// Limits a request to the client's scope, or refuses it. It does not check the role.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a link permits only what is limited here"
+    )]
     pub fn limit(self, mut request: Request) -> Result<Request, Failure> {
         let AccessScope::Thread(shared) = self.scope else {
             return Ok(request);

@@ -387,27 +387,38 @@ requests! {
 impl Request {
     /// Returns the request's kind.
     pub fn kind(&self) -> RequestKind {
-        match self {
-            Self::AskAgent { request, .. } => match request {
-                AgentRequest::Authenticate { .. } | AgentRequest::Logout => RequestKind::SignIn,
-                AgentRequest::Passthrough {
-                    method: PassthroughMethod::SetProvider | PassthroughMethod::DisableProvider,
-                    ..
-                } => RequestKind::ChangeProvider,
-                _ => RequestKind::AskAgent,
-            },
-            other => other.named_kind(),
+        let Self::AskAgent { request, .. } = self else {
+            return self.named_kind();
+        };
+        match request {
+            AgentRequest::Authenticate { .. } | AgentRequest::Logout => RequestKind::SignIn,
+            AgentRequest::Passthrough {
+                method: PassthroughMethod::SetProvider | PassthroughMethod::DisableProvider,
+                ..
+            } => RequestKind::ChangeProvider,
+            AgentRequest::SetMode { .. }
+            | AgentRequest::SetModel { .. }
+            | AgentRequest::SetConfigOption { .. }
+            | AgentRequest::ListSessions { .. }
+            | AgentRequest::DeleteSession { .. }
+            | AgentRequest::ForkSession
+            | AgentRequest::CloseSession { .. }
+            | AgentRequest::Steer { .. }
+            | AgentRequest::Extension { .. }
+            | AgentRequest::Passthrough { .. } => RequestKind::AskAgent,
         }
     }
 
     /// Returns the minimum role for this request. Answers that apply to more than one thread need the owner, whatever
     /// their kind needs.
     pub fn role(&self) -> Role {
-        let holds_beyond_its_thread = match self {
-            Self::Answer { scope, .. } => matches!(scope, Some(Scope::Agent | Scope::Daemon)),
-            Self::RevokeRemembered { id, .. } => *id >= AGENT_IDS,
-            _ => false,
-        };
+        let holds_beyond_its_thread = matches!(
+            self,
+            Self::Answer {
+                scope: Some(Scope::Agent | Scope::Daemon),
+                ..
+            }
+        ) || matches!(self, Self::RevokeRemembered { id, .. } if *id >= AGENT_IDS);
         if holds_beyond_its_thread {
             return Role::Owner;
         }
