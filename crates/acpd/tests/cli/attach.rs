@@ -87,6 +87,30 @@ fn a_thread_is_followed_answered_prompted_and_interrupted() {
 }
 
 #[test]
+fn a_question_from_before_is_shown_and_answered() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.start(&thread, "permission command=\"rm -r z\"");
+    wait_until("the agent asks", || {
+        let read = client.call("thread/read", &json!({ "threadId": thread }));
+        read["thread"]["pendingRequestIds"][0].is_string()
+    });
+    let screen = attached(&daemon.place, &thread);
+    screen.wait_for("$ rm -r z");
+    screen.press(ALT_1);
+    screen.wait_for("› 1) Allow once");
+    screen.wait_until("the answer", |text| {
+        // The key counts only after the question was in sight for a moment.
+        screen.press(ENTER);
+        text.contains("allowed (allow_once)")
+    });
+    screen.wait_for("✓ allowed by owner (acpd-cli)");
+    screen.press(CTRL_D);
+    assert_eq!(screen.finish().0.code(), Some(0));
+}
+
+#[test]
 fn a_restart_of_the_daemon_loses_nothing_and_repeats_nothing() {
     let mut daemon = Daemon::start();
     let mut client = Client::new(&daemon);
