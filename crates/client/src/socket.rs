@@ -25,7 +25,7 @@ const FIRST_ID: u64 = 0;
 const FIRST_SILENCE: Duration = Duration::from_secs(40);
 
 /// The longest silence that makes sense. A daemon may announce any number.
-const LONGEST_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST_SILENCE: Duration = Duration::from_hours(24);
 
 /// An open connection.
 pub(crate) struct Socket {

@@ -149,14 +149,14 @@ impl Event {
 
     /// Makes the event one of another thread. The ids of requests contain their thread.
     pub fn readdress(&mut self, thread: ThreadId) {
-        match &mut self.kind {
-            EventKind::Request(
-                RequestEvent::PermissionRequested { request, .. }
-                | RequestEvent::InputRequested { request, .. }
-                | RequestEvent::Settled { request, .. }
-                | RequestEvent::Voided { request, .. },
-            ) => request.thread = thread,
-            _ => {}
+        if let EventKind::Request(
+            RequestEvent::PermissionRequested { request, .. }
+            | RequestEvent::InputRequested { request, .. }
+            | RequestEvent::Settled { request, .. }
+            | RequestEvent::Voided { request, .. },
+        ) = &mut self.kind
+        {
+            request.thread = thread;
         }
     }
 

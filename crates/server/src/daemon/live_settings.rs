@@ -119,9 +119,10 @@ mod tests {
 
     #[test]
     fn a_restart_is_due_for_the_settings_that_have_to_be_so() {
+        type Change = fn(&mut Config);
         let started = config("/data".into());
         let settings = LiveSettings::new(started.clone());
-        let changes: [(&str, fn(&mut Config)); 11] = [
+        let changes: [(&str, Change); 11] = [
             ("", |config| config.default_agent = Some("a".to_owned())),
             ("", |config| config.data_dir_on_network = true),
             ("", |config| {

@@ -9,6 +9,7 @@ use acpd_client::protocol::AcpObject;
 use serde_json::Value;
 
 /// A part of a tool call's content.
+#[derive(Clone, Copy)]
 pub enum Content<'c> {
     Text(&'c str),
     Diff {

@@ -245,10 +245,8 @@ impl Peer {
 
     /// Takes a step of a request of the client.
     pub(super) fn take_step(&mut self, open: OpenRequest, Step { request, then }: Step) {
-        let turn_of = match &request {
-            Request::StartTurn(_) | Request::SteerTurn { .. } => request.ordered_by(),
-            _ => None,
-        };
+        let is_of_turn = matches!(request, Request::StartTurn(_) | Request::SteerTurn { .. });
+        let turn_of = if is_of_turn { request.ordered_by() } else { None };
         if let Some(session) = turn_of.and_then(|thread| self.sessions.get_mut(&thread)) {
             session.starting += 1;
         }
