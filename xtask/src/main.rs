@@ -23,7 +23,7 @@ fn only_parts(args: &[&str], parts: &[&str]) -> anyhow::Result<()> {
         .find(|arg| **arg != "--quick" && !parts.contains(*arg))
     {
         Some(arg) => anyhow::bail!(
-            "{arg} is no part of this benchmark; the parts are {}",
+            "{arg} is not a part of this benchmark; the parts are {}",
             parts.join(", ")
         ),
         None => Ok(()),

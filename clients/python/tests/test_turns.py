@@ -296,7 +296,7 @@ class Failures(DaemonTest):
             await self.reason("http://box.invalid"), r"cannot be reached \((?!unknown error).+\): is it running"
         )
         for url in ("ftp://box.example", "127.0.0.1:4127", "http://box:port", "http://:1", ""):
-            with self.assertRaisesRegex(ValueError, "is no address of a daemon"):
+            with self.assertRaisesRegex(ValueError, "invalid daemon URL"):
                 connect(url, name="lost")
 
     async def test_a_server_of_another_kind(self) -> None:

@@ -204,5 +204,5 @@ pub fn base(variable: &str, below_home: &str) -> anyhow::Result<PathBuf> {
 }
 
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
-    std::path::absolute(path).with_context(|| format!("{} is no path", path.display()))
+    std::path::absolute(path).with_context(|| format!("invalid path {}", path.display()))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     /// The registry document cannot be used at all.
-    #[error("this is no ACP registry document: {0}")]
+    #[error("invalid ACP registry document: {0}")]
     Document(String),
     /// The agent is in neither the registry nor the data directory.
     #[error("no agent {0:?} is known: \"acpd agents list\" shows those that are")]

@@ -10,7 +10,7 @@ pub enum Progress<'a> {
     Received {
         /// Bytes so far.
         bytes: u64,
-        /// All bytes, if the server tells.
+        /// All bytes, if the server reports them.
         of: Option<u64>,
     },
     /// A download is being unpacked.

@@ -152,11 +152,11 @@ impl Entry {
             return Err("it has no distribution that acpd knows".to_owned());
         }
         if let Some(npx) = npx {
-            npm_name(&npx.package).ok_or_else(|| format!("{:?} is no npm package", npx.package))?;
+            npm_name(&npx.package).ok_or_else(|| format!("{:?} is not an npm package", npx.package))?;
             check_env(&npx.env)?;
         }
         if let Some(uvx) = uvx {
-            pypi_name(&uvx.package).ok_or_else(|| format!("{:?} is no PyPI package", uvx.package))?;
+            pypi_name(&uvx.package).ok_or_else(|| format!("{:?} is not a PyPI package", uvx.package))?;
             check_env(&uvx.env)?;
         }
         // Check only the path for this platform: paths of other systems follow other rules.

@@ -92,7 +92,7 @@ pub fn unpack(archive: File, kind: Kind, into: &Dir, bounds: Bounds) -> Result<(
         Kind::Zip => unpacker.zip(archive),
         Kind::TarGz => unpacker.tar(flate2::read::MultiGzDecoder::new(archive)),
         Kind::TarBz2 => unpacker.tar(bzip2::read::MultiBzDecoder::new(archive)),
-        Kind::Program => Err(refused("it is none")),
+        Kind::Program => Err(refused("it is a program, not an archive")),
     }
 }
 
@@ -198,7 +198,7 @@ impl Unpacker<'_> {
     fn place(&mut self, name: &str) -> Result<PathBuf, CatalogError> {
         let parts = self.admit(name)?;
         let Some((_, above)) = parts.split_last() else {
-            return Err(refused(format!("{name:?} is no name of a file")));
+            return Err(refused(format!("{name:?} is not a file name")));
         };
         self.make(above)?;
         Ok(parts.iter().collect())

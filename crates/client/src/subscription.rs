@@ -16,7 +16,7 @@ use crate::received::Received;
 
 /// The events of a thread, once and in order. Created by [`Client::follow`](crate::Client::follow).
 ///
-/// It ends after `thread/deleted`, after an error that no retry can mend, and when the client is closed. Dropping it
+/// It ends after `thread/deleted`, after an error that no retry can fix, and when the client is closed. Dropping it
 /// unsubscribes; the agent keeps running.
 ///
 /// Events that the reader has not taken are in a bounded buffer. If it is full, the client unsubscribes, and reads the rest

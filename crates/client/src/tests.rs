@@ -316,7 +316,11 @@ async fn unknown_kinds_are_passed_on_as_they_are() {
             .follow("t", Follow::all())
             .await
             .expect("the thread exists");
-        let event = events.next().await.expect("it goes on").expect("it is no error");
+        let event = events
+            .next()
+            .await
+            .expect("it continues")
+            .expect("it is no error");
         let Notification::Unrecognized { method, params } = &event else {
             panic!("{event:?}");
         };
@@ -325,17 +329,29 @@ async fn unknown_kinds_are_passed_on_as_they_are() {
             ("turn/dreamed", &json!(3))
         );
         assert_eq!((event.seq(), event.thread_id()), (Some(1), Some("t")));
-        let event = events.next().await.expect("it goes on").expect("it is no error");
+        let event = events
+            .next()
+            .await
+            .expect("it continues")
+            .expect("it is no error");
         assert!(
             matches!(&event, Notification::Unrecognized { method, .. } if method == "turn/completed"),
             "{event:?}"
         );
-        let event = events.next().await.expect("it goes on").expect("it is no error");
+        let event = events
+            .next()
+            .await
+            .expect("it continues")
+            .expect("it is no error");
         let Notification::ThreadStatusChanged(changed) = &event else {
             panic!("{event:?}");
         };
         assert_eq!(changed.status, ThreadStatus::Unrecognized("dreaming".to_owned()));
-        let update = updates.next().await.expect("it goes on").expect("it is no error");
+        let update = updates
+            .next()
+            .await
+            .expect("it continues")
+            .expect("it is no error");
         assert!(
             matches!(&update, Update::Notification(it) if it.method() == "daemon/moved"),
             "{update:?}"
@@ -428,14 +444,22 @@ async fn the_thread_list_is_watched_again_and_a_gap_says_so() {
         let client = Client::connect(options).await.expect("it connects");
         let mut updates = client.notifications();
         client.thread_list_watch().await.expect("it is watched");
-        let update = updates.next().await.expect("it goes on").expect("it is no error");
+        let update = updates
+            .next()
+            .await
+            .expect("it continues")
+            .expect("it is no error");
         let Update::Notification(notification) = update else {
             panic!("{update:?}");
         };
         assert!(
             matches!(&**notification, Notification::ThreadListChanged(changed) if changed.thread.is_none())
         );
-        let update = updates.next().await.expect("it goes on").expect("it is no error");
+        let update = updates
+            .next()
+            .await
+            .expect("it continues")
+            .expect("it is no error");
         assert!(matches!(update, Update::Gap), "{update:?}");
         client
     };
@@ -603,7 +627,11 @@ async fn a_program_hands_over_one_websocket_and_the_client_ends_with_it() {
         let client = Client::start(options);
         let mut updates = client.notifications();
         client.ready().await.expect("it is open");
-        let update = updates.next().await.expect("it goes on").expect("it is no error");
+        let update = updates
+            .next()
+            .await
+            .expect("it continues")
+            .expect("it is no error");
         let Update::Notification(question) = update else {
             panic!("{update:?}");
         };
@@ -722,7 +750,11 @@ async fn what_no_type_can_hold_is_replaced() {
             (&answer["half"], &answer["big"]),
             (&json!("a \u{fffd} b"), &json!("1e999"))
         );
-        let update = updates.next().await.expect("it goes on").expect("it is no error");
+        let update = updates
+            .next()
+            .await
+            .expect("it continues")
+            .expect("it is no error");
         let Update::Notification(event) = update else {
             panic!("{update:?}");
         };

@@ -108,7 +108,7 @@ Flags:
   --play FILE      replay the agent's side of a recorded transcript
   --proc N         which process of the recording to be (default: 1)
   --speed X        0 = no delays (default), 1 = as recorded, 2 = twice as fast
-  --patience MS    go on without a recorded client message after that time (default: wait for ever)
+  --patience MS    continue without a recorded client message after that time (default: wait for ever)
   --help, --version
 
 The text of a prompt is a list of steps, separated by newlines or `;`:
@@ -116,7 +116,7 @@ The text of a prompt is a list of steps, separated by newlines or `;`:
   WORD [word...] [key=value...]
 
 Words are quoted with '...' or \"...\" (the latter with \\n, \\t, \\\", \\\\). A bare word after key=value belongs to
-that value. Text that is no such list gets the demo turn. Steps:
+that value. Other text gets the demo turn. Steps:
 
 ";
 
@@ -140,7 +140,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
     let mut flags = Flags::default();
     let (mut file, mut proc, mut speed, mut patience) = (None, None, None, None);
     while let Some(flag) = args.next() {
-        let mut value = || args.next().ok_or_else(|| format!("{flag} wants a value"));
+        let mut value = || args.next().ok_or_else(|| format!("{flag} requires a value"));
         match flag.as_str() {
             "--help" | "-h" => return Ok(Request::Help),
             "--version" | "-V" => return Ok(Request::Version),
@@ -164,7 +164,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
         }
     }
     if speed.is_some_and(|x| !x.is_finite() || x < 0.0) {
-        return Err("--speed wants a number that is not negative".into());
+        return Err("--speed requires a number that is not negative".into());
     }
     match file {
         Some(file) => {
@@ -186,7 +186,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
 
 fn number<T: std::str::FromStr>(flag: &str, text: &str) -> Result<T, String> {
     text.parse()
-        .map_err(|_| format!("{flag} wants a number, not {text:?}"))
+        .map_err(|_| format!("{flag} requires a number, not {text:?}"))
 }
 
 #[cfg(test)]

@@ -31,7 +31,9 @@ async fn main() -> ExitCode {
     match listen.parse::<SocketAddr>() {
         Ok(address) if address.ip().is_loopback() => run(address).await,
         Ok(_) => refuse("it requires no credentials, so it listens on loopback addresses only"),
-        Err(_) => refuse(&format!("{listen} is no address like 127.0.0.1:4000")),
+        Err(_) => refuse(&format!(
+            "invalid address {listen}: use one such as 127.0.0.1:4000"
+        )),
     }
 }
 

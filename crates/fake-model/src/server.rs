@@ -171,7 +171,7 @@ fn answer(record: &Shared, api: Api, path: &str, body: &[u8], named: Option<(&st
         Ok(body) => body,
         Err(error) => {
             note(record, path.to_owned(), None, None);
-            let error = api.error(&format!("the body is no JSON: {error}"));
+            let error = api.error(&format!("the body is not JSON: {error}"));
             return (StatusCode::BAD_REQUEST, Json(error)).into_response();
         }
     };

@@ -156,7 +156,7 @@ fn bad_requests_are_refused_and_do_no_harm() {
         for body in ["", "{", "\u{0}", deep.as_str()] {
             let (status, answer) = ask(&model.url(), "POST", path, body);
             assert!(
-                status == 400 && answer.contains("the body is no JSON"),
+                status == 400 && answer.contains("the body is not JSON"),
                 "{path} {answer}"
             );
         }

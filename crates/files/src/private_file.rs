@@ -153,7 +153,7 @@ fn read_if(path: &Path, most: u64, check: impl FnOnce(&Metadata) -> Result<()>) 
     };
     let found = file.metadata()?;
     if !found.is_file() {
-        return Err(denied(format!("{} is no regular file", path.display())));
+        return Err(denied(format!("{} is not a regular file", path.display())));
     }
     check(&found)?;
     let mut bytes = Vec::new();
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(read(&path, 9).unwrap(), None);
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, Mode::RUSR | Mode::WUSR).unwrap();
         let refused = read(&path, 9).unwrap_err().to_string();
-        assert!(refused.ends_with("is no regular file"), "{refused}");
+        assert!(refused.ends_with("is not a regular file"), "{refused}");
         replace(&path, b"0123456789").unwrap();
         assert_eq!(read(&path, 9).unwrap_err().kind(), ErrorKind::FileTooLarge);
         assert_eq!(read(&path, 10).unwrap().as_deref(), Some(&b"0123456789"[..]));

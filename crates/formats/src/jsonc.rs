@@ -51,7 +51,7 @@ pub struct Member {
 }
 
 impl Node {
-    /// Returns the members with their places; none if it is no object.
+    /// Returns the members with their places; none if it is not an object.
     pub fn members(&self) -> &[Member] {
         match &self.content {
             Content::Object(members) => members,
@@ -219,7 +219,7 @@ impl Parser<'_> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
         let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         let value = serde_json::from_str(&rest[..length]);
-        let value: Value = value.map_err(|_| self.error("this is no value"))?;
+        let value: Value = value.map_err(|_| self.error("this is not a value"))?;
         let start = self.at;
         self.advance(length);
         Ok(self.leaf(start, value))
@@ -320,8 +320,8 @@ mod tests {
             ("{ \"a\": 1 \"b\": 2 }", "line 1: a comma is missing"),
             ("{ \"a\": 1", "line 1: a key in quotes or \"}\" is missing"),
             ("{ \"a\": ", "line 1: a value is missing"),
-            ("{ \"a\": nul }", "line 1: this is no value"),
-            ("{ \"a\": 'x' }", "line 1: this is no value"),
+            ("{ \"a\": nul }", "line 1: this is not a value"),
+            ("{ \"a\": 'x' }", "line 1: this is not a value"),
             (
                 "{ \"a\": \"x\n\" }",
                 "line 1: this text in quotes does not end on its line",

@@ -83,7 +83,7 @@ impl Found {
                 }
                 continue;
             }
-            assert!(kind.is_file(), "{} is no file", path.display());
+            assert!(kind.is_file(), "{} is not a file", path.display());
             assert_eq!(kind.permissions().mode() & 0o7022, 0, "{}", path.display());
             self.bytes += kind.len();
         }

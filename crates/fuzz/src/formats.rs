@@ -63,7 +63,7 @@ fn places(text: &str, node: &Node) {
         .get(node.span.clone())
         .expect("a value is a part of the text");
     let again = parse(slice).expect("a value can be read alone");
-    let again = again.expect("it is no comment").into_value();
+    let again = again.expect("it is not a comment").into_value();
     assert_eq!(again, node.clone().into_value());
     let mut before = node.span.start;
     for member in node.members() {

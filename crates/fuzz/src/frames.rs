@@ -86,7 +86,9 @@ fn keeps_its_id(value: &str, id: &str) {
             &request,
         ),
     ] {
-        let found = read_unclean(line.as_bytes()).expect_err("it is no message").found;
+        let found = read_unclean(line.as_bytes())
+            .expect_err("it is not a message")
+            .found;
         assert_eq!(&found, expected, "{line}");
         let (head, tail) = line.split_at(line.floor_char_boundary(line.len() / 2));
         let _ = read_ends(head.as_bytes(), tail.as_bytes());

@@ -47,7 +47,7 @@ fn pass_through(input: &[u8]) {
     let Ok(json) = RawJson::parse(text.as_ref()) else {
         assert!(
             serde_json::from_str::<&RawValue>(&text).is_err(),
-            "only what is no JSON is refused"
+            "refused although it is JSON"
         );
         return;
     };

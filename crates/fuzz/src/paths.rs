@@ -133,7 +133,7 @@ fn walk(path: &Path) {
             }
             for link in walk.links() {
                 let found = fs::symlink_metadata(link).expect("it exists");
-                assert!(found.is_symlink(), "{} is no link", link.display());
+                assert!(found.is_symlink(), "{} is not a symbolic link", link.display());
             }
             assert!(walk.links().is_empty() || !is_plain(path), "{}", path.display());
         }

@@ -25,7 +25,7 @@ const FIRST: i32 = 1;
 /// up: in a container that forbids them, or if an agent in a sandbox has started this process. That a service manager forbids them
 /// to this process alone says nothing about others.
 ///
-/// An agent may run a daemon of its own. What that agent starts is no agent for that daemon, so the marks of this process itself do
+/// An agent may run a daemon of its own. What that agent starts is not an agent of that daemon, so the marks of this process itself do
 /// not count.
 ///
 /// Orphans of agents become children of the daemon ([`Supervision`](crate::Supervision)). So neither an empty

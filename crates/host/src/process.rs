@@ -181,8 +181,8 @@ pub struct StoppingProcess {
 }
 
 impl StoppingProcess {
-    /// Waits until the process has exited and none of its descendants can be the agent. After a failure or a signal there
-    /// is none. A process that exits with 0 may have started the agent, which then reads the stdin: this waits until
+    /// Waits until the process has exited and none of its descendants can be the agent. After a failure or a signal,
+    /// none can. A process that exits with 0 may have started the agent, which then reads the stdin: this waits until
     /// nothing reads it. Safe to cancel.
     pub async fn gone(&mut self) {
         self.leader.exited().await;

@@ -9,7 +9,7 @@ use crate::small::read_beginning;
 /// The first bytes of a script, in which its interpreter is named.
 const FIRST_LINE_BYTES: u64 = 512;
 
-/// Returns the words of a script's first line, without `#!`; `None` if the file is no script.
+/// Returns the words of a script's first line, without `#!`; `None` if the file is not a script.
 pub fn interpreter_words(script: &Path) -> Option<Vec<String>> {
     let begin = read_beginning(script, FIRST_LINE_BYTES).ok()?;
     let line = begin.split(|byte| *byte == b'\n').next()?.strip_prefix(b"#!")?;

@@ -128,7 +128,7 @@ pub fn count_as_agent() {
 /// Runs the keeper: waits for the end of standard input, ends all processes of the run `text`, and returns. Must be the
 /// only task of its process.
 pub fn keep(text: &str) -> Result<(), String> {
-    let run = Run::parse(text).ok_or_else(|| format!("{text:?} is no run of a daemon"))?;
+    let run = Run::parse(text).ok_or_else(|| format!("invalid run of a daemon {text:?}"))?;
     unmoved();
     let mut rest = [0; 64];
     let mut daemon = io::stdin();

@@ -120,7 +120,7 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Entry> {
 
 /// Returns whether a process can gain no privileges (`no_new_privs`), as in every sandbox. No process can undo that.
 pub(crate) fn gave_up_privileges(pid: i32) -> bool {
-    // The name in it is escaped, and can imitate no other line. It is no text if the name is none.
+    // The name in it is escaped, and can imitate no other line. It is not text if the name is not.
     let status = fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
     status
         .split(|byte| *byte == b'\n')

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the directory that has the drives of Windows, or `None` if this host is no WSL.
+/// Returns the directory that has the drives of Windows, or `None` outside of WSL.
 pub fn windows_drives() -> Option<PathBuf> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let is_wsl = release.to_ascii_lowercase().contains("microsoft")

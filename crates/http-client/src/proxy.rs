@@ -50,10 +50,10 @@ fn tunnel_by(host: &str, read: impl Fn(&'static str) -> Option<String>) -> Resul
         return Ok(None);
     };
     let mend = format!("set {variable} to http://HOST:PORT, or add {host} to NO_PROXY");
-    let proxy = proxy.map_err(|()| format!("{variable} is no address of a proxy; {mend}"))?;
+    let proxy = proxy.map_err(|()| format!("{variable} is not a valid proxy URL; {mend}"))?;
     let uri: Uri = format!("https://{host}/")
         .parse()
-        .map_err(|_| format!("{host:?} is no name of a host"))?;
+        .map_err(|_| format!("invalid host name {host:?}"))?;
     let excepted = first_set(&EXCEPTIONS, &read).is_some_and(|(_, listed)| {
         let mut listed = entries(&listed);
         listed.any(|entry| is_in_range(host, entry))

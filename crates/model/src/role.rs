@@ -69,7 +69,7 @@ impl AccessScope {
 
 /// The error for an unknown role name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no role: use observer, approver, operator or owner")]
+#[error("unknown role {0:?}: use observer, approver, operator or owner")]
 pub struct UnknownRole(String);
 
 impl FromStr for Role {
@@ -99,7 +99,7 @@ mod tests {
                 .parse::<Role>()
                 .unwrap_err()
                 .to_string()
-                .contains("no role")
+                .contains("unknown role")
         );
     }
 }

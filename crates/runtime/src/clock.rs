@@ -51,7 +51,7 @@ impl Known {
         known.is_some()
     }
 
-    /// Returns the wall time after `elapsed`: the host's, unless it is behind the time that is known, which goes on.
+    /// Returns the wall time after `elapsed`: the host's, unless it is behind the time that is known, which continues.
     fn wall(&self, host: Millis, elapsed: Duration) -> Millis {
         let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((known, since)) = known else {
@@ -144,7 +144,7 @@ impl Clock {
                 if behind > 0 && !was_behind {
                     tracing::warn!(
                         secs = behind / 1000,
-                        "the clock of this host is behind a time that was right; acpd goes on from that time, until the clock has not \
+                        "the clock of this host is behind a time that was right; acpd continues from that time, until the clock has not \
                          been set for {CLOCK_STEADY_LOOKS} h in which acpd ran, or \"acpd prune --confirm-clock\" confirms it"
                     );
                 }
@@ -209,7 +209,7 @@ impl Clock {
 
     /// Returns the time since the host has started, to the second. It does not leap, and contains the time in which the host slept.
     pub fn since_boot(&self) -> Duration {
-        // Elsewhere the monotonic clock goes on during sleep.
+        // Elsewhere the monotonic clock continues during sleep.
         #[cfg(target_os = "linux")]
         const WITH_SLEEP: ClockId = ClockId::Boottime;
         #[cfg(not(target_os = "linux"))]
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(known.wall(5, secs(1)), 5, "nothing is known");
         known.set(RIGHT, secs(1));
         assert_eq!(known.wall(RIGHT - 400 * DAY, secs(1)), RIGHT);
-        assert_eq!(known.wall(0, secs(61)), RIGHT + 60_000, "it goes on");
+        assert_eq!(known.wall(0, secs(61)), RIGHT + 60_000, "it continues");
         for host in [
             // A small correction, and a host that slept.
             RIGHT + 60_000 - CLOCK_SLACK_MILLIS,

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// The bytes that one user may use.
 #[derive(Debug)]
 pub struct Rate {
-    /// Bytes per second; 0 is no limit.
+    /// Bytes per second; 0 means no limit.
     per_sec: u64,
     burst_bytes: usize,
     /// How long it takes to pay for the burst.

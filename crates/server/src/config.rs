@@ -144,7 +144,7 @@ config! {
                 "`\"workspace\"` where possible",
             )],
             template: r#"# What the kernel lets agents reach (Linux): "workspace" may write the thread's folder, "readonly" may not,
-# "off" is no sandbox.
+# "off" disables the sandbox.
 #sandbox = "workspace"
 "#,
         };

@@ -59,7 +59,7 @@ export class Connection {
       waiting: () => this.#waiting.size,
       // The cheapest request: the protocol has no ping.
       probe: () => this.request("thread/list", { limit: 1 }, () => {}),
-      dead: () => this.drop(AcpdError.disconnected("the daemon gives no sign of life")),
+      dead: () => this.drop(AcpdError.disconnected("the daemon does not respond")),
     });
     socket.addEventListener("open", () => this.#greet(hello));
     socket.addEventListener("message", ({ data }) => this.#message(data));
@@ -151,7 +151,7 @@ export class Connection {
     this.#liveness.heard();
     const message = typeof data === "string" ? parse(data) : undefined;
     if (!message) {
-      this.on.odd(new AcpdError("malformed", "the daemon sent what is no message"));
+      this.on.odd(new AcpdError("malformed", "the daemon sent an invalid message"));
     } else if (typeof message.method === "string") {
       const { method, params, id } = message;
       this.on.frame({ method, params: params ?? {}, id, size: (data as string).length });

@@ -148,7 +148,7 @@ def socket_url(url: str) -> str:
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
     if scheme not in ("ws", "wss") or not parts.hostname or not _has_port_or_none(parts):
         raise ValueError(
-            f"{url!r} is no address of a daemon: it is like http://127.0.0.1:4127 or https://box.example:4127"
+            f"invalid daemon URL {url!r}: use one such as http://127.0.0.1:4127 or https://box.example:4127"
         )
     path = "/ws" if parts.path in ("", "/") else parts.path
     return urlunsplit((scheme, parts.netloc, path, parts.query, ""))

@@ -175,7 +175,7 @@ class Connection:
     def _message(self, data: bytes | str) -> None:
         message = _decode(data)
         if message is None:
-            self._on.odd(Malformed("the daemon sent text that is no message"))
+            self._on.odd(Malformed("the daemon sent an invalid message"))
         elif isinstance(method := message.get("method"), str):
             params = message.get("params")
             frame = Frame(method, params if isinstance(params, dict) else {}, message.get("id"), len(data))

@@ -20,7 +20,7 @@ _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 def read_json(data: bytes | str) -> Any:
     """Read JSON. Half of a surrogate pair becomes U+FFFD, and a value that Python cannot hold becomes its text.
 
-    Raises ValueError if it is no JSON."""
+    Raises ValueError if it is not JSON."""
     text = data.decode() if isinstance(data, bytes) else data
     if "\\ud" in text or "\\uD" in text:
         text = _ESCAPES.sub(lambda found: found[1] or found[2] or "\\ufffd", text)

@@ -402,7 +402,7 @@ impl Pipe {
             if message.answered().is_some() {
                 self.resume();
             } else {
-                let message = format!("the daemon does not take up the connection again: {}", failure());
+                let message = format!("the daemon does not resume the connection: {}", failure());
                 self.out.push_back(Output::Fail(message));
             }
             return true;

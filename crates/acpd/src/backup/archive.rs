@@ -107,7 +107,7 @@ impl Description {
             acpd: String,
         }
         let Format { format, acpd } = acpd_model::json::from_bytes(text)
-            .context("it is no backup of acpd: its description cannot be read")?;
+            .context("this is not a backup of acpd: its description cannot be read")?;
         ensure!(
             format <= FORMAT,
             "it was made by a newer acpd ({acpd:?}): it has format {format}, and this acpd knows {FORMAT}; use that acpd or a \
@@ -188,11 +188,14 @@ pub fn read<W: Write>(
 ) -> anyhow::Result<Description> {
     let mut archive = Archive::new(from);
     // Raw entries: else extensions of the format would be read into memory, whatever their size.
-    let mut entries = archive.entries().context("it is no backup of acpd")?.raw(true);
+    let mut entries = archive
+        .entries()
+        .context("this is not a backup of acpd")?
+        .raw(true);
     let mut next = |wanted: &str, bytes: Option<u64>| {
         let entry = match entries.next() {
             Some(entry) => {
-                entry.with_context(|| format!("it is damaged or no backup of acpd, before {wanted:?}"))?
+                entry.with_context(|| format!("it is damaged or not a backup of acpd, before {wanted:?}"))?
             }
             None => bail!("it ends before {wanted:?}"),
         };

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `archive` | the format: which files a backup has, how it is written and read |
 //! | `create` | making a backup while the daemon runs |
-//! | `restore` | making a data directory of a backup |
+//! | `restore` | restoring a data directory from a backup |
 //! | `staging` | the directory for incomplete files |
 
 mod archive;

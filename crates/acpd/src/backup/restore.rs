@@ -25,7 +25,7 @@ use crate::terminal::print;
 use crate::terminal::progress::Progress;
 use crate::terminal::time::when;
 
-/// Makes a data directory of a backup.
+/// Restores a data directory from a backup.
 pub async fn restore(settings: &Settings, args: &RestoreArgs) -> anyhow::Result<Exit> {
     let data_dir = target_of(&settings.daemon.data_dir)?;
     let target = Target::look(&data_dir, args.force, &settings.own_command("stop"))?;
@@ -108,7 +108,7 @@ impl Target {
         let log = data_dir.join(LOG);
         ensure!(
             log.exists() || data_dir.join("daemon.log").exists(),
-            "{shown} is not empty, and is no data directory of acpd: name another directory with --data-dir"
+            "{shown} is neither empty nor a data directory of acpd: name another directory with --data-dir"
         );
         let lock = match acpd_log::backup::lock(&log) {
             Ok(lock) => lock,

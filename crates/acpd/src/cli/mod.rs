@@ -110,12 +110,12 @@ pub enum Command {
     Logs(LogsArgs),
     /// Back up all threads into one file, also while the daemon runs
     Backup(BackupArgs),
-    /// Make a data directory of a backup
+    /// Restore a data directory from a backup
     Restore(RestoreArgs),
     /// Install acpd as a service of systemd or launchd
     #[command(subcommand)]
     Service(ServiceCommand),
-    /// Check everything that acpd depends on, and say what mends it
+    /// Check everything that acpd depends on, and suggest fixes
     Doctor(DoctorArgs),
     /// Write a configuration with the agents of this host, and with comments
     Setup(SetupArgs),

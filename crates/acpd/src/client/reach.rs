@@ -166,7 +166,7 @@ async fn shake(
 ) -> anyhow::Result<std::io::Result<Box<dyn Transport>>> {
     let host = host.trim_matches(['[', ']']);
     let name = ServerName::try_from(host.to_owned())
-        .map_err(|_| Exit::Usage.error(format!("{host:?} is no host name that a certificate can have")))?;
+        .map_err(|_| Exit::Usage.error(format!("invalid host name {host:?}: no certificate can have it")))?;
     let shaken = TlsConnector::from(Arc::new(tls(pin)?)).connect(name, wire).await;
     Ok(shaken.map(|stream| Box::new(stream) as Box<dyn Transport>))
 }

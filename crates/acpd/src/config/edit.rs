@@ -29,7 +29,7 @@ pub enum EditError {
     /// A preset would replace rules.
     #[error("{0} has rules of its own in {1}: change them there")]
     OwnRules(String, String),
-    /// The demo agent is no agent of the configuration.
+    /// The demo agent is not in the configuration.
     #[error("the demo agent is a part of acpd, and has no settings")]
     Demo,
     /// The change is beyond this module.

@@ -44,7 +44,7 @@ fn reference() -> Vec<(String, &'static Setting)> {
     rows.collect()
 }
 
-/// Returns the keys that a table of the file can have; `None` if it is no table.
+/// Returns the keys that a table of the file can have; `None` for other values.
 fn keys_of(table: &str) -> Option<Vec<String>> {
     let unknown = "0000000000";
     let text = match table {

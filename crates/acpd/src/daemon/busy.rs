@@ -42,7 +42,7 @@ const QUESTION: &str = "Stop it when they have ended (wait), at once (now), or n
 /// What the daemon does for its users.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Busy {
-    /// Turns that run and wait for nobody.
+    /// Turns that run and wait for no answer.
     turns: u64,
     /// Questions that wait for an answer.
     questions: u64,
@@ -163,7 +163,7 @@ enum Choice {
     No,
 }
 
-/// Reads an answer. `n` is no, as in other questions.
+/// Reads an answer. `n` means no, as in other questions.
 fn choice(typed: &str) -> Result<Choice, String> {
     match &*typed.trim().to_lowercase() {
         "wait" | "w" => Ok(Choice::Wait),
@@ -176,7 +176,7 @@ fn choice(typed: &str) -> Result<Choice, String> {
 /// Waits until nothing runs or waits. Ctrl-C ends the command meanwhile, and the daemon stays as it is.
 async fn wait(client: &Client, mut busy: Busy) -> anyhow::Result<()> {
     print::hint(&format!(
-        "waiting until nothing runs or waits; the daemon goes on accepting turns, and Ctrl-C leaves it as it is; {}",
+        "waiting until nothing runs or waits; the daemon keeps accepting turns, and Ctrl-C leaves it as it is; {}",
         busy.in_lines().trim_end()
     ));
     let progress = Progress::begin(&busy.words());

@@ -98,7 +98,7 @@ fn path(settings: &Settings, as_json: bool) {
     }
 }
 
-/// Prints the settings in force for a daemon that starts now.
+/// Prints the effective settings of a daemon that starts now.
 fn show(settings: &Settings, common: &Common, as_json: bool) -> anyhow::Result<Exit> {
     let mut table: Table = match text(settings)? {
         Some(text) => text.parse().context("the configuration cannot be shown")?,

@@ -86,7 +86,7 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
         Err(Failure::new(ErrorCode::Conflict, message))
     };
     match path.metadata() {
-        Ok(found) if !found.is_file() => return unreadable("it is no file"),
+        Ok(found) if !found.is_file() => return unreadable("it is not a file"),
         Ok(found) if found.len() > CONFIG_FILE_BYTES => {
             return unreadable(&format!("it has more than {CONFIG_FILE_BYTES} bytes"));
         }
@@ -204,6 +204,6 @@ mod tests {
         refused("read-only");
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
-        refused("it is no file");
+        refused("it is not a file");
     }
 }

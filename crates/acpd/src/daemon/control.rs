@@ -163,9 +163,9 @@ impl Running {
                     Some(service) if process.wait(Duration::ZERO).unwrap_or(false) => error.context(format!(
                         "{service} is stopped and does not start; the log of its service manager may show why"
                     )),
-                    Some(service) => {
-                        error.context(format!("{service} goes on: its service manager has to stop it"))
-                    }
+                    Some(service) => error.context(format!(
+                        "{service} keeps running: its service manager has to stop it"
+                    )),
                     None => error,
                 });
             }
@@ -206,7 +206,7 @@ async fn agreed(settings: &Settings, args: &StopArgs) -> anyhow::Result<Agreed> 
     drop(stream);
     let may_stop = busy::may_stop(settings, args).await;
     if let Ok(false) = may_stop {
-        print::hint("the daemon goes on");
+        print::hint("the daemon keeps running");
         return Ok(Agreed::Refused);
     }
     // A daemon that ends closes its connections first, which fails what waits for it to become idle.

@@ -32,7 +32,7 @@ pub fn start_logging(format: LogFormat) {
     }
     std::panic::set_hook(Box::new(log_panic));
     if let Some((text, error)) = wrong {
-        tracing::warn!("ACPD_LOG is {text:?}, which is no filter ({error}); using \"info\"");
+        tracing::warn!("invalid ACPD_LOG {text:?} ({error}); using \"info\"");
     }
 }
 

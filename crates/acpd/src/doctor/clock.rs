@@ -94,7 +94,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         Finding::warning(
             group,
             format!(
-                "acpd does not follow the clock of this host: it goes on from {}, which was right, and it is {now} by the clock",
+                "acpd does not follow the clock of this host: it continues from {}, which was right, and it is {now} by the clock",
                 date(known)
             ),
         )
@@ -199,7 +199,7 @@ mod tests {
                     zone: zone(),
                 },
                 Level::Warning,
-                "acpd does not follow the clock of this host: it goes on from 2026-01-01 00:23:20 UTC",
+                "acpd does not follow the clock of this host: it continues from 2026-01-01 00:23:20 UTC",
             ),
             (
                 Facts {

@@ -9,7 +9,7 @@ use super::subject::Subject;
 use crate::client::local::preflight::{Data, DataState, Log};
 use crate::file_system::FileSystem;
 
-/// Space beyond the size of the log that is no reason for a warning.
+/// Space beyond the size of the log above which there is no warning.
 const COMFORT_BYTES: u64 = 256 << 20;
 
 /// Checks the directory.

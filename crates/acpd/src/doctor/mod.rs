@@ -1,6 +1,6 @@
 //! `acpd doctor`: checks everything that acpd depends on.
 //!
-//! In: the settings, and facts about this host. Out: findings, each with what mends it. Owns: the limit on the time of
+//! In: the settings, and facts about this host. Out: findings, each with a fix. Owns: the limit on the time of
 //! each check. Never: changes a file, starts a daemon, or connects to the network unless the user asked for it.
 
 mod addresses;

@@ -43,7 +43,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
             Some(host) => Finding::ok(group, format!("downloads use the proxy {host} ({name})")),
             None => Finding::warning(
                 group,
-                format!("{name} is no address of a proxy; downloads ignore it or fail"),
+                format!("{name} is not a valid proxy URL; downloads ignore it or fail"),
             )
             .fix(format!("set {name} to http://HOST:PORT, or unset it")),
         });
@@ -111,12 +111,12 @@ mod tests {
             (
                 facts(Some("ftp://p.example"), None),
                 Level::Warning,
-                "no address of a proxy",
+                "not a valid proxy URL",
             ),
             (
                 facts(Some("http://"), None),
                 Level::Warning,
-                "no address of a proxy",
+                "not a valid proxy URL",
             ),
         ] {
             let found = findings(&facts);

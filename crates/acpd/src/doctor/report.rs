@@ -82,7 +82,7 @@ pub struct Finding {
     pub level: Level,
     /// What was found, and what it means.
     pub message: String,
-    /// The command or setting that mends it.
+    /// The command or setting that fixes it.
     pub fix: Option<String>,
 }
 
@@ -116,7 +116,7 @@ impl Finding {
         }
     }
 
-    /// Adds the command or setting that mends it.
+    /// Adds the command or setting that fixes it.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());

@@ -1,7 +1,7 @@
 //! The menu of `acpd` alone.
 //!
-//! In: the state of the daemon, and what the user types. Out: text, and the entry. Never: takes a text that is no
-//! entry for one.
+//! In: the state of the daemon, and what the user types. Out: text, and the entry. Never: accepts a text that is not
+//! an entry.
 
 use std::path::PathBuf;
 

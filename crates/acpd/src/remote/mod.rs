@@ -28,9 +28,7 @@ impl Remote {
             )));
         }
         if !origin.is_secure && pin.is_some() {
-            return Err(Exit::Usage.error(format!(
-                "--tls-fingerprint requires an https:// address, and {url:?} is none"
-            )));
+            return Err(Exit::Usage.error(format!("--tls-fingerprint requires an https:// URL; got {url:?}")));
         }
         Ok(Self {
             host: origin.host().to_owned(),
@@ -46,7 +44,7 @@ impl Remote {
         format!("{scheme}://{}", self.address())
     }
 
-    /// Returns whether only one certificate is accepted, whoever issued it.
+    /// Returns whether only one certificate is accepted, whatever its issuer.
     pub fn is_pinned(&self) -> bool {
         self.pin.is_some()
     }
@@ -59,7 +57,7 @@ impl Remote {
 
 fn fingerprint(text: &str) -> anyhow::Result<Fingerprint> {
     text.parse()
-        .map_err(|error| Exit::Usage.error(format!("{text:?} is no fingerprint: {error}")))
+        .map_err(|error| Exit::Usage.error(format!("invalid fingerprint {text:?}: {error}")))
 }
 
 #[cfg(test)]

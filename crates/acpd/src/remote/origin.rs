@@ -36,11 +36,8 @@ impl Origin {
 
     /// Reads an address that the user named.
     pub fn named(url: &str) -> anyhow::Result<Self> {
-        Self::parse(url).ok_or_else(|| {
-            Exit::Usage.error(format!(
-                "{url:?} is no address of a daemon: write https://HOST:PORT"
-            ))
-        })
+        Self::parse(url)
+            .ok_or_else(|| Exit::Usage.error(format!("invalid daemon URL {url:?}: use https://HOST:PORT")))
     }
 
     /// Returns the name or address; an IPv6 address is in brackets.

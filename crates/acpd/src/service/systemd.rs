@@ -158,7 +158,7 @@ fn check_user(user: &str) -> anyhow::Result<()> {
         || !user.chars().all(is_name)
         || user.starts_with(|first: char| first == '-' || first.is_ascii_digit())
     {
-        return Err(Exit::Usage.error(format!("--user is {user:?}, which is no name of a user")));
+        return Err(Exit::Usage.error(format!("invalid --user {user:?}: it is not a user name")));
     }
     ensure!(
         user != "root",
@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn a_user_that_is_no_name_or_does_not_exist_is_refused() {
         for (user, part) in [
-            ("", "no name of a user"),
-            ("-x", "no name of a user"),
-            ("a b", "no name of a user"),
-            ("a\nUser=root", "no name of a user"),
-            ("%i", "no name of a user"),
+            ("", "it is not a user name"),
+            ("-x", "it is not a user name"),
+            ("a b", "it is not a user name"),
+            ("a\nUser=root", "it is not a user name"),
+            ("%i", "it is not a user name"),
             ("root", "do not run as root"),
             ("no-such-user-here", "useradd --create-home"),
         ] {

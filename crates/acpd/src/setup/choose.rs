@@ -1,6 +1,6 @@
 //! The questions of `acpd setup`.
 //!
-//! In: what the user types. Out: choices. Never: takes a text that is no answer for one.
+//! In: what the user types. Out: choices. Never: accepts an invalid answer.
 
 use crate::config::Chosen;
 use crate::exit::Exit;
@@ -40,7 +40,7 @@ pub async fn default_agent(
             Ok(Some(name.to_owned()))
         } else {
             Err(Exit::Usage.error(format!(
-                "--default-agent is {name:?}, which is none of the agents of the file"
+                "unknown --default-agent {name:?}: the file has no such agent"
             )))
         };
     }
@@ -62,7 +62,7 @@ pub async fn default_agent(
         name => match one(name, agents.len()) {
             Some(at) => Ok(Some(agents[at].id.clone())),
             None => Err(Exit::Usage.error(format!(
-                "{name:?} is none of the chosen agents; nothing was written"
+                "{name:?} is not among the chosen agents; nothing was written"
             ))),
         },
     }

@@ -1,4 +1,4 @@
-//! Output. A reader may close the pipe, as `head` does: that is no error. Any other failure to write to standard output
+//! Output. A reader may close the pipe, as `head` does: that does not count as an error. Any other failure to write to standard output
 //! makes the command fail at its end.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};

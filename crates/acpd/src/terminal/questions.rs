@@ -265,7 +265,7 @@ async fn ask(
         let line = terminal.typed().await?.ok_or(Unanswered::EndOfInput)?;
         match Choice::pick(choices.iter(), &line) {
             Some(choice) => return Ok(choice.clone()),
-            None => terminal.show(&format!("{} is no option. {prompt}", quoted(&line)))?,
+            None => terminal.show(&format!("{} is not an option. {prompt}", quoted(&line)))?,
         }
     }
 }
@@ -283,7 +283,7 @@ pub fn chosen(approval: &Approval, option: &str) -> anyhow::Result<Value> {
     let chosen = Choice::pick(choices.iter(), option).map(Choice::response);
     chosen.ok_or_else(|| {
         Exit::Usage.error(format!(
-            "{option:?} is no option of this question; write a number from 1 to {}, \"allow\" or \"reject\"",
+            "invalid option {option:?}: this question takes a number from 1 to {}, \"allow\" or \"reject\"",
             choices.len()
         ))
     })

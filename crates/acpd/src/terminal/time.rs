@@ -54,7 +54,7 @@ pub fn when(millis: impl Millis) -> String {
 
 /// Parses a duration such as `30d`, `12h`, `90m` or `2w` into milliseconds.
 pub fn duration(text: &str) -> anyhow::Result<i64> {
-    let wrong = || Exit::Usage.error(format!("{text:?} is no time: write 90m, 12h, 30d or 2w"));
+    let wrong = || Exit::Usage.error(format!("invalid duration {text:?}: use 90m, 12h, 30d or 2w"));
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let minutes = match &text[digits.len()..] {
         "m" => 1,

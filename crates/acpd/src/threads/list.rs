@@ -179,7 +179,7 @@ fn row(thread: &ThreadSummary, folders: &BTreeMap<&str, String>) -> [String; 6] 
     ]
 }
 
-/// Returns whether the thread has changed since the user last saw it, on any device. A running turn is no change yet.
+/// Returns whether the thread has changed since the user last saw it, on any device. A running turn does not count yet.
 fn is_unread(thread: &ThreadSummary) -> bool {
     thread.status != ThreadStatus::Running && thread.seen_at.is_some_and(|seen| thread.updated_at > seen)
 }

@@ -123,7 +123,7 @@ impl<'a> Wish<'a> {
             let (name, value) = set
                 .split_once('=')
                 .filter(|(name, _)| !name.trim().is_empty())
-                .ok_or_else(|| Exit::Usage.error(format!("{set:?} is no setting: write --set NAME=VALUE")))?;
+                .ok_or_else(|| Exit::Usage.error(format!("invalid setting {set:?}: use --set NAME=VALUE")))?;
             wishes.push(Self::Named(name.trim(), value.trim()));
         }
         Ok(wishes)

@@ -42,7 +42,7 @@ pub async fn prune(settings: &Settings, args: &PruneArgs) -> anyhow::Result<Exit
             show(&found, false);
         }
         if !confirm(&format!("Remove {}, for good?", counted(&found))).await? {
-            print::hint("nothing is removed");
+            print::hint("nothing removed");
             return Ok(Exit::Failure);
         }
     }

@@ -323,7 +323,7 @@ fn preset(given: &str) -> anyhow::Result<&'static str> {
     let preset = Preset::named(&given.trim().to_lowercase());
     preset.map(Preset::name).ok_or_else(|| {
         let names = Preset::ALL.map(Preset::name).join(", ");
-        Exit::Usage.error(format!("{given:?} is no policy: choose one of {names}"))
+        Exit::Usage.error(format!("unknown policy {given:?}: use one of {names}"))
     })
 }
 

@@ -534,7 +534,7 @@ fn an_update_that_fails_changes_nothing() {
     let before = acpd(&place, &["agents", "list"]).stdout;
     let address = serve(|_| [("/html", "<html>".into())]);
     for (url, reason) in [
-        (format!("http://{address}/html"), "no ACP registry document"),
+        (format!("http://{address}/html"), "invalid ACP registry document"),
         (format!("http://{address}/none"), "404"),
         ("http://example.org/registry.json".to_owned(), "only https"),
         ("file:///etc/passwd".to_owned(), "only https"),

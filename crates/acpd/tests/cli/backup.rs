@@ -196,7 +196,7 @@ fn a_refused_backup_leaves_nothing_behind() {
     std::fs::create_dir(&into).expect("it can be made");
     std::fs::write(into.join("mine"), "").expect("it can be written");
     let forced = ["restore", "--force", "--data-dir", text(&into), text(&file)];
-    fails(place, &forced, &["is no data directory of acpd"]);
+    fails(place, &forced, &["nor a data directory of acpd"]);
     assert_eq!(names(&into), ["mine"]);
     fails(
         place,

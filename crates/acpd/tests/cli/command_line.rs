@@ -219,7 +219,7 @@ fn a_question_is_shown_and_answered_without_following_the_thread() {
     let wrong = acpd(&daemon.place, &["answer", short, "9"]);
     assert_eq!(wrong.code, Some(2));
     assert!(
-        wrong.stderr.contains("\"9\" is no option") && wrong.stderr.contains("1 to 4"),
+        wrong.stderr.contains("invalid option \"9\"") && wrong.stderr.contains("1 to 4"),
         "{}",
         wrong.stderr
     );

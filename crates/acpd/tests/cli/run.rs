@@ -222,7 +222,7 @@ fn on_a_terminal_a_key_decides() {
     run.wait_for_output("Your choice [1-4]: ");
     // An invalid choice is asked again.
     run.write("9\n");
-    run.wait_for_output("9\r\n\"9\" is no option. Your choice [1-4]: ");
+    run.wait_for_output("9\r\n\"9\" is not an option. Your choice [1-4]: ");
     run.write("1\n");
     run.wait_for_output("allowed (allow_once)");
     run.wait_for_output("$ echo hi\r\n    in /");
@@ -384,7 +384,7 @@ fn an_address_is_shown_and_gone_to_only_by_consent() {
         let mut run = Running::start(&mut on_terminal(&daemon.place.command(&["run", "elicit url"])));
         run.wait_for_output("The agent wants to know: Sign in first");
         run.wait_for_output("  https://example.com/sign-in\r\n");
-        run.wait_for_output("Go on? (y/n): ");
+        run.wait_for_output("Continue? (y/n): ");
         run.write(key);
         let run = run.finish();
         assert_eq!(run.code, Some(0), "{}", run.stdout);
@@ -692,10 +692,10 @@ fn a_name_that_the_agent_does_not_know_lists_its_names_and_starts_nothing() {
             &["--set", "effort=high"],
             "the agent has no option \"effort\"; it offers model (Model)",
         ),
-        (&["--set", "effort"], "write --set NAME=VALUE"),
+        (&["--set", "effort"], "use --set NAME=VALUE"),
         (
             &["--policy", "lax"],
-            "choose one of permissive, standard, restricted, readonly",
+            "use one of permissive, standard, restricted, readonly",
         ),
         (
             &["--add-dir", "/no/such/dir"],

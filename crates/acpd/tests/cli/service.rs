@@ -253,7 +253,7 @@ fn a_service_of_the_system_needs_root_and_a_user() {
     for (user, code, part) in [
         ("no-such-user-here", 1, "useradd --create-home"),
         ("root", 1, "do not run as root"),
-        ("a b", 2, "no name of a user"),
+        ("a b", 2, "it is not a user name"),
     ] {
         let refused = system(&["install", "--system", "--user", user]);
         assert_eq!(refused.code, Some(code), "{}", refused.stdout);

@@ -144,7 +144,7 @@ fn a_change_that_the_question_shows_is_not_printed_again() {
     let mut asked = Running::start(&mut on_terminal(&daemon.place.command(&run)));
     asked.wait_for_output("Your choice");
     asked.write("\n");
-    asked.wait_for_output("An empty line is no option");
+    asked.wait_for_output("An empty line is not an option");
     asked.write("Allow\n");
     asked.wait_for_output("✓ changed ");
     let shown = asked.finish().stdout;

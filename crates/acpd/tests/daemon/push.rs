@@ -351,7 +351,7 @@ fn what_is_no_subscription_is_refused_with_a_sentence() {
                 "keys",
                 json!({ "p256dh": URL_SAFE_NO_PAD.encode([4; 65]), "auth": URL_SAFE_NO_PAD.encode(SECRET) }),
             ),
-            "the browser's key is no key of the curve P-256",
+            "the browser's key is not on the curve P-256",
         ),
         (with("keys", Value::Null), "give the keys of the subscription"),
         (

@@ -184,7 +184,7 @@ fn check_json(home: &Home, block: &Block) -> Result<(), String> {
         Err(whole) => {
             let lines = block.text.lines().map(serde_json::from_str);
             let lines: Result<Vec<Value>, _> = lines.collect();
-            lines.map_err(|_| format!("it is no JSON: {whole}"))?
+            lines.map_err(|_| format!("it is not JSON: {whole}"))?
         }
     };
     for value in &values {

@@ -225,7 +225,7 @@ fn tokens_are_listed_and_end_without_their_secret() {
             "cannot be a token's name",
         ),
         (["--name", "ann", "--role", "observer"], "already"),
-        (["--name", "x", "--role", "admin"], "no role"),
+        (["--name", "x", "--role", "admin"], "unknown role"),
         (["--name", "x", "--expires", "soon"], "--role"),
     ] {
         let mut line = vec!["token", "create"];

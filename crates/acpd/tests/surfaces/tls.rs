@@ -155,7 +155,7 @@ fn half_a_configuration_is_refused() {
         let refused = acpd(&Place::new(&format!("[server.tls]\n{wrong}")), &["serve"]);
         assert_eq!(refused.code, Some(1));
         assert!(
-            refused.stderr.contains("wants cert and key, or self_signed"),
+            refused.stderr.contains("requires cert and key, or self_signed"),
             "{}",
             refused.stderr
         );

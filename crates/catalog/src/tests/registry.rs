@@ -98,11 +98,11 @@ fn a_wrong_entry_is_skipped_and_reported() {
         ),
         (
             with("o", r#"{ "npx": { "package": "--eval=1" } }"#),
-            "is no npm package",
+            "is not an npm package",
         ),
         (
             with("u", r#"{ "uvx": { "package": "-r x" } }"#),
-            "is no PyPI package",
+            "is not a PyPI package",
         ),
         (
             with("e", r#"{ "npx": { "package": "p", "env": { "A=B": "" } } }"#),
@@ -218,7 +218,7 @@ fn an_update_replaces_the_shipped_document() {
     assert_eq!(catalog.look().origin, RegistryOrigin::Shipped);
     for (path, reason) in [
         ("/empty", "no agent that acpd can use"),
-        ("/html", "no ACP registry document"),
+        ("/html", "invalid ACP registry document"),
         ("/none", "404"),
         ("/away", "302"),
         ("/large", "larger than 4194304 bytes"),

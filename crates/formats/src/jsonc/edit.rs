@@ -65,7 +65,7 @@ fn no_object(text: &str, node: &Node, path: &[&str]) -> JsoncError {
     } else {
         format!("{:?}", path.join("."))
     };
-    error_at(text, node.span.start, format!("{what} is no object"))
+    error_at(text, node.span.start, format!("{what} is not an object"))
 }
 
 /// Sets one member of the entry, which exists.
@@ -353,11 +353,11 @@ mod tests {
     #[test]
     fn what_cannot_be_changed_safely_is_refused() {
         for (text, expected) in [
-            ("[]", "line 1: the file is no object"),
-            ("{\n\"servers\": []}", "line 2: \"servers\" is no object"),
+            ("[]", "line 1: the file is not an object"),
+            ("{\n\"servers\": []}", "line 2: \"servers\" is not an object"),
             (
                 "{\"servers\": {\"acpd\": 1}}",
-                "line 1: \"servers.acpd\" is no object",
+                "line 1: \"servers.acpd\" is not an object",
             ),
             (
                 "{\"servers\": {}, \"servers\": {}}",

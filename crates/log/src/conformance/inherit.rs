@@ -50,7 +50,7 @@ pub(super) async fn a_fork_begins_with_the_events_of_its_origin(log: &SharedLog)
 
     let word = sample::unique_word();
     let early = log.put_blob(from, word.clone().into_bytes()).await.unwrap();
-    // Both go on alone.
+    // Both continue alone.
     append(log, from, 5..=5).await;
     log.append(fork, &sample::run(until + 2..=until + 3, 30), None)
         .await

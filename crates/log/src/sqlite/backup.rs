@@ -57,7 +57,7 @@ impl BackupSource {
     }
 }
 
-/// Checks each page of a copy that nobody else uses, and returns what it contains. Creates no file beside it.
+/// Checks each page of a copy that no other process uses, and returns what it contains. Creates no file beside it.
 pub fn check_copy(path: &Path) -> Result<LogContents, LogError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
@@ -74,7 +74,7 @@ pub fn check_copy(path: &Path) -> Result<LogContents, LogError> {
         |row| row.get(0),
     )?;
     if version == 0 || foreign > 0 {
-        return Err(LogError::Damaged("it is no log of acpd".to_owned()));
+        return Err(LogError::Damaged("it is not a log of acpd".to_owned()));
     }
     let found: String = connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
     if found != "ok" {

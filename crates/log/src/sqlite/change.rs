@@ -1,4 +1,4 @@
-//! What is stored: appends and other changes, encoded by whoever asks for them.
+//! What is stored: appends and other changes, encoded by the caller.
 
 use acpd_model::{BlobId, Extract, Inherited, Millis, RawJson, Seq, Summary, ThreadId, TurnMarks};
 

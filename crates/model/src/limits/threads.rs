@@ -10,7 +10,7 @@ pub const ADDITIONAL_DIRECTORIES: usize = 64;
 pub const COALESCE_BYTES: usize = 4096;
 /// Longest time for which deltas of one item are merged, in milliseconds.
 pub const COALESCE_MILLIS: u64 = 10;
-/// Bytes of one item of a message or thought. A longer message goes on in the next item, and only a single block that is no text,
+/// Bytes of one item of a message or thought. A longer message continues in the next item, and only a single block other than text,
 /// such as an image, makes a larger item.
 pub const MESSAGE_ITEM_BYTES: usize = 1 << 20;
 /// Bytes of an update beside its text, such as `_meta`, that each part of a divided text repeats. Only the first part has larger ones.

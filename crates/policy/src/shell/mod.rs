@@ -5,7 +5,7 @@
 //!
 //! A line is readable only if every part of it is on a list: the characters of a word, what may be quoted and how, what
 //! a dollar sign begins, the operators, the order of commands and reserved words. What is on none makes the line
-//! unreadable ([`Reader::accept`]), because some shell may read it as a command. The parser still goes on, so that deny
+//! unreadable ([`Reader::accept`]), because some shell may read it as a command. The parser still continues, so that deny
 //! rules see as many commands as possible. It finds too many rather than too few. It never panics, and its depth and the
 //! length of its input are bounded.
 //!

@@ -208,7 +208,7 @@ impl Reader<'_> {
     /// At a backslash: returns an error if it joins two lines where that could form an operator.
     fn joins(&self) -> Result<(), Why> {
         if self.looking_at("\\\n") && !self.is_continued() {
-            return Err("goes on in another line in the middle of a word");
+            return Err("continues in another line in the middle of a word");
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::wire::{self, Flaw, Found, Line, Mended, Message, RpcError, UTF_16, Un
 /// ACP's code for an error inside of a program.
 const INTERNAL: i64 = -32603;
 
-/// Why a message with an absurdly long name is none.
+/// Why a message with an absurdly long name is refused.
 const LONG_METHOD: &str = "its method or its id is too long";
 
 /// Bytes of a line that a failure quotes.

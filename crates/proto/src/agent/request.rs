@@ -263,6 +263,6 @@ pub fn check_extension(method: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::invalid_params(format!(
-        "{method:?} is no extension: their names begin with an underscore"
+        "{method:?} is not an extension: their names begin with an underscore"
     )))
 }

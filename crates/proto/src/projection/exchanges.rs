@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn the_same_again_and_again_is_counted() {
-        let same = |times: usize| std::iter::repeat_n(("go on".to_owned(), "ok".to_owned()), times);
+        let same = |times: usize| std::iter::repeat_n(("continue".to_owned(), "ok".to_owned()), times);
         for times in 1..5 {
             assert_eq!(from(&known(same(times)), &reported(same(times))), Some(times));
             // The beginning is shortened.

@@ -98,7 +98,7 @@ impl Spending {
     }
 }
 
-/// Returns the currency and the billionths of ACP's `Cost`; `None` if nobody can have spent that.
+/// Returns the currency and the billionths of ACP's `Cost`; `None` if the amount is implausible.
 pub fn read_cost(cost: &RawJson) -> Option<(String, u64)> {
     #[derive(Deserialize)]
     struct Cost {
@@ -190,7 +190,7 @@ mod tests {
             added(&mut spending, &["0.17", "0.17", "0.2", "0"]),
             [170, 0, 30, 0]
         );
-        // A process that goes on with its session continues its counter; another one starts again.
+        // A process that continues with its session continues its counter; another one starts again.
         open(&mut spending);
         assert_eq!(added(&mut spending, &["0.2", "0.25"]), [0, 50]);
         open(&mut spending);

@@ -74,7 +74,7 @@ fn is_removed(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\r')) || c == '\u{feff}'
 }
 
-/// Returns the length of the control sequence at the start, if there is one. A sequence that does not end is none.
+/// Returns the length of the control sequence at the start, if there is one. A sequence that does not end does not count.
 fn sequence(bytes: &[u8]) -> Option<usize> {
     let (kind, rest) = match bytes {
         [ESC, kind, rest @ ..] => (*kind, rest),

@@ -53,7 +53,7 @@ pub struct Mended {
 /// A line without a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Why it is no message, for people.
+    /// Why it is not a message, for people.
     pub reason: String,
     /// Whether the line is valid JSON.
     pub is_json: bool,

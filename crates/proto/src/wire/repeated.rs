@@ -50,7 +50,7 @@ impl<'de> Visitor<'de> for Search<'_> {
         while let Some(key) = map.next_key::<String>()? {
             if seen.contains(&key) {
                 *self.found.borrow_mut() = Some(key);
-                return Err(A::Error::custom("a key stands twice"));
+                return Err(A::Error::custom("a key appears twice"));
             }
             seen.insert(key);
             map.next_value_seed(self)?;

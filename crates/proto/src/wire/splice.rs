@@ -88,7 +88,7 @@ fn is_key(key: &str, name: &str) -> bool {
     key == name || key.contains('\\') && decoded(key) == name
 }
 
-/// Returns the name of a key that [`members()`] gives, which may have escapes. Some that are no text, such as half of a surrogate pair,
+/// Returns the name of a key that [`members()`] gives, which may have escapes. Invalid ones, such as half of a surrogate pair,
 /// stay as they are written.
 pub(crate) fn decoded(key: &str) -> Cow<'_, str> {
     if !key.contains('\\') {

@@ -72,7 +72,7 @@ impl Installs {
             return Ok(state.clone());
         }
         if running.len() >= INSTALLS {
-            let message = format!("{INSTALLS} agents are being installed already; try again later");
+            let message = format!("too many installations in progress (limit {INSTALLS}); try again later");
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
         let id = agents.catalog_id(agent)?;

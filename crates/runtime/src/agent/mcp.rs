@@ -153,7 +153,7 @@ pub struct ServerCommand {
     pub args: Vec<String>,
 }
 
-/// Returns the command lines of a session's servers. Servers at an address have none, and the agent refuses what is none.
+/// Returns the command lines of a session's servers. Servers at an address have none, and the agent refuses invalid ones.
 pub fn commands(servers: &[RawJson]) -> Vec<ServerCommand> {
     servers.iter().filter_map(|server| server.read().ok()).collect()
 }

@@ -517,7 +517,7 @@ impl Actor {
     }
 }
 
-/// Returns whether the process has started, or does not go on starting by itself.
+/// Returns whether the process has started, or does not keep starting by itself.
 fn ends_start(event: &AgentEvent) -> bool {
     matches!(
         event,

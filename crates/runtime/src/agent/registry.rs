@@ -419,7 +419,7 @@ fn catalog_id_of(snapshot: &Snapshot, name: &str, config: &AgentConfig) -> Optio
 }
 
 /// Marks the agent of clients that name none: the one of this name, or the only one that is set up if none is configured. The demo
-/// counts only if it is named, since nobody wants its answers to a task.
+/// counts only if it is named, since it cannot do a task.
 fn mark_default(agents: &mut [ListedAgent], named: Option<&str>) {
     let is_configured = agents.iter().any(|agent| agent.source == Source::Config);
     let default = match named {

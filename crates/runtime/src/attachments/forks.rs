@@ -79,7 +79,7 @@ fn warn(fork: ThreadId, error: &std::io::Error) {
     tracing::warn!(thread = %fork, %error, "the agent of the fork will not be able to read an attached file of its origin");
 }
 
-/// Takes one file along. Returns where it is then; `None` if it is no file of the origin.
+/// Takes one file along. Returns where it is then; `None` if the origin has no such file.
 fn take(
     modes: &Mutex<()>,
     root: &Path,

@@ -65,7 +65,7 @@ impl ThreadListFeed {
         );
     }
 
-    /// Publishes a thread's list entry after a change that is no event.
+    /// Publishes a thread's list entry after a change without an event.
     pub fn shown(&self, thread: ThreadId, at: Millis, summary: &Summary) {
         self.publish(
             &Changed::Thread(thread),

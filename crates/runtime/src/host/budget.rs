@@ -56,7 +56,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Creates the budget of a process, which may use `bytes_per_sec`; 0 is no limit.
+    /// Creates the budget of a process, which may use `bytes_per_sec`; 0 means no limit.
     pub fn new(total: &Total, bytes_per_sec: usize) -> Self {
         let limits = Limits {
             agent_bytes_per_sec: bytes_per_sec,

@@ -180,7 +180,7 @@ impl Metrics {
         );
         r.register(
             "agents_failed",
-            "Times that a thread lost its agent without having told it to go, or could not start it",
+            "Agents that exited unexpectedly or failed to start",
             self.agents_failed.clone(),
         );
         r.register(

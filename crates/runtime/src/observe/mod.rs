@@ -1,6 +1,6 @@
 //! Observes a thread: how long its parts take, for metrics, traces and the daemon's log.
 //!
-//! In: stored events, and the few steps that are no events. Out: durations for [`Metrics`](crate::metrics::Metrics), finished [spans](span) for
+//! In: stored events, and the few steps without events. Out: durations for [`Metrics`](crate::metrics::Metrics), finished [spans](span) for
 //! [`Traces`], lines of the log. Owns: what is open in the thread at the moment. Never: changes what happens in a thread, or
 //! passes on text of users, agents or files.
 //!

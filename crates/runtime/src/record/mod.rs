@@ -6,7 +6,7 @@
 //!
 //! The files contain everything but known secrets: prompts, output, file contents. A line has the form of
 //! `fixtures/transcripts`: `{"t": SECONDS, "proc": 1, "dir": DIRECTION, "msg": {…}}`, with `raw` in place of `msg` for a line
-//! that is no JSON. The directions are `c2a` and `a2c` for agents, `c2s` and `s2c` for clients. A line of process 0 with the
+//! that is not JSON. The directions are `c2a` and `a2c` for agents, `c2s` and `s2c` for clients. A line of process 0 with the
 //! direction `mark` says what is missing.
 
 mod directory;

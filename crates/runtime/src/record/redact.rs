@@ -105,7 +105,7 @@ fn is_secret(name: &str) -> bool {
     SECRETS.iter().any(|secret| plain.contains(secret))
 }
 
-/// Hides all texts of a value. Numbers, such as numbers of tokens, are no secrets.
+/// Hides all texts of a value. Numbers, such as numbers of tokens, are not secret.
 fn hide(value: &mut Value) -> bool {
     match value {
         Value::String(text) if !text.is_empty() => {

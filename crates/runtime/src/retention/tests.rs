@@ -488,7 +488,7 @@ async fn a_clock_that_leaps_removes_nothing_until_a_client_confirms_the_time() {
         assert_eq!(read(&file).unwrap().unwrap().held, None);
         let older = stage.thread(20, |_| {}).await;
         tokio::time::sleep(INTERVAL * 2).await;
-        assert!(!stage.exists(older).await, "confirmed once, it goes on: {days}");
+        assert!(!stage.exists(older).await, "confirmed once, it continues: {days}");
     }
 }
 

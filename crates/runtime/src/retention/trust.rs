@@ -1,7 +1,7 @@
 //! Whether the host's clock can be trusted with deletions.
 //!
 //! A clock that leaps makes every thread old. So nothing is removed while the time does not fit to what is stored: to the newest
-//! event, and to the last look at which it was right. After days without a look, it must go on fitting for a day. A client that
+//! event, and to the last look at which it was right. After days without a look, it must keep fitting for a day. A client that
 //! requests a sweep confirms the time.
 //!
 //! The same looks tell which time is known to have been right, for a clock that is set back.
@@ -165,7 +165,7 @@ impl Trust {
             if was_held || is_after_gap {
                 tracing::info!(
                     hours = self.record.looks_left,
-                    "the clock fits to the log again, and if it still does after these hours, retention goes on"
+                    "the clock fits to the log again, and if it still does after these hours, retention continues"
                 );
             }
             self.record.trusted_at = Some(now);

@@ -54,7 +54,7 @@ fn resolve(given: &str, home: &Path) -> Result<PathBuf, Failure> {
         _ => PathBuf::from(given),
     };
     if !path.is_absolute() || given.contains('\0') {
-        let message = format!("{given:?} is no absolute path and does not begin with ~/");
+        let message = format!("{given:?} is neither an absolute path nor begins with ~/");
         return Err(Failure::invalid_params(message));
     }
     if path.components().any(|part| part == Component::ParentDir) {

@@ -72,7 +72,7 @@ async fn count_usage_of(log: &SharedLog, thread: ThreadId) -> Result<(), LogErro
     let live = load_state(log, thread, Seq::MAX).await?;
     let is_long = live.weight > SNAPSHOT_BYTES;
     let snapshot = if is_long { snapshot(&live) } else { None };
-    // If the thread goes on from here, the log refuses the append.
+    // If the thread continues from here, the log refuses the append.
     let mut summary = log.summary(thread).await?;
     summary.usage = Some(live.summary.usage.unwrap_or_default());
     let append = Append {

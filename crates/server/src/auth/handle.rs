@@ -133,7 +133,7 @@ impl AuthHandle {
         ended
     }
 
-    /// Revokes the token of a device that has got no session: nobody has its secret.
+    /// Revokes the token of a device that has got no session: its secret was sent to no client.
     async fn withdraw(&self, ticket: String, name: String) {
         let of_device = name.clone();
         let revoked = self.change_tokens(move |data_dir| tokens::revoke(data_dir, &of_device));

@@ -1,4 +1,4 @@
-//! Links with which threads are shared. Whoever has a link's secret reads one thread until the link expires.
+//! Links with which threads are shared. A client with a link's secret reads one thread until the link expires.
 //!
 //! `shares.json` in the data directory holds their hashes. Only a running daemon writes it. An expired link stays there, at rest,
 //! until its place is needed: the clock may have leapt, and by the right time it has not expired.
@@ -129,8 +129,8 @@ impl Share {
 }
 
 impl Shares {
-    /// Loads the links of a data directory. If the file cannot be read or has another version, all links have ended; there
-    /// is no other effect.
+    /// Loads the links of a data directory. If the file cannot be read or has another version, all links have ended,
+    /// and nothing else changes.
     pub fn load(data_dir: &Path) -> Self {
         let all = StoredList::load(data_dir);
         Self { all }

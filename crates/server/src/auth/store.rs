@@ -385,7 +385,7 @@ impl AuthStore {
     }
 
     /// Returns the token or the link with this hash, with the token that paired it and all devices that this one has paired. Their
-    /// sessions count together, so that devices give nobody more than its token does.
+    /// sessions count together, so that devices give a client no more than its token does.
     fn family_of(&self, key: Hash) -> Vec<Hash> {
         let tokens = || self.tokens.iter().map(|token| &token.key);
         let parent = tokens()
@@ -541,7 +541,7 @@ fn user_of(tokens: &[ActiveToken], token: &ActiveToken) -> Arc<str> {
     token.key.name.as_str().into()
 }
 
-/// Returns the identity of whoever has a link.
+/// Returns the identity of a client with a link.
 fn pass_share(share: &Share) -> Identity {
     Identity {
         principal: share.principal().into(),

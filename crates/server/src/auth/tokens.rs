@@ -31,7 +31,7 @@ pub struct IssuedToken {
     /// Milliseconds since the epoch; `None` if the token never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
-    /// Whether it is the token of a paired device. Nobody has its secret: only the device's session uses it.
+    /// Whether it is the token of a paired device. No client has its secret: only the device's session uses it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paired: bool,
     /// The token that paired the device, unless it is the owner's. This one is revoked with it.

@@ -467,7 +467,7 @@ impl<S: Surface> Connection<S> {
             who: origin,
             may_answer,
         };
-        // A reader of a shared thread is seen by the others, and sees none of them.
+        // Readers of a shared thread are visible to other clients, but cannot list them.
         let sees_subscribers = sees_subscribers && self.access.permissions.scope == AccessScope::Everything;
         let subscribers = &self.service.subscribers;
         let presence = subscribers.join(follow.thread, subscriber, sees_subscribers);

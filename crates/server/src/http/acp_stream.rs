@@ -133,7 +133,7 @@ fn session(headers: &HeaderMap) -> Result<Option<String>, Box<Response>> {
         no(
             StatusCode::BAD_REQUEST,
             "invalid_request",
-            "Acp-Session-Id is no session's id",
+            "invalid Acp-Session-Id: it is not a session id",
         )
     })?;
     Ok(Some(session.to_owned()))

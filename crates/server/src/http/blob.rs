@@ -182,7 +182,7 @@ struct Reading {
     _place: Place,
 }
 
-/// Decides how large the parts are. Clients that read slowly may use all room: the parts of others are small then, and nobody waits.
+/// Decides how large the parts are. Clients that read slowly may use all room: the parts of others are small then, and no client waits.
 struct Parts {
     room: Room,
     /// The room of the present part, if it is large.

@@ -41,7 +41,7 @@ pub fn is_socket(parts: &Parts) -> bool {
 /// Returns the name of the cookie. A browser sends a cookie to every port of a host, and stores one of a name for all ports. So the
 /// name has the port at which the browser reaches the daemon: two daemons of one host do not log each other's users out, nor do
 /// two whose own port is the same, behind two tunnels. With TLS, the prefix guarantees that only this host can set the cookie. The
-/// session of a link has a cookie of its own, so that opening a link logs nobody out.
+/// session of a link has a cookie of its own, so that opening a link ends no other session.
 pub fn cookie_name(port: u16, share: Option<&str>, secure: bool) -> String {
     let prefix = if secure { "__Host-" } else { "" };
     match share {

@@ -151,7 +151,12 @@ fn salvages(query: Option<&str>) -> Result<bool, Failure> {
 /// Parses the format in a query.
 fn format(query: Option<&str>) -> Result<Format, Failure> {
     let word = parameter(query, "format").unwrap_or(Format::Jsonl.word());
-    Format::from_word(word).ok_or_else(|| Failure::invalid_params("format is none of jsonl, md and html"))
+    Format::from_word(word).ok_or_else(|| {
+        Failure::invalid_params(format!(
+            "unknown format {:?}: use jsonl, md or html",
+            shorten(word, 80)
+        ))
+    })
 }
 
 /// Returns the response with the parts of an export. It breaks off unless the last of them is [`Part::End`], so that the client does

@@ -20,7 +20,7 @@ pub struct AllowedHosts {
 /// The error for an invalid host name in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} in [server] hosts is no host: write \"box.example\" or \"box.example:8443\", without scheme or path"
+    "invalid host {0:?} in [server] hosts: write \"box.example\" or \"box.example:8443\", without scheme or path"
 )]
 pub struct BadHost(String);
 

@@ -117,7 +117,7 @@ fn check_address(server: &ServerState, url: &str) -> Result<(), Box<Response>> {
     let uri: Option<Uri> = url.parse().ok();
     let host = uri.as_ref().and_then(Uri::host);
     let (Some(uri), Some(host)) = (&uri, host) else {
-        let message = format!("{url:?} is no address of a daemon: write https://HOST:PORT");
+        let message = format!("invalid daemon URL {url:?}: use https://HOST:PORT");
         return Err(Box::new(invalid(&message)));
     };
     let is_secure = uri.scheme_str() == Some("https");

@@ -46,7 +46,7 @@ async fn is_of_user(peer: SocketAddr, local: SocketAddr) -> bool {
         }
         Ok(None) => false,
         Err(error) => {
-            tracing::error!(%error, "whose a connection is cannot be looked up: tickets of this user are refused");
+            tracing::error!(%error, "the user of a connection cannot be determined: tickets of this user are refused");
             false
         }
     }

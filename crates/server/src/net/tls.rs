@@ -34,7 +34,7 @@ pub struct TlsConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The configuration has both kinds of certificate, or only a part of one.
-    #[error("[server.tls] wants cert and key, or self_signed = true")]
+    #[error("[server.tls] requires cert and key, or self_signed = true")]
     Config,
     /// A file cannot be used.
     #[error("{path} cannot be used for TLS: {reason}")]

@@ -149,7 +149,7 @@ fn reason(error: &ureq::Error) -> String {
         ureq::Error::ConnectionFailed => "the connection failed".to_owned(),
         ureq::Error::Tls(error) => format!("TLS failed: {error}"),
         ureq::Error::Rustls(error) => format!("TLS failed: {error}"),
-        ureq::Error::InvalidProxyUrl => "the proxy of the environment is no URL".to_owned(),
+        ureq::Error::InvalidProxyUrl => "the proxy of the environment is not a URL".to_owned(),
         ureq::Error::Protocol(_) => "the receiver does not speak HTTP".to_owned(),
         _ => "the request failed".to_owned(),
     }

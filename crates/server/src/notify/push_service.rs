@@ -31,7 +31,7 @@ pub(super) fn origin_of_known(endpoint: &str, more: &[String]) -> Result<String,
         .iter()
         .any(|added| added.trim_end_matches('/').eq_ignore_ascii_case(&origin));
     let host = authority.to_ascii_lowercase();
-    // With a port, or over http, it is none of them.
+    // With a port, or over http, it is not one of them.
     let is_known = scheme == "https"
         && KNOWN.iter().any(|known| match known.strip_prefix('.') {
             Some(_) => host.ends_with(known),

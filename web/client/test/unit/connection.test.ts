@@ -393,7 +393,7 @@ test("handlers that fail are told of, and hinder nobody", async () => {
   assert.deepEqual(errors.map((error) => (error as Error).message), [
     "oh",
     "oh",
-    "the daemon sent what is no message",
+    "the daemon sent an invalid message",
     "what?",
   ]);
 });

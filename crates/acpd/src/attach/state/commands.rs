@@ -149,7 +149,7 @@ impl App {
             self.show_error("the agent offers no modes", now);
             return;
         };
-        // Keys that follow each other go on from the mode that is on its way.
+        // Keys that follow each other continue from the mode that is on its way.
         let wanted = self.setting.as_ref().filter(|(option, _)| *option == mode.id);
         let current = wanted.map_or(mode.current.as_str(), |(_, value)| Some(value.as_str()));
         let at = mode

@@ -282,5 +282,5 @@ fn response(request: &str, answer: Value) -> Answered {
 }
 
 fn no_option(typed: &str, choices: &[Choice]) -> String {
-    format!("{typed:?} is no option: 1 to {}", choices.len())
+    format!("invalid option {typed:?}: choose 1 to {}", choices.len())
 }

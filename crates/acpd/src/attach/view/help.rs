@@ -30,7 +30,7 @@ pub const KEYS: &[(&str, &str)] = &[
         "Esc Esc, Ctrl+C",
         "interrupt the turn; again: terminate the agent (Esc Esc)",
     ),
-    ("Ctrl+C Ctrl+C", "detach; the agent goes on"),
+    ("Ctrl+C Ctrl+C", "detach; the agent keeps running"),
     ("PgUp PgDn", "scroll the conversation"),
     ("Ctrl+Home Ctrl+End", "the oldest loaded turn, the newest"),
     ("Ctrl+F", "search; then Enter: older hit, ↓: newer hit, Esc: end"),
@@ -40,7 +40,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("F1", "this help"),
     ("", ""),
     ("With an empty input", ""),
-    ("Ctrl+D", "detach; the agent goes on"),
+    ("Ctrl+D", "detach; the agent keeps running"),
     ("↑ ↓", "scroll the question, or the conversation"),
     ("Home End", "the oldest loaded turn, the newest"),
 ];

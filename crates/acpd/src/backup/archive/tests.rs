@@ -117,7 +117,7 @@ fn what_is_no_backup_is_refused() {
     for bytes in [&b""[..], b"no archive", &[0; 4096], &[0xff; 4096]] {
         let refusal = refusal(bytes);
         assert!(
-            refusal.contains("no backup of acpd") || refusal.contains("ends before"),
+            refusal.contains("not a backup of acpd") || refusal.contains("ends before"),
             "{refusal}"
         );
     }

@@ -86,7 +86,7 @@ impl ShownNotice<'_> {
         plain(self.message)
     }
 
-    /// Returns the rest of a warning or an error: why it is one, or the setting or command that mends it.
+    /// Returns the rest of a warning or an error: why it is one, or the setting or command that fixes it.
     pub fn detail(&self) -> Option<String> {
         let detail = plain(self.detail?.trim_end());
         (!self.is_info() && !detail.trim().is_empty()).then_some(detail)

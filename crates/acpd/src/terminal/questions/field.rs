@@ -191,7 +191,7 @@ impl Field {
                     Ok(number) if bounds.allow(&number) => Ok(number.into()),
                     Ok(_) => Err(refusal("This takes", bounds, "")),
                     Err(_) => Err(format!(
-                        "{:?} is no whole number that acpd can send.",
+                        "{:?} is not a whole number that acpd can send.",
                         plain(word)
                     )),
                 }
@@ -202,7 +202,7 @@ impl Field {
                 match number {
                     Some(number) if bounds.allow(&number) => Ok(number.into()),
                     Some(_) => Err(refusal("This takes", bounds, "")),
-                    None => Err(format!("{:?} is no number.", plain(word))),
+                    None => Err(format!("{:?} is not a number.", plain(word))),
                 }
             }
             Kind::YesNo => match word.to_lowercase().as_str() {

@@ -155,7 +155,7 @@ impl Form {
     pub fn prompt(&self) -> String {
         match self.fields.get(self.at) {
             Some(field) => field.prompt(),
-            None => "Go on? (y/n): ".to_owned(),
+            None => "Continue? (y/n): ".to_owned(),
         }
     }
 

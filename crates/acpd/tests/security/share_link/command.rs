@@ -92,7 +92,7 @@ fn a_link_begins_with_the_address_of_its_readers() {
         );
         assert_eq!(refused.code, Some(2), "{}", refused.stderr);
         assert!(
-            refused.stderr.contains("is no address of a daemon"),
+            refused.stderr.contains("invalid daemon URL"),
             "{}",
             refused.stderr
         );

@@ -140,7 +140,7 @@ fn scrub(connection: &Connection, number: i64, pages: i64) -> rusqlite::Result<b
     Ok(true)
 }
 
-/// Returns the page with zeroes in its unused parts, or `None` if they are zero, or if this is no page of a b-tree.
+/// Returns the page with zeroes in its unused parts, or `None` if they are zero, or if this is not a page of a b-tree.
 ///
 /// All other pages begin with zeroes or with the number of another page. A page of a b-tree that could also be read as
 /// such a number is left as it is. That needs a database of more than 128 GiB for the inner pages of indexes, and of more

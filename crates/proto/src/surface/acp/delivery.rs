@@ -239,7 +239,7 @@ impl Peer {
         self.hand_over(thread, out.into(), None);
     }
 
-    /// Tells the user of an editor that cannot show a question what is asked, and where to answer it.
+    /// Writes what a question asks for the user of an editor that cannot show it, and where to answer it.
     fn tell_question(&mut self, thread: ThreadId, frame: &Frame) {
         #[derive(Deserialize)]
         struct Asked {

@@ -19,7 +19,7 @@ use crate::surface::told::{Told, terminal_waits};
 use crate::wire::{self, Object, members};
 use crate::wire::{has_string, member, one_line, splice};
 
-/// Codes of notices that the user must read: work fails, or goes on without the user, until something is done.
+/// Codes of notices that the user must read: work fails, or continues without the user, until something is done.
 const IN_WORDS: [&str; 4] = [AGENT_DECIDES, DIRECTORY_GONE, "sandboxDenied", "outsideWorkspace"];
 
 /// Returns the frames for `events` of `thread`, all in one allocation.

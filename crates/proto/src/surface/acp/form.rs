@@ -33,7 +33,7 @@ pub(super) struct FormInWords {
     pub fields: String,
 }
 
-/// One field of the schema. Of a field whose choices are no list, only the name is known.
+/// One field of the schema. If the choices of a field are not a list, only its name is known.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Field {

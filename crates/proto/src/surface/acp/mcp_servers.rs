@@ -63,7 +63,7 @@ fn mend_list(members: &mut Map<String, Value>, key: &str, has_names: bool) -> Re
             .iter()
             .map(|(name, value)| Ok(json!({ "name": name, "value": value_text(key, name, value)? })))
             .collect::<Result<_, String>>()?,
-        Some(_) => return Err(format!("its \"{key}\" is no list")),
+        Some(_) => return Err(format!("its \"{key}\" is not a list")),
     };
     members.insert(key.to_owned(), Value::Array(list));
     Ok(true)
@@ -74,7 +74,7 @@ fn value_text(key: &str, name: &str, value: &Value) -> Result<String, String> {
         Value::String(text) => Ok(text.clone()),
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => {
-            Err(format!("the value of {name:?} in its \"{key}\" is no text"))
+            Err(format!("the value of {name:?} in its \"{key}\" is not a string"))
         }
     }
 }
@@ -149,15 +149,15 @@ mod tests {
             ),
             (
                 r#"{"name":"a","command":"c","args":"x"}"#,
-                "its \"args\" is no list",
+                "its \"args\" is not a list",
             ),
             (
                 r#"{"name":"a","command":"c","args":{"x":"y"}}"#,
-                "its \"args\" is no list",
+                "its \"args\" is not a list",
             ),
             (
                 r#"{"name":"a","command":"c","env":{"K":["SECRET"]}}"#,
-                "the value of \"K\" in its \"env\" is no text",
+                "the value of \"K\" in its \"env\" is not a string",
             ),
         ] {
             let refused = mend_one(server).unwrap_err();

@@ -64,7 +64,7 @@ impl Peer {
         match turn.and_then(|turn| turn.settled.as_ref()) {
             Some(settled) => self.turn_ended(thread, id, &TurnResult::of_settled(settled)),
             None => {
-                let message = "the turn of this idempotencyKey is no part of the conversation any more";
+                let message = "the turn of this idempotencyKey was removed from the conversation";
                 self.refuse_prompt(number, &Failure::new(ErrorCode::Conflict, message));
             }
         }

@@ -880,7 +880,7 @@ impl Response {
         // An error means that this client will not decide; others may.
         let Ok(text) = result else {
             return Err(Failure::invalid_params(
-                "an error is no decision; the question stays open",
+                "an error decides nothing; the question stays open",
             ));
         };
         let wire: Self = read(text)?;
@@ -891,7 +891,7 @@ impl Response {
             Some("decline") => Some((false, false)),
             Some("declineForSession") => Some((false, true)),
             Some("cancel") | None => None,
-            Some(other) => return Err(Failure::invalid_params(format!("{other:?} is no decision"))),
+            Some(other) => return Err(Failure::invalid_params(format!("unknown decision {other:?}"))),
         }
         .map(|(allow, always)| Verdict { allow, always });
         let answer = match (wire.option_id, verdict) {

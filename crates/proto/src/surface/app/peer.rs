@@ -300,7 +300,7 @@ impl Peer {
     /// Checks what is known only after the params were read: whether an answer concerns more than its thread.
     fn check_reach(&self, request: &Request) -> Result<(), Failure> {
         let permissions = self.exchange.permissions();
-        permissions.check_role(request.role(), "an answer that holds beyond its thread")
+        permissions.check_role(request.role(), "remembering an answer for other threads")
     }
 
     fn response(&mut self, id: &RawValue, result: Result<&RawValue, ()>) {

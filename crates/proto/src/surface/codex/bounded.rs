@@ -59,7 +59,7 @@ fn words(bytes: usize, thread: impl Display) -> String {
     )
 }
 
-/// Returns what stands for a large member of an item, as JSON.
+/// Returns the substitute for a large member of an item, as JSON.
 fn stand_in(key: &str, value: &str, words: &str) -> String {
     let quoted = Value::from(words).to_string();
     match key {

@@ -41,7 +41,7 @@ impl FieldType {
         }
     }
 
-    /// Reads the text of a field; `None` if it is no such value.
+    /// Reads the text of a field; `None` if it is not such a value.
     fn read(self, text: &str) -> Option<Value> {
         match self {
             Self::Integer => text.trim().parse::<i64>().ok().map(Value::from),
@@ -85,7 +85,7 @@ pub(super) fn shown_schema(schema: &RawJson) -> (RawJson, TextFields) {
     (shown.into(), fields)
 }
 
-/// Returns the content of an answer with the values of its text fields; the name of a field whose text is no such value
+/// Returns the content of an answer with the values of its text fields; the name of a field whose text is not such a value
 /// otherwise.
 pub(super) fn read_fields(content: &RawJson, fields: &TextFields) -> Result<RawJson, String> {
     if fields.is_empty() {

@@ -119,7 +119,7 @@ pub(super) struct Listed {
     pub entry: Option<ListEntry>,
 }
 
-/// What a client is told of an entry in the list when it changes.
+/// The members of a list entry whose changes a client receives.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ListEntry {
     pub created_at: Millis,

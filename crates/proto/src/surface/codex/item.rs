@@ -125,7 +125,7 @@ pub(super) fn user_input(content: &[RawJson]) -> Vec<serde_json::Value> {
     blocks.collect()
 }
 
-/// Returns the text of an agent's message. Content that is no text is named.
+/// Returns the text of an agent's message. Other content is named.
 pub(super) fn shown_text(content: &[RawJson]) -> String {
     content.iter().map(shown_block).collect()
 }

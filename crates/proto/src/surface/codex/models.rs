@@ -1,6 +1,6 @@
 //! The list of models: every agent that can be started, with its models as far as they are known.
 //!
-//! An agent tells its models when it opens a session. They are taken from the newest thread of each agent.
+//! An agent reports its models when it opens a session. They are taken from the newest thread of each agent.
 
 use std::collections::BTreeMap;
 

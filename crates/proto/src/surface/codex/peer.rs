@@ -31,10 +31,10 @@ use crate::wire::{Found, Message, Object, Unreadable, read_unclean_message};
 /// A step of what a Codex client asks for.
 pub(super) type Step = contract::Step<Peer>;
 
-/// Entries of the thread list that a client was told of, at most.
+/// Largest number of entries of the thread list that a client has received.
 const TOLD_ENTRIES: usize = 1024;
 
-/// What a client is told of the daemon.
+/// What a client learns of the daemon.
 #[derive(Debug, Clone, Default)]
 pub struct Host {
     /// The home directory of the daemon's user.
@@ -61,7 +61,7 @@ pub struct Peer {
     pub(super) sessions: Sessions,
     /// The thread that the client opened last.
     pub(super) current: Option<ThreadId>,
-    /// What the client was told of the thread list.
+    /// The entries of the thread list that the client has received.
     told: BTreeMap<ThreadId, Told>,
     /// When the client was greeted.
     greeted_at: Millis,
@@ -70,7 +70,7 @@ pub struct Peer {
     out: Queue<Output>,
 }
 
-/// What a client was told of a thread in the list.
+/// What a client has received of a thread in the list.
 #[derive(Debug, PartialEq)]
 struct Told {
     name: Option<String>,
@@ -397,7 +397,7 @@ impl Peer {
         }
     }
 
-    /// Handles the client's answer to a question. An error is no decision: others can still answer.
+    /// Handles the client's answer to a question. An error decides nothing: others can still answer.
     fn answered(&mut self, id: &RawValue, result: Option<&RawValue>) {
         let Ok(request) = serde_json::from_str::<RequestId>(id.get()) else {
             return;

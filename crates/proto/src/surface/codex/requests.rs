@@ -153,7 +153,7 @@ pub(super) fn run_command(_: &mut Peer, params: ShellCommand) -> Step {
 
 pub(super) fn start_thread(peer: &mut Peer, params: StartThread) -> Result<Step, Failure> {
     if params.ephemeral == Some(true) {
-        let message = "acpd keeps every thread: it starts none that is ephemeral";
+        let message = "ephemeral threads are not supported: acpd keeps every thread";
         return Err(Failure::new(ErrorCode::Unsupported, message));
     }
     let cwd = params.cwd.unwrap_or_else(|| peer.host.home.clone());

@@ -3,7 +3,7 @@
 //! In: frames. Out: messages about items. Owns: what was shown of each unfinished item. Never: keeps a finished one.
 //!
 //! Codex's items differ from acpd's in three ways. The type of an item cannot change, so that a tool call is shown when
-//! its type is clear. The terminal of a tool call is no item of its own, and neither is a file change of one.
+//! its type is clear. A tool call contains its terminal and its file changes, which have no items of their own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

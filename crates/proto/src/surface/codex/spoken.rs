@@ -1,7 +1,7 @@
 //! The message or thought that the agent is sending, as one client knows it.
 //!
-//! In acpd, a message can go on after a tool call. Codex shows a question only after the message before it is complete,
-//! so that here a message ends where another item starts, and goes on as another item.
+//! In acpd, a message can continue after a tool call. Codex shows a question only after the message before it is complete,
+//! so that here a message ends where another item starts, and continues as another item.
 
 use acpd_model::{ItemId, MessageType};
 
@@ -10,7 +10,7 @@ use super::shown::{At, Messages};
 use super::write::{notification, put_turn};
 use crate::projection::ItemView;
 
-/// The most text of one item, in bytes as JSON writes it. Longer text goes on as another item, so that the connection
+/// The most text of one item, in bytes as JSON writes it. Longer text continues as another item, so that the connection
 /// keeps a bounded part of it.
 const TEXT_BYTES: usize = 1 << 20;
 
@@ -95,7 +95,7 @@ impl Spoken {
         false
     }
 
-    /// Ends the present item, because another item starts. An item without text goes on.
+    /// Ends the present item, because another item starts. An item without text continues.
     pub fn end_part(&mut self, at: At, messages: &mut Messages) {
         if !self.is_started || self.text.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! How requests of the client go on: what is done with answers of the daemon that several methods have in common, or that need
+//! How requests of the client continue: what is done with answers of the daemon that several methods have in common, or that need
 //! further requests.
 
 use std::sync::Arc;
@@ -89,8 +89,8 @@ impl Peer {
         self.take_step(open, step);
     }
 
-    /// Starts a thread of the agent that the client's model names. The model of a Codex configuration is no agent: then
-    /// the first agent is taken, and the client is told.
+    /// Starts a thread of the agent that the client's model names. The model of a Codex configuration is not an
+    /// agent: then the first agent is taken, and the client is notified.
     pub(super) fn start(
         &mut self,
         open: OpenRequest,

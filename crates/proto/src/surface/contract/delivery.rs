@@ -88,7 +88,7 @@ impl Pending {
     }
 }
 
-/// News for a connection that are no events of a thread.
+/// Notifications of a connection, which belong to no thread.
 #[derive(Debug)]
 pub enum Notice<'a, F> {
     /// The thread list has changed.

@@ -110,7 +110,7 @@ impl Gate {
     }
 
     /// Starts a request with the client's id, and fails if too many are in progress, or one with this id: its answer could not be
-    /// told from the other one.
+    /// distinguished from the other one.
     pub(super) fn begin(&mut self, method: &'static str, id: Option<&str>) -> Result<Token, Failure> {
         if let Some(id) = id.filter(|id| self.ids.contains(*id)) {
             let message = format!(

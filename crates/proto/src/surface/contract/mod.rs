@@ -58,7 +58,7 @@ pub trait Surface: Send + 'static {
     /// Handles news that belong to no thread's events.
     fn handle_notice(&mut self, _notice: Notice<'_, Self::Frame>) {}
 
-    /// Handles a command of a thread that lends an agent's requests to this client.
+    /// Handles a command of a thread that delegates an agent's requests to this client.
     fn handle_delegated(&mut self, _thread: ThreadId, _command: Delegated) {}
 
     /// Handles the end of a thread's frames: it was deleted, or it cannot be read. Open requests about it must be answered.

@@ -93,10 +93,7 @@ fn of_session(event: &Event, kind: &SessionEvent) -> Option<Block> {
             block.verbatim("", detail.as_deref().unwrap_or_default())
         }
         SessionEvent::LineMalformed { reason, text, bytes } => {
-            let title = vec![
-                word("The agent wrote a line that is no message: "),
-                word(reason.clone()),
-            ];
+            let title = vec![word("The agent wrote an invalid line: "), word(reason.clone())];
             let size = vec![word(format!("{bytes} bytes; it begins with:"))];
             Block::new("warning", at, title).line(size).verbatim("", text)
         }

@@ -12,7 +12,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Returns the picture with this content in base64. Returns the content if it is no picture that a document shows.
+    /// Returns the picture with this content in base64. Returns the content if a document cannot show it.
     pub fn of(data: String) -> Result<Self, String> {
         if size_of(&data) > EXPORT_PICTURE_BYTES || !is_base64(&data) {
             return Err(data);

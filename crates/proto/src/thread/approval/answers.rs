@@ -41,7 +41,7 @@ impl Approvals {
             EventKind::Request(RequestEvent::InputRequested { .. }) => elicitation_outcome(answer)?,
             question => sent_as_once(question, choose(open.options(), answer)?),
         };
-        // Cancelling a question is no decision.
+        // Cancelling a question decides nothing.
         if *answer != Answer::Cancel {
             self.remember(journal, by, number, &outcome, scope);
         }

@@ -123,7 +123,7 @@ impl Approvals {
     ) -> Result<Reply, Failure> {
         if let Some(policy) = &policy {
             let read = policy.read::<Policy>();
-            read.map_err(|error| Failure::invalid_params(format!("that is no policy: {error}")))?;
+            read.map_err(|error| Failure::invalid_params(format!("invalid policy: {error}")))?;
         }
         self.grants.clear();
         journal.emit(by, EventKind::Thread(ThreadEvent::PolicySet { policy }), None);

@@ -1,7 +1,7 @@
 //! Decisions about the command lines of users.
 //!
 //! In: a line and the client whose user wants to run it. Out: the next step. A policy decides as about a command of the
-//! agent, except that no question is asked: whoever may run commands may also answer questions, and has just done so.
+//! agent, except that no question is asked: a user who may run commands may also answer questions, and has just done so.
 
 use acpd_model::{ErrorCode, EventKind, Failure, SessionEvent};
 use acpd_policy::{Effect as Ruled, Form, Request};

@@ -204,7 +204,7 @@ impl Callbacks {
             }
             Ok(_) => {
                 let message = format!(
-                    "{} answered {} with something that is no answer to it{}",
+                    "{} sent an invalid response to {}{}",
                     name(&delegation.by),
                     delegation.request.method(),
                     unknown_effect(&delegation.request)

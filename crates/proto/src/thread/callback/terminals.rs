@@ -214,7 +214,7 @@ impl Callbacks {
     }
 
     /// Ends all terminals, because their agent has exited. For those in editors, the last output may still arrive.
-    /// Commands of users that run in this process go on.
+    /// Commands of users that run in this process continue.
     pub fn close_terminals(&mut self, journal: &mut Journal) {
         let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
         let open = journal

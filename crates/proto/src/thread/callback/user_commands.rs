@@ -191,7 +191,7 @@ impl Callbacks {
         }
     }
 
-    /// Interrupts one command. Returns `false` if the item is none.
+    /// Interrupts one command. Returns `false` for other items.
     pub(super) fn kill_user_command(&mut self, journal: &mut Journal, by: &Origin, item: ItemId) -> bool {
         let call = USER_CALLS + u64::from(item.0);
         let command = self.user_commands.get_mut(&call);

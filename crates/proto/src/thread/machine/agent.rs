@@ -191,7 +191,7 @@ impl Thread {
 
     /// Ends all work that the exited process left open; the running turn gets the status, unless a client interrupted it. A
     /// turn whose prompt was never sent ends only if `unsent_too`; otherwise the next process gets the prompt. Commands of
-    /// users go on, and so does their turn.
+    /// users continue, and so does their turn.
     pub(super) fn abandon(&mut self, reason: &str, status: TurnStatus, by: &Origin, unsent_too: bool) {
         let sent = self.abandon_work(reason, unsent_too);
         if self.live().turn.is_some() && (sent || unsent_too) && !self.runs_commands() {

@@ -38,7 +38,7 @@ impl Thread {
             self.journal.notice(
                 Level::Info,
                 "imported",
-                "The agent went on after the turn had failed: the end of its answer is taken over.",
+                "The agent continued after the turn had failed: the end of its answer was added.",
             );
             self.import_updates(rest);
             self.journal.forget_file_changes();

@@ -249,7 +249,7 @@ impl Thread {
         })
     }
 
-    /// Ends a turn whose time is over although the agent goes on writing, which comes before timers.
+    /// Ends a turn whose time is over although the agent keeps writing, which comes before timers.
     pub(super) fn end_overdue_turn(&mut self) {
         let now = self.journal.now().mono;
         if self.end_deadline().is_some_and(|at| at + OVERDUE <= now) {

@@ -2,7 +2,7 @@
 //!
 //! In: chunks, and events that interrupt a message. Out: only events in the journal. Owns: the open message, and the
 //! prompt that the agent may repeat ([`echo`]). Never: shows text twice, or lets an item grow without end: a message that is
-//! longer than an item may be goes on in the next one.
+//! longer than an item may be continues in the next one.
 
 mod echo;
 mod long;
@@ -29,7 +29,7 @@ struct OpenMessage {
     /// Whether another item has started since, so that more text is another message, even with the same message id: both
     /// are shown in their order.
     broken: bool,
-    /// Whether the last update was not text, so that equal text is no repetition.
+    /// Whether the last update was not text, so that equal text does not repeat it.
     interrupted: bool,
     /// What the message says, of an agent that repeats messages; `None` if it has more than text.
     said: Option<Said>,
@@ -69,7 +69,7 @@ impl Messages {
         self.echo.expect(blocks);
     }
 
-    /// Records that an update other than text came: the text that follows is no repetition.
+    /// Records that an update other than text came: the text that follows does not repeat it.
     pub fn interrupt(&mut self) {
         if let Some(open) = &mut self.open {
             open.interrupted = true;

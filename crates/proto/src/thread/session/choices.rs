@@ -43,8 +43,8 @@ impl Choice {
 
 impl Session {
     /// Requests what users chose, if the open session `reported` something else or nothing. A prompt waits for the answers. A
-    /// mode in which the `agent` decides by itself, and which it took by itself, is no choice. Returns whether a user's choice
-    /// of the mode stands.
+    /// mode in which the `agent` decides by itself, and which it took by itself, does not count. Returns whether a user's choice
+    /// of the mode remains.
     pub(super) fn restore_choices(
         &mut self,
         journal: &mut Journal,

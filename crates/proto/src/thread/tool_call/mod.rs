@@ -309,7 +309,7 @@ impl ToolCalls {
                 journal.complete(item, outcome);
             }
         }
-        // Of the calls that go on, a later turn's end must know it as well.
+        // Of the calls that continue, a later turn's end must know it as well.
         self.denied.retain(|item| journal.item(*item).is_some());
     }
 }

@@ -52,7 +52,7 @@ fn check_blocks(blocks: &[RawJson], capabilities: Option<&Capabilities>) -> Resu
             "resource" => ("embeddedContext", capabilities.is_none_or(|c| c.embedded_context)),
             _ => {
                 return Err(Failure::invalid_params(format!(
-                    "{kind:?} is no ACP content block"
+                    "{kind:?} is not an ACP content block"
                 )));
             }
         };

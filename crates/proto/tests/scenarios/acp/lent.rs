@@ -338,7 +338,7 @@ fn odd_answers_of_an_editor_are_errors_and_late_ones_nothing() {
             let who = working(s);
             calls(s, 5, call);
             answers(s, who, &format!(r#""result":{odd}"#));
-            assert!(error(s, 5).starts_with(&format!("worker answered {} with something", call.0)));
+            assert!(error(s, 5).starts_with(&format!("worker sent an invalid response to {}", call.0)));
             // Once more, and with unknown ids.
             answers(s, who, r#""result":{"content":"x","terminalId":"x"}"#);
             for id in ["\"call_99\"", "\"call_x\"", "7", "null"] {

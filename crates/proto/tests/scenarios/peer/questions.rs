@@ -290,7 +290,7 @@ fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
                     assert_eq!(
                         message,
                         format!(
-                            "an answer that holds beyond its thread needs the role owner; this client has the role {role}"
+                            "remembering an answer for other threads needs the role owner; this client has the role {role}"
                         )
                     );
                     true

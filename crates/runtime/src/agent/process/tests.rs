@@ -146,7 +146,7 @@ async fn processes_of_one_agent_start_one_after_another_and_in_order() {
     tokio::time::timeout(Duration::from_secs(30), opened)
         .await
         .unwrap();
-    // The second one goes on, but does not start any more.
+    // The second one continues, but does not start any more.
     assert_eq!(words(third).await, ["third"]);
     assert!(second.process.pid() > 0);
 }

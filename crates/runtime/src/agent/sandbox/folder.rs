@@ -45,7 +45,7 @@ pub enum ClosedFolder {
         /// The reason.
         reason: &'static str,
     },
-    /// Its surroundings cannot be looked up at the moment.
+    /// The folders around it cannot be looked up at the moment.
     #[error("{0}")]
     Unknown(String),
 }

@@ -77,7 +77,7 @@ impl ThreadActor {
         });
     }
 
-    /// Tells the thread's clients what to do about a path that acpd has denied the agent, because it is outside of the thread's
+    /// Notifies the thread's clients what to do about a path that acpd has denied the agent, because it is outside of the thread's
     /// directories.
     pub(super) fn look_outside(&mut self, failure: &Failure) {
         let Some(path) = path_outside(failure).filter(|path| can_be_looked_up(path)) else {
@@ -114,7 +114,7 @@ impl ThreadActor {
         });
     }
 
-    /// Tells the thread's clients about a denial.
+    /// Notifies the thread's clients of a denial.
     pub(super) fn denied(&mut self, denial: &Denial) {
         let denied = AccessDenied {
             code: denial.code(),

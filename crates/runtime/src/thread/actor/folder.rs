@@ -1,6 +1,6 @@
 //! The directory of a thread that was moved or removed.
 //!
-//! In: prompts for the agent, and calls of the agent that failed. Out: a notice with how to mend it. Never: blocks the
+//! In: prompts for the agent, and calls of the agent that failed. Out: a notice with how to fix it. Never: blocks the
 //! thread's task on the disk.
 
 use std::path::Path;
@@ -45,7 +45,7 @@ impl ThreadActor {
         });
     }
 
-    /// Tells the thread's clients if its directory is gone, unless it has another one by now.
+    /// Notifies the thread's clients if its directory is gone, unless it has another one by now.
     pub(super) fn directory_looked(&mut self, directory: &str, gone: Option<Failure>) {
         self.looks_for_directory = false;
         if let Some(gone) = gone

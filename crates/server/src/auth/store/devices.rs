@@ -28,7 +28,7 @@ pub struct EndingSession {
 /// Why a browser cannot receive notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubscribeError {
-    /// The client is no browser with a session.
+    /// The client is not a browser with a session.
     #[error(
         "only a browser that is signed in can receive notifications: its subscription ends with its session"
     )]

@@ -81,7 +81,7 @@ impl AuthStore {
         Ok(())
     }
 
-    /// Returns the token that the tokens of this client's devices end with, and when that expires. The owner's token is none: only a
+    /// Returns the token that the tokens of this client's devices end with, and when that expires. `None` for the owner's token: only a
     /// revocation ends what the owner has made.
     fn parent_of(&self, identity: &Identity) -> Option<(Hash, Option<i64>)> {
         let mut issued = self.tokens.iter().skip(1);

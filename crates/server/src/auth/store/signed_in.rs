@@ -16,7 +16,7 @@ use crate::auth::sessions::Session;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SignedIn {
-    /// Identifies the device in requests. It is no credential.
+    /// Identifies the device in requests. It is not a credential.
     pub id: String,
     /// The name that a user gave to it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -556,7 +556,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
     editor
         .ask("session/resume", json!({ "sessionId": session }))
         .await;
-    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go on" }] });
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "continue" }] });
     let ended = answer(&editor.ask("session/prompt", prompt).await);
     assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
     let live = service.directory.look(thread).await.unwrap();
@@ -658,7 +658,7 @@ async fn an_idle_agent_makes_room_for_another_and_comes_back_with_its_session() 
         .map(ToString::to_string)
         .collect();
     assert_eq!(threads, [second.as_str().unwrap()]);
-    let prompt = json!({ "sessionId": first, "prompt": [{ "type": "text", "text": "go on" }] });
+    let prompt = json!({ "sessionId": first, "prompt": [{ "type": "text", "text": "continue" }] });
     let ended = answer(&editor.ask("session/prompt", prompt).await);
     assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
     assert_eq!(starts(&data_dir), 3);

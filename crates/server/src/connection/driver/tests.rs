@@ -193,7 +193,7 @@ async fn clients_that_take_a_byte_at_a_time_keep_others_of_their_principal_waiti
             "{took:?} with {slow} slow clients"
         );
         let mut client = lister(&service, slow, 64).await;
-        // It has received the beginning, and goes on reading.
+        // It has received the beginning, and keeps reading.
         client.read_u8().await.unwrap();
         tokio::spawn(async move {
             while client.read_u8().await.is_ok() {

@@ -21,7 +21,7 @@ const PADDED: usize = 512;
 const RECORD: u32 = 4096;
 
 /// Encrypts a text of at most [`PUSH_BYTES`] for a browser. Returns the body of a request with the content encoding
-/// `aes128gcm`. Fails if the browser's public key is no point of the curve.
+/// `aes128gcm`. Fails if the browser's public key is not a point of the curve.
 pub(super) fn encrypt(to: &PushSubscription, text: &[u8]) -> Result<Vec<u8>, Unspecified> {
     let random = SystemRandom::new();
     let ours = EphemeralPrivateKey::generate(&ECDH_P256, &random)?;

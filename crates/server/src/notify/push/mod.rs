@@ -118,7 +118,7 @@ impl Push {
         push_service::origin_of_known(&subscription.endpoint, &self.config.borrow().push_services)?;
         encrypt::encrypt(subscription, b"")
             .map(drop)
-            .map_err(|_| "the browser's key is no key of the curve P-256".to_owned())
+            .map_err(|_| "the browser's key is not on the curve P-256".to_owned())
     }
 
     /// Sends a message to a device. A device that its push service does not know any more is removed.

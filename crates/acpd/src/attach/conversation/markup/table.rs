@@ -77,7 +77,7 @@ fn cells(line: &str) -> Vec<&str> {
     cells
 }
 
-/// Returns whether a cell below the head aligns its column to the right; `None` if it is no such cell.
+/// Returns whether a cell below the head aligns its column to the right; `None` for other cells.
 fn alignment(cell: &str) -> Option<bool> {
     let dashes = cell.trim_start_matches(':').trim_end_matches(':');
     let is_rule = !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-');

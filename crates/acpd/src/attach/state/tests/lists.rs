@@ -45,7 +45,7 @@ fn another_thread_is_picked_and_what_was_typed_waits() {
     assert!(scene.app.picker.is_none());
     let (token, method, params) = scene.request();
     assert_eq!((method, &params["threadId"]), ("thread/resume", &json!(OTHER)));
-    // Until it is open, this thread goes on.
+    // Until it is open, this thread continues.
     assert_eq!(scene.app.thread, THREAD);
     let items = json!([message("item_1", "agentMessage", "over there")]);
     let thread = json!({ "id": OTHER, "name": "Other", "agentType": "demo", "cwd": "/x", "status": "waiting",

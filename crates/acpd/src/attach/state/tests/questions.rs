@@ -69,7 +69,7 @@ fn escape_and_a_digit_that_arrive_together_do_not_answer() {
     scene.wait(1_000);
     scene.key("Enter");
     assert!(answers(&mut scene).is_empty());
-    assert!(scene.status().contains("is no option"));
+    assert!(scene.status().contains("invalid option"));
     // Nor with an Enter that arrives together with them.
     scene.keys(&["M-1", "Enter"]);
     assert!(answers(&mut scene).is_empty());
@@ -245,8 +245,8 @@ fn a_repeated_question_is_shown_once_and_keeps_the_numbers_of_events() {
         json!({ "requestId": "req_0" }),
     );
     assert_eq!(scene.app.questions.len(), 2);
-    scene.say("turn_1", "item_1", "goes on");
-    assert!(scene.draw().contains("goes on"));
+    scene.say("turn_1", "item_1", "continues");
+    assert!(scene.draw().contains("continues"));
     assert!(scene.effects().is_empty());
 }
 

@@ -223,7 +223,7 @@ fn plain(name: &str, schema: &Map<String, Value>) -> String {
     }
 }
 
-/// Writes the names of notifications that are no events of a thread: those have a number.
+/// Writes the names of notifications of a connection. Those of a thread's events have a number.
 fn connection_notifications(out: &mut String, document: &Value) {
     let has_number = |entry: &Value| {
         let params = &document["$defs"][target(document, &entry["params"])];
@@ -231,7 +231,7 @@ fn connection_notifications(out: &mut String, document: &Value) {
     };
     let _ = writeln!(
         out,
-        "\n#: Notifications that belong to a connection, and are no events of a thread.\nCONNECTION_NOTIFICATIONS = frozenset(("
+        "\n#: Notifications of a connection, which belong to no thread.\nCONNECTION_NOTIFICATIONS = frozenset(("
     );
     for (method, entry) in members(&document["notifications"]) {
         if !has_number(entry) {

@@ -20,7 +20,7 @@ const UNRECOGNIZED: &str = "Unrecognized";
 /// Returns a module with every type, and with an enum of all notifications.
 pub fn types(document: &Value) -> String {
     let mut out = format!(
-        "{HEAD}//! The types of the app protocol.\n//!\n//! What this version of the client does not know is no error: unknown members are skipped, and unknown words, \
+        "{HEAD}//! The types of the app protocol.\n//!\n//! What this version of the client does not know causes no error: unknown members are skipped, and unknown words, \
          objects and\n//! notifications are kept as they are.\n\nuse std::collections::BTreeMap;\n\nuse serde::{{Deserialize, Serialize}};\n\
          use serde_json::value::RawValue;\nuse serde_json::{{Map, Value}};\n\nuse crate::JsonText;\nuse crate::json::read;\nuse crate::objects::objects;\nuse crate::words::words;\n"
     );

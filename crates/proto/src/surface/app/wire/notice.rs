@@ -76,7 +76,7 @@ impl<'a> Notice<'a> {
                 ..Self::plain(at, *level, code, message)
             },
             EventKind::Session(SessionEvent::LineMalformed { reason, text, bytes }) => {
-                let message = format!("The agent wrote a line that is no message: {reason}");
+                let message = format!("The agent wrote an invalid line: {reason}");
                 Self {
                     detail: Some(text),
                     bytes: Some(*bytes),

@@ -82,7 +82,7 @@ fn a_browser_has_one_subscription_and_keeps_its_id() {
     assert_eq!(store.subscription(&browser), None);
     assert!(
         store.session(&secret("browser"), at(3)).is_ok(),
-        "the session goes on"
+        "the session continues"
     );
 }
 
