@@ -15,7 +15,7 @@ use acpd_scripted_agent::params::{self, cwd, servers, text};
 use acpd_scripted_agent::running::Turns;
 use acpd_scripted_agent::session::{Session, Shared, lock};
 use acpd_scripted_agent::turn::{self, Flow, Turn};
-use acpd_scripted_agent::wire::{self, Answer, RpcError};
+use acpd_scripted_agent::wire::{self, RpcError, RpcResult};
 use serde_json::{Value, json};
 
 use crate::story;
@@ -27,7 +27,7 @@ enum Event {
     /// stdin was closed.
     Closed,
     /// The turn of this session has ended, with the response to its prompt.
-    TurnOver(String, Answer),
+    TurnOver(String, RpcResult),
 }
 
 /// The state of the agent.
@@ -141,7 +141,7 @@ impl Agent {
     }
 
     /// Responds to the prompt. The session is free before: the client may send the next prompt at once.
-    fn turn_over(&mut self, session: &str, answer: &Answer) {
+    fn turn_over(&mut self, session: &str, answer: &RpcResult) {
         if let Some(running) = self.running.end(session) {
             self.out.send(&wire::response(&running.request, answer));
         }
@@ -158,7 +158,7 @@ impl Agent {
     }
 
     /// Handles every request except `session/prompt`.
-    fn request(&mut self, method: &str, params: &Value) -> Answer {
+    fn request(&mut self, method: &str, params: &Value) -> RpcResult {
         self.handshaken(method)?;
         match method {
             "initialize" => self.initialize(params),
@@ -196,7 +196,7 @@ impl Agent {
         }
     }
 
-    fn initialize(&mut self, params: &Value) -> Answer {
+    fn initialize(&mut self, params: &Value) -> RpcResult {
         self.booleans = params::initialize(params)?;
         self.ready = true;
         Ok(json!({
@@ -213,7 +213,7 @@ impl Agent {
         }))
     }
 
-    fn new_session(&mut self, params: &Value) -> Answer {
+    fn new_session(&mut self, params: &Value) -> RpcResult {
         let cwd = cwd(params)?.to_owned();
         servers(params)?;
         let id = format!("{}-{}", self.prefix, self.sessions.len() + 1);
@@ -224,7 +224,7 @@ impl Agent {
         Ok(state)
     }
 
-    fn reopen(&self, params: &Value, replay: bool) -> Answer {
+    fn reopen(&self, params: &Value, replay: bool) -> RpcResult {
         let session = self.session(params)?;
         let cwd = cwd(params)?.to_owned();
         let mut session = lock(session);
@@ -247,7 +247,7 @@ impl Agent {
     }
 
     /// Cancels the turn, as the schema requires, and marks the session as closed.
-    fn close(&self, params: &Value) -> Answer {
+    fn close(&self, params: &Value) -> RpcResult {
         let session = self.active(params)?;
         let mut session = lock(&session);
         self.running.cancel(&session.id);

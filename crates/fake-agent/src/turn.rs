@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::calls::Calls;
 use crate::out::Out;
 use crate::session::Shared;
-use crate::wire::Answer;
+use crate::wire::RpcResult;
 
 /// The result of a turn, for the main loop.
 #[derive(Debug)]
 pub struct Outcome {
     /// The response to the prompt.
-    pub answer: Answer,
+    pub answer: RpcResult,
     /// Messages to send after the response, each after a pause in milliseconds.
     pub late: Vec<(u64, Value)>,
     /// The exit code with which to exit after the response.

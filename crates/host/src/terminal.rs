@@ -91,7 +91,7 @@ impl Stage {
 
 /// A request to a running command.
 #[derive(Debug)]
-enum Order {
+enum ControlRequest {
     /// Ends the command.
     Kill,
     /// Passes on what a user typed.
@@ -101,7 +101,7 @@ enum Order {
 /// A running command. Dropping the last clone kills the command and its descendants.
 #[derive(Debug, Clone)]
 pub struct Terminal {
-    orders: mpsc::Sender<Order>,
+    requests: mpsc::Sender<ControlRequest>,
     written: Arc<OutputBuffer>,
     stage: watch::Receiver<Stage>,
 }
@@ -136,7 +136,7 @@ impl Terminal {
         .map_err(failed)?;
         // The command has our copies of its terminal end. While they are open, the output does not end.
         drop(command);
-        let (orders, ordered) = mpsc::channel(1);
+        let (requests, requested) = mpsc::channel(1);
         let written = Arc::clone(output.written());
         let (stage, staged) = watch::channel(Stage::Running);
         let publisher = OutputPublisher {
@@ -147,9 +147,9 @@ impl Terminal {
             end: None,
             updates: Some(updates),
         };
-        tokio::spawn(run(leader, publisher, ordered, stage));
+        tokio::spawn(run(leader, publisher, requested, stage));
         Ok(Self {
-            orders,
+            requests,
             written,
             stage: staged,
         })
@@ -178,7 +178,7 @@ impl Terminal {
     /// [`TERMINAL_KILL_MILLIS`]. Does not wait. The output stays readable.
     pub async fn kill(&self) {
         // A terminal whose task has ended has no command left.
-        let _ = self.orders.send(Order::Kill).await;
+        let _ = self.requests.send(ControlRequest::Kill).await;
     }
 
     /// Types into the terminal, as a user with a keyboard. A line ends with `\n` or `\r`, `\x04` ends the input, and `\x03`
@@ -190,7 +190,7 @@ impl Terminal {
             done,
         };
         let ended = || Failure::new(ErrorCode::Conflict, "the command has ended");
-        let sent = self.orders.send(Order::TypeIn(typed)).await;
+        let sent = self.requests.send(ControlRequest::TypeIn(typed)).await;
         sent.map_err(|_| ended())?;
         queued.await.map_err(|_| ended())?.map_err(|error| {
             let reason = match error.kind() {
@@ -375,7 +375,7 @@ const SILENCE: Duration = Duration::from_millis(TERMINAL_SILENCE_MILLIS);
 async fn run(
     mut leader: Leader,
     mut publisher: OutputPublisher,
-    mut orders: mpsc::Receiver<Order>,
+    mut requests: mpsc::Receiver<ControlRequest>,
     stage: watch::Sender<Stage>,
 ) {
     let (mut ended, mut terminated) = (false, false);
@@ -383,16 +383,16 @@ async fn run(
     loop {
         let hung_up = publisher.output.hung_up();
         tokio::select! {
-            order = orders.recv() => match order {
-                Some(Order::TypeIn(typed)) => {
+            request = requests.recv() => match request {
+                Some(ControlRequest::TypeIn(typed)) => {
                     timers.reset_silence(Instant::now());
                     // A user is there, and a silent program may be working.
                     timers.patience = TERMINAL_PATIENCE_TYPED;
                     publisher.output.type_in(typed);
                 }
-                Some(Order::Kill) if terminated => {}
-                Some(Order::Kill) if ended => timers.end_drain(),
-                Some(Order::Kill) => {
+                Some(ControlRequest::Kill) if terminated => {}
+                Some(ControlRequest::Kill) if ended => timers.end_drain(),
+                Some(ControlRequest::Kill) => {
                     terminated = true;
                     leader.terminate();
                     timers.kill = Some(Instant::now() + Duration::from_millis(TERMINAL_KILL_MILLIS));
@@ -429,7 +429,7 @@ async fn run(
             }
         }
     }
-    drop(orders);
+    drop(requests);
     finish(leader, publisher, stage, terminated).await;
 }
 

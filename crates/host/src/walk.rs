@@ -74,12 +74,12 @@ impl Walk {
                 continue;
             }
             match step(&here, &name)? {
-                Step::File(_) if !left.is_empty() => return Err(Errno::NOTDIR.into()),
-                Step::Directory(next) | Step::File(next) => {
+                WalkStep::File(_) if !left.is_empty() => return Err(Errno::NOTDIR.into()),
+                WalkStep::Directory(next) | WalkStep::File(next) => {
                     let next = here.below(&name, next);
                     above.push(std::mem::replace(&mut here, next));
                 }
-                Step::Link(target) => {
+                WalkStep::Link(target) => {
                     if links.len() >= PATH_LINKS {
                         return Err(Errno::LOOP.into());
                     }
@@ -131,8 +131,8 @@ impl Walk {
     /// Opens one entry of this directory. Fails if it is a link.
     pub fn child(&self, name: &OsStr) -> io::Result<Self> {
         match step(self, name)? {
-            Step::Directory(opened) | Step::File(opened) => Ok(self.below(name, opened)),
-            Step::Link(_) => Err(Errno::LOOP.into()),
+            WalkStep::Directory(opened) | WalkStep::File(opened) => Ok(self.below(name, opened)),
+            WalkStep::Link(_) => Err(Errno::LOOP.into()),
         }
     }
 
@@ -318,7 +318,7 @@ fn leads_nowhere(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|error| of_the_path.contains(&error))
 }
 
-enum Step {
+enum WalkStep {
     Directory(OwnedFd),
     /// Anything else but a link.
     File(OwnedFd),
@@ -326,14 +326,14 @@ enum Step {
     Link(PathBuf),
 }
 
-fn step(dir: impl AsFd, name: &OsStr) -> Result<Step, Errno> {
+fn step(dir: impl AsFd, name: &OsStr) -> Result<WalkStep, Errno> {
     // Systems differ in which of the two errors they return for a link.
     match directory(&dir, name) {
         Err(Errno::NOTDIR | Errno::LOOP) => match link(&dir, name) {
-            Err(Errno::INVAL) => file(&dir, name).map(Step::File),
-            found => found.map(Step::Link),
+            Err(Errno::INVAL) => file(&dir, name).map(WalkStep::File),
+            found => found.map(WalkStep::Link),
         },
-        opened => opened.map(Step::Directory),
+        opened => opened.map(WalkStep::Directory),
     }
 }
 

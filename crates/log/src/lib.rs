@@ -25,7 +25,7 @@ mod turns;
 pub use append::{Append, Carried, Claim, Snapshot};
 pub use error::LogError;
 pub use filter::{Filter, ListCursor, ListedThread};
-pub use log::{Answer, EventLog, SharedLog, blob_id};
+pub use log::{EventLog, LogFuture, SharedLog, blob_id};
 pub use memory::{Fault, Memory};
 pub use read::{Backlog, BlobPart, Lacking, Page};
 pub use retention::{Measure, Unused, UnusedPage, UnusedThread, Usage};

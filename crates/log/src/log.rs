@@ -17,7 +17,7 @@ use crate::stats;
 use crate::turns::{TurnsFound, TurnsWanted};
 
 /// The result of an asynchronous call of the log.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;
+pub type LogFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;
 
 /// A log that the daemon's tasks share.
 pub type SharedLog = Arc<dyn EventLog>;
@@ -50,7 +50,7 @@ pub trait EventLog: Send + Sync + fmt::Debug {
     ///
     /// Returns [`LogError::NoSuchThread`] if the first append has no summary, or if the thread to inherit from has no
     /// such event; [`LogError::Fenced`] if there is a newer claim to the thread.
-    fn store(&self, append: Append<'_>) -> Answer<'_, ()>;
+    fn store(&self, append: Append<'_>) -> LogFuture<'_, ()>;
 
     /// Stores events with the data that is stored beside them. See [`store`](Self::store).
     fn append_with(
@@ -59,7 +59,7 @@ pub trait EventLog: Send + Sync + fmt::Debug {
         events: &[Event],
         summary: Option<&Summary>,
         extract: &Extract,
-    ) -> Answer<'_, ()> {
+    ) -> LogFuture<'_, ()> {
         self.store(Append {
             summary,
             extract,
@@ -68,55 +68,59 @@ pub trait EventLog: Send + Sync + fmt::Debug {
     }
 
     /// Stores events alone. See [`store`](Self::store).
-    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()> {
+    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> LogFuture<'_, ()> {
         self.append_with(thread, events, summary, &Extract::EMPTY)
     }
 
     /// Claims the thread for this process. Claims of other processes become invalid.
-    fn claim(&self, thread: ThreadId) -> Answer<'_, Claim>;
+    fn claim(&self, thread: ThreadId) -> LogFuture<'_, Claim>;
 
     /// Returns about [`LOG_PAGE_BYTES`](acpd_model::limits::LOG_PAGE_BYTES) of the events after `after`, and at least one
     /// event if there is one.
     ///
     /// Returns [`LogError::DamagedEvents`] if the next event cannot be read. A read after the last of these continues behind
     /// the damage. A page ends before events that cannot be read.
-    fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page>;
+    fn read(&self, thread: ThreadId, after: Seq) -> LogFuture<'_, Page>;
 
     /// Returns the events with these numbers, which ascend; as many as fit into
     /// [`LOG_LOOKUP_BYTES`](acpd_model::limits::LOG_LOOKUP_BYTES), and at least one. Returns [`LogError::DamagedEvents`]
     /// if one of these cannot be read or does not exist.
-    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>>;
+    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> LogFuture<'_, Vec<Event>>;
 
     /// Finds a page of turns, from the end. Returns `None` while the places of some turns are missing, see
     /// [`Lacking::Marks`].
-    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> Answer<'_, Option<TurnsFound>>;
+    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> LogFuture<'_, Option<TurnsFound>>;
 
     /// Returns the last event by which all turns up to `last` have ended, or the event before the first turn if `last`
     /// is `None`. Returns `None` while the places of some turns are missing.
-    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> Answer<'_, Option<Seq>>;
+    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> LogFuture<'_, Option<Seq>>;
 
     /// Returns the turn to which a client gave this id.
-    fn client_turn(&self, thread: ThreadId, id: String) -> Answer<'_, Option<TurnId>>;
+    fn client_turn(&self, thread: ThreadId, id: String) -> LogFuture<'_, Option<TurnId>>;
 
     /// Returns the last snapshot of this format that contains no event after `until`.
-    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> Answer<'_, Option<Snapshot>>;
+    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> LogFuture<'_, Option<Snapshot>>;
 
     /// Returns what is stored of an agent's process.
-    fn carried(&self, thread: ThreadId) -> Answer<'_, Carried>;
+    fn carried(&self, thread: ThreadId) -> LogFuture<'_, Carried>;
 
     /// Returns the last `seq` of the thread.
-    fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq>;
+    fn last_seq(&self, thread: ThreadId) -> LogFuture<'_, Seq>;
 
     /// Returns the thread's summary, as last appended.
-    fn summary(&self, thread: ThreadId) -> Answer<'_, Summary>;
+    fn summary(&self, thread: ThreadId) -> LogFuture<'_, Summary>;
 
     /// Returns up to `limit` threads after `cursor`, newest first: by `updated_at`, then by id, both descending. Reads no more threads
     /// once the page has its bytes.
-    fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize)
-    -> Answer<'_, Vec<ListedThread>>;
+    fn list(
+        &self,
+        filter: Filter,
+        cursor: Option<ListCursor>,
+        limit: usize,
+    ) -> LogFuture<'_, Vec<ListedThread>>;
 
     /// Returns the working directories of all threads, each once.
-    fn directories(&self) -> Answer<'_, Vec<String>>;
+    fn directories(&self) -> LogFuture<'_, Vec<String>>;
 
     /// Returns up to `limit` texts after `cursor` that match the search, newest first, each with its position. Pass the
     /// last position to get the next page.
@@ -125,13 +129,13 @@ pub trait EventLog: Send + Sync + fmt::Debug {
         search: Search,
         cursor: Option<SearchCursor>,
         limit: usize,
-    ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>>;
+    ) -> LogFuture<'_, Vec<(SearchCursor, SearchHit)>>;
 
     /// Returns the newest thread older than `before` that lacks data beside its events.
-    fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>>;
+    fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> LogFuture<'_, Option<Backlog>>;
 
     /// Returns the missing places of the thread's turns, or of turns that it inherits.
-    fn lacking_turns(&self, thread: ThreadId) -> Answer<'_, Option<Backlog>>;
+    fn lacking_turns(&self, thread: ThreadId) -> LogFuture<'_, Option<Backlog>>;
 
     /// Stores the missing data of a [backlog](Self::backlog)'s events up to `through`. Data that is stored already is not
     /// added again.
@@ -142,23 +146,23 @@ pub trait EventLog: Send + Sync + fmt::Debug {
         through: Seq,
         extract: &Extract,
         snapshot: Option<&Snapshot>,
-    ) -> Answer<'_, ()>;
+    ) -> LogFuture<'_, ()>;
 
     /// Divides the row that has the event after this one, if an older version stored more in it than this one does. Each step
     /// delays appends no longer than an append does. A backend whose rows are bounded has nothing to do.
-    fn divide_row(&self, _: ThreadId, _: Seq) -> Answer<'_, ()> {
+    fn divide_row(&self, _: ThreadId, _: Seq) -> LogFuture<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 
     /// Deletes the thread: its events, its summary, its searchable texts, and blobs that no other thread needs. Returns
     /// when no call finds them. Their data is overwritten later.
-    fn delete(&self, thread: ThreadId) -> Answer<'_, ()>;
+    fn delete(&self, thread: ThreadId) -> LogFuture<'_, ()>;
 
     /// Stores `content` for `thread`, which must exist, and returns its id. The same content is stored only once.
-    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId>;
+    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> LogFuture<'_, BlobId>;
 
     /// Returns the content that `put_blob` stored under this id.
-    fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
+    fn blob(&self, id: BlobId) -> LogFuture<'_, Option<Vec<u8>>> {
         Box::pin(async move {
             let part = self.blob_part(None, id, 0, usize::MAX).await?;
             Ok(part.map(|part| part.content))
@@ -174,23 +178,23 @@ pub trait EventLog: Send + Sync + fmt::Debug {
         id: BlobId,
         from: u64,
         most: usize,
-    ) -> Answer<'_, Option<BlobPart>>;
+    ) -> LogFuture<'_, Option<BlobPart>>;
 
     /// Returns whether the content of this id was [removed](Self::remove_blobs), and a thread that exists still references
     /// it.
-    fn is_removed(&self, id: BlobId) -> Answer<'_, bool>;
+    fn is_removed(&self, id: BlobId) -> LogFuture<'_, bool>;
 
     /// Returns up to `limit` threads that do nothing and were not used, the longest unused first: by `updated_at`, then by id.
     /// Returns fewer if many had to be passed over; the page says where to continue.
-    fn unused(&self, wanted: Unused, limit: usize) -> Answer<'_, UnusedPage>;
+    fn unused(&self, wanted: Unused, limit: usize) -> LogFuture<'_, UnusedPage>;
 
     /// Returns the bytes that the log takes.
-    fn usage(&self) -> Answer<'_, Usage>;
+    fn usage(&self) -> LogFuture<'_, Usage>;
 
     /// Removes the content of blobs of a thread: of those that only threads need which do nothing, and whose `updated_at` is
     /// smaller than `before`. Removes up to [`BLOBS_REMOVED`](acpd_model::limits::BLOBS_REMOVED) of them. The events that
     /// reference them stay.
-    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> Answer<'_, ()>;
+    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> LogFuture<'_, ()>;
 
     /// Returns counters since the log was opened. A backend that does not count returns the default.
     fn stats(&self) -> stats::Stats {
@@ -198,7 +202,7 @@ pub trait EventLog: Send + Sync + fmt::Debug {
     }
 
     /// Waits until everything appended so far is stored, then refuses all further calls.
-    fn close(&self) -> Answer<'_, ()>;
+    fn close(&self) -> LogFuture<'_, ()>;
 }
 
 /// Returns the id of `content`.

@@ -10,26 +10,26 @@ use sha2::{Digest, Sha256};
 
 /// The response for a path.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum CannedResponse {
     /// 200, with this body.
     Body(Vec<u8>),
     /// 302, to this address.
     Moved(&'static str),
 }
 
-impl From<Vec<u8>> for Answer {
+impl From<Vec<u8>> for CannedResponse {
     fn from(body: Vec<u8>) -> Self {
         Self::Body(body)
     }
 }
 
-impl From<String> for Answer {
+impl From<String> for CannedResponse {
     fn from(body: String) -> Self {
         Self::Body(body.into_bytes())
     }
 }
 
-impl From<&str> for Answer {
+impl From<&str> for CannedResponse {
     fn from(body: &str) -> Self {
         Self::Body(body.into())
     }
@@ -38,7 +38,7 @@ impl From<&str> for Answer {
 /// Serves the responses, which may depend on the server's own address, and 404 for other paths, until the test ends.
 pub fn serve<A>(answers: impl FnOnce(SocketAddr) -> A) -> SocketAddr
 where
-    A: IntoIterator<Item = (&'static str, Answer)>,
+    A: IntoIterator<Item = (&'static str, CannedResponse)>,
 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it has an address");
@@ -57,7 +57,7 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn answer(mut stream: TcpStream, answers: &[(&str, Answer)]) {
+fn answer(mut stream: TcpStream, answers: &[(&str, CannedResponse)]) {
     let mut lines = BufReader::new(stream.try_clone().expect("it can be shared")).lines();
     let first = lines.next().and_then(Result::ok).unwrap_or_default();
     // Read the whole head: closing a socket with unread bytes would reset the connection.
@@ -69,8 +69,8 @@ fn answer(mut stream: TcpStream, answers: &[(&str, Answer)]) {
     let wanted = first.split(' ').nth(1).unwrap_or_default();
     let found = answers.iter().find(|(path, _)| *path == wanted);
     let (status, body) = match found.map(|(_, answer)| answer) {
-        Some(Answer::Body(body)) => ("200 OK".to_owned(), &body[..]),
-        Some(Answer::Moved(to)) => (format!("302 Found\r\nLocation: {to}"), &b""[..]),
+        Some(CannedResponse::Body(body)) => ("200 OK".to_owned(), &body[..]),
+        Some(CannedResponse::Moved(to)) => (format!("302 Found\r\nLocation: {to}"), &b""[..]),
         None => ("404 Not Found".to_owned(), &b"no"[..]),
     };
     let head = format!(

@@ -139,7 +139,7 @@ pub struct Attached {
 
 /// The members of a content block that say whether it links to a file.
 #[derive(Deserialize)]
-struct Link {
+struct ResourceLink {
     #[serde(rename = "type")]
     kind: String,
     uri: Option<String>,
@@ -305,7 +305,7 @@ impl Attachments {
             return None;
         }
         // The daemon passes malformed blocks on: the agent decides about them.
-        let link: Link = serde_json::from_str(text).ok()?;
+        let link: ResourceLink = serde_json::from_str(text).ok()?;
         let uri = link.uri.filter(|_| link.kind == "resource_link")?;
         let path = PathBuf::from(normalise(&uri, "/", None)?);
         path.starts_with(&self.root).then_some(path)

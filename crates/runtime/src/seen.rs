@@ -27,7 +27,7 @@ const SEEN_PRINCIPALS: usize = 128;
 /// Largest file of the marks of seen threads, in bytes.
 const SEEN_BYTES: u64 = 32 << 20;
 /// Marks and reports of clients that may wait for the file of the marks.
-const SEEN_ORDERS: usize = 64;
+const SEEN_REQUESTS: usize = 64;
 /// Age of the stored time at which a principal was last in front, in milliseconds, from which on it is stored again.
 const SEEN_FRONT_MILLIS: i64 = 60_000;
 /// Seconds without a page in front after which a user has been away.
@@ -122,7 +122,7 @@ pub struct Marked {
 }
 
 #[derive(Debug)]
-enum Order {
+enum SeenRequest {
     Mark {
         principal: String,
         threads: Vec<SeenThread>,
@@ -139,7 +139,7 @@ enum Order {
 /// Gives access to what users have seen.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    orders: mpsc::Sender<Order>,
+    requests: mpsc::Sender<SeenRequest>,
     now: watch::Receiver<Arc<SeenBook>>,
 }
 
@@ -151,7 +151,7 @@ impl Seen {
         let stored = file.read_or_set_aside("what users have read is unknown: all threads count as read");
         let book = stored.map(SeenFile::into_book).unwrap_or_default();
         let (book_tx, now) = watch::channel(Arc::new(book.clone()));
-        let (orders, ordered) = mpsc::channel(SEEN_ORDERS);
+        let (requests, requested) = mpsc::channel(SEEN_REQUESTS);
         let keeper = Keeper {
             host,
             clock,
@@ -160,8 +160,8 @@ impl Seen {
             front: BTreeMap::new(),
             book_tx,
         };
-        tokio::spawn(keeper.run(ordered));
-        Self { orders, now }
+        tokio::spawn(keeper.run(requested));
+        Self { requests, now }
     }
 
     /// Returns the time until which changes of each thread count as seen by a principal; `None` for a principal that has
@@ -180,7 +180,7 @@ impl Seen {
         since: Option<Millis>,
     ) -> Result<Marked, Failure> {
         let (reply, answer) = oneshot::channel();
-        let order = Order::Mark {
+        let request = SeenRequest::Mark {
             principal,
             threads,
             since,
@@ -192,21 +192,24 @@ impl Seen {
                 "the marks were not kept: the daemon is stopping",
             )
         };
-        self.orders.send(order).await.map_err(|_| stopping())?;
+        self.requests.send(request).await.map_err(|_| stopping())?;
         answer.await.map_err(|_| stopping())?
     }
 
     /// Records that a page of the principal is in front. Returns the time in which none was, if that was long.
     pub async fn present(&self, principal: String) -> Option<Absence> {
         let (reply, answer) = oneshot::channel();
-        self.orders.send(Order::Present { principal, reply }).await.ok()?;
+        self.requests
+            .send(SeenRequest::Present { principal, reply })
+            .await
+            .ok()?;
         answer.await.ok()?
     }
 
     /// Drops the marks of a deleted thread. They leave the file with the next change.
     pub async fn forget(&self, thread: ThreadId) {
         // A daemon that stops keeps the marks until they are too old.
-        let _ = self.orders.send(Order::Forget(thread)).await;
+        let _ = self.requests.send(SeenRequest::Forget(thread)).await;
     }
 }
 
@@ -222,22 +225,22 @@ struct Keeper {
 }
 
 impl Keeper {
-    async fn run(mut self, mut ordered: mpsc::Receiver<Order>) {
-        let mut orders = Vec::with_capacity(SEEN_ORDERS);
-        while ordered.recv_many(&mut orders, SEEN_ORDERS).await > 0 {
-            self.carry_out(&mut orders).await;
+    async fn run(mut self, mut requested: mpsc::Receiver<SeenRequest>) {
+        let mut requests = Vec::with_capacity(SEEN_REQUESTS);
+        while requested.recv_many(&mut requests, SEEN_REQUESTS).await > 0 {
+            self.carry_out(&mut requests).await;
         }
     }
 
-    /// Carries out orders, with one write of the file for all of them.
-    async fn carry_out(&mut self, orders: &mut Vec<Order>) {
+    /// Carries out requests, with one write of the file for all of them.
+    async fn carry_out(&mut self, requests: &mut Vec<SeenRequest>) {
         let mut next = self.book.clone();
         let mut marked = Vec::new();
         let mut present = Vec::new();
         let mut is_due = false;
-        for order in orders.drain(..) {
-            match order {
-                Order::Mark {
+        for request in requests.drain(..) {
+            match request {
+                SeenRequest::Mark {
                     principal,
                     threads,
                     since,
@@ -253,12 +256,12 @@ impl Keeper {
                     let since = reader.since;
                     marked.push((reply, Marked { since, changed }));
                 }
-                Order::Present { principal, reply } => {
+                SeenRequest::Present { principal, reply } => {
                     let (away, is_old) = self.arrive(&mut next, &principal);
                     is_due |= is_old;
                     present.push((reply, away));
                 }
-                Order::Forget(thread) => {
+                SeenRequest::Forget(thread) => {
                     for reader in next.values_mut() {
                         if reader.threads.contains_key(&thread) {
                             Arc::make_mut(reader).threads.remove(&thread);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::wire::Answer;
+use crate::wire::RpcResult;
 
 /// A message to a running turn.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub enum Signal {
     /// A message of the user during the turn.
     Steer(String),
     /// The client's response to the request with this id.
-    Answer(u64, Answer),
+    Answer(u64, RpcResult),
 }
 
 /// The open requests of this process. Ids start at 0, as in the official SDKs.
@@ -36,7 +36,7 @@ impl Calls {
     }
 
     /// Sends a response to the turn that awaits it; returns `false` if there is none.
-    pub fn settle(&self, id: &Value, answer: Answer) -> bool {
+    pub fn settle(&self, id: &Value, answer: RpcResult) -> bool {
         let Some(id) = id.as_u64() else { return false };
         let waiting = self
             .open

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
 
-use crate::wire::{self, Answer, RpcError};
+use crate::wire::{self, RpcError, RpcResult};
 
 /// One line of the client.
 #[derive(Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub enum Incoming {
         /// The id of the agent's request.
         id: Value,
         /// The result or error.
-        answer: Answer,
+        answer: RpcResult,
     },
     /// Not a JSON-RPC message, and why.
     Unreadable(RpcError),

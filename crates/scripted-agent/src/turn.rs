@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::calls::{Calls, Signal};
 use crate::out::Out;
 use crate::session::{Shared, lock};
-use crate::wire::{self, Answer, RpcError};
+use crate::wire::{self, RpcError, RpcResult};
 
 /// The reason why a turn ends before its last step.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl End {
 pub type Flow = Result<(), End>;
 
 /// Returns the response to the prompt of a turn that has ended this way.
-pub fn response(flow: Flow) -> Answer {
+pub fn response(flow: Flow) -> RpcResult {
     match flow {
         Ok(()) => Ok(json!({ "stopReason": "end_turn" })),
         Err(End::Stop(reason)) => Ok(json!({ "stopReason": reason })),
@@ -73,7 +73,7 @@ pub struct Turn {
     calls: Arc<Calls>,
     inbox: Receiver<Signal>,
     signals: Sender<Signal>,
-    answers: HashMap<u64, Answer>,
+    answers: HashMap<u64, RpcResult>,
 }
 
 impl Turn {
@@ -220,18 +220,18 @@ impl Turn {
 
     /// Waits for a response, even after a cancellation: a client must always respond, and one that does not must fail
     /// the test.
-    pub fn answer(&mut self, call: u64) -> Answer {
+    pub fn answer(&mut self, call: u64) -> RpcResult {
         self.wait(call, false)
             .unwrap_or_else(|| Err(RpcError::new(wire::INTERNAL_ERROR, "the connection is gone")))
     }
 
     /// Waits for a response or a cancellation; `None` if the cancellation came first.
-    pub fn answer_or_cancel(&mut self, call: u64) -> Option<Answer> {
+    pub fn answer_or_cancel(&mut self, call: u64) -> Option<RpcResult> {
         self.wait(call, true)
     }
 
     /// Sends a request and waits for its response.
-    pub fn call(&mut self, method: &str, params: Value) -> Answer {
+    pub fn call(&mut self, method: &str, params: Value) -> RpcResult {
         let call = self.ask(method, params);
         self.answer(call)
     }
@@ -253,7 +253,7 @@ impl Turn {
         }
     }
 
-    fn wait(&mut self, call: u64, until_cancel: bool) -> Option<Answer> {
+    fn wait(&mut self, call: u64, until_cancel: bool) -> Option<RpcResult> {
         loop {
             if let Some(answer) = self.answers.remove(&call) {
                 return Some(answer);

@@ -65,10 +65,10 @@ impl std::fmt::Display for RpcError {
 }
 
 /// The result of a request.
-pub type Answer = Result<Value, RpcError>;
+pub type RpcResult = Result<Value, RpcError>;
 
 /// Builds a response to the request `id`.
-pub fn response(id: &Value, answer: &Answer) -> Value {
+pub fn response(id: &Value, answer: &RpcResult) -> Value {
     match answer {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
         Err(error) => json!({

@@ -20,7 +20,7 @@ export interface News {
   readonly error?: string | null;
 }
 
-export interface Notice {
+export interface NotificationText {
   readonly title: string;
   readonly body: string;
 }
@@ -29,7 +29,7 @@ export interface Notice {
 const LENGTH = 200;
 
 /** Describes what has happened. */
-export function noticeOf(news: News): Notice {
+export function noticeOf(news: News): NotificationText {
   const name = shownName(news.name);
   const agent = oneLine(visibleName(news.agent));
   switch (news.type) {

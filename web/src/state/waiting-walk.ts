@@ -14,7 +14,7 @@ export interface Waits {
 /** The questions that this round has shown. */
 export type Shown = ReadonlySet<string>;
 
-export interface Step {
+export interface NextStop {
   /** The thread to show; `undefined` if nothing waits. */
   readonly threadId: string | undefined;
   readonly shown: Shown;
@@ -24,7 +24,7 @@ export interface Step {
  * Takes the next step from the open thread. When all questions were shown, a new round begins with the oldest one. The
  * open thread is shown already, so another one comes first.
  */
-export function nextStep(waits: readonly Waits[], before: Shown, open: string | undefined): Step {
+export function nextStep(waits: readonly Waits[], before: Shown, open: string | undefined): NextStop {
   const here = waits.filter(({ threadId }) => threadId === open).map(keyOf);
   const waiting = new Set(waits.map(keyOf));
   // Answered questions are forgotten.

@@ -7,7 +7,7 @@ import { type Error as RpcError, type Initialized, PROTOCOL_VERSION } from "@acp
 
 import { CLIENT_INFO } from "../connection/client-info.ts";
 import { protocolsOf, withKey } from "../connection/key-headers.ts";
-import type { Answer } from "./notification.ts";
+import type { ButtonAnswer } from "./notification.ts";
 
 /** The answer was not accepted; the message is a sentence for the user. */
 export class NotAnswered extends Error {
@@ -23,7 +23,7 @@ const APPROVE = 2;
 const UNCLEAR = "Open acpd to see whether the answer arrived.";
 
 /** Sends an answer; resolves once the daemon has accepted it, and rejects with {@link NotAnswered}. */
-export async function approve(pageKey: string, answer: Answer): Promise<void> {
+export async function approve(pageKey: string, answer: ButtonAnswer): Promise<void> {
   const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws`, protocolsOf(pageKey));
   const over = new AbortController();
   let isSent = false;
@@ -50,7 +50,7 @@ interface Progress {
   readonly failed: (error: NotAnswered) => void;
 }
 
-function exchange(socket: WebSocket, answer: Answer, signal: AbortSignal, { sending, accepted, failed }: Progress): void {
+function exchange(socket: WebSocket, answer: ButtonAnswer, signal: AbortSignal, { sending, accepted, failed }: Progress): void {
   const send = (message: object) => socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
   const greet = () => send({ id: INITIALIZE, method: "initialize", params: { clientInfo: CLIENT_INFO, capabilities: {} } });
   const next = ({ data }: MessageEvent) => {

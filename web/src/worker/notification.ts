@@ -1,12 +1,12 @@
 /** The notification for what was pushed: its texts, its buttons, and what a click needs. Pure. */
 
-import { type Notice, noticeOf, shownName } from "../state/notice.ts";
+import { type NotificationText, noticeOf, shownName } from "../state/notice.ts";
 import type { ThreadActivity } from "../state/threads.ts";
 import { questionLine, type RowAnswer, rowAnswers } from "../state/waiting-question.ts";
 import type { Payload } from "./payload.ts";
 
 /** An answer that a button of a notification gives. */
-export interface Answer {
+export interface ButtonAnswer {
   readonly requestId: string;
   readonly optionId: string;
   readonly optionKind: string;
@@ -23,7 +23,7 @@ export interface NoticeData {
   readonly name?: string;
   /** Whether the thread waits for an answer, so that a click shows the question. */
   readonly waiting?: boolean;
-  readonly answers?: Readonly<Partial<Record<Action, Answer>>>;
+  readonly answers?: Readonly<Partial<Record<Action, ButtonAnswer>>>;
   /** When it was shown, in milliseconds since the epoch. */
   readonly shownAt?: number;
 }
@@ -35,7 +35,7 @@ export interface NoticeData {
 const SETTLE_MS = 1_000;
 
 /** Returns the answer that a button gives if it is pressed now. Without one, a press opens the thread. */
-export function pressed({ answers, shownAt = Infinity }: NoticeData, action: string, now: number): Answer | undefined {
+export function pressed({ answers, shownAt = Infinity }: NoticeData, action: string, now: number): ButtonAnswer | undefined {
   const isSettled = now - shownAt >= SETTLE_MS;
   return isSettled && (action === "allow" || action === "reject") ? answers?.[action] : undefined;
 }
@@ -56,7 +56,7 @@ export function isStale({ waiting, shownAt = 0 }: NoticeData, live: ThreadActivi
   return waiting === true && isOver && (isEnded || now - shownAt >= LIST_MS);
 }
 
-export interface Pushed extends Notice {
+export interface Pushed extends NotificationText {
   /** Notifications with the same tag replace each other. */
   readonly tag: string;
   /** Whether it stays until the user does something. */
@@ -109,7 +109,7 @@ function answersOf({ news: { question, cwd }, canAnswer }: Payload & { type: "ne
   }
   const { requestId } = question;
   const { allow, reject } = rowAnswers(question, cwd) ?? {};
-  const answer = ({ option: { optionId, kind } }: RowAnswer): Answer => ({ requestId, optionId, optionKind: kind });
+  const answer = ({ option: { optionId, kind } }: RowAnswer): ButtonAnswer => ({ requestId, optionId, optionKind: kind });
   return { ...(allow && { allow: answer(allow) }), ...(reject && { reject: answer(reject) }) };
 }
 

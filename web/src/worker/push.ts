@@ -7,7 +7,7 @@ import { type Kept, keptKey } from "../connection/kept-key.ts";
 import { withKey } from "../connection/key-headers.ts";
 import { approve, NotAnswered } from "./answer.ts";
 import { type FromPage, NOTIFICATIONS_LOCK, PUSH_LOCK, QUESTION, type ToPage } from "./messages.ts";
-import { type Answer, asksFor, mayRefuse, type NoticeData, notificationOf, pressed, type Pushed, refusalOf } from "./notification.ts";
+import { type ButtonAnswer, asksFor, mayRefuse, type NoticeData, notificationOf, pressed, type Pushed, refusalOf } from "./notification.ts";
 import { readPayload } from "./payload.ts";
 
 declare const self: ServiceWorkerGlobalScope;
@@ -78,7 +78,7 @@ async function clicked({ notification, action }: NotificationEvent): Promise<voi
 /** The questions that are being answered: a second press must not be reported as too late. */
 const answering = new Set<string>();
 
-async function give(answer: Answer, data: NoticeData): Promise<void> {
+async function give(answer: ButtonAnswer, data: NoticeData): Promise<void> {
   const { requestId } = answer;
   if (answering.has(requestId)) {
     return;
@@ -94,7 +94,7 @@ async function give(answer: Answer, data: NoticeData): Promise<void> {
   }
 }
 
-async function send(answer: Answer): Promise<void> {
+async function send(answer: ButtonAnswer): Promise<void> {
   const kept = await keptKey();
   if (!kept) {
     throw new NotAnswered("You are signed out. Open acpd to sign in.");

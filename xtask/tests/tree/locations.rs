@@ -80,7 +80,7 @@ const OF_PATHS: [Tests; 12] = [
             "config::paths::",
             "doctor::data::",
             "editors::known::",
-            "first_run::place::",
+            "first_run::terminal_info::",
             "own_program::",
             "replace_file::",
             "service::",

@@ -517,14 +517,14 @@ impl Pipe {
 fn names_its_client(hello: &str) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Hello {
+    struct InitializeParams {
         #[expect(
             clippy::zero_sized_map_values,
             reason = "only an object is a name, whatever it has"
         )]
         client_info: Option<BTreeMap<String, IgnoredAny>>,
     }
-    let hello: Option<Hello> = Message::read(hello).and_then(|hello| hello.params());
+    let hello: Option<InitializeParams> = Message::read(hello).and_then(|hello| hello.params());
     hello.is_some_and(|hello| hello.client_info.is_some())
 }
 

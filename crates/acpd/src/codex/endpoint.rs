@@ -6,7 +6,7 @@ use acpd_server::auth::owner_token::Token;
 use acpd_server::net::unix_socket;
 use anyhow::Context;
 
-use crate::client::local::notice::Notice;
+use crate::client::local::daemon_file::DaemonFile;
 use crate::exit::Exit;
 use crate::settings::Settings;
 
@@ -60,7 +60,7 @@ impl Endpoint {
             }
         };
         Ok(Self {
-            url: web_socket(&Notice::read(data_dir)?.address()),
+            url: web_socket(&DaemonFile::read(data_dir)?.address()),
             token: Some(token.trim().to_owned()),
         })
     }

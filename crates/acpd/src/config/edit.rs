@@ -61,7 +61,7 @@ pub fn edit(
         return Ok(None);
     }
     if let Some(default) = default_to_keep(&table, &config, change, default_agent) {
-        steps.insert(0, Step::Set(vec!["default_agent".to_owned()], default.into()));
+        steps.insert(0, EditStep::Set(vec!["default_agent".to_owned()], default.into()));
     }
     let mut edited = text.to_owned();
     for step in &steps {
@@ -76,7 +76,7 @@ pub fn edit(
 }
 
 /// Returns what a change does to a file with these values.
-fn steps(path: &Path, table: &Table, change: &ConfigChange) -> Result<Vec<Step>, EditError> {
+fn steps(path: &Path, table: &Table, change: &ConfigChange) -> Result<Vec<EditStep>, EditError> {
     let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
     match change {
         ConfigChange::DefaultAgent { agent } => Ok(scalar(table, keys(&["default_agent"]), agent.as_deref())),
@@ -105,12 +105,12 @@ fn steps(path: &Path, table: &Table, change: &ConfigChange) -> Result<Vec<Step>,
                     let word = [("mode".to_owned(), mode.clone())];
                     let lists = [(FOLDERS.to_owned(), Value::Array(vec![folder]))];
                     let settings: Table = word.into_iter().chain(lists).collect();
-                    vec![Step::Set(sandbox, Value::Table(settings))]
+                    vec![EditStep::Set(sandbox, Value::Table(settings))]
                 }
                 _ => match get(table, &at) {
                     Some(Value::Array(folders)) if folders.contains(&folder) => Vec::new(),
-                    Some(_) => vec![Step::Push(at, folder)],
-                    None => vec![Step::Set(at, Value::Array(vec![folder]))],
+                    Some(_) => vec![EditStep::Push(at, folder)],
+                    None => vec![EditStep::Set(at, Value::Array(vec![folder]))],
                 },
             })
         }
@@ -118,13 +118,13 @@ fn steps(path: &Path, table: &Table, change: &ConfigChange) -> Result<Vec<Step>,
 }
 
 /// Returns the step that sets or removes a text.
-fn scalar(table: &Table, at: Vec<String>, wanted: Option<&str>) -> Vec<Step> {
+fn scalar(table: &Table, at: Vec<String>, wanted: Option<&str>) -> Vec<EditStep> {
     let now = get(table, &at);
     match wanted {
         Some(wanted) if now.and_then(Value::as_str) == Some(wanted) => Vec::new(),
-        Some(wanted) => vec![Step::Set(at, wanted.into())],
+        Some(wanted) => vec![EditStep::Set(at, wanted.into())],
         None if now.is_none() => Vec::new(),
-        None => vec![Step::Remove(at)],
+        None => vec![EditStep::Remove(at)],
     }
 }
 
@@ -169,7 +169,7 @@ fn get<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
 
 /// One step of a change.
 #[derive(Debug, Clone, PartialEq)]
-enum Step {
+enum EditStep {
     /// Sets the value at a path of keys.
     Set(Vec<String>, Value),
     /// Adds an entry to the list there.
@@ -178,7 +178,7 @@ enum Step {
     Remove(Vec<String>),
 }
 
-impl Step {
+impl EditStep {
     fn path(&self) -> &[String] {
         match self {
             Self::Set(path, _) | Self::Push(path, _) | Self::Remove(path) => path,

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::cli::StopArgs;
 use crate::client::local;
+use crate::client::local::daemon_file::DaemonFile;
 use crate::client::local::elsewhere;
-use crate::client::local::notice::Notice;
 use crate::client::local::process::Process;
 use crate::daemon::busy;
 use crate::daemon::manager::Service;
@@ -57,7 +57,7 @@ pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> 
 
 /// Stops this user's daemon and starts it again: by its service manager, else in the background, with the options of its start.
 pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
-    let before = Notice::read(&settings.daemon.data_dir).ok();
+    let before = DaemonFile::read(&settings.daemon.data_dir).ok();
     let mut is_back = false;
     match agreed(settings, args).await? {
         Agreed::Refused => return Ok(Exit::Failure),
@@ -87,7 +87,7 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
         let options = before.map(|notice| notice.options).unwrap_or_default();
         local::launch(settings, &options).await?;
     }
-    let notice = Notice::read(&settings.daemon.data_dir)?;
+    let notice = DaemonFile::read(&settings.daemon.data_dir)?;
     let (address, pid) = (notice.address(), notice.pid);
     if args.json {
         print::json(&json!({ "pid": pid, "address": address }).to_string());
@@ -224,7 +224,8 @@ async fn agreed(settings: &Settings, args: &StopArgs) -> anyhow::Result<Agreed> 
     }
     may_stop?;
     // A daemon that a command has started in the background has no manager.
-    let is_managed = Notice::read(&settings.daemon.data_dir).is_ok_and(|notice| notice.log_file.is_none());
+    let is_managed =
+        DaemonFile::read(&settings.daemon.data_dir).is_ok_and(|notice| notice.log_file.is_none());
     let service = is_managed.then(|| Service::of(pid)).flatten();
     Ok(Agreed::Running(Running {
         pid: pid.as_raw_nonzero().get(),

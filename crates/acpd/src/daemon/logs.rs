@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::cli::LogsArgs;
+use crate::client::local::daemon_file::DaemonFile;
 use crate::client::local::log_path;
-use crate::client::local::notice::Notice;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain;
@@ -23,7 +23,7 @@ const TAIL_BYTES: u64 = 8 << 20;
 /// Prints the log of the daemon in the background.
 pub async fn logs(settings: &Settings, args: &LogsArgs) -> anyhow::Result<Exit> {
     let path = log_path(settings);
-    if let Ok(notice) = Notice::read(&settings.daemon.data_dir)
+    if let Ok(notice) = DaemonFile::read(&settings.daemon.data_dir)
         && notice.log_file.is_none()
     {
         print::hint(&format!(

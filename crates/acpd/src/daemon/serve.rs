@@ -16,8 +16,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::ServeArgs;
 use crate::client::local;
+use crate::client::local::daemon_file::{Running, reachable};
 use crate::client::local::elsewhere;
-use crate::client::local::notice::{Running, reachable};
 use crate::client::local::preflight;
 use crate::daemon::config_changes::{self, Made};
 use crate::daemon::logging::start_logging;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::cli::StatusArgs;
 use crate::client::connect::connect;
 use crate::client::local;
+use crate::client::local::daemon_file::DaemonFile;
 use crate::client::local::elsewhere;
-use crate::client::local::notice::Notice;
 use crate::client::whole::Page;
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -54,7 +54,7 @@ pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Ex
         status["moreThreads"] = json!(more);
     }
     if !is_far {
-        let notice = Notice::read(&settings.daemon.data_dir)?;
+        let notice = DaemonFile::read(&settings.daemon.data_dir)?;
         status["pid"] = json!(notice.pid);
         status["address"] = json!(notice.address());
         status["startedAt"] = json!(notice.started_at);

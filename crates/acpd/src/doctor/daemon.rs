@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::report::{Finding, Group};
 use super::subject::Subject;
 use crate::client::local;
-use crate::client::local::notice::Notice;
+use crate::client::local::daemon_file::DaemonFile;
 use crate::client::reach::{self, reach_running};
 use crate::client::{Client, response};
 use crate::settings::Settings;
@@ -55,7 +55,7 @@ pub async fn check(subject: &Subject) -> Vec<Finding> {
 
 async fn facts(settings: &Settings) -> anyhow::Result<Facts> {
     let data_dir = &settings.daemon.data_dir;
-    let notice = Notice::read(data_dir).ok();
+    let notice = DaemonFile::read(data_dir).ok();
     if local::try_connect(settings).await?.is_none() {
         return Ok(Facts::NotRunning {
             notice: notice.is_some(),
@@ -69,7 +69,7 @@ async fn facts(settings: &Settings) -> anyhow::Result<Facts> {
     let pid = notice.as_ref().map(|notice| notice.pid);
     Ok(Facts::Running(Box::new(Running {
         version,
-        url: notice.as_ref().map(Notice::address).unwrap_or_default(),
+        url: notice.as_ref().map(DaemonFile::address).unwrap_or_default(),
         unready,
         is_replaced: pid.is_some_and(is_replaced),
         pid,
@@ -104,7 +104,7 @@ fn is_replaced(pid: u32) -> bool {
 }
 
 /// Returns the configured address if a restart of the daemon would use another one than now.
-fn moved_to(settings: &Settings, notice: &Notice) -> Option<String> {
+fn moved_to(settings: &Settings, notice: &DaemonFile) -> Option<String> {
     let named = notice.options.iter().any(|option| option == "--listen");
     let wanted = settings.daemon.address();
     let differs = wanted.port() != 0 && wanted != notice.listens();

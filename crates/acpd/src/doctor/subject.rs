@@ -1,6 +1,6 @@
 //! What the checks are about.
 
-use crate::client::local::notice::Notice;
+use crate::client::local::daemon_file::DaemonFile;
 use crate::client::local::process::is_daemon;
 use crate::settings::Settings;
 
@@ -13,8 +13,8 @@ pub struct Subject {
 
 impl Subject {
     /// Returns the notice of the daemon that runs on the data directory.
-    pub fn notice(&self) -> Option<Notice> {
-        let notice = Notice::read(&self.settings.daemon.data_dir).ok()?;
+    pub fn notice(&self) -> Option<DaemonFile> {
+        let notice = DaemonFile::read(&self.settings.daemon.data_dir).ok()?;
         is_daemon(notice.pid).then_some(notice)
     }
 

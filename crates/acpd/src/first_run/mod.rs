@@ -4,7 +4,7 @@
 //! terminal, writes a configuration over another one, or tries to open a browser over SSH.
 
 mod menu;
-mod place;
+mod terminal_info;
 
 use std::io::IsTerminal;
 use std::process::Stdio;
@@ -16,7 +16,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use self::menu::{Entry, Menu, QUESTION};
-use self::place::Place;
+use self::terminal_info::TerminalInfo;
 use crate::cli::{AttachArgs, OpenArgs, RunArgs};
 use crate::client::Client;
 use crate::client::local;
@@ -70,15 +70,15 @@ pub async fn begin(settings: &Settings) -> anyhow::Result<Next> {
         Some(agent) => agent.to_owned(),
         None => choose_agent(settings).await?,
     };
-    let place = Place::here();
+    let terminal_info = TerminalInfo::here();
     let mut client = Client::connect(settings, false).await?;
-    let menu = menu(settings, &mut client, &agent, &place).await?;
+    let menu = menu(settings, &mut client, &agent, &terminal_info).await?;
     print::out(&menu.text());
     let picked = repeat_until(QUESTION, |typed| menu.pick(typed)).await?;
     match picked {
-        Entry::Open if place.has_browser() => Ok(Next::Open),
+        Entry::Open if terminal_info.has_browser() => Ok(Next::Open),
         Entry::Open => {
-            print_link(settings, &place).await?;
+            print_link(settings, &terminal_info).await?;
             Ok(Next::Done)
         }
         Entry::Prompt => prompt(&mut client, agent).await,
@@ -236,7 +236,12 @@ async fn install_agent(settings: &Settings, id: &str) -> anyhow::Result<bool> {
 }
 
 /// Returns what can be done now.
-async fn menu(settings: &Settings, client: &mut Client, agent: &str, place: &Place) -> anyhow::Result<Menu> {
+async fn menu(
+    settings: &Settings,
+    client: &mut Client,
+    agent: &str,
+    terminal_info: &TerminalInfo,
+) -> anyhow::Result<Menu> {
     let listed = client.request("thread/list", json!({ "limit": 1 })).await?;
     let last = listed["data"].as_array().and_then(|threads| threads.first());
     let waiting = client
@@ -251,7 +256,7 @@ async fn menu(settings: &Settings, client: &mut Client, agent: &str, place: &Pla
             let name = thread["name"].as_str().unwrap_or("without a name");
             Some((thread["id"].as_str()?.to_owned(), name.to_owned()))
         }),
-        has_browser: place.has_browser(),
+        has_browser: terminal_info.has_browser(),
     })
 }
 
@@ -292,13 +297,13 @@ async fn wait_for_agent(client: &mut Client, agent: &str) -> anyhow::Result<()> 
 }
 
 /// Prints how a browser of another computer reaches the daemon.
-async fn print_link(settings: &Settings, place: &Place) -> anyhow::Result<()> {
+async fn print_link(settings: &Settings, terminal_info: &TerminalInfo) -> anyhow::Result<()> {
     let address = local::url(&settings.daemon.data_dir)?;
-    print::out(&place.advice(&address));
+    print::out(&terminal_info.advice(&address));
     // Through a tunnel, the browser arrives as a process of this user.
     let args = OpenArgs {
         print: true,
-        other_device: !place::is_loopback(&address),
+        other_device: !terminal_info::is_loopback(&address),
         json: false,
     };
     open::open(settings, &args).await?;

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use super::tailscale::Tailnet;
 use crate::cli::PairArgs;
-use crate::client::local::notice::Notice;
+use crate::client::local::daemon_file::DaemonFile;
 use crate::exit::Exit;
 use crate::remote::origin::Origin;
 use crate::settings::Settings;
@@ -39,7 +39,7 @@ impl Address {
                 ))),
             };
         }
-        let notice = Notice::read(&settings.daemon.data_dir)?;
+        let notice = DaemonFile::read(&settings.daemon.data_dir)?;
         let (listens, url) = (notice.listens(), notice.address());
         if args.tailscale {
             let tailnet = Tailnet::find().await?;

@@ -1,6 +1,6 @@
 //! Tests of the registry document: which entries are accepted and which are refused.
 
-use acpd_loopback::{Answer, serve};
+use acpd_loopback::{CannedResponse, serve};
 
 use super::super::registry::{Registry, npm_name, platform, pypi_name};
 use super::super::{RegistryOrigin, shipped};
@@ -210,7 +210,7 @@ fn an_update_replaces_the_shipped_document() {
             ("/good", good.into()),
             ("/empty", r#"{ "agents": [] }"#.into()),
             ("/html", "<html>".into()),
-            ("/away", Answer::Moved("http://example.org/")),
+            ("/away", CannedResponse::Moved("http://example.org/")),
             ("/large", vec![b' '; 5 << 20].into()),
         ]
     });

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Agent;
 use crate::scenarios;
 use crate::session::{Session, lock};
-use crate::wire::{self, Answer, RpcError};
+use crate::wire::{self, RpcError, RpcResult};
 
 /// Sessions per page of `session/list`.
 const PAGE: usize = 50;
@@ -33,7 +33,7 @@ pub(super) fn no_running_turn() -> Value {
 
 impl Agent {
     /// Handles a request.
-    pub(super) fn request(&mut self, method: &str, params: &Value) -> Answer {
+    pub(super) fn request(&mut self, method: &str, params: &Value) -> RpcResult {
         self.handshaken(method)?;
         match method {
             "initialize" => self.initialize(params),
@@ -74,7 +74,7 @@ impl Agent {
         }
     }
 
-    fn initialize(&mut self, params: &Value) -> Answer {
+    fn initialize(&mut self, params: &Value) -> RpcResult {
         self.booleans = params::initialize(params)?;
         self.ready = true;
         let mut session = json!({ "list": {}, "close": {} });
@@ -113,7 +113,7 @@ impl Agent {
         Ok(hello)
     }
 
-    fn authenticate(&mut self, params: &Value) -> Answer {
+    fn authenticate(&mut self, params: &Value) -> RpcResult {
         let method = text(params, "methodId")?;
         if self.flags.sign_in {
             if method == "browser" && self.flags.sign_in_by_browser {
@@ -143,7 +143,7 @@ impl Agent {
         Err(RpcError::new(wire::AUTH_REQUIRED, "Authentication required"))
     }
 
-    fn new_session(&mut self, params: &Value) -> Answer {
+    fn new_session(&mut self, params: &Value) -> RpcResult {
         self.check_signed_in()?;
         let cwd = cwd(params)?.to_owned();
         servers(params)?;
@@ -157,7 +157,7 @@ impl Agent {
         Ok(state)
     }
 
-    fn reopen(&mut self, params: &Value, replay: bool) -> Answer {
+    fn reopen(&mut self, params: &Value, replay: bool) -> RpcResult {
         self.check_signed_in()?;
         let id = text(params, "sessionId")?;
         let cwd = cwd(params)?.to_owned();
@@ -173,7 +173,7 @@ impl Agent {
     }
 
     /// Lists sessions in pages of [`PAGE`]; a cursor is the number of sessions on the earlier pages.
-    fn list(&mut self, params: &Value) -> Answer {
+    fn list(&mut self, params: &Value) -> RpcResult {
         let cwd = params.get("cwd").and_then(Value::as_str);
         let start = match params.get("cursor") {
             None | Some(Value::Null) => 0,
@@ -200,7 +200,7 @@ impl Agent {
     }
 
     /// Creates a session with a copy of the history.
-    fn fork(&mut self, params: &Value) -> Answer {
+    fn fork(&mut self, params: &Value) -> RpcResult {
         let (id, cwd) = (text(params, "sessionId")?, cwd(params)?.to_owned());
         servers(params)?;
         let session = self.store.find(id).ok_or_else(|| RpcError::no_session(id))?;
@@ -214,7 +214,7 @@ impl Agent {
         Ok(state)
     }
 
-    fn delete(&mut self, params: &Value) -> Answer {
+    fn delete(&mut self, params: &Value) -> RpcResult {
         let id = text(params, "sessionId")?;
         if self.store.delete(id) {
             Ok(json!({}))
@@ -224,7 +224,7 @@ impl Agent {
     }
 
     /// Forwards a message to the running turn. The client must make sure that a turn runs.
-    fn steer(&mut self, params: &Value) -> Answer {
+    fn steer(&mut self, params: &Value) -> RpcResult {
         let id = text(params, "sessionId")?;
         let words = params::prompt(params)?
             .iter()
@@ -238,7 +238,7 @@ impl Agent {
     }
 
     /// Cancels the turn, as the schema requires, and marks the session as closed.
-    fn close(&mut self, params: &Value) -> Answer {
+    fn close(&mut self, params: &Value) -> RpcResult {
         let id = text(params, "sessionId")?;
         let session = self.store.active(id).ok_or_else(|| RpcError::no_session(id))?;
         self.running.cancel(id);
@@ -247,7 +247,11 @@ impl Agent {
     }
 
     /// Changes a session and responds with its options.
-    fn change(&mut self, params: &Value, what: impl FnOnce(&mut Session) -> Result<(), RpcError>) -> Answer {
+    fn change(
+        &mut self,
+        params: &Value,
+        what: impl FnOnce(&mut Session) -> Result<(), RpcError>,
+    ) -> RpcResult {
         let id = text(params, "sessionId")?;
         let session = self.store.active(id).ok_or_else(|| RpcError::no_session(id))?;
         let mut session = lock(&session);

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use serde_json::{Value, json};
 
 /// The result of a request.
-pub type Answer = Result<Value, Value>;
+pub type RpcResult = Result<Value, Value>;
 
 /// The agent process, and the client's end of its pipes.
 pub struct Agent {
@@ -26,7 +26,7 @@ pub struct Turn {
     /// The agent's messages, in order.
     pub messages: Vec<Value>,
     /// The response to the prompt.
-    pub answer: Answer,
+    pub answer: RpcResult,
 }
 
 impl Agent {
@@ -104,7 +104,7 @@ impl Agent {
     }
 
     /// Responds to one of the agent's requests.
-    pub fn reply(&mut self, request: &Value, answer: Answer) {
+    pub fn reply(&mut self, request: &Value, answer: RpcResult) {
         let mut message = json!({ "jsonrpc": "2.0", "id": request["id"] });
         match answer {
             Ok(result) => message["result"] = result,
@@ -133,7 +133,7 @@ impl Agent {
     }
 
     /// Reads up to the response to a request; responds to the agent's own requests meanwhile.
-    pub fn finish(&mut self, id: u64, mut client: impl FnMut(&str, &Value) -> Answer) -> Turn {
+    pub fn finish(&mut self, id: u64, mut client: impl FnMut(&str, &Value) -> RpcResult) -> Turn {
         let mut messages = Vec::new();
         loop {
             let message = self.message();
@@ -155,7 +155,7 @@ impl Agent {
     }
 
     /// Sends a request, and discards all messages before its response.
-    pub fn request(&mut self, method: &str, params: Value) -> Answer {
+    pub fn request(&mut self, method: &str, params: Value) -> RpcResult {
         let id = self.ask(method, params);
         self.finish(id, nothing).answer
     }
@@ -179,7 +179,7 @@ impl Agent {
         &mut self,
         session: &str,
         text: &str,
-        client: impl FnMut(&str, &Value) -> Answer,
+        client: impl FnMut(&str, &Value) -> RpcResult,
     ) -> Turn {
         let id = self.start_turn(session, text);
         self.finish(id, client)
@@ -264,19 +264,19 @@ impl Turn {
 }
 
 /// Rejects every request, as a client without capabilities does.
-pub fn nothing(_: &str, _: &Value) -> Answer {
+pub fn nothing(_: &str, _: &Value) -> RpcResult {
     Err(json!({ "code": -32601, "message": "cannot" }))
 }
 
 /// Returns the code of an error.
-pub fn code(answer: &Answer) -> i64 {
+pub fn code(answer: &RpcResult) -> i64 {
     match answer {
         Ok(result) => panic!("answered with {result}"),
         Err(error) => error["code"].as_i64().expect("a code is a number"),
     }
 }
 
-fn outcome(message: &Value) -> Answer {
+fn outcome(message: &Value) -> RpcResult {
     match (message.get("result"), message.get("error")) {
         (Some(result), None) => Ok(result.clone()),
         (None, Some(error)) => Err(error.clone()),

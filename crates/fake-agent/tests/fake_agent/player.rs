@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::driver::{Agent, Answer, Turn, code, nothing};
+use crate::driver::{Agent, RpcResult, Turn, code, nothing};
 
 const RECORDING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sdk-agent.jsonl");
 
@@ -10,7 +10,7 @@ fn play(args: &[&str]) -> Agent {
     Agent::bare(&[&["--play", RECORDING], args].concat())
 }
 
-fn allow(method: &str, params: &Value) -> Answer {
+fn allow(method: &str, params: &Value) -> RpcResult {
     match method {
         "session/request_permission" => {
             Ok(json!({ "outcome": { "outcome": "selected", "optionId": "allow" } }))

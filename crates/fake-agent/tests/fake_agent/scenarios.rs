@@ -4,10 +4,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::driver::{Agent, Answer, nothing};
+use crate::driver::{Agent, RpcResult, nothing};
 
 /// Returns a client that supports everything, and chooses this option.
-fn able(option: &'static str) -> impl FnMut(&str, &Value) -> Answer {
+fn able(option: &'static str) -> impl FnMut(&str, &Value) -> RpcResult {
     move |method, params| match method {
         "session/request_permission" => {
             let outcome = if option == "cancelled" {

@@ -153,13 +153,13 @@ impl Workspace {
                     return Ok(WalkResult { real, place: None });
                 }
                 let next = next.map_err(|errno| of_errno(path, errno))?;
-                if matches!(next, Step::Made(_)) {
+                if matches!(next, WalkStep::Made(_)) {
                     // A reserved directory may have been created by this step.
                     known = self.reserved.look();
                 }
                 match next {
-                    Step::Leaf if known.is_name(&dir, name) => return Err(reserved(path)),
-                    Step::Leaf => {
+                    WalkStep::Leaf if known.is_name(&dir, name) => return Err(reserved(path)),
+                    WalkStep::Leaf => {
                         walked.push(name);
                         let place = Place {
                             dir,
@@ -171,15 +171,15 @@ impl Workspace {
                             place: Some(place),
                         });
                     }
-                    Step::Link(_) if on_link == Links::Refused => return Err(moved(path)),
-                    Step::Into(next) | Step::Made(next) if known.is_directory(&next) => {
+                    WalkStep::Link(_) if on_link == Links::Refused => return Err(moved(path)),
+                    WalkStep::Into(next) | WalkStep::Made(next) if known.is_directory(&next) => {
                         return Err(reserved(path));
                     }
-                    Step::Into(next) | Step::Made(next) => {
+                    WalkStep::Into(next) | WalkStep::Made(next) => {
                         dir = next;
                         walked.push(name);
                     }
-                    Step::Link(target) => {
+                    WalkStep::Link(target) => {
                         links += 1;
                         if links > PATH_LINKS {
                             return Err(of_errno(path, Errno::LOOP));
@@ -259,7 +259,7 @@ fn check(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-enum Step {
+enum WalkStep {
     /// The last name of the path, which is not a link.
     Leaf,
     Into(Dir),
@@ -270,20 +270,20 @@ enum Step {
 }
 
 /// `may_be_missing`: whether the last name of a path need not exist.
-fn leaf(dir: &Dir, name: &OsStr, may_be_missing: bool) -> Result<Step, Errno> {
+fn leaf(dir: &Dir, name: &OsStr, may_be_missing: bool) -> Result<WalkStep, Errno> {
     match link(dir, name) {
-        Err(Errno::INVAL) => Ok(Step::Leaf),
-        Err(Errno::NOENT) if may_be_missing => Ok(Step::Leaf),
+        Err(Errno::INVAL) => Ok(WalkStep::Leaf),
+        Err(Errno::NOENT) if may_be_missing => Ok(WalkStep::Leaf),
         other => other,
     }
 }
 
-fn descend(dir: &Dir, name: &OsStr, make: bool) -> Result<Step, Errno> {
+fn descend(dir: &Dir, name: &OsStr, make: bool) -> Result<WalkStep, Errno> {
     match directory(dir, name) {
         Err(Errno::NOENT) if make => {
             // The umask applies, as for any program. Another process may create the directory first.
             match rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => directory(dir, name).map(Step::Made),
+                Ok(()) | Err(Errno::EXIST) => directory(dir, name).map(WalkStep::Made),
                 Err(errno) => Err(errno),
             }
         }
@@ -292,12 +292,12 @@ fn descend(dir: &Dir, name: &OsStr, make: bool) -> Result<Step, Errno> {
             Err(Errno::INVAL) => Err(Errno::NOTDIR),
             other => other,
         },
-        other => other.map(Step::Into),
+        other => other.map(WalkStep::Into),
     }
 }
 
-fn link(dir: &Dir, name: &OsStr) -> Result<Step, Errno> {
-    walk::link(dir, name).map(Step::Link)
+fn link(dir: &Dir, name: &OsStr) -> Result<WalkStep, Errno> {
+    walk::link(dir, name).map(WalkStep::Link)
 }
 
 fn directory(dir: &Dir, name: &OsStr) -> Result<Dir, Errno> {

@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 
 use crate::chunk::{Chunk, RowSpan};
 use crate::{
-    Answer, Append, Backlog, BlobPart, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread,
-    LogError, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage,
+    Append, Backlog, BlobPart, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
+    LogFuture, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage,
     blob_id, chunk, turns,
 };
 use index::Index;
@@ -196,7 +196,7 @@ impl Memory {
     fn change(
         &self,
         change: impl FnOnce(&mut State) -> Result<(), LogError> + Send + 'static,
-    ) -> Answer<'_, ()> {
+    ) -> LogFuture<'_, ()> {
         let (answer, answered) = oneshot::channel();
         let change = move |state: &mut State| {
             let done = match state.lasting {
@@ -214,7 +214,10 @@ impl Memory {
         Box::pin(async { answered.await.unwrap_or(Err(LogError::Closed)) })
     }
 
-    fn ask<T: Send + 'static>(&self, query: impl FnOnce(&mut State) -> Result<T, LogError>) -> Answer<'_, T> {
+    fn ask<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&mut State) -> Result<T, LogError>,
+    ) -> LogFuture<'_, T> {
         let mut state = self.state();
         let found = if state.closed {
             Err(LogError::Closed)
@@ -226,7 +229,7 @@ impl Memory {
 }
 
 impl EventLog for Memory {
-    fn store(&self, append: Append<'_>) -> Answer<'_, ()> {
+    fn store(&self, append: Append<'_>) -> LogFuture<'_, ()> {
         match Batch::new(&append) {
             Ok(batch) => self.change(move |state| state.append(batch)),
             Err(error) => Box::pin(std::future::ready(Err(error))),
@@ -234,7 +237,7 @@ impl EventLog for Memory {
     }
 
     /// Always granted. Each claim is newer than the one before, as if another process had made that one.
-    fn claim(&self, thread: ThreadId) -> Answer<'_, Claim> {
+    fn claim(&self, thread: ThreadId) -> LogFuture<'_, Claim> {
         self.ask(|state| {
             let held = state
                 .threads
@@ -245,7 +248,7 @@ impl EventLog for Memory {
         })
     }
 
-    fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
+    fn read(&self, thread: ThreadId, after: Seq) -> LogFuture<'_, Page> {
         self.ask(|state| {
             state.may_read()?;
             let mut filling = chunk::ChunkBuilder::new(thread, after);
@@ -258,7 +261,7 @@ impl EventLog for Memory {
         })
     }
 
-    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>> {
+    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> LogFuture<'_, Vec<Event>> {
         self.ask(|state| {
             state.may_read()?;
             let held = state.thread(thread)?;
@@ -282,37 +285,37 @@ impl EventLog for Memory {
         })
     }
 
-    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> Answer<'_, Option<TurnsFound>> {
+    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> LogFuture<'_, Option<TurnsFound>> {
         self.ask(|state| {
             let Ok(found) = turns::find(&mut state.thread(thread)?.marks.rows(wanted.until), &wanted);
             Ok(Some(found))
         })
     }
 
-    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> Answer<'_, Option<Seq>> {
+    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> LogFuture<'_, Option<Seq>> {
         self.ask(|state| {
             let held = state.thread(thread)?;
             Ok(Some(held.marks.end_of_turns(last, held.last())))
         })
     }
 
-    fn client_turn(&self, thread: ThreadId, id: String) -> Answer<'_, Option<TurnId>> {
+    fn client_turn(&self, thread: ThreadId, id: String) -> LogFuture<'_, Option<TurnId>> {
         self.ask(|state| Ok(state.thread(thread)?.marks.client_turn(&id)))
     }
 
-    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> Answer<'_, Option<Snapshot>> {
+    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> LogFuture<'_, Option<Snapshot>> {
         self.ask(|state| Ok(state.thread(thread)?.marks.snapshot(until, format)))
     }
 
-    fn carried(&self, thread: ThreadId) -> Answer<'_, Carried> {
+    fn carried(&self, thread: ThreadId) -> LogFuture<'_, Carried> {
         self.ask(|state| Ok(state.thread(thread)?.carried.clone()))
     }
 
-    fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq> {
+    fn last_seq(&self, thread: ThreadId) -> LogFuture<'_, Seq> {
         self.ask(|state| state.thread(thread).map(Thread::last))
     }
 
-    fn summary(&self, thread: ThreadId) -> Answer<'_, Summary> {
+    fn summary(&self, thread: ThreadId) -> LogFuture<'_, Summary> {
         self.ask(|state| state.thread(thread).map(|thread| thread.summary.clone()))
     }
 
@@ -321,7 +324,7 @@ impl EventLog for Memory {
         filter: Filter,
         cursor: Option<ListCursor>,
         limit: usize,
-    ) -> Answer<'_, Vec<ListedThread>> {
+    ) -> LogFuture<'_, Vec<ListedThread>> {
         self.ask(|state| {
             let place = |listed: &ListedThread| (listed.summary.updated_at, listed.thread);
             let mut all: Vec<_> = state
@@ -343,7 +346,7 @@ impl EventLog for Memory {
         })
     }
 
-    fn directories(&self) -> Answer<'_, Vec<String>> {
+    fn directories(&self) -> LogFuture<'_, Vec<String>> {
         self.ask(|state| {
             let all = state.threads.values().map(|held| held.summary.cwd.clone());
             let all: std::collections::BTreeSet<String> = all.collect();
@@ -356,7 +359,7 @@ impl EventLog for Memory {
         search: Search,
         cursor: Option<SearchCursor>,
         limit: usize,
-    ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>> {
+    ) -> LogFuture<'_, Vec<(SearchCursor, SearchHit)>> {
         self.ask(|state| {
             let mut hits = state.index.search(&search, cursor, limit);
             for (_, hit) in &mut hits {
@@ -367,11 +370,11 @@ impl EventLog for Memory {
     }
 
     /// None: this backend copies everything that a thread inherits.
-    fn backlog(&self, _: Lacking, _: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
+    fn backlog(&self, _: Lacking, _: Option<ThreadId>) -> LogFuture<'_, Option<Backlog>> {
         self.ask(|_| Ok(None))
     }
 
-    fn lacking_turns(&self, thread: ThreadId) -> Answer<'_, Option<Backlog>> {
+    fn lacking_turns(&self, thread: ThreadId) -> LogFuture<'_, Option<Backlog>> {
         self.ask(|state| state.thread(thread).map(|_| None))
     }
 
@@ -382,11 +385,11 @@ impl EventLog for Memory {
         _: Seq,
         _: &Extract,
         _: Option<&Snapshot>,
-    ) -> Answer<'_, ()> {
+    ) -> LogFuture<'_, ()> {
         self.change(move |state| state.thread(thread).map(drop))
     }
 
-    fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {
+    fn delete(&self, thread: ThreadId) -> LogFuture<'_, ()> {
         self.change(move |state| {
             state
                 .threads
@@ -399,7 +402,7 @@ impl EventLog for Memory {
         })
     }
 
-    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId> {
+    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> LogFuture<'_, BlobId> {
         self.ask(|state| {
             state.lasting.map_or(Ok(()), |fault| Err(fault.error()))?;
             state.thread(thread)?;
@@ -416,7 +419,7 @@ impl EventLog for Memory {
         id: BlobId,
         from: u64,
         most: usize,
-    ) -> Answer<'_, Option<BlobPart>> {
+    ) -> LogFuture<'_, Option<BlobPart>> {
         self.ask(move |state| {
             let found = state.blobs.get(&id);
             let found = found.filter(|_| of.is_none_or(|thread| state.index.is_needed_by(id, thread)));
@@ -427,19 +430,19 @@ impl EventLog for Memory {
         })
     }
 
-    fn is_removed(&self, id: BlobId) -> Answer<'_, bool> {
+    fn is_removed(&self, id: BlobId) -> LogFuture<'_, bool> {
         self.ask(|state| Ok(state.index.needs(id).next().is_some() && !state.blobs.contains_key(&id)))
     }
 
-    fn unused(&self, wanted: Unused, limit: usize) -> Answer<'_, UnusedPage> {
+    fn unused(&self, wanted: Unused, limit: usize) -> LogFuture<'_, UnusedPage> {
         self.ask(|state| Ok(state.unused(&wanted, limit)))
     }
 
-    fn usage(&self) -> Answer<'_, Usage> {
+    fn usage(&self) -> LogFuture<'_, Usage> {
         self.ask(|state| Ok(state.usage()))
     }
 
-    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> Answer<'_, ()> {
+    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> LogFuture<'_, ()> {
         self.change(move |state| {
             state.thread(thread)?;
             for blob in state
@@ -453,7 +456,7 @@ impl EventLog for Memory {
         })
     }
 
-    fn close(&self) -> Answer<'_, ()> {
+    fn close(&self) -> LogFuture<'_, ()> {
         self.change(|state| {
             state.closed = true;
             Ok(())

@@ -44,7 +44,7 @@ const HEAD: usize = ID + 16;
 const END_OF_NAME: u8 = 0xff;
 
 /// Position of a thread in lists. Newer threads are greater.
-pub(super) type Place = (Millis, ThreadId);
+pub(super) type ListPosition = (Millis, ThreadId);
 
 /// One thread, ready to be stored.
 #[derive(Debug)]
@@ -254,7 +254,7 @@ struct Wanted {
     hashes: [(usize, Option<[u8; 4]>); 3],
     id: Option<IdPart>,
     name: Option<memmem::Finder<'static>>,
-    before: Option<Place>,
+    before: Option<ListPosition>,
 }
 
 impl Wanted {
@@ -301,7 +301,7 @@ impl Wanted {
 struct Newest {
     limit: usize,
     /// The oldest one is on top.
-    found: BinaryHeap<Reverse<(Place, i64)>>,
+    found: BinaryHeap<Reverse<(ListPosition, i64)>>,
 }
 
 impl Newest {
@@ -352,7 +352,7 @@ pub(super) fn newest(
     filter: &Filter,
     after: Option<ListCursor>,
     limit: usize,
-) -> Result<Vec<(Place, i64)>, LogError> {
+) -> Result<Vec<(ListPosition, i64)>, LogError> {
     let wanted = Wanted::new(filter, after);
     let mut newest = Newest {
         limit,
@@ -370,7 +370,7 @@ pub(super) fn newest(
     Ok(found.map(|Reverse(found)| found).collect())
 }
 
-fn place(head: &[u8; HEAD]) -> Place {
+fn place(head: &[u8; HEAD]) -> ListPosition {
     let (mut updated_at, mut id) = ([0; 8], [0; 16]);
     updated_at.copy_from_slice(&head[UPDATED_AT..ID]);
     id.copy_from_slice(&head[ID..]);

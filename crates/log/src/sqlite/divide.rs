@@ -19,13 +19,13 @@ use crate::chunk::large::{RecordsOfRow, unpacked_bytes};
 /// A large row, unpacked.
 #[derive(Debug)]
 pub(super) struct LargeRow {
-    place: Place,
+    place: RowLocation,
     records: RecordsOfRow,
 }
 
 /// Where a large row is.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct RowLocation {
     thread: ThreadId,
     /// The thread's number.
     number: i64,
@@ -36,7 +36,7 @@ struct Place {
 /// One step: the next events of a large row.
 #[derive(Debug)]
 pub(super) struct Part {
-    place: Place,
+    place: RowLocation,
     chunk: Chunk,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn find(
             let Some(records) = RecordsOfRow::after(first, last, body, after) else {
                 return Ok(None);
             };
-            let place = Place {
+            let place = RowLocation {
                 thread,
                 number: row.get(4)?,
                 row: row.get(3)?,
@@ -110,7 +110,7 @@ impl LargeRow {
 
 /// Prepares a step: checks that the large row still exists, and gives it up in the last step.
 pub(super) fn prepare(connection: &Connection, part: &Part) -> rusqlite::Result<Result<(), LogError>> {
-    let Place {
+    let RowLocation {
         thread,
         number,
         row,

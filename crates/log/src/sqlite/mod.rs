@@ -64,8 +64,8 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::stats::{Counters, Stats};
 use crate::{
-    Answer, Append, Backlog, BlobPart, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread,
-    LogError, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage,
+    Append, Backlog, BlobPart, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
+    LogFuture, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage,
     blob_id,
 };
 use change::{Batch, Change, Missing};
@@ -139,7 +139,7 @@ impl Sqlite {
     }
 
     /// Queues a job for the writer, immediately if there is room.
-    fn submit(&self, work: Work) -> Answer<'_, ()> {
+    fn submit(&self, work: Work) -> LogFuture<'_, ()> {
         let bytes = u32::try_from(work.bytes()).map_or(LOG_QUEUE_BYTES, |bytes| bytes.min(LOG_QUEUE_BYTES));
         let (answer, answered) = oneshot::channel();
         let room = Arc::clone(&self.room).try_acquire_many_owned(bytes).ok();
@@ -169,7 +169,7 @@ impl Sqlite {
     fn ask<T: Send + 'static>(
         &self,
         look_up: impl FnOnce(&Connection) -> Result<T, LogError> + Send + 'static,
-    ) -> Answer<'_, T> {
+    ) -> LogFuture<'_, T> {
         match self.reads.iter().min_by_key(|reader| reader.unanswered()) {
             Some(reader) => reader.ask(look_up),
             None => Box::pin(std::future::ready(Err(LogError::Closed))),
@@ -178,7 +178,7 @@ impl Sqlite {
 }
 
 impl EventLog for Sqlite {
-    fn store(&self, append: Append<'_>) -> Answer<'_, ()> {
+    fn store(&self, append: Append<'_>) -> LogFuture<'_, ()> {
         match Batch::new(&append) {
             Ok(batch) => self.submit(Work::Store(Change::Append(batch))),
             Err(error) => Box::pin(std::future::ready(Err(error))),
@@ -186,43 +186,43 @@ impl EventLog for Sqlite {
     }
 
     /// The lock on the database excludes all other processes.
-    fn claim(&self, _: ThreadId) -> Answer<'_, Claim> {
+    fn claim(&self, _: ThreadId) -> LogFuture<'_, Claim> {
         Box::pin(std::future::ready(Ok(Claim::default())))
     }
 
-    fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
+    fn read(&self, thread: ThreadId, after: Seq) -> LogFuture<'_, Page> {
         self.ask(move |connection| query::page(connection, thread, after))
     }
 
-    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>> {
+    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> LogFuture<'_, Vec<Event>> {
         self.ask(move |connection| query::events(connection, thread, &seqs))
     }
 
-    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> Answer<'_, Option<TurnsFound>> {
+    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> LogFuture<'_, Option<TurnsFound>> {
         self.ask(move |connection| query::turns(connection, thread, &wanted))
     }
 
-    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> Answer<'_, Option<Seq>> {
+    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> LogFuture<'_, Option<Seq>> {
         self.ask(move |connection| query::end_of_turns(connection, thread, last))
     }
 
-    fn client_turn(&self, thread: ThreadId, id: String) -> Answer<'_, Option<TurnId>> {
+    fn client_turn(&self, thread: ThreadId, id: String) -> LogFuture<'_, Option<TurnId>> {
         self.ask(move |connection| query::client_turn(connection, thread, &id))
     }
 
-    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> Answer<'_, Option<Snapshot>> {
+    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> LogFuture<'_, Option<Snapshot>> {
         self.ask(move |connection| query::snapshot(connection, thread, until, format))
     }
 
-    fn carried(&self, thread: ThreadId) -> Answer<'_, Carried> {
+    fn carried(&self, thread: ThreadId) -> LogFuture<'_, Carried> {
         self.ask(move |connection| query::carried(connection, thread))
     }
 
-    fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq> {
+    fn last_seq(&self, thread: ThreadId) -> LogFuture<'_, Seq> {
         self.ask(move |connection| query::last_seq(connection, thread))
     }
 
-    fn summary(&self, thread: ThreadId) -> Answer<'_, Summary> {
+    fn summary(&self, thread: ThreadId) -> LogFuture<'_, Summary> {
         self.ask(move |connection| query::summary(connection, thread))
     }
 
@@ -231,7 +231,7 @@ impl EventLog for Sqlite {
         filter: Filter,
         cursor: Option<ListCursor>,
         limit: usize,
-    ) -> Answer<'_, Vec<ListedThread>> {
+    ) -> LogFuture<'_, Vec<ListedThread>> {
         // A session is looked up before a thread starts, by an index of its own.
         if filter.session_id.is_some() {
             return self.ask(move |connection| list::list(connection, &filter, cursor, limit));
@@ -240,7 +240,7 @@ impl EventLog for Sqlite {
             .ask(move |connection| list::list(connection, &filter, cursor, limit))
     }
 
-    fn directories(&self) -> Answer<'_, Vec<String>> {
+    fn directories(&self) -> LogFuture<'_, Vec<String>> {
         self.lists.ask(list::directories)
     }
 
@@ -249,16 +249,16 @@ impl EventLog for Sqlite {
         search: Search,
         cursor: Option<SearchCursor>,
         limit: usize,
-    ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>> {
+    ) -> LogFuture<'_, Vec<(SearchCursor, SearchHit)>> {
         self.searches
             .ask(move |connection| query::search(connection, &search, cursor, limit))
     }
 
-    fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
+    fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> LogFuture<'_, Option<Backlog>> {
         self.ask(move |connection| query::backlog(connection, lacks, before))
     }
 
-    fn lacking_turns(&self, thread: ThreadId) -> Answer<'_, Option<Backlog>> {
+    fn lacking_turns(&self, thread: ThreadId) -> LogFuture<'_, Option<Backlog>> {
         self.ask(move |connection| query::lacking_turns(connection, thread))
     }
 
@@ -269,7 +269,7 @@ impl EventLog for Sqlite {
         through: Seq,
         extract: &Extract,
         snapshot: Option<&Snapshot>,
-    ) -> Answer<'_, ()> {
+    ) -> LogFuture<'_, ()> {
         let change = Change::CatchUp {
             thread,
             through,
@@ -278,7 +278,7 @@ impl EventLog for Sqlite {
         self.submit(Work::Store(change))
     }
 
-    fn divide_row(&self, thread: ThreadId, after: Seq) -> Answer<'_, ()> {
+    fn divide_row(&self, thread: ThreadId, after: Seq) -> LogFuture<'_, ()> {
         // Unpacking a large row takes long, so it is not done by a reader of threads.
         let found = self
             .searches
@@ -294,11 +294,11 @@ impl EventLog for Sqlite {
         })
     }
 
-    fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {
+    fn delete(&self, thread: ThreadId) -> LogFuture<'_, ()> {
         self.submit(Work::Store(Change::Delete(thread)))
     }
 
-    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId> {
+    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> LogFuture<'_, BlobId> {
         let id = blob_id(&content);
         let stored = self.submit(Work::Store(Change::Blob { thread, id, content }));
         Box::pin(async move { stored.await.map(|()| id) })
@@ -310,25 +310,25 @@ impl EventLog for Sqlite {
         id: BlobId,
         from: u64,
         most: usize,
-    ) -> Answer<'_, Option<BlobPart>> {
+    ) -> LogFuture<'_, Option<BlobPart>> {
         self.ask(move |connection| query::blob_part(connection, of, id, from, most))
     }
 
-    fn is_removed(&self, id: BlobId) -> Answer<'_, bool> {
+    fn is_removed(&self, id: BlobId) -> LogFuture<'_, bool> {
         self.ask(move |connection| unused::is_removed(connection, id))
     }
 
     // Measuring a large thread takes long, so it is not done by a reader of threads.
-    fn unused(&self, wanted: Unused, limit: usize) -> Answer<'_, UnusedPage> {
+    fn unused(&self, wanted: Unused, limit: usize) -> LogFuture<'_, UnusedPage> {
         self.searches
             .ask(move |connection| unused::unused(connection, &wanted, limit))
     }
 
-    fn usage(&self) -> Answer<'_, Usage> {
+    fn usage(&self) -> LogFuture<'_, Usage> {
         self.searches.ask(unused::usage)
     }
 
-    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> Answer<'_, ()> {
+    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> LogFuture<'_, ()> {
         self.submit(Work::Store(Change::RemoveBlobs { thread, before }))
     }
 
@@ -337,7 +337,7 @@ impl EventLog for Sqlite {
             .stats(self.jobs.max_capacity() - self.jobs.capacity())
     }
 
-    fn close(&self) -> Answer<'_, ()> {
+    fn close(&self) -> LogFuture<'_, ()> {
         self.submit(Work::Close)
     }
 }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot};
 
 use super::os_thread;
-use crate::{Answer, LogError};
+use crate::{LogError, LogFuture};
 
 /// Reads that may wait for each reader of the log.
 const LOG_READS: usize = 64;
@@ -62,7 +62,7 @@ impl Queries {
     pub(super) fn ask<T: Send + 'static>(
         &self,
         look_up: impl FnOnce(&Connection) -> Result<T, LogError> + Send + 'static,
-    ) -> Answer<'_, T> {
+    ) -> LogFuture<'_, T> {
         let (answer, answered) = oneshot::channel();
         let counted = Unanswered::new(&self.unanswered);
         let query = Query::Run(Box::new(move |connection| {

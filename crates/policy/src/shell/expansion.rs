@@ -3,12 +3,12 @@
 //! Understood are `$NAME`, `$1`, `${NAME}`, the forms of `${…}` that [`is_understood`] names, arithmetic of numbers, and
 //! `$'…'`. Behind a variable may only be what no shell takes for a part of the expansion, such as a subscript.
 
-use super::parts::{DIFFERS, Place, Why, Word, is_control, is_name};
+use super::parts::{DIFFERS, Quoting, Why, Word, is_control, is_name};
 use super::reader::Reader;
 
 impl Reader<'_> {
-    pub(super) fn dollar(&mut self, place: Place, word: &mut Word) -> Result<(), Why> {
-        let in_quotes = place != Place::Bare;
+    pub(super) fn dollar(&mut self, quoting: Quoting, word: &mut Word) -> Result<(), Why> {
+        let in_quotes = quoting != Quoting::Bare;
         let start = self.at;
         self.at += 1;
         let splits = !in_quotes || self.looking_at("@");
@@ -33,20 +33,20 @@ impl Reader<'_> {
                 self.at += 1;
                 word.quoted = true;
                 word.becomes_several();
-                return self.expanding(Place::Quoted, word);
+                return self.expanding(Quoting::Quoted, word);
             }
             Some(next) if next.is_ascii_alphabetic() || next == '_' => {
                 let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
                 self.at += self.text[self.at..].bytes().take_while(name).count();
-                self.behind_name(place);
+                self.behind_name(quoting);
             }
             Some(next) if next.is_ascii_digit() || "?!$#@*-".contains(next) => {
                 self.at += 1;
-                self.behind_special(next, place);
+                self.behind_special(next, quoting);
             }
             next => {
                 let is_end = matches!(next, None | Some(' ' | '\t' | '\n'))
-                    || (place == Place::Quoted && next == Some('"'));
+                    || (quoting == Quoting::Quoted && next == Some('"'));
                 self.accept(is_end, DIFFERS);
                 word.splits |= splits;
                 word.text.push('$');
@@ -60,23 +60,23 @@ impl Reader<'_> {
     }
 
     /// Behind `$NAME`: a bracket would be a subscript, and a colon may begin a modifier.
-    fn behind_name(&mut self, place: Place) {
+    fn behind_name(&mut self, quoting: Quoting) {
         let Some(next) = self.peek() else { return };
         let behind = self.text[self.at + next.len_utf8()..].chars().next();
         let is_understood = match next {
             '[' => false,
             ':' => behind.is_none_or(|behind| behind.is_ascii_digit() || " \t\n\"/$".contains(behind)),
-            _ if place == Place::Bare => self.at_word_end() || "/.,-=%@\"".contains(next),
+            _ if quoting == Quoting::Bare => self.at_word_end() || "/.,-=%@\"".contains(next),
             _ => true,
         };
         self.accept(is_understood, DIFFERS);
     }
 
     /// Behind `$1`, `$?` and the like, which some shells take for the beginning of a longer expansion.
-    fn behind_special(&mut self, special: char, place: Place) {
+    fn behind_special(&mut self, special: char, quoting: Quoting) {
         let is_understood = match self.peek() {
             _ if self.at_word_end() => true,
-            Some('"') => place == Place::Quoted,
+            Some('"') => quoting == Quoting::Quoted,
             Some('/' | '.' | ',') => special != '#',
             _ => false,
         };

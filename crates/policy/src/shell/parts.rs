@@ -83,7 +83,7 @@ pub(super) enum Inside {
 
 /// Where an expansion is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Quoting {
     /// Outside of quotes.
     Bare,
     /// In double quotes.

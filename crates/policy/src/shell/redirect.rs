@@ -3,7 +3,7 @@
 //! Understood are `<`, `>` and `>>` with an optional digit, `>&` and `<&` with a digit or a hyphen, `<<<`, and one
 //! here-document in a line, whose end is a plain word.
 
-use super::parts::{DIFFERS, Found, HereDoc, Inside, Place, Simple, Why, Word};
+use super::parts::{DIFFERS, Found, HereDoc, Inside, Quoting, Simple, Why, Word};
 use super::reader::Reader;
 
 const OPERATORS: [&str; 10] = ["<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">"];
@@ -141,7 +141,7 @@ impl Reader<'_> {
             self.accept(!body.contains(super::is_control), DIFFERS);
             if here_doc.expands {
                 self.nested(body, self.inside, |reader| {
-                    reader.expanding(Place::Body, &mut Word::default())
+                    reader.expanding(Quoting::Body, &mut Word::default())
                 })?;
             }
         }

@@ -3,7 +3,7 @@
 //! The parser starts at a word. It returns the word, and records the commands that its substitutions run. What a
 //! character means is understood only if it is named here for its place; every other one makes the line unreadable.
 
-use super::parts::{DIFFERS, Inside, Place, Why, Word, is_control, is_name};
+use super::parts::{DIFFERS, Inside, Quoting, Why, Word, is_control, is_name};
 use super::reader::Reader;
 
 /// Signs that are text outside of quotes, wherever they are in a word.
@@ -47,10 +47,10 @@ impl Reader<'_> {
                 '"' => {
                     self.at += 1;
                     word.quoted = true;
-                    self.expanding(Place::Quoted, &mut word)?;
+                    self.expanding(Quoting::Quoted, &mut word)?;
                 }
-                '$' => self.dollar(Place::Bare, &mut word)?,
-                '`' => self.backticks(Place::Bare, &mut word)?,
+                '$' => self.dollar(Quoting::Bare, &mut word)?,
+                '`' => self.backticks(Quoting::Bare, &mut word)?,
                 _ => {
                     self.at += next.len_utf8();
                     self.sign(next, start, &mut word)?;
@@ -226,20 +226,20 @@ impl Reader<'_> {
     }
 
     /// Parses text in which `$`, backtick and backslash are special: in double quotes, or in a here-document.
-    pub(super) fn expanding(&mut self, place: Place, word: &mut Word) -> Result<(), Why> {
+    pub(super) fn expanding(&mut self, quoting: Quoting, word: &mut Word) -> Result<(), Why> {
         while let Some(next) = self.peek() {
             match next {
-                '"' if place == Place::Quoted => {
+                '"' if quoting == Quoting::Quoted => {
                     self.at += 1;
                     return Ok(());
                 }
-                '$' => self.dollar(place, word)?,
-                '`' => self.backticks(place, word)?,
+                '$' => self.dollar(quoting, word)?,
+                '`' => self.backticks(quoting, word)?,
                 '\\' => {
                     self.joins()?;
                     self.at += 1;
                     match self.next() {
-                        None if place == Place::Quoted => return Err(UNCLOSED),
+                        None if quoting == Quoting::Quoted => return Err(UNCLOSED),
                         None | Some('\n') => {}
                         Some(escaped) => {
                             self.accept(!is_control(escaped), DIFFERS);
@@ -257,7 +257,7 @@ impl Reader<'_> {
                 }
             }
         }
-        if place == Place::Quoted {
+        if quoting == Quoting::Quoted {
             Err(UNCLOSED)
         } else {
             Ok(())
@@ -280,8 +280,8 @@ impl Reader<'_> {
 
     /// At a backtick: parses the commands up to the next one. What a backslash or a quote means between them depends on
     /// the shell.
-    pub(super) fn backticks(&mut self, place: Place, word: &mut Word) -> Result<(), Why> {
-        let is_quoted = place != Place::Bare;
+    pub(super) fn backticks(&mut self, quoting: Quoting, word: &mut Word) -> Result<(), Why> {
+        let is_quoted = quoting != Quoting::Bare;
         let start = self.at;
         self.at += 1;
         let mut inner = String::new();

@@ -44,7 +44,7 @@ impl AgentConnection {
     pub(super) fn initialized(&mut self, result: &RawValue, now: Now) {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Hello {
+        struct InitializeResult {
             protocol_version: u64,
         }
         if let Some(message) = too_large(result) {
@@ -52,7 +52,7 @@ impl AgentConnection {
                 "the agent's answer to initialize {message}"
             )));
         }
-        let Ok(Hello { protocol_version }) = json::read(result.get()) else {
+        let Ok(InitializeResult { protocol_version }) = json::read(result.get()) else {
             return self.fail(Failure::agent(
                 "the agent's answer to initialize has no protocolVersion",
             ));

@@ -15,4 +15,4 @@ pub(crate) use live_diff::LiveDiff;
 pub use live_tail::LiveText;
 pub(crate) use live_tail::{LiveEnd, LiveTail};
 pub use live_update::LiveUpdate;
-pub use subscription::{Step, Subscription};
+pub use subscription::{BatchAction, Subscription};

@@ -12,7 +12,7 @@ pub struct Subscription {
 
 /// How to handle a batch or a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum BatchAction {
     /// Send the events from this `seq` on; the cursor has moved to the end of the batch.
     Send {
         /// The first event that the client has not received.
@@ -44,17 +44,17 @@ impl Subscription {
     }
 
     /// Handles a published batch of the events `first..=last`.
-    pub fn on_batch(&mut self, first: Seq, last: Seq) -> Step {
+    pub fn on_batch(&mut self, first: Seq, last: Seq) -> BatchAction {
         if last <= self.cursor {
-            return Step::Skip;
+            return BatchAction::Skip;
         }
         if first > self.cursor + 1 {
             self.live = false;
-            return Step::CatchUp { after: self.cursor };
+            return BatchAction::CatchUp { after: self.cursor };
         }
         let from = self.cursor + 1;
         self.cursor = last;
-        Step::Send { from }
+        BatchAction::Send { from }
     }
 
     /// Records that a page of the log, up to `last`, was sent; `at_end` if the log had no more events.
@@ -77,10 +77,10 @@ mod tests {
     #[test]
     fn a_gap_sends_it_to_the_log() {
         let mut s = Subscription::new(3);
-        assert_eq!(s.on_batch(6, 8), Step::CatchUp { after: 3 });
+        assert_eq!(s.on_batch(6, 8), BatchAction::CatchUp { after: 3 });
         s.on_page(Some(7), true);
-        assert_eq!(s.on_batch(6, 8), Step::Send { from: 8 });
-        assert_eq!(s.on_batch(6, 8), Step::Skip);
+        assert_eq!(s.on_batch(6, 8), BatchAction::Send { from: 8 });
+        assert_eq!(s.on_batch(6, 8), BatchAction::Skip);
         assert!(s.is_live());
         s.on_lag();
         assert!(!s.is_live());
@@ -100,9 +100,9 @@ mod tests {
                     continue;
                 }
                 match s.on_batch(first, last) {
-                    Step::Send { from } => seen.extend(from..=last),
-                    Step::Skip => {}
-                    Step::CatchUp { after } => {
+                    BatchAction::Send { from } => seen.extend(from..=last),
+                    BatchAction::Skip => {}
+                    BatchAction::CatchUp { after } => {
                         seen.extend(after + 1..=last);
                         s.on_page(Some(last), true);
                     }

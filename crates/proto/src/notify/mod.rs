@@ -3,26 +3,26 @@
 //! In: stored events, the targets of the configuration, results of deliveries, the time. Out: deliveries, and a record of
 //! what still has to be delivered. Owns: the waiting deliveries. Never: sends anything, or keeps content of a thread.
 
-mod notice;
 mod outbox;
 mod record;
 mod target;
+mod trigger;
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{Event, EventKind, RequestEvent, RequestId, ThreadId, TurnEvent};
 
-pub use notice::{Notice, NoticeKind, Subject};
 pub use outbox::{Counts, Delivery, GaveUp, Outbox};
 pub use record::OutboxRecord;
 pub use target::{DeliveryError, Target, TargetState};
+pub use trigger::{Subject, Trigger, TriggerKind};
 
 /// A fact about a thread that matters for notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fact {
     /// A turn ended.
-    Ended(Notice),
+    Ended(Trigger),
     /// A question waits for an answer of a user.
-    Asked(Notice),
+    Asked(Trigger),
     /// A question was answered, or needs no answer any more.
     Closed(RequestId),
 }
@@ -33,7 +33,7 @@ pub fn facts(thread: ThreadId, events: &[Event]) -> Vec<Fact> {
 }
 
 fn fact(thread: ThreadId, event: &Event) -> Option<Fact> {
-    let notice = |kind, subject| Notice {
+    let trigger = |kind, subject| Trigger {
         thread,
         kind,
         subject,
@@ -49,12 +49,12 @@ fn fact(thread: ThreadId, event: &Event) -> Option<Fact> {
         }) => {
             let kind = match status {
                 // An agent ends a turn with a stop reason. A turn without one was imported, or had only commands of users.
-                TurnStatus::Completed => stop_reason.as_ref().map(|_| NoticeKind::Done)?,
-                TurnStatus::Failed | TurnStatus::Refused | TurnStatus::Limited => NoticeKind::Failed,
+                TurnStatus::Completed => stop_reason.as_ref().map(|_| TriggerKind::Done)?,
+                TurnStatus::Failed | TurnStatus::Refused | TurnStatus::Limited => TriggerKind::Failed,
                 // A client that interrupts a turn knows about it.
-                TurnStatus::Interrupted => error.as_ref().map(|_| NoticeKind::Failed)?,
+                TurnStatus::Interrupted => error.as_ref().map(|_| TriggerKind::Failed)?,
             };
-            Some(Fact::Ended(notice(kind, Subject::Turn(event.turn?))))
+            Some(Fact::Ended(trigger(kind, Subject::Turn(event.turn?))))
         }
         EventKind::Request(
             RequestEvent::PermissionRequested {
@@ -65,7 +65,7 @@ fn fact(thread: ThreadId, event: &Event) -> Option<Fact> {
             | RequestEvent::InputRequested { request, .. },
         ) => {
             let subject = Subject::Question(*request);
-            Some(Fact::Asked(notice(NoticeKind::Waiting, subject)))
+            Some(Fact::Asked(trigger(TriggerKind::Waiting, subject)))
         }
         EventKind::Request(RequestEvent::Settled { request, .. } | RequestEvent::Voided { request, .. }) => {
             Some(Fact::Closed(*request))
@@ -110,11 +110,11 @@ mod tests {
         }))
     }
 
-    fn kind_of(event: &Event) -> Option<NoticeKind> {
+    fn kind_of(event: &Event) -> Option<TriggerKind> {
         match facts(THREAD, std::slice::from_ref(event)).as_slice() {
-            [Fact::Ended(notice) | Fact::Asked(notice)] => {
-                assert_eq!((notice.thread, notice.seq, notice.at), (THREAD, 9, 1_000));
-                Some(notice.kind)
+            [Fact::Ended(trigger) | Fact::Asked(trigger)] => {
+                assert_eq!((trigger.thread, trigger.seq, trigger.at), (THREAD, 9, 1_000));
+                Some(trigger.kind)
             }
             [] => None,
             other => panic!("{other:?}"),
@@ -125,18 +125,18 @@ mod tests {
     fn each_end_of_a_turn_is_one_kind_or_none() {
         use TurnStatus::{Completed, Failed, Interrupted, Limited, Refused};
         for (status, stop_reason, error, expected) in [
-            (Completed, Some("end_turn"), None, Some(NoticeKind::Done)),
-            (Completed, Some("_own"), None, Some(NoticeKind::Done)),
+            (Completed, Some("end_turn"), None, Some(TriggerKind::Done)),
+            (Completed, Some("_own"), None, Some(TriggerKind::Done)),
             // Imported, or commands of users.
             (Completed, None, None, None),
-            (Failed, None, Some("it broke"), Some(NoticeKind::Failed)),
-            (Refused, Some("refusal"), None, Some(NoticeKind::Failed)),
-            (Limited, Some("max_tokens"), None, Some(NoticeKind::Failed)),
+            (Failed, None, Some("it broke"), Some(TriggerKind::Failed)),
+            (Refused, Some("refusal"), None, Some(TriggerKind::Failed)),
+            (Limited, Some("max_tokens"), None, Some(TriggerKind::Failed)),
             (
                 Interrupted,
                 None,
                 Some("the daemon was killed"),
-                Some(NoticeKind::Failed),
+                Some(TriggerKind::Failed),
             ),
             // By a client.
             (Interrupted, Some("cancelled"), None, None),
@@ -168,14 +168,14 @@ mod tests {
                 keeps_content: false,
             }))
         };
-        assert_eq!(kind_of(&permission(false)), Some(NoticeKind::Waiting));
+        assert_eq!(kind_of(&permission(false)), Some(TriggerKind::Waiting));
         assert_eq!(kind_of(&permission(true)), None, "a policy answers");
         let input = event(EventKind::Request(RequestEvent::InputRequested {
             request,
             message: "which?".to_owned(),
             call: None,
         }));
-        assert_eq!(kind_of(&input), Some(NoticeKind::Waiting));
+        assert_eq!(kind_of(&input), Some(TriggerKind::Waiting));
         let voided = event(EventKind::Request(RequestEvent::Voided {
             request,
             reason: "gone".to_owned(),

@@ -1,6 +1,6 @@
 //! The outbox: decides which target receives which notification, and when.
 //!
-//! In: notices with the threads' summaries, targets, results of deliveries, the time. Out: deliveries, at most one at a
+//! In: triggers with the threads' summaries, targets, results of deliveries, the time. Out: deliveries, at most one at a
 //! time for each target, and a record of what a restart needs. Owns: what waits. Never: lets one target delay another.
 
 mod queue;
@@ -14,9 +14,9 @@ use acpd_model::limits::{NOTIFICATIONS_GIVE_UP, NOTIFICATIONS_WAITING_ALL};
 use acpd_model::{Millis, RequestId, Seq, Summary, ThreadId};
 
 use self::queue::Queue;
-use super::notice::{Notice, NoticeKind, Subject};
 use super::record::{Considered, OutboxRecord, WaitingRecord};
 use super::target::{DeliveryError, Target, TargetState};
+use super::trigger::{Subject, Trigger, TriggerKind};
 use crate::time::{Instant, Now, earliest};
 
 /// Open questions that may wait until they are old enough for a notification.
@@ -33,19 +33,19 @@ pub struct Delivery {
     /// The target.
     pub target: String,
     /// What happened.
-    pub notice: Notice,
+    pub trigger: Trigger,
 }
 
 impl Delivery {
     /// Returns the id of the notification for this target. It is the same for each attempt, so that a receiver can
     /// recognize repetitions. Consists of letters, digits, `_` and `-`.
     pub fn id(&self) -> String {
-        let Notice {
+        let Trigger {
             thread,
             kind,
             subject,
             ..
-        } = self.notice;
+        } = self.trigger;
         let subject = match subject {
             Subject::Turn(turn) => turn.to_string(),
             Subject::Question(request) => format!("req_{}", request.number),
@@ -81,8 +81,8 @@ pub struct Counts {
 
 /// An open question.
 #[derive(Debug)]
-struct Question {
-    notice: Notice,
+struct PendingQuestion {
+    trigger: Trigger,
     /// The targets that receive it once it is due.
     targets: Vec<String>,
     /// When it is due; `None` once the targets have received it.
@@ -99,7 +99,7 @@ pub struct Outbox {
     /// The time of the last considered end of a turn.
     latest: Millis,
     threads: BTreeMap<ThreadId, Considered>,
-    questions: BTreeMap<RequestId, Question>,
+    questions: BTreeMap<RequestId, PendingQuestion>,
     gave_up: VecDeque<GaveUp>,
     is_changed: bool,
 }
@@ -136,14 +136,14 @@ impl Outbox {
         let patience = outbox.patience;
         outbox.set_targets(targets, patience);
         for waiting in record.waiting {
-            let notice = Notice {
+            let trigger = Trigger {
                 thread: waiting.thread,
                 kind: waiting.kind,
                 subject: Subject::Turn(waiting.turn),
                 seq: waiting.seq,
                 at: waiting.at,
             };
-            outbox.enqueue(&waiting.target, notice);
+            outbox.enqueue(&waiting.target, trigger);
         }
         outbox
     }
@@ -197,36 +197,36 @@ impl Outbox {
     }
 
     /// Handles the end of a turn. Repeated ones are ignored.
-    pub fn handle_ended(&mut self, notice: Notice, thread: &Summary) {
-        if notice.seq <= self.considered(notice.thread) {
+    pub fn handle_ended(&mut self, trigger: Trigger, thread: &Summary) {
+        if trigger.seq <= self.considered(trigger.thread) {
             return;
         }
-        let Notice { seq, at, .. } = notice;
-        self.threads.insert(notice.thread, Considered { seq, at });
+        let Trigger { seq, at, .. } = trigger;
+        self.threads.insert(trigger.thread, Considered { seq, at });
         self.remember(at);
-        for name in self.targets_for(notice.kind, thread) {
-            self.enqueue(&name, notice);
+        for name in self.targets_for(trigger.kind, thread) {
+            self.enqueue(&name, trigger);
         }
         self.is_changed = true;
     }
 
     /// Handles a question that was asked. Repeated ones are ignored.
-    pub fn handle_asked(&mut self, notice: Notice, thread: &Summary, now: Now) {
-        let Subject::Question(request) = notice.subject else {
+    pub fn handle_asked(&mut self, trigger: Trigger, thread: &Summary, now: Now) {
+        let Subject::Question(request) = trigger.subject else {
             return;
         };
-        let targets = self.targets_for(NoticeKind::Waiting, thread);
+        let targets = self.targets_for(TriggerKind::Waiting, thread);
         if targets.is_empty() || self.questions.contains_key(&request) {
             return;
         }
         if self.questions.len() >= NOTIFICATIONS_QUESTIONS {
             for target in targets {
-                self.give_up(target, notice.thread, "too many questions are open");
+                self.give_up(target, trigger.thread, "too many questions are open");
             }
             return;
         }
-        let question = Question {
-            notice,
+        let question = PendingQuestion {
+            trigger,
             targets,
             due: Some(now.mono + self.patience),
         };
@@ -247,26 +247,26 @@ impl Outbox {
         let Some(queue) = self.queues.get_mut(target) else {
             return;
         };
-        let Some(notice) = queue.finish(&result, target, now) else {
+        let Some(trigger) = queue.finish(&result, target, now) else {
             return;
         };
-        self.is_changed |= matches!(notice.subject, Subject::Turn(_));
+        self.is_changed |= matches!(trigger.subject, Subject::Turn(_));
         let Err(error) = result else {
             return;
         };
         if error.is_gone {
             return;
         }
-        let is_open = match notice.subject {
+        let is_open = match trigger.subject {
             Subject::Turn(_) => true,
             Subject::Question(request) => self.questions.contains_key(&request),
         };
         if error.is_final {
-            self.give_up(target.to_owned(), notice.thread, &error.reason);
-        } else if is_too_old(&notice, now) {
-            self.give_up(target.to_owned(), notice.thread, &too_old(&error.reason));
+            self.give_up(target.to_owned(), trigger.thread, &error.reason);
+        } else if is_too_old(&trigger, now) {
+            self.give_up(target.to_owned(), trigger.thread, &too_old(&error.reason));
         } else if is_open {
-            self.enqueue(target, notice);
+            self.enqueue(target, trigger);
         }
     }
 
@@ -283,15 +283,15 @@ impl Outbox {
         self.ripen(now);
         let mut old = Vec::new();
         let found = self.queues.iter_mut().find_map(|(name, queue)| {
-            while let Some(notice) = queue.next(now) {
-                if is_too_old(&notice, now) {
+            while let Some(trigger) = queue.next(now) {
+                if is_too_old(&trigger, now) {
                     queue.forget();
-                    old.push((name.clone(), notice.thread, queue.last_error()));
+                    old.push((name.clone(), trigger.thread, queue.last_error()));
                     continue;
                 }
                 return Some(Delivery {
                     target: name.clone(),
-                    notice,
+                    trigger,
                 });
             }
             None
@@ -322,17 +322,17 @@ impl Outbox {
         }
         let mut waiting: Vec<WaitingRecord> = Vec::new();
         for (target, queue) in &self.queues {
-            for notice in queue.all() {
-                let Subject::Turn(turn) = notice.subject else {
+            for trigger in queue.all() {
+                let Subject::Turn(turn) = trigger.subject else {
                     continue;
                 };
                 waiting.push(WaitingRecord {
                     target: target.clone(),
-                    thread: notice.thread,
-                    kind: notice.kind,
+                    thread: trigger.thread,
+                    kind: trigger.kind,
                     turn,
-                    seq: notice.seq,
-                    at: notice.at,
+                    seq: trigger.seq,
+                    at: trigger.at,
                 });
             }
         }
@@ -366,7 +366,7 @@ impl Outbox {
         self.queues.values().map(Queue::len).sum()
     }
 
-    fn targets_for(&self, kind: NoticeKind, thread: &Summary) -> Vec<String> {
+    fn targets_for(&self, kind: TriggerKind, thread: &Summary) -> Vec<String> {
         let wants =
             |(name, queue): (&String, &Queue)| queue.target().wants(kind, thread).then(|| name.clone());
         self.queues.iter().filter_map(wants).collect()
@@ -378,22 +378,22 @@ impl Outbox {
         for question in self.questions.values_mut() {
             if question.due.is_some_and(|due| due <= now.mono) {
                 question.due = None;
-                ripe.push((question.notice, std::mem::take(&mut question.targets)));
+                ripe.push((question.trigger, std::mem::take(&mut question.targets)));
             }
         }
-        for (notice, targets) in ripe {
+        for (trigger, targets) in ripe {
             for target in targets {
-                self.enqueue(&target, notice);
+                self.enqueue(&target, trigger);
             }
         }
     }
 
     /// Adds a notification for a target, and makes room for it.
-    fn enqueue(&mut self, target: &str, notice: Notice) {
+    fn enqueue(&mut self, target: &str, trigger: Trigger) {
         let Some(queue) = self.queues.get_mut(target) else {
             return;
         };
-        if let Some(dropped) = queue.push(notice) {
+        if let Some(dropped) = queue.push(trigger) {
             self.give_up(
                 target.to_owned(),
                 dropped.thread,
@@ -441,8 +441,8 @@ impl Outbox {
     }
 }
 
-fn is_too_old(notice: &Notice, now: Now) -> bool {
-    now.wall.saturating_sub(notice.at) > millis(NOTIFICATIONS_GIVE_UP)
+fn is_too_old(trigger: &Trigger, now: Now) -> bool {
+    now.wall.saturating_sub(trigger.at) > millis(NOTIFICATIONS_GIVE_UP)
 }
 
 fn too_old(reason: &str) -> String {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use acpd_model::{Millis, Seq, ThreadId, TurnId};
 use serde::{Deserialize, Serialize};
 
-use super::notice::NoticeKind;
+use super::trigger::TriggerKind;
 
 /// The part of an [`Outbox`](super::Outbox) that outlives the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub struct WaitingRecord {
     /// The thread.
     pub thread: ThreadId,
     /// What happened.
-    pub kind: NoticeKind,
+    pub kind: TriggerKind,
     /// The turn.
     pub turn: TurnId,
     /// The event.

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use acpd_model::Summary;
 
-use super::notice::NoticeKind;
+use super::trigger::TriggerKind;
 
 /// A target: which notifications it receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The kinds that it receives.
-    pub on: BTreeSet<NoticeKind>,
+    pub on: BTreeSet<TriggerKind>,
     /// Names of agents; empty for all.
     pub agents: Vec<String>,
     /// Absolute paths of folders. A thread that works in one of them, or below, matches; empty for all.
@@ -24,7 +24,7 @@ pub struct Target {
 
 impl Target {
     /// Returns whether the target receives notifications of this kind about a thread.
-    pub fn wants(&self, kind: NoticeKind, thread: &Summary) -> bool {
+    pub fn wants(&self, kind: TriggerKind, thread: &Summary) -> bool {
         let is_below = |folder: &String| {
             let rest = thread.cwd.strip_prefix(folder.trim_end_matches('/'));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -103,18 +103,18 @@ mod tests {
             ..Summary::default()
         };
         let target = |agents: &[&str], folders: &[&str]| Target {
-            on: BTreeSet::from([NoticeKind::Done]),
+            on: BTreeSet::from([TriggerKind::Done]),
             agents: agents.iter().map(|&name| name.to_owned()).collect(),
             folders: folders.iter().map(|&path| path.to_owned()).collect(),
             owner: None,
             version: 0,
         };
         let all = target(&[], &[]);
-        assert!(all.wants(NoticeKind::Done, &thread("claude", "/work")));
-        assert!(!all.wants(NoticeKind::Failed, &thread("claude", "/work")));
+        assert!(all.wants(TriggerKind::Done, &thread("claude", "/work")));
+        assert!(!all.wants(TriggerKind::Failed, &thread("claude", "/work")));
         let claude = target(&["claude"], &[]);
-        assert!(claude.wants(NoticeKind::Done, &thread("claude", "/work")));
-        assert!(!claude.wants(NoticeKind::Done, &thread("claude-2", "/work")));
+        assert!(claude.wants(TriggerKind::Done, &thread("claude", "/work")));
+        assert!(!claude.wants(TriggerKind::Done, &thread("claude-2", "/work")));
         for (folder, cwd, expected) in [
             ("/work", "/work", true),
             ("/work/", "/work", true),
@@ -123,7 +123,7 @@ mod tests {
             ("/work/a", "/work", false),
             ("/", "/work", true),
         ] {
-            let wants = target(&[], &[folder]).wants(NoticeKind::Done, &thread("x", cwd));
+            let wants = target(&[], &[folder]).wants(TriggerKind::Done, &thread("x", cwd));
             assert_eq!(wants, expected, "{folder} {cwd}");
         }
     }

@@ -66,7 +66,7 @@ pub use spending::{Spending, amount, read_cost, write_cost};
 pub use steering::{PendingSteering, Steers};
 pub(crate) use tool::FileDiff;
 pub use tool::ToolView;
-pub use transcript::{Item, Settled, Transcript, Turn, TurnsPage};
+pub use transcript::{Item, SettledTurn, Transcript, Turn, TurnsPage};
 pub use unified_diff::changed_lines;
 pub(crate) use unified_diff::{is_computed, unified_diff};
 pub(crate) use waiting::listed_title;

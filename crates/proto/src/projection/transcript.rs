@@ -58,7 +58,7 @@ pub struct Turn {
     /// reordered them while they were queued, and times go back when a clock is set.
     pub place: Seq,
     /// The result of the turn, once it has ended.
-    pub settled: Option<Settled>,
+    pub settled: Option<SettledTurn>,
     /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
     pub input: Vec<RawJson>,
     /// The items of the turn, in order.
@@ -87,7 +87,7 @@ impl Turn {
 
 /// The result of a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settled {
+pub struct SettledTurn {
     /// How the turn ended.
     pub status: TurnStatus,
     /// ACP's stop reason.
@@ -353,7 +353,7 @@ impl Transcript {
                 if turn.started_at.is_none() {
                     turn.place = event.seq;
                 }
-                turn.settled = Some(Settled {
+                turn.settled = Some(SettledTurn {
                     status: *status,
                     stop_reason: stop_reason.clone(),
                     error: error.clone(),

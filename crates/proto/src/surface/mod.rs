@@ -13,6 +13,6 @@ mod elicitation;
 pub mod export;
 pub mod frames;
 mod idempotency;
+mod remark;
 pub mod reply;
 pub mod request;
-mod told;

@@ -41,7 +41,7 @@ pub enum AgentMessage {
 
 /// A command for an agent, with its part of the agent's budget. The part is held until the command is in the agent's pipe.
 #[derive(Debug)]
-pub(crate) struct Order {
+pub(crate) struct ChargedCommand {
     pub command: AgentCommand,
     pub charge: Option<Charge>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Order {
 #[derive(Debug)]
 pub struct AgentHandle {
     // A channel reserves space for 32 messages; boxes keep that small for the many agents that are silent.
-    commands: mpsc::Sender<Box<Order>>,
+    commands: mpsc::Sender<Box<ChargedCommand>>,
     messages: mpsc::Receiver<Box<AgentMessage>>,
     stop: CancellationToken,
     /// The longest time that a command may wait for capacity.
@@ -70,12 +70,12 @@ impl Drop for AgentHandle {
 /// The agent's side of a handle.
 #[derive(Debug)]
 pub(crate) struct AgentSide {
-    pub commands: mpsc::Receiver<Box<Order>>,
+    pub commands: mpsc::Receiver<Box<ChargedCommand>>,
     pub events_tx: mpsc::Sender<Box<AgentMessage>>,
     pub stop: CancellationToken,
 }
 
-impl Order {
+impl ChargedCommand {
     /// Ensures that a large answer is charged to the budget.
     fn new(command: AgentCommand, charge: Option<Charge>, budget: &Budget) -> Self {
         let AgentCommand::Answer { call, result } = command else {
@@ -172,7 +172,7 @@ impl AgentHandle {
         // An agent that has exited receives nothing.
         let _ = self
             .commands
-            .send(Box::new(Order::new(command, charge, budget)))
+            .send(Box::new(ChargedCommand::new(command, charge, budget)))
             .await;
     }
 
@@ -342,7 +342,7 @@ impl Actor {
                 },
                 command = commands.recv(), if has_room => match command {
                     Some(order) => {
-                        let Order { command, charge } = *order;
+                        let ChargedCommand { command, charge } = *order;
                         self.stdin.charge(charge);
                         self.prepare(&command);
                         self.connection.handle_command(command, self.clock.now());

@@ -347,7 +347,7 @@ mod tests {
         (slot, using)
     }
 
-    fn is_told(using: &ProcessUse) -> bool {
+    fn is_notified(using: &ProcessUse) -> bool {
         let mut released = std::pin::pin!(using.released());
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         released.as_mut().poll(&mut context).is_ready()
@@ -361,7 +361,7 @@ mod tests {
         let (early_slot, early) = thread(&running, Some(20)).await;
         let (_next, next) = thread(&running, None).await;
         assert_eq!(
-            [&busy, &late, &early].map(|using| is_told(using)),
+            [&busy, &late, &early].map(|using| is_notified(using)),
             [false, false, true]
         );
         // A process that is leaving frees its slot, and is not notified again.
@@ -379,7 +379,7 @@ mod tests {
         drop((early_slot, early));
         next.note(true, Rank::KeepsSession, 40);
         let (_more, _) = thread(&running, None).await;
-        assert_eq!([&late, &next].map(|using| is_told(using)), [true, false]);
+        assert_eq!([&late, &next].map(|using| is_notified(using)), [true, false]);
     }
 
     #[tokio::test]
@@ -389,7 +389,7 @@ mod tests {
         early.note(true, Rank::Forgets, 10);
         let (_late, late) = thread(&running, Some(20)).await;
         let _next = thread(&running, None).await;
-        assert_eq!([&early, &late].map(|using| is_told(using)), [false, true]);
+        assert_eq!([&early, &late].map(|using| is_notified(using)), [false, true]);
     }
 
     #[tokio::test]
@@ -413,7 +413,7 @@ mod tests {
         assert!(running.start("a").await.is_err());
         second.note(true, Rank::KeepsSession, 20);
         running.start("a").await.unwrap();
-        assert!(is_told(&first) && is_told(&second));
+        assert!(is_notified(&first) && is_notified(&second));
         let listed = running.list().await.unwrap();
         assert_eq!(listed[0].threads.len(), 2);
     }
@@ -449,9 +449,9 @@ mod tests {
         .await;
         let using = answer.await.unwrap();
         task.look().await;
-        assert!(!is_told(&using), "it is in a turn");
+        assert!(!is_notified(&using), "it is in a turn");
         using.note(true, Rank::KeepsSession, 10);
         task.look().await;
-        assert!(is_told(&using) == cfg!(target_os = "linux"));
+        assert!(is_notified(&using) == cfg!(target_os = "linux"));
     }
 }

@@ -20,7 +20,7 @@ use acpd_files::StateFile;
 use acpd_log::LogError;
 use acpd_model::limits::{LOG_RETRY_MOST, NOTIFICATIONS_GIVE_UP};
 use acpd_model::{Failure, Summary, ThreadId, ThreadStatus};
-use acpd_proto::notify::{Delivery, DeliveryError, Fact, NoticeKind, Outbox, OutboxRecord};
+use acpd_proto::notify::{Delivery, DeliveryError, Fact, Outbox, OutboxRecord, TriggerKind};
 use acpd_proto::time::{Now, earliest};
 use futures_util::FutureExt;
 use tokio::sync::{Mutex, oneshot, watch};
@@ -213,10 +213,10 @@ impl Task {
 
     fn fact(&mut self, summary: &Summary, fact: Fact) {
         match fact {
-            Fact::Ended(notice) => self.outbox.handle_ended(notice, summary),
-            Fact::Asked(notice) => self
+            Fact::Ended(trigger) => self.outbox.handle_ended(trigger, summary),
+            Fact::Asked(trigger) => self
                 .outbox
-                .handle_asked(notice, summary, self.context.clock.now()),
+                .handle_asked(trigger, summary, self.context.clock.now()),
             Fact::Closed(request) => self.outbox.handle_closed(request),
         }
     }
@@ -394,16 +394,16 @@ impl Task {
 
 /// Returns the message of a delivery; `None` if it has become pointless.
 async fn message(context: &Context, delivery: Delivery) -> Result<Option<Message>, LogError> {
-    let notice = delivery.notice;
-    let summary = match context.log.summary(notice.thread).await {
+    let trigger = delivery.trigger;
+    let summary = match context.log.summary(trigger.thread).await {
         Ok(summary) => summary,
         Err(LogError::NoSuchThread(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    if notice.kind == NoticeKind::Waiting && summary.status != ThreadStatus::Waiting {
+    if trigger.kind == TriggerKind::Waiting && summary.status != ThreadStatus::Waiting {
         return Ok(None);
     }
-    let events = match context.log.events(notice.thread, vec![notice.seq]).await {
+    let events = match context.log.events(trigger.thread, vec![trigger.seq]).await {
         Ok(events) => events,
         Err(LogError::NoSuchThread(_) | LogError::DamagedEvents { .. }) => return Ok(None),
         Err(error) => return Err(error),

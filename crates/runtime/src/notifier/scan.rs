@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use acpd_log::{Filter, ListCursor, LogError, SharedLog, TurnsWanted};
 use acpd_model::limits::LIST_PAGE;
 use acpd_model::{Millis, Seq, Summary, ThreadId, ThreadStatus, TurnPosition};
-use acpd_proto::notify::{Fact, Notice, NoticeKind, Subject, facts};
+use acpd_proto::notify::{Fact, Subject, Trigger, TriggerKind, facts};
 
 use crate::stored::turns::{find_turns, look_up};
 
@@ -100,9 +100,9 @@ async fn of_thread(
     if summary.status == ThreadStatus::Waiting
         && let Some(question) = &summary.question
     {
-        found.push(Fact::Asked(Notice {
+        found.push(Fact::Asked(Trigger {
             thread,
-            kind: NoticeKind::Waiting,
+            kind: TriggerKind::Waiting,
             subject: Subject::Question(question.request_id),
             // The event is not known. While the question is open, the summary describes it.
             seq: until,

@@ -12,7 +12,7 @@ use acpd_model::{
     Event, EventKind, Limits, Millis, Origin, RequestEvent, RequestId, Seq, ThreadStatus, TurnEvent, TurnId,
     TurnMark, TurnMarks, TurnStep,
 };
-use acpd_proto::notify::{NoticeKind, OutboxRecord, Target};
+use acpd_proto::notify::{OutboxRecord, Target, TriggerKind};
 use acpd_proto::projection::extract;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -92,7 +92,7 @@ struct Scene {
 
 fn targets(names: &[&str]) -> Arc<Targets> {
     let target = Target {
-        on: NoticeKind::ALL.into_iter().collect(),
+        on: TriggerKind::ALL.into_iter().collect(),
         agents: Vec::new(),
         folders: Vec::new(),
         owner: None,

@@ -48,7 +48,7 @@ struct State {
     turn: Option<Turn>,
     start: Option<Start>,
     /// Open questions, by number.
-    questions: BTreeMap<u32, Question>,
+    questions: BTreeMap<u32, QuestionTiming>,
     /// The trace of the running turn, if it is recorded.
     trace: Option<Trace>,
 }
@@ -70,7 +70,7 @@ struct Start {
 
 /// An open question.
 #[derive(Debug)]
-struct Question {
+struct QuestionTiming {
     opened: Millis,
     item: Option<ItemId>,
     kind: &'static str,
@@ -320,7 +320,7 @@ impl Observer {
     }
 
     fn asked(&mut self, event: &Event, number: u32, item: Option<ItemId>, kind: &'static str) {
-        let question = Question {
+        let question = QuestionTiming {
             opened: event.at,
             item,
             kind,
@@ -332,7 +332,7 @@ impl Observer {
         let Some(state) = self.0.as_deref_mut() else {
             return;
         };
-        let Some(Question { opened, item, kind }) = state.questions.remove(&number) else {
+        let Some(QuestionTiming { opened, item, kind }) = state.questions.remove(&number) else {
             return;
         };
         scene.metrics.answered(by, since(opened, at));

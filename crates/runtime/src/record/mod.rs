@@ -9,8 +9,8 @@
 //! that is not JSON. The directions are `c2a` and `a2c` for agents, `c2s` and `s2c` for clients. A line of process 0 with the
 //! direction `mark` says what is missing.
 
+mod command;
 mod directory;
-mod order;
 pub(crate) mod pipe;
 mod redact;
 mod writer;
@@ -25,9 +25,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+pub use self::command::Direction;
+use self::command::{Bounds, WriterCommand};
 use self::directory::Created;
-pub use self::order::Direction;
-use self::order::{Bounds, Order};
 use self::writer::Writer;
 use crate::clock::Clock;
 
@@ -49,7 +49,7 @@ pub struct WireRecorder(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    orders: Sender<Order>,
+    commands: Sender<WriterCommand>,
     clock: Clock,
     waiting: Arc<AtomicUsize>,
     queue_bytes: usize,
@@ -63,7 +63,7 @@ struct Shared {
 #[derive(Debug)]
 pub struct RecordThread {
     thread: JoinHandle<()>,
-    orders: Sender<Order>,
+    commands: Sender<WriterCommand>,
     _created: Created,
 }
 
@@ -71,7 +71,7 @@ impl RecordThread {
     /// Ends the recording: waits until everything so far is written. Blocks.
     pub fn finish(self) {
         // A panic of the thread is in the log already.
-        let _ = self.orders.send(Order::Finish);
+        let _ = self.commands.send(WriterCommand::Finish);
         let _ = self.thread.join();
     }
 }
@@ -84,18 +84,18 @@ impl WireRecorder {
 
     fn with_bounds(directory: &Path, bounds: Bounds) -> io::Result<(Self, RecordThread)> {
         let created = Created::at(directory)?;
-        let (orders, received) = channel();
+        let (commands, received) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let has_stopped = Arc::new(AtomicBool::new(false));
         let writer = Writer::new(directory.to_owned(), bounds, Arc::clone(&has_stopped));
         let thread = spawn(writer, received, Arc::clone(&waiting))?;
         let thread = RecordThread {
             thread,
-            orders: orders.clone(),
+            commands: commands.clone(),
             _created: created,
         };
         let shared = Shared {
-            orders,
+            commands,
             clock: Clock::start(),
             waiting,
             queue_bytes: bounds.queue,
@@ -131,7 +131,7 @@ impl WireRecorder {
         let name = format!("{kind}-{name}-{seconds}-{file}.jsonl");
         let begun = shared.clock.now().mono;
         // The thread ends only after the last recording.
-        let _ = shared.orders.send(Order::Open { file, name });
+        let _ = shared.commands.send(WriterCommand::Open { file, name });
         Recording {
             shared,
             file,
@@ -143,17 +143,17 @@ impl WireRecorder {
 
 fn spawn(
     mut writer: Writer,
-    received: Receiver<Order>,
+    received: Receiver<WriterCommand>,
     waiting: Arc<AtomicUsize>,
 ) -> io::Result<JoinHandle<()>> {
     let work = move || {
-        for order in received {
-            let bytes = match &order {
-                Order::Data { bytes, .. } => bytes.len() + OVERHEAD,
-                Order::Finish => return,
-                Order::Open { .. } | Order::Close { .. } => 0,
+        for command in received {
+            let bytes = match &command {
+                WriterCommand::Data { bytes, .. } => bytes.len() + OVERHEAD,
+                WriterCommand::Finish => return,
+                WriterCommand::Open { .. } | WriterCommand::Close { .. } => 0,
             };
-            writer.handle(order);
+            writer.handle(command);
             waiting.fetch_sub(bytes, Ordering::Relaxed);
         }
     };
@@ -162,7 +162,7 @@ fn spawn(
         .spawn(work)
 }
 
-/// The memory of an order beside its bytes.
+/// The memory of a command beside its bytes.
 const OVERHEAD: usize = 128;
 
 /// The file of one process or connection.
@@ -211,7 +211,7 @@ impl Recording {
             self.missed.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let order = Order::Data {
+        let command = WriterCommand::Data {
             file: self.file,
             at: shared.clock.now().mono.saturating_sub(self.begun),
             direction,
@@ -220,7 +220,7 @@ impl Recording {
             missed: self.missed.swap(0, Ordering::Relaxed),
         };
         // The thread ends only after the last recording.
-        let _ = shared.orders.send(order);
+        let _ = shared.commands.send(command);
     }
 }
 
@@ -228,7 +228,7 @@ impl Drop for Recording {
     fn drop(&mut self) {
         let missed = self.missed.load(Ordering::Relaxed);
         let file = self.file;
-        let _ = self.shared.orders.send(Order::Close { file, missed });
+        let _ = self.shared.commands.send(WriterCommand::Close { file, missed });
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::order::{Bounds, Direction, Order};
+use super::command::{Bounds, Direction, WriterCommand};
 use super::redact::redacted;
 
 /// Longest line that is recorded, in bytes.
@@ -55,13 +55,13 @@ impl Writer {
         }
     }
 
-    /// Carries out an order. After a failure of the disk nothing more is recorded.
-    pub fn handle(&mut self, order: Order) {
+    /// Carries out a command. After a failure of the disk nothing more is recorded.
+    pub fn handle(&mut self, command: WriterCommand) {
         if self.has_stopped.load(Ordering::Relaxed) {
             self.files.clear();
             return;
         }
-        if let Err(error) = self.try_handle(order) {
+        if let Err(error) = self.try_handle(command) {
             self.stop(&error.to_string());
         }
     }
@@ -74,9 +74,9 @@ impl Writer {
         self.files.clear();
     }
 
-    fn try_handle(&mut self, order: Order) -> io::Result<()> {
-        match order {
-            Order::Open { file, name } => {
+    fn try_handle(&mut self, command: WriterCommand) -> io::Result<()> {
+        match command {
+            WriterCommand::Open { file, name } => {
                 let opened = OpenOptions::new()
                     .write(true)
                     .create_new(true)
@@ -90,7 +90,7 @@ impl Writer {
                 };
                 self.files.insert(file, output);
             }
-            Order::Data {
+            WriterCommand::Data {
                 file,
                 at,
                 direction,
@@ -128,8 +128,8 @@ impl Writer {
                     self.stop(&format!("it has {} bytes, the limit for all files", self.total));
                 }
             }
-            Order::Finish => {}
-            Order::Close { file, missed } => {
+            WriterCommand::Finish => {}
+            WriterCommand::Close { file, missed } => {
                 if let Some(mut output) = self.files.remove(&file) {
                     output.missed(Duration::ZERO, missed)?;
                     output.file.flush()?;

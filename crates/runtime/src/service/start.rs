@@ -18,18 +18,18 @@ use crate::service::started::{StartHash, StartKey};
 use crate::service::thread_reply::{await_any, await_reply};
 use crate::service::{Dispatched, Response, Service};
 use crate::stored::log_failure;
-use crate::thread::directory::Answer;
+use crate::thread::directory::ReplyReceiver;
 use crate::thread::subscription::FollowRequest;
 
 /// A thread that is being created. Every command whose order matters has been sent to it already.
 struct NewThread {
     thread: ThreadId,
     /// `None` if an earlier request has created the thread.
-    created: Option<Answer>,
+    created: Option<ReplyReceiver>,
     /// Reserves the session until the log records which thread uses it.
     claim: Option<SessionClaim>,
-    settings: Vec<Answer>,
-    first_turn: Option<Answer>,
+    settings: Vec<ReplyReceiver>,
+    first_turn: Option<ReplyReceiver>,
     /// The prompt of the first turn, if it must wait until the session's earlier messages are imported.
     prompt: Option<Command>,
     /// The first turn, if it has ended already.

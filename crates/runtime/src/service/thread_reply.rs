@@ -6,7 +6,7 @@ use acpd_policy::{Explanation, RememberedRule};
 use acpd_proto::surface::reply::{SignIn, StartedCommand, Steered};
 use acpd_proto::thread::{ForkPoint, Reply, TurnView};
 
-use crate::thread::directory::Answer;
+use crate::thread::directory::ReplyReceiver;
 
 /// The type of the reply to a command.
 pub(super) trait FromThread: Sized + Send + 'static {
@@ -44,13 +44,13 @@ from_thread! {
 
 /// Waits for a thread's answer to a command with replies of the type `R`. A thread answers each command with its own type, so only a
 /// fault of the daemon causes another one.
-pub(super) async fn await_reply<R: FromThread>(answer: Answer) -> Result<R, Failure> {
+pub(super) async fn await_reply<R: FromThread>(answer: ReplyReceiver) -> Result<R, Failure> {
     let other = || Failure::new(ErrorCode::Internal, "internal error: unexpected reply type");
     R::from_thread(await_any(answer).await?).ok_or_else(other)
 }
 
 /// Waits for a thread's answer to any command.
-pub(super) async fn await_any(answer: Answer) -> Result<Reply, Failure> {
+pub(super) async fn await_any(answer: ReplyReceiver) -> Result<Reply, Failure> {
     let asleep = |_| Failure::new(ErrorCode::Overloaded, "the thread is being unloaded; try again");
     answer.await.map_err(asleep)?
 }

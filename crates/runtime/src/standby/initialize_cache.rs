@@ -40,7 +40,7 @@ impl CachedInitialize {
     }
 }
 
-type Answer = Result<CachedInitialize, Failure>;
+type CacheResult = Result<CachedInitialize, Failure>;
 
 /// Gives access to the cache; cheap to clone.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ struct CacheRequest {
     config: AgentConfig,
     /// The directory in which to start the agent; `None` if it must not be started.
     cwd: Option<PathBuf>,
-    reply: oneshot::Sender<Answer>,
+    reply: oneshot::Sender<CacheResult>,
 }
 
 /// Returns the error for a daemon that is stopping.
@@ -78,7 +78,7 @@ impl InitializeCache {
 
     /// Returns the `initialize` result of the agent `name`. If it is not cached, starts the agent in `cwd`. Without
     /// `cwd` the agent is not started, and the result is empty.
-    pub async fn of(&self, name: &str, config: AgentConfig, cwd: Option<&Path>) -> Answer {
+    pub async fn of(&self, name: &str, config: AgentConfig, cwd: Option<&Path>) -> CacheResult {
         let (reply, answer) = oneshot::channel();
         let ask = CacheRequest {
             name: name.to_owned(),
@@ -106,7 +106,7 @@ struct CacheEntry {
 
 struct PendingProbe {
     config: AgentConfig,
-    waiting: Vec<oneshot::Sender<Answer>>,
+    waiting: Vec<oneshot::Sender<CacheResult>>,
 }
 
 impl Task {

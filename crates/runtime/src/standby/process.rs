@@ -56,7 +56,7 @@ pub struct Standby {
 
 #[derive(Debug)]
 struct PendingRequest {
-    reply: Answer,
+    reply: ResponseSender,
     method: String,
     signs_in: bool,
 }
@@ -65,7 +65,7 @@ struct PendingRequest {
 pub type StandbyResult = Result<(RawJson, Standby), Failure>;
 
 /// Receives the agent's answer to a request. It is dropped if the process ends first.
-pub type Answer = oneshot::Sender<Result<RawJson, Failure>>;
+pub type ResponseSender = oneshot::Sender<Result<RawJson, Failure>>;
 
 /// The state of a process after it has said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Standby {
     }
 
     /// Sends a request that needs no session, if the agent has declared it.
-    pub async fn ask(&mut self, request: AgentRequest, reply: Answer) {
+    pub async fn ask(&mut self, request: AgentRequest, reply: ResponseSender) {
         if let Err(failure) = request.check(&self.capabilities, self.agent()) {
             // The caller may have gone.
             let _ = reply.send(Err(failure));

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::agent::probe::anywhere;
 use crate::context::Context;
 use crate::host::blocking;
-use crate::standby::process::{Answer, Standby, State};
+use crate::standby::process::{ResponseSender, Standby, State};
 
 /// Requests of one connection that may wait for its agent process without a session.
 const STANDBY_REQUESTS: usize = 64;
@@ -28,7 +28,7 @@ pub struct StandbyHandle {
 enum ToStandby {
     Ask {
         request: Box<AgentRequest>,
-        answer: Answer,
+        answer: ResponseSender,
     },
     Take(Take),
     Put(Box<Standby>),
@@ -106,7 +106,7 @@ struct Task {
     standby: Option<Box<Standby>>,
     starting: Option<BoxFuture<'static, Result<Box<Standby>, Failure>>>,
     /// Requests that wait for the process to start.
-    asks: Vec<(Box<AgentRequest>, Answer)>,
+    asks: Vec<(Box<AgentRequest>, ResponseSender)>,
     /// Threads that wait for the process to start, or for the user to sign in.
     takes: Vec<Take>,
 }
@@ -133,7 +133,7 @@ impl Task {
         }
     }
 
-    async fn ask(&mut self, request: Box<AgentRequest>, answer: Answer) {
+    async fn ask(&mut self, request: Box<AgentRequest>, answer: ResponseSender) {
         match &mut self.standby {
             Some(standby) => standby.ask(*request, answer).await,
             None => {

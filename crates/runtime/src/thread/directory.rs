@@ -46,7 +46,7 @@ pub struct Directory {
 }
 
 /// Receives the result of a command.
-pub type Answer = oneshot::Receiver<Result<Reply, Failure>>;
+pub type ReplyReceiver = oneshot::Receiver<Result<Reply, Failure>>;
 
 impl Directory {
     /// Starts the directory. Loads threads that a killed daemon left with a running turn, so that they record the interruption.
@@ -73,7 +73,12 @@ impl Directory {
     }
 
     /// Sends a command to a thread. Commands from one caller run in the order in which they were sent.
-    pub async fn command(&self, thread: ThreadId, by: Origin, command: Command) -> Result<Answer, Failure> {
+    pub async fn command(
+        &self,
+        thread: ThreadId,
+        by: Origin,
+        command: Command,
+    ) -> Result<ReplyReceiver, Failure> {
         let create = matches!(command, Command::Create { .. } | Command::Adopt(_));
         let (reply, answer) = oneshot::channel();
         self.send(

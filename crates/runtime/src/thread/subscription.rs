@@ -9,7 +9,7 @@ use std::sync::Arc;
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::FREE_EVENT_BYTES;
 use acpd_model::{Event, Failure, Millis, Seq, ThreadId};
-use acpd_proto::fanout::{self, Step};
+use acpd_proto::fanout::{self, BatchAction};
 use acpd_proto::projection::OpenRequest;
 use acpd_proto::surface::contract::{Lane, LostEvents, OtherSubscribers, Pending, Source};
 use acpd_proto::surface::frames::Frames;
@@ -371,15 +371,15 @@ impl Subscription {
                 return None;
             }
             Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
-                Step::Send { from } => {
+                BatchAction::Send { from } => {
                     self.source = EventSource::Live(batches);
                     (batch, from)
                 }
-                Step::Skip => {
+                BatchAction::Skip => {
                     self.source = EventSource::Live(batches);
                     return None;
                 }
-                Step::CatchUp { .. } => {
+                BatchAction::CatchUp { .. } => {
                     self.lagged(0);
                     return None;
                 }

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use acpd_model::Role;
-use acpd_proto::notify::NoticeKind;
+use acpd_proto::notify::TriggerKind;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ pub struct PushSubscription {
     /// The secret that authenticates the daemon's messages.
     pub auth: KeyBytes<16>,
     /// The kinds of notifications.
-    pub on: BTreeSet<NoticeKind>,
+    pub on: BTreeSet<TriggerKind>,
     /// The origin of the page that subscribed.
     pub origin: String,
 }
@@ -104,7 +104,7 @@ pub(crate) mod tests {
             endpoint: format!("{service}/planted-endpoint"),
             p256dh: KeyBytes(URL_SAFE_NO_PAD.decode(point).unwrap().try_into().unwrap()),
             auth: KeyBytes([7; 16]),
-            on: NoticeKind::ALL.into_iter().collect(),
+            on: TriggerKind::ALL.into_iter().collect(),
             origin: "https://box.example:4127".to_owned(),
         }
     }

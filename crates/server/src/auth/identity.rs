@@ -43,16 +43,16 @@ pub struct SharedThread {
     pub room: Arc<Semaphore>,
 }
 
-/// A place among the connections of a link, until it is dropped. Clients with a token need none.
+/// Counts as a connection of a link until it is dropped. Clients with a token need none.
 #[derive(Debug, Clone)]
-pub struct Place(
-    #[allow(dead_code, reason = "dropping it frees the place")] Option<Arc<OwnedSemaphorePermit>>,
+pub struct ConnectionPermit(
+    #[allow(dead_code, reason = "dropping it ends the count")] Option<Arc<OwnedSemaphorePermit>>,
 );
 
 /// The error for a connection beyond [`SHARE_CONNECTIONS`](acpd_model::limits::SHARE_CONNECTIONS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many connections with this link: close some")]
-pub struct NoPlace;
+pub struct TooManyConnections;
 
 /// The identity of a client, as an editor's connection needs it.
 #[derive(Debug, Clone)]
@@ -77,15 +77,15 @@ impl Identity {
         }
     }
 
-    /// Takes a place for a connection.
-    pub fn take_place(&self) -> Result<Place, NoPlace> {
+    /// Takes a permit for a connection.
+    pub fn take_permit(&self) -> Result<ConnectionPermit, TooManyConnections> {
         let Some(share) = &self.share else {
-            return Ok(Place(None));
+            return Ok(ConnectionPermit(None));
         };
         let permit = Arc::clone(&share.room).try_acquire_owned();
         permit
-            .map(|permit| Place(Some(Arc::new(permit))))
-            .map_err(|_| NoPlace)
+            .map(|permit| ConnectionPermit(Some(Arc::new(permit))))
+            .map_err(|_| TooManyConnections)
     }
 
     /// Returns the identity for an editor's connection.

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use acpd_model::limits::LAST_WORDS_SECS;
 use acpd_model::{AccessScope, ErrorCode, Failure, Origin, ThreadId};
-use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile, Subscriber, Surface};
+use acpd_proto::surface::contract::{
+    ConnectionNotification, Delegated, Delivery, Output, Profile, Subscriber, Surface,
+};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{Permissions, Request};
 use acpd_runtime::feed::thread_list::ThreadListSubscription;
@@ -23,11 +25,11 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
+use crate::connection::channel::{Channel, ChannelEvent};
 use crate::connection::delegated::DelegatedRequests;
 use crate::connection::delivery::Meter;
 use crate::connection::followed::{Fed, Followed, Held};
-use crate::connection::link::{Link, LinkEvent};
-use crate::connection::requests::{Answer, Queued, Requests, Step};
+use crate::connection::requests::{Queued, RequestStep, Requests, ServiceResult};
 use crate::transport::End;
 
 /// Bytes of answers that a connection queues before other tasks have their turn. A connection whose answers are always ready
@@ -57,13 +59,13 @@ pub struct Access {
 
 /// One connection of a client.
 pub struct Connection<S: Surface> {
-    link: Link,
+    channel: Channel,
     surface: S,
     service: Service,
     access: Access,
     requests: Requests,
     /// Responses that wait for room in the queue.
-    unsent: VecDeque<(u64, Answer)>,
+    unsent: VecDeque<(u64, ServiceResult)>,
     followed: Followed,
     /// Changes of the thread list, if the client subscribed to them.
     list: ThreadListSubscription,
@@ -85,10 +87,10 @@ pub struct Connection<S: Surface> {
 
 impl<S: Surface> Connection<S> {
     /// Creates the connection of an authenticated client.
-    pub fn new(link: Link, surface: S, service: Service, access: Access) -> Self {
+    pub fn new(channel: Channel, surface: S, service: Service, access: Access) -> Self {
         Self {
             meter: Box::new(Meter::new(service.context.metrics.client())),
-            link,
+            channel,
             surface,
             service,
             access,
@@ -123,7 +125,7 @@ impl<S: Surface> Connection<S> {
         if let Some(reason) = end.word() {
             self.service.context.metrics.dropped(reason);
         }
-        self.link.close(end).await;
+        self.channel.close(end).await;
         if end != End::Expired {
             self.begin_received().await;
         }
@@ -142,7 +144,7 @@ impl<S: Surface> Connection<S> {
                 if !self.requests.are_beginning() {
                     return;
                 }
-                if let Some(Step::Begun { order, .. }) = self.requests.next().await {
+                if let Some(RequestStep::Begun { order, .. }) = self.requests.next().await {
                     self.requests.begun(order);
                 }
             }
@@ -179,7 +181,7 @@ impl<S: Surface> Connection<S> {
                 return End::Flooding;
             }
             // Events and large responses wait for room in the client's queue. The client's messages never wait.
-            let has_room = self.link.has_room();
+            let has_room = self.channel.has_room();
             let oldest = self.meter.oldest().or_else(|| first_charge(&self.unsent));
             tokio::select! {
                 biased;
@@ -187,16 +189,16 @@ impl<S: Surface> Connection<S> {
                     return self.flush_on_shutdown().await.err().unwrap_or(End::Stopping);
                 }
                 () = overdue(oldest, write_within) => return End::Stalled,
-                happened = self.link.next() => match happened {
-                    Ok(LinkEvent::Received(text)) => self.received(&text),
-                    Ok(LinkEvent::Written) => {}
+                happened = self.channel.next() => match happened {
+                    Ok(ChannelEvent::Received(text)) => self.received(&text),
+                    Ok(ChannelEvent::Written) => {}
                     Err(end) => return end,
                 },
                 Some(step) = self.requests.next() => self.step(step),
                 Some(command) = from_threads(self.delegated.as_deref_mut()), if has_room => self.delegate(command),
                 // Before events, which would otherwise keep this branch from running.
                 frames = self.list.next(), if has_room => {
-                    self.surface.handle_notice(Notice::List(frames.of::<S>()));
+                    self.surface.handle_notification(ConnectionNotification::List(frames.of::<S>()));
                 }
                 Some(fed) = self.followed.next(), if has_room => self.fed(fed),
             }
@@ -208,7 +210,7 @@ impl<S: Surface> Connection<S> {
     fn join_ready(&mut self, most: usize) {
         for _ in 0..most {
             self.pump();
-            if !self.link.has_room() {
+            if !self.channel.has_room() {
                 return;
             }
             if let Some(Some(step)) = self.requests.next().now_or_never() {
@@ -226,12 +228,12 @@ impl<S: Surface> Connection<S> {
         loop {
             self.pump();
             // A large event waits for room that earlier ones hold until they are sent.
-            while !self.link.has_room() || self.meter.oldest().is_some() {
-                self.link.flush().await?;
+            while !self.channel.has_room() || self.meter.oldest().is_some() {
+                self.channel.flush().await?;
                 self.pump();
             }
             let Some(fed) = self.followed.next().await else {
-                return self.link.flush().await;
+                return self.channel.flush().await;
             };
             self.fed(fed);
         }
@@ -247,7 +249,7 @@ impl<S: Surface> Connection<S> {
     fn pump(&mut self) {
         self.outputs();
         self.send_answers();
-        while let Some(queued) = self.requests.next_ready(|number| self.link.has_sent(number)) {
+        while let Some(queued) = self.requests.next_ready(|number| self.channel.has_sent(number)) {
             self.begin(queued);
         }
         let handled = self.surface.gate().take_handled();
@@ -255,11 +257,11 @@ impl<S: Surface> Connection<S> {
             let now = self.service.context.clock.now().mono;
             self.service.context.metrics.handled(&handled, now);
         }
-        self.meter.release(|number| self.link.has_sent(number));
+        self.meter.release(|number| self.channel.has_sent(number));
         if let Some(took) = self
             .meter
             .sample
-            .take_delivered(|number| self.link.has_sent(number))
+            .take_delivered(|number| self.channel.has_sent(number))
         {
             self.service.context.metrics.delivered(took);
         }
@@ -282,7 +284,8 @@ impl<S: Surface> Connection<S> {
                 Output::Delegated { thread, call, result } => {
                     let delegated = self.delegated.as_mut();
                     if let Some(delivered) = delegated.and_then(|all| all.answered(thread, call, *result)) {
-                        self.requests.run(delivered.map(|()| Step::Delivered).boxed());
+                        self.requests
+                            .run(delivered.map(|()| RequestStep::Delivered).boxed());
                     }
                 }
                 Output::Request {
@@ -308,7 +311,7 @@ impl<S: Surface> Connection<S> {
     /// Queues a message. Returns its size in bytes.
     fn queue(&mut self, text: Bytes) -> u64 {
         let bytes = text.len() as u64;
-        self.last_queued = self.link.queue(text);
+        self.last_queued = self.channel.queue(text);
         bytes
     }
 
@@ -319,7 +322,7 @@ impl<S: Surface> Connection<S> {
             let Some((call, answer)) = self.unsent.pop_front() else {
                 return;
             };
-            if self.link.has_room() || is_small(&answer) {
+            if self.channel.has_room() || is_small(&answer) {
                 let mut charge = self.answered(call, answer);
                 let bytes = self.outputs();
                 if let Some(charge) = charge.as_deref_mut() {
@@ -344,7 +347,7 @@ impl<S: Surface> Connection<S> {
         let service = self.service.clone();
         let begins = async move {
             let dispatched = service.call(&caller, *request).await;
-            Step::Begun {
+            RequestStep::Begun {
                 order,
                 call,
                 dispatched,
@@ -380,9 +383,9 @@ impl<S: Surface> Connection<S> {
         }
     }
 
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: RequestStep) {
         match step {
-            Step::Begun {
+            RequestStep::Begun {
                 order,
                 call,
                 dispatched,
@@ -390,8 +393,8 @@ impl<S: Surface> Connection<S> {
                 self.requests.begun(order);
                 self.dispatched(call, dispatched);
             }
-            Step::Answered { call, answer } => self.unsent.push_back((call, answer)),
-            Step::Delivered => {}
+            RequestStep::Answered { call, answer } => self.unsent.push_back((call, answer)),
+            RequestStep::Delivered => {}
         }
     }
 
@@ -416,12 +419,15 @@ impl<S: Surface> Connection<S> {
             Some(follow) => self.follow(follow),
             None => {}
         }
-        self.requests
-            .run(answer.map(move |answer| Step::Answered { call, answer }).boxed());
+        self.requests.run(
+            answer
+                .map(move |answer| RequestStep::Answered { call, answer })
+                .boxed(),
+        );
     }
 
     /// Passes on an answer. Returns the room that it takes until it is sent.
-    fn answered(&mut self, call: u64, answer: Answer) -> Option<Box<UnsentCharge>> {
+    fn answered(&mut self, call: u64, answer: ServiceResult) -> Option<Box<UnsentCharge>> {
         let held = self.followed.take_held(call);
         let (reply, follow, charge) = match answer {
             Ok(Response {
@@ -516,19 +522,20 @@ impl<S: Surface> Connection<S> {
             News::Others { at, others } => {
                 let others = &others;
                 self.surface
-                    .handle_notice(Notice::Subscribers { thread, at, others });
+                    .handle_notification(ConnectionNotification::Subscribers { thread, at, others });
             }
             News::Log { at, error } => {
                 let error = error.as_deref();
-                self.surface.handle_notice(Notice::Log { thread, at, error });
+                self.surface
+                    .handle_notification(ConnectionNotification::Log { thread, at, error });
             }
             News::Damaged { at, lost } => {
-                let notice = Notice::Damaged {
+                let notice = ConnectionNotification::Damaged {
                     thread,
                     at,
                     lost: &lost,
                 };
-                self.surface.handle_notice(notice);
+                self.surface.handle_notification(notice);
             }
             News::Closed(failure) => {
                 self.close(thread);
@@ -556,7 +563,7 @@ async fn from_threads(delegated: Option<&mut DelegatedRequests>) -> Option<ToEdi
 }
 
 /// Returns the room of the first answer that waits for the client's queue.
-fn first_charge(unsent: &VecDeque<(u64, Answer)>) -> Option<&UnsentCharge> {
+fn first_charge(unsent: &VecDeque<(u64, ServiceResult)>) -> Option<&UnsentCharge> {
     let mut answers = unsent.iter().filter_map(|(_, answer)| answer.as_ref().ok());
     answers.find_map(|response| response.charge.as_deref())
 }
@@ -571,7 +578,7 @@ async fn overdue(oldest: Option<&UnsentCharge>, within: Duration) {
 }
 
 /// Returns whether a reply adds little or nothing to the client's queue.
-fn is_small(answer: &Answer) -> bool {
+fn is_small(answer: &ServiceResult) -> bool {
     let Ok(Response { reply, .. }) = answer else {
         return true;
     };

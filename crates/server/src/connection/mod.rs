@@ -5,10 +5,10 @@
 //! Owns: how long a client may be silent or accept nothing. Never: waits until a client reads.
 
 pub mod acp;
+pub mod channel;
 mod delegated;
 mod delivery;
 pub mod driver;
 mod followed;
-pub mod link;
 mod pulse;
 mod requests;

@@ -20,7 +20,7 @@ use futures_util::stream::FuturesUnordered;
 const EDITOR_HELD_BYTES: usize = 64 << 20;
 
 /// The service's response to a request.
-pub type Answer = Result<Response, Failure>;
+pub type ServiceResult = Result<Response, Failure>;
 
 /// A request that has not begun.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct Queued {
 
 /// A step of a request.
 #[derive(Debug)]
-pub enum Step {
+pub enum RequestStep {
     /// The part that has an order is over. The next request of the same order may begin.
     Begun {
         /// The thread whose order the request has.
@@ -52,7 +52,7 @@ pub enum Step {
         /// Identifies the reply.
         call: u64,
         /// The response.
-        answer: Answer,
+        answer: ServiceResult,
     },
     /// A thread has received a client's answer.
     Delivered,
@@ -73,7 +73,7 @@ pub struct Requests {
     lines: BTreeMap<Option<ThreadId>, Line>,
     /// Requests without an order.
     free: VecDeque<Queued>,
-    running: FuturesUnordered<BoxFuture<'static, Step>>,
+    running: FuturesUnordered<BoxFuture<'static, RequestStep>>,
     /// The number and size in bytes of all requests that have not begun.
     waiting: usize,
     waiting_bytes: usize,
@@ -138,12 +138,12 @@ impl Requests {
     }
 
     /// Runs a future of a request.
-    pub fn run(&mut self, future: BoxFuture<'static, Step>) {
+    pub fn run(&mut self, future: BoxFuture<'static, RequestStep>) {
         self.running.push(future);
     }
 
     /// Waits for the next step; returns `None` at once if nothing runs. Cancel safe.
-    pub async fn next(&mut self) -> Option<Step> {
+    pub async fn next(&mut self) -> Option<RequestStep> {
         self.running.next().await
     }
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::auth::identity::{Identity, Place};
+use crate::auth::identity::{ConnectionPermit, Identity};
 use crate::auth::owner_token::random;
 use crate::http::{ServerState, refuse};
 use crate::net::counted::Traffic;
@@ -56,7 +56,7 @@ pub fn router() -> Router<ServerState> {
 }
 
 /// The response to a request, or an error response.
-type Answer = Result<Response, Box<Response>>;
+type HttpResult = Result<Response, Box<Response>>;
 
 fn no(status: StatusCode, code: &str, message: &str) -> Box<Response> {
     Box::new(refuse(status, code, message))
@@ -188,7 +188,7 @@ async fn posted(
     uri: &Uri,
     headers: &HeaderMap,
     body: Body,
-) -> Answer {
+) -> HttpResult {
     let kind = text(headers, &header::CONTENT_TYPE).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case(JSON) {
@@ -281,12 +281,12 @@ async fn begin(
     uri: &Uri,
     message: &Message<'_>,
     body: String,
-) -> Answer {
+) -> HttpResult {
     let id = random().map_err(|_| {
         let message = "the system has no random numbers";
         no(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     })?;
-    let place = take_place(identity)?;
+    let permit = take_permit(identity)?;
     let opened = server.setup.connections.open(&id, identity.clone());
     let (connection, exchange, said) = opened.ok_or_else(|| {
         let message = "too many editor connections: close some or retry later";
@@ -296,7 +296,7 @@ async fn begin(
     let (setup, identity, agent) = (server.setup, identity.editor_identity(), agent(uri));
     server.peers.spawn(async move {
         setup.serve(exchange, identity, agent).await;
-        drop(place);
+        drop(permit);
     });
     connection
         .with(|streams| streams.posted(message, None))
@@ -344,12 +344,12 @@ async fn listen(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     if headers.contains_key(header::UPGRADE) {
-        let place = match take_place(&identity) {
-            Ok(place) => place,
+        let permit = match take_permit(&identity) {
+            Ok(permit) => permit,
             Err(refused) => return *refused,
         };
         return match upgrade {
-            Ok(upgrade) => websocket(server, &identity, place, traffic, &uri, upgrade),
+            Ok(upgrade) => websocket(server, &identity, permit, traffic, &uri, upgrade),
             Err(rejection) => rejection.into_response(),
         };
     }
@@ -357,7 +357,7 @@ async fn listen(
 }
 
 /// Returns the response that streams events.
-fn events(server: &ServerState, identity: &Identity, headers: &HeaderMap) -> Answer {
+fn events(server: &ServerState, identity: &Identity, headers: &HeaderMap) -> HttpResult {
     if !accepts(headers, &[EVENTS, "text/*", "*/*"]) {
         let message = "this is read as text/event-stream";
         return Err(no(StatusCode::NOT_ACCEPTABLE, "invalid_request", message));
@@ -402,7 +402,7 @@ fn events(server: &ServerState, identity: &Identity, headers: &HeaderMap) -> Ans
 fn websocket(
     server: ServerState,
     identity: &Identity,
-    place: Place,
+    permit: ConnectionPermit,
     traffic: Traffic,
     uri: &Uri,
     upgrade: WebSocketUpgrade,
@@ -415,7 +415,7 @@ fn websocket(
         // Boxed because the future is large: it contains a process that waits for a session.
         let served = async move {
             Box::pin(setup.serve(socket, identity, agent)).await;
-            drop(place);
+            drop(permit);
         };
         server.peers.spawn(served);
     });
@@ -425,9 +425,9 @@ fn websocket(
     response
 }
 
-fn take_place(identity: &Identity) -> Result<Place, Box<Response>> {
+fn take_permit(identity: &Identity) -> Result<ConnectionPermit, Box<Response>> {
     identity
-        .take_place()
+        .take_permit()
         .map_err(|full| no(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &full.to_string()))
 }
 

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::identity::{Identity, Place};
+use crate::auth::identity::{ConnectionPermit, Identity};
 use crate::http::export::failed;
 use crate::http::{ServerState, refuse};
 
@@ -50,8 +50,8 @@ pub async fn blob(
         Ok(None) => return failed(&Failure::not_found(format!("blob {id}"))),
         Err(error) => return failed(&log_failure(&error)),
     };
-    let place = match identity.take_place() {
-        Ok(place) => place,
+    let permit = match identity.take_permit() {
+        Ok(permit) => permit,
         Err(full) => return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &full.to_string()),
     };
     let tag = format!("\"{id}\"");
@@ -72,7 +72,7 @@ pub async fn blob(
             charge: None,
         },
         ends: identity.ends,
-        _place: place,
+        _permit: permit,
     };
     let mut response = (status, reading.into_body()).into_response();
     let mut set = |name: HeaderName, value: &str| {
@@ -179,7 +179,7 @@ struct Reading {
     /// Cancelled when the client loses its permissions.
     ends: CancellationToken,
     /// The response counts as a connection until its client has read it.
-    _place: Place,
+    _permit: ConnectionPermit,
 }
 
 /// Decides how large the parts are. Clients that read slowly may use all room: the parts of others are small then, and no client waits.

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::identity::{Identity, Place};
+use crate::auth::identity::{ConnectionPermit, Identity};
 use crate::http::{ServerState, refuse};
 use acpd_runtime::stored::log_failure;
 use acpd_runtime::unsent::{DownloadPages, UnsentCharge};
@@ -47,8 +47,8 @@ pub async fn export(
     // An invalid encoding is not a valid id either.
     let thread = thread.map_or_else(|_| String::new(), |Path(thread)| thread);
     let scope = identity.permissions().scope;
-    let place = match identity.take_place() {
-        Ok(place) => place,
+    let permit = match identity.take_permit() {
+        Ok(permit) => permit,
         Err(full) => return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &full.to_string()),
     };
     let (format, writing) = match begin(log, &thread, scope, query.as_deref()).await {
@@ -84,7 +84,7 @@ pub async fn export(
         ends: identity.ends,
     };
     server.peers.spawn(sending.run(id, first, rest));
-    answer(format, id, parts, place)
+    answer(format, id, parts, permit)
 }
 
 /// An export in progress.
@@ -161,13 +161,18 @@ fn format(query: Option<&str>) -> Result<Format, Failure> {
 
 /// Returns the response with the parts of an export. It breaks off unless the last of them is [`Part::End`], so that the client does
 /// not accept a partial export as complete.
-fn answer(format: Format, thread: ThreadId, parts: mpsc::Receiver<Part>, place: Place) -> Response {
+fn answer(
+    format: Format,
+    thread: ThreadId,
+    parts: mpsc::Receiver<Part>,
+    permit: ConnectionPermit,
+) -> Response {
     let name = format!("attachment; filename=\"{thread}.{}\"", format.word());
     // The export counts as a connection until its client has read it.
-    let body = stream::unfold(Some((parts, place)), |receiving| async move {
-        let (mut parts, place) = receiving?;
+    let body = stream::unfold(Some((parts, permit)), |receiving| async move {
+        let (mut parts, permit) = receiving?;
         match parts.recv().await {
-            Some(Part::Bytes(bytes)) => Some((Ok(bytes), Some((parts, place)))),
+            Some(Part::Bytes(bytes)) => Some((Ok(bytes), Some((parts, permit)))),
             Some(Part::End) => None,
             None => Some((Err(std::io::Error::other("the export broke off")), None)),
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use acpd_model::limits::PUSH_ENDPOINT_BYTES;
-use acpd_proto::notify::NoticeKind;
+use acpd_proto::notify::TriggerKind;
 use acpd_runtime::notify::Message;
 use axum::Json;
 use axum::extract::{Extension, Request, State};
@@ -28,7 +28,7 @@ const ID_DIGITS: usize = 16;
 struct Wanted {
     endpoint: String,
     keys: Option<Keys>,
-    on: BTreeSet<NoticeKind>,
+    on: BTreeSet<TriggerKind>,
 }
 
 #[derive(Deserialize)]

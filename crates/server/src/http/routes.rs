@@ -18,8 +18,8 @@ use axum::routing::{delete, get, post, put};
 use tower_service::Service;
 
 use crate::auth::identity::Identity;
+use crate::connection::channel::Channel;
 use crate::connection::driver::{Access, Connection};
-use crate::connection::link::Link;
 use crate::http::acp_stream;
 use crate::http::attachment::attach;
 use crate::http::authenticate::Needs;
@@ -269,8 +269,8 @@ fn connect<S: Surface>(
     bytes: usize,
     peer: S,
 ) -> Response {
-    let place = match identity.take_place() {
-        Ok(place) => place,
+    let permit = match identity.take_permit() {
+        Ok(permit) => permit,
         Err(full) => return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &full.to_string()),
     };
     let limits = server.service.context.limits.now();
@@ -280,7 +280,7 @@ fn connect<S: Surface>(
         .on_upgrade(move |socket| async move {
             let socket = Box::new(Socket::new(socket, traffic, Binary::Refused));
             let wire = server.service.context.sinks.wire.as_ref();
-            let link = Link::new(recorded(socket, wire, peer.lane().word()), &limits);
+            let channel = Channel::new(recorded(socket, wire, peer.lane().word()), &limits);
             let access = Access {
                 permissions: identity.permissions(),
                 user: identity.user.clone(),
@@ -291,10 +291,10 @@ fn connect<S: Surface>(
                 ends: identity.ends,
             };
             // A task of its own, which the daemon waits for when it stops. This one ends, and frees its memory.
-            let connection = Connection::new(link, peer, server.service, access);
+            let connection = Connection::new(channel, peer, server.service, access);
             peers.spawn(async move {
                 connection.run(None).await;
-                drop(place);
+                drop(permit);
             });
         })
         .into_response()

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use acpd_model::limits::NOTIFICATION_SECS;
 use acpd_model::section::{About, Folder, Reload, Section, Setting};
-use acpd_proto::notify::{NoticeKind, Target};
+use acpd_proto::notify::{Target, TriggerKind};
 use serde::Deserialize;
 
 use super::http::Address;
@@ -117,7 +117,7 @@ pub struct TargetConfig {
     pub timeout_secs: u64,
     /// The kinds of notifications.
     #[serde(default = "all_kinds")]
-    pub on: BTreeSet<NoticeKind>,
+    pub on: BTreeSet<TriggerKind>,
     /// Names of agents; empty for all.
     #[serde(default)]
     pub agents: Vec<String>,
@@ -133,8 +133,8 @@ fn timeout_secs() -> u64 {
     NOTIFICATION_SECS
 }
 
-fn all_kinds() -> BTreeSet<NoticeKind> {
-    NoticeKind::ALL.into_iter().collect()
+fn all_kinds() -> BTreeSet<TriggerKind> {
+    TriggerKind::ALL.into_iter().collect()
 }
 
 /// Without secrets. The URL of a webhook is often a secret itself.

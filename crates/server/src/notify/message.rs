@@ -122,14 +122,14 @@ fn about_thread(message: &ThreadMessage, content: Content, base: &str) -> Notifi
         summary,
         event,
     } = message;
-    let notice = delivery.notice;
+    let trigger = delivery.trigger;
     let id = delivery.id();
     let agent = short(&summary.agent);
-    let url = format!("{base}/threads/{}", notice.thread);
+    let url = format!("{base}/threads/{}", trigger.thread);
     let mut data = Data {
         id: &id,
         url: &url,
-        thread_id: Some(notice.thread.to_string()),
+        thread_id: Some(trigger.thread.to_string()),
         agent_type: Some(&agent),
         ..Data::default()
     };
@@ -141,7 +141,7 @@ fn about_thread(message: &ThreadMessage, content: Content, base: &str) -> Notifi
         lines.extend(data.title.clone());
         lines.push(format!("in {}", short(&visible_line(&summary.cwd))));
     }
-    let title = match notice.subject {
+    let title = match trigger.subject {
         Subject::Turn(turn) => {
             data.turn_id = Some(turn.to_string());
             let mut outcome = "has ended a turn";
@@ -176,9 +176,9 @@ fn about_thread(message: &ThreadMessage, content: Content, base: &str) -> Notifi
         }
     };
     if lines.is_empty() {
-        lines.push(format!("Thread {}", notice.thread));
+        lines.push(format!("Thread {}", trigger.thread));
     }
-    Notification::write(notice.kind.word(), notice.at, data, title, lines.join("\n"))
+    Notification::write(trigger.kind.word(), trigger.at, data, title, lines.join("\n"))
 }
 
 fn outcome_of(status: TurnStatus) -> &'static str {
@@ -231,7 +231,7 @@ pub(super) fn short(text: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use acpd_model::{Event, Origin, ThreadId, TurnId};
-    use acpd_proto::notify::{Delivery, Notice, NoticeKind};
+    use acpd_proto::notify::{Delivery, Trigger, TriggerKind};
     use serde_json::{Value, json};
     use uuid::Uuid;
 
@@ -239,11 +239,11 @@ pub(super) mod tests {
 
     const THREAD: ThreadId = ThreadId(Uuid::from_u128(7));
 
-    fn message(kind: NoticeKind, subject: Subject, event: EventKind) -> Message {
+    fn message(kind: TriggerKind, subject: Subject, event: EventKind) -> Message {
         Message::Thread(Box::new(ThreadMessage {
             delivery: Delivery {
                 target: "a".to_owned(),
-                notice: Notice {
+                trigger: Trigger {
                     thread: THREAD,
                     kind,
                     subject,
@@ -282,7 +282,7 @@ pub(super) mod tests {
             permitted: 0,
             waited_ms: 0,
         });
-        message(NoticeKind::Failed, Subject::Turn(TurnId(2)), settled)
+        message(TriggerKind::Failed, Subject::Turn(TurnId(2)), settled)
     }
 
     pub fn asked(title: &str) -> Message {
@@ -296,7 +296,7 @@ pub(super) mod tests {
             message: message_text,
             call: None,
         });
-        message(NoticeKind::Waiting, Subject::Question(request), kind)
+        message(TriggerKind::Waiting, Subject::Question(request), kind)
     }
 
     fn json_of(message: &Message, content: Content) -> Value {

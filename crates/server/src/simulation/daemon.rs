@@ -31,8 +31,8 @@ use super::host::ScriptedHost;
 use super::log::SlowLog;
 use crate::auth::identity::EditorIdentity;
 use crate::connection::acp::setup::ConnectionSetup;
+use crate::connection::channel::Channel;
 use crate::connection::driver::{Access, Connection};
-use crate::connection::link::Link;
 use crate::transport::lines::Lines;
 
 /// The buffer of a connection in each direction, in bytes.
@@ -99,7 +99,7 @@ impl Daemon {
     pub fn connect(&self, limits: &Limits) -> tokio::io::DuplexStream {
         let (theirs, ours) = tokio::io::duplex(SOCKET_BYTES);
         let (reader, writer) = tokio::io::split(ours);
-        let link = Link::new(Box::new(Lines::new(reader, writer, limits)), limits);
+        let channel = Channel::new(Box::new(Lines::new(reader, writer, limits)), limits);
         let context = &self.service.context;
         let peer = Peer::new("sim".to_owned(), Role::Owner, context.gate());
         let access = Access {
@@ -111,7 +111,7 @@ impl Daemon {
             stop: self.stop.clone(),
             ends: CancellationToken::new(),
         };
-        tokio::spawn(Connection::new(link, peer, self.service.clone(), access).run(None));
+        tokio::spawn(Connection::new(channel, peer, self.service.clone(), access).run(None));
         theirs
     }
 

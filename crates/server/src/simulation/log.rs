@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use acpd_log::{
-    Answer, Append, Backlog, BlobPart, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread,
-    LogError, Memory, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage,
+    Append, Backlog, BlobPart, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
+    LogFuture, Memory, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage,
     Usage,
 };
 use acpd_model::{BlobId, Event, Extract, Millis, SearchHit, Seq, Summary, ThreadId, TurnId};
@@ -72,7 +72,10 @@ impl SlowLog {
     }
 
     /// Starts an operation unless the daemon is dead, and delays its result.
-    fn call<'a, T: Send + 'a>(&'a self, begin: impl FnOnce(&'a Memory) -> Answer<'a, T>) -> Answer<'a, T> {
+    fn call<'a, T: Send + 'a>(
+        &'a self,
+        begin: impl FnOnce(&'a Memory) -> LogFuture<'a, T>,
+    ) -> LogFuture<'a, T> {
         if self.is_dead.load(Ordering::Relaxed) {
             return Box::pin(std::future::pending());
         }
@@ -99,13 +102,13 @@ impl SlowLog {
     }
 }
 
-fn failed<T: Send + 'static>() -> Answer<'static, T> {
+fn failed<T: Send + 'static>() -> LogFuture<'static, T> {
     let error = LogError::Storage("the simulated disk failed".to_owned());
     Box::pin(std::future::ready(Err(error)))
 }
 
 impl EventLog for SlowLog {
-    fn store(&self, append: Append<'_>) -> Answer<'_, ()> {
+    fn store(&self, append: Append<'_>) -> LogFuture<'_, ()> {
         self.appends.fetch_add(1, Ordering::Relaxed);
         if self.fails(0) {
             return self.call(|_| failed());
@@ -113,11 +116,11 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.store(append))
     }
 
-    fn claim(&self, thread: ThreadId) -> Answer<'_, Claim> {
+    fn claim(&self, thread: ThreadId) -> LogFuture<'_, Claim> {
         self.call(|memory| memory.claim(thread))
     }
 
-    fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
+    fn read(&self, thread: ThreadId, after: Seq) -> LogFuture<'_, Page> {
         if self.fails(1) {
             return self.call(|_| failed());
         }
@@ -130,26 +133,26 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.read(thread, after))
     }
 
-    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>> {
+    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> LogFuture<'_, Vec<Event>> {
         if self.fails(1) {
             return self.call(|_| failed());
         }
         self.call(|memory| memory.events(thread, seqs))
     }
 
-    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> Answer<'_, Option<TurnsFound>> {
+    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> LogFuture<'_, Option<TurnsFound>> {
         self.call(|memory| memory.turns(thread, wanted))
     }
 
-    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> Answer<'_, Option<Seq>> {
+    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> LogFuture<'_, Option<Seq>> {
         self.call(|memory| memory.end_of_turns(thread, last))
     }
 
-    fn client_turn(&self, thread: ThreadId, id: String) -> Answer<'_, Option<TurnId>> {
+    fn client_turn(&self, thread: ThreadId, id: String) -> LogFuture<'_, Option<TurnId>> {
         self.call(|memory| memory.client_turn(thread, id))
     }
 
-    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> Answer<'_, Option<Snapshot>> {
+    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> LogFuture<'_, Option<Snapshot>> {
         if *self.held.borrow() == Some(thread) {
             return Box::pin(async move {
                 self.released(thread).await;
@@ -159,11 +162,11 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.snapshot(thread, until, format))
     }
 
-    fn carried(&self, thread: ThreadId) -> Answer<'_, Carried> {
+    fn carried(&self, thread: ThreadId) -> LogFuture<'_, Carried> {
         self.call(|memory| memory.carried(thread))
     }
 
-    fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq> {
+    fn last_seq(&self, thread: ThreadId) -> LogFuture<'_, Seq> {
         if *self.held.borrow() == Some(thread) {
             return Box::pin(async move {
                 self.released(thread).await;
@@ -173,7 +176,7 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.last_seq(thread))
     }
 
-    fn summary(&self, thread: ThreadId) -> Answer<'_, Summary> {
+    fn summary(&self, thread: ThreadId) -> LogFuture<'_, Summary> {
         self.call(|memory| memory.summary(thread))
     }
 
@@ -182,11 +185,11 @@ impl EventLog for SlowLog {
         filter: Filter,
         cursor: Option<ListCursor>,
         limit: usize,
-    ) -> Answer<'_, Vec<ListedThread>> {
+    ) -> LogFuture<'_, Vec<ListedThread>> {
         self.call(|memory| memory.list(filter, cursor, limit))
     }
 
-    fn directories(&self) -> Answer<'_, Vec<String>> {
+    fn directories(&self) -> LogFuture<'_, Vec<String>> {
         self.call(|memory| memory.directories())
     }
 
@@ -195,15 +198,15 @@ impl EventLog for SlowLog {
         search: Search,
         cursor: Option<SearchCursor>,
         limit: usize,
-    ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>> {
+    ) -> LogFuture<'_, Vec<(SearchCursor, SearchHit)>> {
         self.call(|memory| memory.search(search, cursor, limit))
     }
 
-    fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
+    fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> LogFuture<'_, Option<Backlog>> {
         self.call(|memory| memory.backlog(lacks, before))
     }
 
-    fn lacking_turns(&self, thread: ThreadId) -> Answer<'_, Option<Backlog>> {
+    fn lacking_turns(&self, thread: ThreadId) -> LogFuture<'_, Option<Backlog>> {
         self.call(|memory| memory.lacking_turns(thread))
     }
 
@@ -214,11 +217,11 @@ impl EventLog for SlowLog {
         through: Seq,
         extract: &Extract,
         snapshot: Option<&Snapshot>,
-    ) -> Answer<'_, ()> {
+    ) -> LogFuture<'_, ()> {
         self.call(|memory| memory.catch_up(thread, lacks, through, extract, snapshot))
     }
 
-    fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {
+    fn delete(&self, thread: ThreadId) -> LogFuture<'_, ()> {
         if self.fails(0) {
             return self.call(|_| failed());
         }
@@ -230,7 +233,7 @@ impl EventLog for SlowLog {
         })
     }
 
-    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId> {
+    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> LogFuture<'_, BlobId> {
         self.call(|memory| memory.put_blob(thread, content))
     }
 
@@ -240,27 +243,27 @@ impl EventLog for SlowLog {
         id: BlobId,
         from: u64,
         most: usize,
-    ) -> Answer<'_, Option<BlobPart>> {
+    ) -> LogFuture<'_, Option<BlobPart>> {
         self.call(move |memory| memory.blob_part(of, id, from, most))
     }
 
-    fn is_removed(&self, id: BlobId) -> Answer<'_, bool> {
+    fn is_removed(&self, id: BlobId) -> LogFuture<'_, bool> {
         self.call(|memory| memory.is_removed(id))
     }
 
-    fn unused(&self, wanted: Unused, limit: usize) -> Answer<'_, UnusedPage> {
+    fn unused(&self, wanted: Unused, limit: usize) -> LogFuture<'_, UnusedPage> {
         self.call(|memory| memory.unused(wanted, limit))
     }
 
-    fn usage(&self) -> Answer<'_, Usage> {
+    fn usage(&self) -> LogFuture<'_, Usage> {
         self.call(Memory::usage)
     }
 
-    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> Answer<'_, ()> {
+    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> LogFuture<'_, ()> {
         self.call(|memory| memory.remove_blobs(thread, before))
     }
 
-    fn close(&self) -> Answer<'_, ()> {
+    fn close(&self) -> LogFuture<'_, ()> {
         // Stored events survive the daemon.
         Box::pin(std::future::ready(Ok(())))
     }

@@ -1,7 +1,7 @@
 //! Transports. Each sends and receives the messages of one client, one JSON text each.
 //!
 //! In: bytes, and messages to send. Out: received messages. Owns: framing, and messages that the client has not received yet.
-//! Never: makes receiving wait for sending, or decides that a client is too slow; [`Link`](crate::connection::link::Link) does.
+//! Never: makes receiving wait for sending, or decides that a client is too slow; [`Channel`](crate::connection::channel::Channel) does.
 
 mod end;
 pub mod event_stream;

@@ -20,7 +20,7 @@ import { usePress } from "./press.ts";
 import "./virtual.css";
 
 /** The place of a user in a list: the first visible row, and how much of it is above the window. */
-export interface Place {
+export interface ScrollAnchor {
   readonly key: string;
   readonly offset: number;
 }
@@ -46,7 +46,7 @@ export interface VirtualProps<T> {
   /** Scrolls to the end when the number changes, for example after sending. */
   toEnd?: number;
   /** Stores the user's place while they are not at the end; a new list starts there. */
-  place?: { current: Place | undefined };
+  place?: { current: ScrollAnchor | undefined };
   /** Receives whether the list follows its end. */
   following?: { current: boolean };
 }

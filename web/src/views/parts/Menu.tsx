@@ -27,7 +27,7 @@ interface Props {
   within?: string;
 }
 
-interface Place {
+interface Point {
   readonly x: number;
   readonly y: number;
 }
@@ -35,7 +35,7 @@ interface Place {
 export function Menu({ label, items, children, class: extra = "", tabIndex, within }: Props) {
   const [open, setOpen] = useState(false);
   /** Where a right click opened the menu; without a place, it is at its button. */
-  const [at, setAt] = useState<Place>();
+  const [at, setAt] = useState<Point>();
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);

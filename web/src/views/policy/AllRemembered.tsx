@@ -66,7 +66,7 @@ export function AllRemembered({ role }: { role: Role }) {
         <ul role="list" class="card rows">
           {found.map((one) => (
             <Answer key={keyOf(one)} answer={one.answer} role={role} onRevoke={() => void revoke(one)}>
-              <Place {...one} />
+              <AnswerPlace {...one} />
             </Answer>
           ))}
         </ul>
@@ -81,7 +81,7 @@ export function AllRemembered({ role }: { role: Role }) {
 }
 
 /** Where an answer applies: its agent, or its thread. */
-function Place({ thread, agentType, answer }: Found) {
+function AnswerPlace({ thread, agentType, answer }: Found) {
   if (thread === undefined || answer.scope === "agent") {
     return <>: {titleOfAgent(agentType)}</>;
   }

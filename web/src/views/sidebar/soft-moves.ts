@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { Section } from "../../state/threads.ts";
 
-interface Place {
+interface RowPosition {
   readonly section: string;
   /** Distance from the beginning of the list, in pixels. */
   readonly top: number;
@@ -23,7 +23,7 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** Follows the rows below an element. Rows that only move along with others do not slide: the whole list would swim. */
 export function useSoftMoves(list: RefObject<HTMLElement | null>, sections: readonly Section[]): void {
-  const before = useRef<ReadonlyMap<string, Place>>(new Map());
+  const before = useRef<ReadonlyMap<string, RowPosition>>(new Map());
   /** The threads that the list had, also those that it does not render. */
   const had = useRef<ReadonlyMap<string, string>>(new Map());
   useLayoutEffect(() => {
@@ -33,7 +33,7 @@ export function useSoftMoves(list: RefObject<HTMLElement | null>, sections: read
     }
     const origin = element.getBoundingClientRect().top;
     const sectionOf = new Map(sections.flatMap(({ key, threads }) => threads.map(({ id }) => [id, key] as const)));
-    const now = new Map<string, Place>();
+    const now = new Map<string, RowPosition>();
     const moved: [HTMLElement, number][] = [];
     for (const row of element.querySelectorAll<HTMLElement>("[data-thread]")) {
       const id = row.dataset.thread!;

@@ -5,12 +5,12 @@ import { useCallback, useMemo, useReducer, useRef } from "preact/hooks";
 
 import { layOutline, type ShownRow } from "../../state/outline.ts";
 import type { Row, ThreadState } from "../../state/thread.ts";
-import type { Place } from "../list/Virtual.tsx";
+import type { ScrollAnchor } from "../list/Virtual.tsx";
 
 export interface ThreadView {
   /** The user's choices, by the keys of folds and rows. */
   readonly folds: Map<string, boolean>;
-  readonly place: { current: Place | undefined };
+  readonly place: { current: ScrollAnchor | undefined };
   readonly following: { current: boolean };
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::notice::{HostMark, Notice};
+use super::daemon_file::{DaemonFile, HostMark};
 use super::process::is_daemon;
 use crate::exit::Exit;
 use crate::terminal::plain::plain_line;
@@ -61,7 +61,7 @@ impl Elsewhere {
 
 /// Returns the daemon of another host that uses the data directory, if there is one.
 pub fn find(data_dir: &Path) -> Option<Elsewhere> {
-    let (notice, file) = (Notice::read(data_dir).ok()?, Notice::path(data_dir));
+    let (notice, file) = (DaemonFile::read(data_dir).ok()?, DaemonFile::path(data_dir));
     let touched = file.metadata().and_then(|found| found.modified()).ok()?;
     let age = SystemTime::now().duration_since(touched).ok();
     let runs_here = notice.pid != std::process::id() && is_daemon(notice.pid);

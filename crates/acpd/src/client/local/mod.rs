@@ -9,9 +9,9 @@
 //! | `process` | the daemon's process |
 //! | `ssh_agent` | the SSH agent of the login, for the daemon |
 
+pub mod daemon_file;
 pub mod elsewhere;
 pub mod lifetime;
-pub mod notice;
 pub mod preflight;
 pub mod process;
 pub mod ssh_agent;
@@ -28,7 +28,7 @@ use acpd_server::net::{listener, unix_socket};
 use anyhow::Context;
 use tokio::net::UnixStream;
 
-use self::notice::{LOG_FILE, Notice};
+use self::daemon_file::{DaemonFile, LOG_FILE};
 use self::preflight::{data_dir_error, explained, preflight_of_data, unwritable};
 use crate::exit::Exit;
 use crate::own_program::own_program;
@@ -38,7 +38,7 @@ use crate::terminal::progress::Progress;
 
 /// Returns the browser URL of the daemon that runs on the data directory.
 pub fn url(data_dir: &Path) -> anyhow::Result<String> {
-    Notice::read(data_dir).map(|notice| notice.address())
+    DaemonFile::read(data_dir).map(|notice| notice.address())
 }
 
 /// Time for a daemon in the background to start.
@@ -114,7 +114,8 @@ fn note_port(settings: &Settings) {
     }
     let usual = settings.daemon.address();
     // A command that needs the address says itself if it is unknown.
-    let port = Notice::read(&settings.daemon.data_dir).map_or(usual.port(), |notice| notice.listens().port());
+    let port =
+        DaemonFile::read(&settings.daemon.data_dir).map_or(usual.port(), |notice| notice.listens().port());
     if port == usual.port() {
         return;
     }

@@ -71,10 +71,10 @@ impl Cleanup {
         }
         self.steps += 1;
         match step? {
-            Step::Nothing => Ok(Cleaned::All),
-            Step::Erased => Ok(Cleaned::Some),
-            Step::Shrunk => Ok(Cleaned::Erased),
-            Step::Scrubbed => {
+            CleanupStep::Nothing => Ok(Cleaned::All),
+            CleanupStep::Erased => Ok(Cleaned::Some),
+            CleanupStep::Shrunk => Ok(Cleaned::Erased),
+            CleanupStep::Scrubbed => {
                 connection.busy_timeout(SHORTLY)?;
                 let emptied = checkpoint(connection, "TRUNCATE");
                 connection.busy_timeout(BUSY)?;
@@ -92,16 +92,16 @@ impl Cleanup {
         self.eraser.restart();
     }
 
-    fn change(&mut self, connection: &Connection) -> Result<Step, LogError> {
+    fn change(&mut self, connection: &Connection) -> Result<CleanupStep, LogError> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute(())?;
         let step = if self.eraser.step(connection)? {
-            Step::Erased
+            CleanupStep::Erased
         } else {
             match scrub::step(connection)? {
-                Scrubbed::Some => Step::Erased,
-                Scrubbed::All => Step::Scrubbed,
-                Scrubbed::Clean if shrink::step(connection)? => Step::Shrunk,
-                Scrubbed::Clean => Step::Nothing,
+                Scrubbed::Some => CleanupStep::Erased,
+                Scrubbed::All => CleanupStep::Scrubbed,
+                Scrubbed::Clean if shrink::step(connection)? => CleanupStep::Shrunk,
+                Scrubbed::Clean => CleanupStep::Nothing,
             }
         };
         connection.prepare_cached("COMMIT")?.execute(())?;
@@ -110,7 +110,7 @@ impl Cleanup {
 }
 
 /// What one transaction did.
-enum Step {
+enum CleanupStep {
     Erased,
     /// Nothing: the last page was visited before.
     Scrubbed,

@@ -7,7 +7,7 @@ use acpd_model::RequestId;
 use acpd_model::limits::NOTIFICATIONS_WAITING;
 
 use crate::notify::target::{DeliveryError, Target, TargetState};
-use crate::notify::{Notice, Subject};
+use crate::notify::{Subject, Trigger};
 use crate::time::{Instant, Now};
 
 /// Pause after the first failed delivery to a target. It doubles with each further failure.
@@ -19,8 +19,8 @@ const NOTIFICATIONS_RETRY_MOST: Duration = Duration::from_hours(1);
 #[derive(Debug)]
 pub(super) struct Queue {
     target: Target,
-    waiting: VecDeque<Notice>,
-    sending: Option<Notice>,
+    waiting: VecDeque<Trigger>,
+    sending: Option<Trigger>,
     failures: u32,
     not_before: Instant,
     error: Option<String>,
@@ -51,7 +51,7 @@ impl Queue {
     }
 
     /// Returns all notifications that are not delivered.
-    pub fn all(&self) -> impl Iterator<Item = &Notice> {
+    pub fn all(&self) -> impl Iterator<Item = &Trigger> {
         self.sending.iter().chain(&self.waiting)
     }
 
@@ -60,31 +60,31 @@ impl Queue {
     }
 
     /// Adds a notification; returns the one that made room for it.
-    pub fn push(&mut self, notice: Notice) -> Option<Notice> {
-        self.waiting.push_back(notice);
+    pub fn push(&mut self, trigger: Trigger) -> Option<Trigger> {
+        self.waiting.push_back(trigger);
         if self.waiting.len() > NOTIFICATIONS_WAITING {
             return self.drop_oldest();
         }
         None
     }
 
-    pub fn drop_oldest(&mut self) -> Option<Notice> {
+    pub fn drop_oldest(&mut self) -> Option<Trigger> {
         let oldest = self
             .waiting
             .iter()
             .enumerate()
-            .min_by_key(|(_, notice)| notice.at);
+            .min_by_key(|(_, trigger)| trigger.at);
         let oldest = oldest.map(|(index, _)| index)?;
         self.waiting.remove(oldest)
     }
 
     pub fn drop_question(&mut self, request: RequestId) {
         self.waiting
-            .retain(|notice| notice.subject != Subject::Question(request));
+            .retain(|trigger| trigger.subject != Subject::Question(request));
     }
 
     /// Returns the next notification, which counts as being sent from now on.
-    pub fn next(&mut self, now: Now) -> Option<Notice> {
+    pub fn next(&mut self, now: Now) -> Option<Trigger> {
         if self.sending.is_some() || self.not_before > now.mono {
             return None;
         }
@@ -99,8 +99,8 @@ impl Queue {
 
     /// Handles the result of the notification that was being sent, and returns it. A failed one leaves its place to the
     /// others, in case the receiver refuses it alone.
-    pub fn finish(&mut self, result: &Result<(), DeliveryError>, name: &str, now: Now) -> Option<Notice> {
-        let notice = self.sending.take()?;
+    pub fn finish(&mut self, result: &Result<(), DeliveryError>, name: &str, now: Now) -> Option<Trigger> {
+        let trigger = self.sending.take()?;
         match result {
             Ok(()) => {
                 self.failures = 0;
@@ -110,7 +110,7 @@ impl Queue {
             Err(error) => {
                 self.failures = self.failures.saturating_add(1);
                 self.error = Some(error.reason.clone());
-                let pause = pause(self.failures, name, &notice);
+                let pause = pause(self.failures, name, &trigger);
                 let wished = error
                     .retry_after
                     .unwrap_or_default()
@@ -118,7 +118,7 @@ impl Queue {
                 self.not_before = now.mono + pause.max(wished);
             }
         }
-        Some(notice)
+        Some(trigger)
     }
 
     /// Returns when the next notification may be sent; `None` if none waits, or one is being sent.
@@ -150,10 +150,10 @@ impl Queue {
 /// Returns the pause after this number of failures in a row. It doubles each time, and varies by a quarter, so that many
 /// daemons do not return to a receiver at the same moment. The variation comes from the notification, since a state
 /// machine has no randomness.
-fn pause(failures: u32, target: &str, notice: &Notice) -> Duration {
+fn pause(failures: u32, target: &str, trigger: &Trigger) -> Duration {
     let doubled = NOTIFICATIONS_RETRY.saturating_mul(1 << failures.saturating_sub(1).min(16));
     let pause = doubled.min(NOTIFICATIONS_RETRY_MOST);
-    let thread = notice.thread.0.as_bytes();
+    let thread = trigger.thread.0.as_bytes();
     let bytes = target.bytes().chain(thread.iter().copied());
     // FNV-1a.
     let hash = bytes
@@ -171,13 +171,13 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::notify::NoticeKind;
+    use crate::notify::TriggerKind;
 
     #[test]
     fn pauses_double_up_to_an_hour_and_differ_between_threads() {
-        let notice = |thread: u128| Notice {
+        let trigger = |thread: u128| Trigger {
             thread: ThreadId(Uuid::from_u128(thread)),
-            kind: NoticeKind::Done,
+            kind: TriggerKind::Done,
             subject: Subject::Turn(TurnId(1)),
             seq: 1,
             at: 1,
@@ -191,14 +191,14 @@ mod tests {
             (u32::MAX, 3_600),
         ] {
             let nominal = Duration::from_secs(nominal);
-            let pause = pause(failures, "a", &notice(1));
+            let pause = pause(failures, "a", &trigger(1));
             assert!(
                 nominal * 3 / 4 <= pause && pause <= nominal * 5 / 4,
                 "{failures}: {pause:?}"
             );
         }
         let pauses: std::collections::BTreeSet<_> =
-            (0..20).map(|thread| pause(5, "a", &notice(thread))).collect();
+            (0..20).map(|thread| pause(5, "a", &trigger(thread))).collect();
         assert!(pauses.len() > 10, "{pauses:?}");
     }
 }

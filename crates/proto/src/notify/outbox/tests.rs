@@ -14,7 +14,7 @@ struct Scene {
     now: Now,
 }
 
-fn target(on: &[NoticeKind]) -> Target {
+fn target(on: &[TriggerKind]) -> Target {
     Target {
         on: on.iter().copied().collect(),
         agents: Vec::new(),
@@ -25,7 +25,7 @@ fn target(on: &[NoticeKind]) -> Target {
 }
 
 fn targets(names: &[&str]) -> BTreeMap<String, Target> {
-    let all = |name: &&str| ((*name).to_owned(), target(&NoticeKind::ALL));
+    let all = |name: &&str| ((*name).to_owned(), target(&TriggerKind::ALL));
     names.iter().map(all).collect()
 }
 
@@ -49,16 +49,16 @@ impl Scene {
         self.now.wall += millis(time);
     }
 
-    fn ended(&mut self, thread_number: u128, seq: Seq) -> Notice {
-        let notice = Notice {
+    fn ended(&mut self, thread_number: u128, seq: Seq) -> Trigger {
+        let trigger = Trigger {
             thread: thread(thread_number),
-            kind: NoticeKind::Done,
+            kind: TriggerKind::Done,
             subject: Subject::Turn(TurnId(u32::try_from(seq).unwrap())),
             seq,
             at: self.now.wall,
         };
-        self.outbox.handle_ended(notice, &Summary::default());
-        notice
+        self.outbox.handle_ended(trigger, &Summary::default());
+        trigger
     }
 
     fn asked(&mut self, number: u32) -> RequestId {
@@ -66,14 +66,14 @@ impl Scene {
             thread: thread(1),
             number,
         };
-        let notice = Notice {
+        let trigger = Trigger {
             thread: thread(1),
-            kind: NoticeKind::Waiting,
+            kind: TriggerKind::Waiting,
             subject: Subject::Question(request),
             seq: u64::from(number),
             at: self.now.wall,
         };
-        self.outbox.handle_asked(notice, &Summary::default(), self.now);
+        self.outbox.handle_asked(trigger, &Summary::default(), self.now);
         request
     }
 
@@ -81,7 +81,7 @@ impl Scene {
     fn deliveries(&mut self) -> Vec<(String, Seq)> {
         let next = || self.outbox.poll_delivery(self.now);
         std::iter::from_fn(next)
-            .map(|delivery| (delivery.target, delivery.notice.seq))
+            .map(|delivery| (delivery.target, delivery.trigger.seq))
             .collect()
     }
 
@@ -129,8 +129,8 @@ fn a_slow_target_delays_no_other_and_each_has_one_delivery_at_a_time() {
 #[test]
 fn a_repeated_event_is_one_notification() {
     let mut scene = Scene::new(&["a"]);
-    let notice = scene.ended(1, 7);
-    scene.outbox.handle_ended(notice, &Summary::default());
+    let trigger = scene.ended(1, 7);
+    scene.outbox.handle_ended(trigger, &Summary::default());
     scene.ended(1, 3);
     assert_eq!(scene.outbox.counts().waiting, 1);
     scene.ended(2, 3);
@@ -293,8 +293,8 @@ fn a_removed_target_drops_what_waits_for_it() {
 fn kinds_and_filters_decide_who_receives_it() {
     let mut scene = Scene::new(&[]);
     let all = BTreeMap::from([
-        ("done".to_owned(), target(&[NoticeKind::Done])),
-        ("failed".to_owned(), target(&[NoticeKind::Failed])),
+        ("done".to_owned(), target(&[TriggerKind::Done])),
+        ("failed".to_owned(), target(&[TriggerKind::Failed])),
     ]);
     scene.outbox.set_targets(all, Duration::ZERO);
     scene.asked(1);
@@ -320,7 +320,7 @@ fn a_restart_continues_with_what_waited_but_not_with_questions() {
     assert_eq!(again.considered(thread(3)), 0);
     assert_eq!(again.counts().waiting, 3, "two for a, one for b");
     let first = again.poll_delivery(scene.now).expect("it is sent at once");
-    assert_eq!((first.target.as_str(), first.notice.seq), ("a", 1));
+    assert_eq!((first.target.as_str(), first.trigger.seq), ("a", 1));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::frame::Question;
+use super::frame::QuestionKind;
 use super::question::place_of;
 use crate::surface::elicitation;
 use crate::thread::Answer;
@@ -23,8 +23,8 @@ struct Outcome {
 /// Reads the result of a question. `None` means no decision: the question stays open. A choice without an option is a refusal:
 /// the editor does not ask again. avante.nvim sends it where its choice, which it may make by itself, is of a kind that the agent
 /// does not offer.
-pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
-    if question == Question::Permission {
+pub(super) fn read(question: QuestionKind, result: &str) -> Option<Answer> {
+    if question == QuestionKind::Permission {
         let Permission { outcome } = acpd_model::json::read(result).ok()?;
         return match (outcome.outcome.as_str(), outcome.option_id) {
             ("selected", Some(option)) => place_of(&option).map(Answer::Place),
@@ -51,7 +51,7 @@ mod tests {
             r#"{"outcome":{"outcome":"allow"}}"#,
             r#"{"action":"yes"}"#,
         ] {
-            for question in [Question::Permission, Question::Form, Question::Url] {
+            for question in [QuestionKind::Permission, QuestionKind::Form, QuestionKind::Url] {
                 assert_eq!(read(question, result), None, "{result}");
             }
         }
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn each_answer_means_itself() {
-        let permission = |result: &str| read(Question::Permission, result);
+        let permission = |result: &str| read(QuestionKind::Permission, result);
         let selected = |id: &str| {
             permission(&format!(
                 r#"{{"outcome":{{"outcome":"selected","optionId":"{id}","_meta":{{}}}}}}"#
@@ -88,7 +88,7 @@ mod tests {
             permission(r#"{"outcome":{"outcome":"cancelled"}}"#),
             Some(Answer::Cancel)
         );
-        let form = |result| read(Question::Form, result);
+        let form = |result| read(QuestionKind::Form, result);
         let content = RawJson::parse(r#"{"a":1.10}"#).unwrap();
         assert_eq!(
             form(r#"{"action":"accept","content":{"a":1.10}}"#),

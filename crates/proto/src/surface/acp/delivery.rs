@@ -131,7 +131,7 @@ impl Peer {
                     self.show(thread, frame, None);
                 }
             }
-            FrameKind::Told => {
+            FrameKind::Remark => {
                 let is_past = frame.seq <= session.since;
                 if !is_past && !self.client.takes(Feature::Notices) {
                     self.show(thread, frame, None);

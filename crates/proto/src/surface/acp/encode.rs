@@ -10,12 +10,12 @@ use acpd_model::{
 };
 use bytes::Bytes;
 
-use super::frame::{Feature, Frame, FrameKind, Question, Setting, Terminal, TurnResult};
+use super::frame::{Feature, Frame, FrameKind, QuestionKind, Setting, Terminal, TurnResult};
 use super::question;
 use super::repeated_ids::with_items_id;
 use crate::agent::{Update, UpdateKind};
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
-use crate::surface::told::{Told, terminal_waits};
+use crate::surface::remark::{Remark, terminal_waits};
 use crate::wire::{self, Object, members};
 use crate::wire::{has_string, member, one_line, splice};
 
@@ -101,8 +101,8 @@ impl Writer<'_> {
             EventKind::Host(HostEvent::TerminalWaiting {
                 terminal_id, secret, ..
             }) => {
-                let Told { message, detail } = terminal_waits(self.thread, terminal_id, *secret);
-                self.told(Level::Warning, &message, Some(&detail));
+                let Remark { message, detail } = terminal_waits(self.thread, terminal_id, *secret);
+                self.remark(Level::Warning, &message, Some(&detail));
             }
             EventKind::Session(SessionEvent::AgentLost {
                 reason,
@@ -424,7 +424,7 @@ impl Writer<'_> {
                 self.note(FrameKind::SignIn);
                 self.own_notice(level, message, detail);
             }
-            _ if IN_WORDS.contains(&code) => self.told(level, message, detail),
+            _ if IN_WORDS.contains(&code) => self.remark(level, message, detail),
             _ if level != Level::Info => self.own_notice(level, message, detail),
             _ => {}
         }
@@ -445,10 +445,10 @@ impl Writer<'_> {
     }
 
     /// Adds a notice that the user must read, for editors without notices as text of the conversation.
-    fn told(&mut self, level: Level, message: &str, detail: Option<&str>) {
+    fn remark(&mut self, level: Level, message: &str, detail: Option<&str>) {
         self.own_notice(level, message, detail);
         let text = format!("\n\nacpd: {message}\n{}\n\n", detail.unwrap_or_default());
-        self.update(FrameKind::Told, |out| {
+        self.update(FrameKind::Remark, |out| {
             text_chunk(out, MessageType::AgentMessage, &text, None);
         });
     }
@@ -457,14 +457,14 @@ impl Writer<'_> {
     fn question(&mut self, event: &Event, kind: &RequestEvent) {
         let (request, method, wanted) = match kind {
             RequestEvent::PermissionRequested { request, .. } => {
-                (*request, "session/request_permission", Question::Permission)
+                (*request, "session/request_permission", QuestionKind::Permission)
             }
             RequestEvent::InputRequested { request, .. } => {
                 let mode = event.raw.as_ref().and_then(|raw| member(raw, "mode"));
                 let wanted = if mode == Some("\"url\"") {
-                    Question::Url
+                    QuestionKind::Url
                 } else {
-                    Question::Form
+                    QuestionKind::Form
                 };
                 (*request, "elicitation/create", wanted)
             }

@@ -5,7 +5,7 @@ use acpd_model::{Event, EventKind, Origin, RawJson, RequestId, Seq, TurnEvent, T
 use bytes::Bytes;
 use serde::Deserialize;
 
-use crate::projection::Settled;
+use crate::projection::SettledTurn;
 use crate::wire::{Object, RpcError};
 
 /// A message for editors about one event, or a fact that only the connection needs. An event can have several frames.
@@ -32,11 +32,11 @@ pub enum FrameKind {
     Declared(Feature),
     /// What a notice says, as text of the conversation, for the editors that did not declare notices. Like a notice, it is
     /// transient.
-    Told,
+    Remark,
     /// A user's message, for all editors except its sender.
     Prompt,
     /// A question.
-    Asked(RequestId, Question),
+    Asked(RequestId, QuestionKind),
     /// The end of a question. Its message withdraws the question from the editors that have not answered it.
     Answered(RequestId),
     /// A prompt was queued or started; contains the id that its sender gave it.
@@ -86,7 +86,7 @@ pub enum Feature {
 
 /// The kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
+pub enum QuestionKind {
     /// A permission request.
     Permission,
     /// A form that requests information.
@@ -141,8 +141,8 @@ impl TurnResult {
     }
 
     /// Returns the result of a turn of the history.
-    pub(super) fn of_settled(settled: &Settled) -> Self {
-        let Settled {
+    pub(super) fn of_settled(settled: &SettledTurn) -> Self {
+        let SettledTurn {
             status,
             stop_reason,
             error,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::PROTOCOL_VERSION;
-use super::frame::{Feature, Question};
+use super::frame::{Feature, QuestionKind};
 use crate::agent::AuthMethod;
 use crate::thread::EditorCapabilities;
 use crate::wire::{member, others, spliced};
@@ -38,12 +38,12 @@ impl Client {
     pub(super) fn read(params: Option<&str>) -> Self {
         #[derive(Deserialize, Default)]
         #[serde(rename_all = "camelCase", default)]
-        struct Hello {
+        struct InitializeParams {
             client_info: Value,
             client_capabilities: Value,
             capabilities: Value,
         }
-        let hello: Hello = params
+        let hello: InitializeParams = params
             .and_then(|params| serde_json::from_str(params).ok())
             .unwrap_or_default();
         let declared = if hello.client_capabilities.is_null() {
@@ -86,11 +86,11 @@ impl Client {
     }
 
     /// Returns whether the editor can answer such a question; every editor can answer a permission request.
-    pub(super) fn answers(&self, question: Question) -> bool {
+    pub(super) fn answers(&self, question: QuestionKind) -> bool {
         match question {
-            Question::Permission => true,
-            Question::Form => self.forms,
-            Question::Url => self.urls,
+            QuestionKind::Permission => true,
+            QuestionKind::Form => self.forms,
+            QuestionKind::Url => self.urls,
         }
     }
 }
@@ -210,7 +210,7 @@ mod tests {
             ),
             ("zed", true, true, false)
         );
-        assert!(zed.answers(Question::Permission) && !zed.answers(Question::Form));
+        assert!(zed.answers(QuestionKind::Permission) && !zed.answers(QuestionKind::Form));
         for odd in [
             None,
             Some("[]"),

@@ -28,7 +28,7 @@ mod start;
 mod terminals;
 
 pub use encode::frames;
-pub use frame::{Feature, Frame, FrameKind, Question, Setting, Terminal, TurnResult};
+pub use frame::{Feature, Frame, FrameKind, QuestionKind, Setting, Terminal, TurnResult};
 pub use handshake::Client;
 pub use methods::{METHODS, Method};
 pub use peer::Peer;

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::answer;
 use super::delegated::{Delegation, number_of};
 use super::encode::frames;
-use super::frame::{Frame, Question};
+use super::frame::{Frame, QuestionKind};
 use super::handshake::{self, Client};
 use super::session::Session;
 use super::start::ConnectionStart;
@@ -316,7 +316,7 @@ impl Peer {
     }
 
     /// Returns the question that the editor answers under this id; its later answers are ignored.
-    fn take_question(&mut self, id: &str) -> Option<(RequestId, Question)> {
+    fn take_question(&mut self, id: &str) -> Option<(RequestId, QuestionKind)> {
         let request = handshake::question_id(id)?;
         let session = self.sessions.get_mut(&request.thread)?;
         Some((request, session.asked.remove(&request)?))

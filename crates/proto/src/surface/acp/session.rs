@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::delegated::QueuedRequest;
-use super::frame::{Question, Setting};
+use super::frame::{QuestionKind, Setting};
 use super::handshake::with_acpd;
 use super::terminals::Terminals;
 use crate::projection::{Live, Options, SessionState};
@@ -74,7 +74,7 @@ pub(super) struct Session {
     /// What the agent has offered after that response.
     pub late: Option<Box<LateState>>,
     /// Questions that were sent on this connection and not answered on it.
-    pub asked: BTreeMap<RequestId, Question>,
+    pub asked: BTreeMap<RequestId, QuestionKind>,
     /// Whether the agent waits for a user to sign in.
     pub wants_sign_in: bool,
     /// The latest event at the time when the session was opened.

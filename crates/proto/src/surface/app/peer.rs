@@ -21,8 +21,8 @@ use super::wire::error::{Error, Rejected};
 use super::wire::welcome::Initialized;
 use crate::queue::Queue;
 use crate::surface::contract::{
-    ANSWER, Delivery, Exchange, Gate, INITIALIZE, Lane, Notice, OpenRequest, Output, Pending, Phase, Profile,
-    Source, Steps, Surface, UNKNOWN_METHOD, known_name, unknown_method,
+    ANSWER, ConnectionNotification, Delivery, Exchange, Gate, INITIALIZE, Lane, OpenRequest, Output, Pending,
+    Phase, Profile, Source, Steps, Surface, UNKNOWN_METHOD, known_name, unknown_method,
 };
 use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind};
@@ -149,19 +149,19 @@ impl Surface for Peer {
         }
     }
 
-    fn handle_notice(&mut self, notice: Notice<'_, Frame>) {
+    fn handle_notification(&mut self, notice: ConnectionNotification<'_, Frame>) {
         let own;
         let frames = match notice {
-            Notice::List(frames) => frames,
-            Notice::Subscribers { thread, at, others } => {
+            ConnectionNotification::List(frames) => frames,
+            ConnectionNotification::Subscribers { thread, at, others } => {
                 own = subscribers_frame(thread, at, others);
                 std::slice::from_ref(&own)
             }
-            Notice::Log { thread, at, error } => {
+            ConnectionNotification::Log { thread, at, error } => {
                 own = log_changed_frame(thread, at, error);
                 std::slice::from_ref(&own)
             }
-            Notice::Damaged { thread, at, lost } => {
+            ConnectionNotification::Damaged { thread, at, lost } => {
                 own = log_damaged_frame(thread, at, lost);
                 std::slice::from_ref(&own)
             }
@@ -380,7 +380,7 @@ impl Peer {
     fn initialize(&mut self, request: OpenRequest, params: &str) {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Hello {
+        struct InitializeParams {
             client_info: Info,
             #[serde(default)]
             capabilities: Capabilities,
@@ -397,7 +397,7 @@ impl Peer {
             opt_out_notification_methods: BTreeSet<String>,
         }
         // Unlike other requests, this one accepts unknown members: a newer client asks by it what this daemon knows.
-        let hello: Hello = match strict::read(params) {
+        let hello: InitializeParams = match strict::read(params) {
             Ok(hello) => hello,
             Err(failure) => return self.refuse(request, &failure),
         };

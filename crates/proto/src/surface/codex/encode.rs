@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::bounded;
 use super::call::{Call, FileUpdate};
-use super::frame::{Ask, Frame, FrameKind, ListEntry, Listed, Question, TerminalStart};
+use super::frame::{Ask, Frame, FrameKind, ListEntry, Listed, ServerRequest, TerminalStart};
 use super::item::{CommandOutput, delta_method, escaped, put_delta, shown_block, shown_text, write_text};
 use super::thread::{status_of, status_word, write_listed};
 use super::turn::{Outcome, put_error, write_turn};
@@ -22,7 +22,7 @@ use super::turn_id::turn_id;
 use super::write::{notification, put_turn};
 use crate::fanout::LiveUpdate;
 use crate::surface::contract::Source;
-use crate::surface::told::{Told, terminal_waits};
+use crate::surface::remark::{Remark, terminal_waits};
 use crate::wire::{Object, member, write_json};
 
 /// Returns the frames for `source`.
@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
             EventKind::Host(HostEvent::TerminalWaiting {
                 terminal_id, secret, ..
             }) => {
-                let Told { message, detail } = terminal_waits(self.thread, terminal_id, *secret);
+                let Remark { message, detail } = terminal_waits(self.thread, terminal_id, *secret);
                 self.warning(&message, Some(&detail));
             }
             EventKind::Turn(TurnEvent::PlanReplaced { entries }) => self.plan(entries),
@@ -474,7 +474,7 @@ impl<'a> Writer<'a> {
     }
 
     fn asked(&mut self, request: RequestId, ask: Ask) {
-        self.fact(FrameKind::Asked(Arc::new(Question { request, ask })));
+        self.fact(FrameKind::Asked(Arc::new(ServerRequest { request, ask })));
     }
 
     fn status(&mut self, status: ThreadStatus) {

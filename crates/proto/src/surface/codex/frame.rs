@@ -67,7 +67,7 @@ pub(super) enum FrameKind {
     /// A terminal's command ended.
     TerminalEnded(ItemId, ItemOutcome, Arc<CommandOutput>),
     /// A question.
-    Asked(Arc<Question>),
+    Asked(Arc<ServerRequest>),
     /// The end of a question: the tool call, and whether it was denied.
     Answered(RequestId, Option<ItemId>, bool),
     /// The settings of the thread may have changed.
@@ -87,7 +87,7 @@ pub(super) struct TerminalStart {
 
 /// A question for the user.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct ServerRequest {
     pub request: RequestId,
     pub ask: Ask,
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::encode::frames;
-use super::frame::{Ask, Frame, FrameKind, Listed, Question};
+use super::frame::{Ask, Frame, FrameKind, Listed, ServerRequest};
 use super::params;
 use super::question::{Asked, NoAnswer, changes_of, read_answer, turn_of, write_question, write_resolved};
 use super::session::{Session, Sessions};
@@ -19,8 +19,8 @@ use super::shown::Messages;
 use super::write;
 use crate::queue::Queue;
 use crate::surface::contract::{
-    self, ANSWER, Delivery, Exchange, Gate, Lane, Notice, OpenRequest, Output, Phase, Profile, Source, Steps,
-    Surface, UNKNOWN_METHOD,
+    self, ANSWER, ConnectionNotification, Delivery, Exchange, Gate, Lane, OpenRequest, Output, Phase,
+    Profile, Source, Steps, Surface, UNKNOWN_METHOD,
 };
 use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind};
@@ -32,7 +32,7 @@ use crate::wire::{Found, Message, Object, Unreadable, read_unclean_message};
 pub(super) type Step = contract::Step<Peer>;
 
 /// Largest number of entries of the thread list that a client has received.
-const TOLD_ENTRIES: usize = 1024;
+const SHOWN_ENTRIES: usize = 1024;
 
 /// What a client learns of the daemon.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +62,7 @@ pub struct Peer {
     /// The thread that the client opened last.
     pub(super) current: Option<ThreadId>,
     /// The entries of the thread list that the client has received.
-    told: BTreeMap<ThreadId, Told>,
+    shown_entries: BTreeMap<ThreadId, ShownEntry>,
     /// When the client was greeted.
     greeted_at: Millis,
     /// An empty list, whose memory is used again.
@@ -72,7 +72,7 @@ pub struct Peer {
 
 /// What a client has received of a thread in the list.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct ShownEntry {
     name: Option<String>,
     archived: bool,
     status: &'static str,
@@ -149,16 +149,16 @@ impl Surface for Peer {
         }
     }
 
-    fn handle_notice(&mut self, notice: Notice<'_, Frame>) {
+    fn handle_notification(&mut self, notice: ConnectionNotification<'_, Frame>) {
         match notice {
-            Notice::List(frames) => {
+            ConnectionNotification::List(frames) => {
                 for frame in frames {
                     if let FrameKind::Listed(listed) = &frame.kind {
                         self.listed(listed);
                     }
                 }
             }
-            Notice::Log {
+            ConnectionNotification::Log {
                 thread,
                 error: Some(error),
                 ..
@@ -168,14 +168,14 @@ impl Surface for Peer {
                     &format!("The thread’s log cannot be written: {error}"),
                 );
             }
-            Notice::Damaged { thread, lost, .. } => {
+            ConnectionNotification::Damaged { thread, lost, .. } => {
                 let reason = &lost.reason;
                 self.warn(
                     Some(thread),
                     &format!("A part of the thread cannot be read: {reason}"),
                 );
             }
-            Notice::Log { .. } | Notice::Subscribers { .. } => {}
+            ConnectionNotification::Log { .. } | ConnectionNotification::Subscribers { .. } => {}
         }
     }
 
@@ -210,7 +210,7 @@ impl Peer {
             opted_out: BTreeSet::new(),
             sessions: Sessions::new(),
             current: None,
-            told: BTreeMap::new(),
+            shown_entries: BTreeMap::new(),
             greeted_at: 0,
             messages: Messages::new(),
             out: Queue::default(),
@@ -348,7 +348,7 @@ impl Peer {
         let thread = listed.thread;
         let follows = self.sessions.contains_key(&thread);
         let Some(entry) = &listed.entry else {
-            self.told.remove(&thread);
+            self.shown_entries.remove(&thread);
             if !follows {
                 self.notify("thread/deleted", |params| {
                     params.put("threadId", &thread);
@@ -356,15 +356,15 @@ impl Peer {
             }
             return;
         };
-        let told = Told {
+        let shown = ShownEntry {
             name: entry.name.clone(),
             archived: entry.archived,
             status: entry.status,
         };
-        let before = self.told.insert(thread, told);
-        if self.told.len() > TOLD_ENTRIES {
-            // Without it, the next change of that thread is told in full.
-            self.told.pop_first();
+        let before = self.shown_entries.insert(thread, shown);
+        if self.shown_entries.len() > SHOWN_ENTRIES {
+            // Without it, the next change of that thread is sent in full.
+            self.shown_entries.pop_first();
         }
         if before.is_none() && entry.created_at >= self.greeted_at {
             self.notify("thread/started", |params| {
@@ -513,7 +513,13 @@ impl Peer {
 }
 
 /// Sends a question, after the item that it is about.
-fn ask(session: &mut Session, thread: ThreadId, frame: &Frame, question: &Question, messages: &mut Messages) {
+fn ask(
+    session: &mut Session,
+    thread: ThreadId,
+    frame: &Frame,
+    question: &ServerRequest,
+    messages: &mut Messages,
+) {
     if session.asked.contains_key(&question.request) {
         return;
     }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::call::FileUpdate;
 use super::form::{TextFields, read_fields, shown_schema};
-use super::frame::{Ask, Question};
+use super::frame::{Ask, ServerRequest};
 use super::item::shown_command;
 use super::turn_id::OUTSIDE;
 use super::write::{put_turn, request};
@@ -76,7 +76,7 @@ pub(super) fn write_question(
     turn: Option<TurnId>,
     at: Millis,
     agent: &str,
-    question: &Question,
+    question: &ServerRequest,
     shows_changes: bool,
 ) -> (&'static str, Form) {
     let id = Value::from(question.request.to_string()).to_string();

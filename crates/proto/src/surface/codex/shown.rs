@@ -57,7 +57,7 @@ struct OpenCall {
 #[derive(Debug)]
 struct OpenTerminal {
     start: Arc<TerminalStart>,
-    place: Place,
+    owner: TerminalOwner,
     /// How and when its command ended, if it is not shown yet.
     ended: Option<(ItemOutcome, Arc<CommandOutput>)>,
 }
@@ -69,10 +69,10 @@ impl OpenCall {
 }
 
 impl OpenTerminal {
-    fn new(start: Arc<TerminalStart>, place: Place) -> Self {
+    fn new(start: Arc<TerminalStart>, owner: TerminalOwner) -> Self {
         Self {
             start,
-            place,
+            owner,
             ended: None,
         }
     }
@@ -80,7 +80,7 @@ impl OpenTerminal {
 
 /// Where a terminal is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum TerminalOwner {
     /// It is not known whether it belongs to a call.
     Unclear,
     /// It is an item.
@@ -170,7 +170,9 @@ impl Shown {
                 }
                 ItemView::Terminal { .. } => {
                     if let Some(start) = TerminalStart::of(&open.start) {
-                        shown.terminals.insert(*id, OpenTerminal::new(start, Place::Item));
+                        shown
+                            .terminals
+                            .insert(*id, OpenTerminal::new(start, TerminalOwner::Item));
                     }
                 }
                 ItemView::Message(_) => shown.spoken = Spoken::of(*id, &open.view).or(shown.spoken),
@@ -179,7 +181,7 @@ impl Shown {
         for terminal in shown.terminals.values_mut() {
             let call = shown.calls.iter().find(|(_, open)| open.shows(&terminal.start));
             if let Some((call, _)) = call {
-                terminal.place = Place::Call(*call);
+                terminal.owner = TerminalOwner::Call(*call);
             }
         }
         shown
@@ -398,14 +400,14 @@ impl Shown {
 
     fn terminal(&mut self, at: At, item: ItemId, start: &Arc<TerminalStart>, messages: &mut Messages) {
         let call = self.calls.iter().find(|(_, open)| open.shows(start));
-        let place = match call {
-            Some((call, _)) => Place::Call(*call),
-            None if self.waits_for_terminal() && !start.by_user => Place::Unclear,
-            None => Place::Item,
+        let owner = match call {
+            Some((call, _)) => TerminalOwner::Call(*call),
+            None if self.waits_for_terminal() && !start.by_user => TerminalOwner::Unclear,
+            None => TerminalOwner::Item,
         };
         self.terminals
-            .insert(item, OpenTerminal::new(Arc::clone(start), place));
-        if place == Place::Item {
+            .insert(item, OpenTerminal::new(Arc::clone(start), owner));
+        if owner == TerminalOwner::Item {
             self.show_terminal(at, item, messages);
         }
     }
@@ -416,7 +418,7 @@ impl Shown {
         let Some(open) = self.terminals.get_mut(&item) else {
             return;
         };
-        open.place = Place::Item;
+        open.owner = TerminalOwner::Item;
         let start = Arc::clone(&open.start);
         let ended = open.ended.take();
         let nothing = CommandOutput::default();
@@ -435,7 +437,7 @@ impl Shown {
         let unclear = self
             .terminals
             .iter()
-            .filter(|(_, open)| open.place == Place::Unclear);
+            .filter(|(_, open)| open.owner == TerminalOwner::Unclear);
         let unclear: Vec<ItemId> = unclear.map(|(item, _)| *item).collect();
         for item in unclear {
             self.show_terminal(at, item, messages);
@@ -452,11 +454,12 @@ impl Shown {
             return;
         };
         let shows = |terminal: &OpenTerminal| {
-            terminal.place == Place::Unclear && open.call.terminals().contains(&terminal.start.terminal_id)
+            terminal.owner == TerminalOwner::Unclear
+                && open.call.terminals().contains(&terminal.start.terminal_id)
         };
         let mut ended = Vec::new();
         for (id, terminal) in self.terminals.iter_mut().filter(|(_, terminal)| shows(terminal)) {
-            terminal.place = Place::Call(item);
+            terminal.owner = TerminalOwner::Call(item);
             if let Some((_, output)) = terminal.ended.take() {
                 open.terminal = Some(output);
                 ended.push(*id);
@@ -469,9 +472,13 @@ impl Shown {
     }
 
     fn output(&mut self, at: At, item: ItemId, text: &str, frame: &Frame, messages: &mut Messages) {
-        match self.terminals.get(&item).map_or(Place::Item, |open| open.place) {
-            Place::Item => messages.push((frame.method, frame.text.clone())),
-            Place::Call(call) if self.calls.contains_key(&call) => {
+        match self
+            .terminals
+            .get(&item)
+            .map_or(TerminalOwner::Item, |open| open.owner)
+        {
+            TerminalOwner::Item => messages.push((frame.method, frame.text.clone())),
+            TerminalOwner::Call(call) if self.calls.contains_key(&call) => {
                 self.show_call(at, call, messages);
                 let mut out = Vec::new();
                 notification(&mut out, frame.method, |params| {
@@ -487,7 +494,7 @@ impl Shown {
                 messages.push((frame.method, out.into()));
             }
             // It is not known yet where it is shown, or the call has ended.
-            Place::Unclear | Place::Call(_) => {}
+            TerminalOwner::Unclear | TerminalOwner::Call(_) => {}
         }
     }
 
@@ -502,15 +509,15 @@ impl Shown {
         let Some(open) = self.terminals.get_mut(&item) else {
             return;
         };
-        match open.place {
-            Place::Unclear => open.ended = Some((outcome, Arc::clone(output))),
-            Place::Item => {
+        match open.owner {
+            TerminalOwner::Unclear => open.ended = Some((outcome, Arc::clone(output))),
+            TerminalOwner::Item => {
                 let start = Arc::clone(&open.start);
                 self.terminals.remove(&item);
                 let progress = Progress::ended(outcome, false);
                 at.completed(messages, |out| start.write(out, item, progress, output));
             }
-            Place::Call(call) => {
+            TerminalOwner::Call(call) => {
                 self.terminals.remove(&item);
                 if let Some(open) = self.calls.get_mut(&call) {
                     open.terminal = Some(Arc::clone(output));

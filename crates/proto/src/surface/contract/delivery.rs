@@ -90,7 +90,7 @@ impl Pending {
 
 /// Notifications of a connection, which belong to no thread.
 #[derive(Debug)]
-pub enum Notice<'a, F> {
+pub enum ConnectionNotification<'a, F> {
     /// The thread list has changed.
     List(&'a [F]),
     /// Other clients follow a thread, or have left it.

@@ -14,7 +14,9 @@ use acpd_model::event::ClientOrigin;
 use acpd_model::{Failure, Seq, ThreadId};
 
 pub(in crate::surface) use self::daemon_request::{DaemonRequest, Step, Steps, request};
-pub use self::delivery::{Delivery, LostEvents, Notice, OtherSubscribers, Pending, Source, Subscriber};
+pub use self::delivery::{
+    ConnectionNotification, Delivery, LostEvents, OtherSubscribers, Pending, Source, Subscriber,
+};
 pub(in crate::surface) use self::exchange::{
     Exchange, INITIALIZE, OpenRequest, Phase, known_name, shown_name, unknown_method,
 };
@@ -56,7 +58,7 @@ pub trait Surface: Send + 'static {
     fn handle_frames(&mut self, delivery: Delivery<'_, Self::Frame>);
 
     /// Handles news that belong to no thread's events.
-    fn handle_notice(&mut self, _notice: Notice<'_, Self::Frame>) {}
+    fn handle_notification(&mut self, _notice: ConnectionNotification<'_, Self::Frame>) {}
 
     /// Handles a command of a thread that delegates an agent's requests to this client.
     fn handle_delegated(&mut self, _thread: ThreadId, _command: Delegated) {}

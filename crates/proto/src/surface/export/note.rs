@@ -165,7 +165,7 @@ fn file(verb: &'static str, path: &str, bytes: u64) -> Vec<Span> {
 fn bound(event: &Event) -> Option<Block> {
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
-    struct Hello {
+    struct InitializeResult {
         agent_info: Option<Info>,
     }
     #[derive(Deserialize, Default)]
@@ -189,10 +189,12 @@ fn bound(event: &Event) -> Option<Block> {
         Binding::Resume => "Agent session resumed: ",
     };
     let block = Block::new("note", event.at, vec![word(how), code(session_id)]);
-    Some(match agent.read::<Hello>().unwrap_or_default().agent_info {
-        Some(Info { name, version }) => block.line(vec![code(name), word(" "), code(version)]),
-        None => block,
-    })
+    Some(
+        match agent.read::<InitializeResult>().unwrap_or_default().agent_info {
+            Some(Info { name, version }) => block.line(vec![code(name), word(" "), code(version)]),
+            None => block,
+        },
+    )
 }
 
 /// Returns the block of a turn's end; `usage` is the agent's last report of its context.

@@ -51,13 +51,13 @@ pub struct Story {
 #[derive(Debug)]
 enum Entry {
     Item { at: Millis, by: Origin, item: Item },
-    Question(Question),
+    Question(QuestionEntry),
     Plan { at: Millis, entries: Vec<PlanEntry> },
     Note(Block),
 }
 
 #[derive(Debug)]
-struct Question {
+struct QuestionEntry {
     at: Millis,
     /// The text before its title.
     asked: &'static str,
@@ -186,7 +186,7 @@ impl Story {
                 subjects,
                 always,
                 ..
-            }) => self.entries.push(Entry::Question(Question {
+            }) => self.entries.push(Entry::Question(QuestionEntry {
                 at: event.at,
                 asked: match item {
                     Some(_) => "Permission, in the agent's words: ",
@@ -200,7 +200,7 @@ impl Story {
                 answer: None,
             })),
             K::Request(RequestEvent::InputRequested { request, message, .. }) => {
-                self.entries.push(Entry::Question(Question {
+                self.entries.push(Entry::Question(QuestionEntry {
                     at: event.at,
                     asked: "Asked for information: ",
                     request: *request,
@@ -476,7 +476,7 @@ fn plan_block(at: Millis, entries: &[PlanEntry]) -> Block {
     block
 }
 
-fn question_block(question: &Question) -> Block {
+fn question_block(question: &QuestionEntry) -> Block {
     let verdict = match &question.answer {
         Some((_, _, Ok(Outcome::Accepted { .. }))) => " (answered)",
         Some((_, _, Ok(outcome))) if outcome.allows() => " (allowed)",

@@ -77,7 +77,7 @@ impl NextStep {
 }
 
 /// The result of settling a question.
-pub(super) struct Settled {
+pub(super) struct SettledQuestion {
     /// The next step for the call that waited for the question.
     pub next: NextStep,
     /// The tool call of the question.
@@ -159,7 +159,13 @@ impl Approvals {
     }
 
     /// Records the outcome of a question, and returns the next step.
-    pub fn settle(&mut self, journal: &mut Journal, by: Origin, number: u32, outcome: &Outcome) -> Settled {
+    pub fn settle(
+        &mut self,
+        journal: &mut Journal,
+        by: Origin,
+        number: u32,
+        outcome: &Outcome,
+    ) -> SettledQuestion {
         let open = journal.live().requests.get(&number);
         let item = open.and_then(|open| open.event.kind.item());
         let title = open
@@ -192,7 +198,7 @@ impl Approvals {
                 }
             },
         };
-        Settled { next, item }
+        SettledQuestion { next, item }
     }
 
     fn grant(&mut self, request: Option<&Request>, outcome: &Outcome) {

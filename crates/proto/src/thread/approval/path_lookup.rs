@@ -18,12 +18,12 @@ pub(super) enum PathLookup {
     /// A file that the agent reads or writes without a permission request.
     Call(Call, Request),
     /// A permission request of the agent.
-    Question(Question),
+    Question(PermissionRequest),
 }
 
 /// A question of the agent, with its state at the time of the request.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct PermissionRequest {
     pub turn: Option<TurnId>,
     pub item: ItemId,
     pub about: QuestionTopic,

@@ -9,7 +9,7 @@ use acpd_model::text::shorten;
 use acpd_model::{EventKind, Failure, Origin, RawJson, RequestEvent, json};
 use serde::Deserialize;
 
-use super::path_lookup::{PathLookup, Question, names_paths};
+use super::path_lookup::{PathLookup, PermissionRequest, names_paths};
 use super::remembered::{agent_remembers, always};
 use super::shown::{keeps_content, kept_call, show_changes, subjects};
 use super::{Approvals, NextStep, OpenQuestion, Waiting, request_id};
@@ -126,7 +126,7 @@ impl Approvals {
         let kept = kept_call(&whole, tool);
         let mut request = self.tool_request(journal.live(), &whole);
         show_changes(&mut request, &whole);
-        let question = Question {
+        let question = PermissionRequest {
             turn: journal.current_turn(),
             item: known.item,
             about,
@@ -149,9 +149,9 @@ impl Approvals {
         &mut self,
         journal: &mut Journal,
         call: u64,
-        question: Question,
+        question: PermissionRequest,
     ) -> NextStep {
-        let Question {
+        let PermissionRequest {
             turn,
             item,
             about,

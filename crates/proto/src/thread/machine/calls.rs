@@ -7,7 +7,7 @@ use acpd_policy::Scope;
 
 use super::Thread;
 use crate::agent::Call;
-use crate::thread::approval::{NextStep, PERMISSION_METHOD, Settled, read_question};
+use crate::thread::approval::{NextStep, PERMISSION_METHOD, SettledQuestion, read_question};
 use crate::thread::callback::{is_terminal_act, is_user_command};
 use crate::thread::command::Answer;
 use crate::thread::host_call::HostReply;
@@ -125,7 +125,7 @@ impl Thread {
     }
 
     pub(super) fn settle_request(&mut self, by: Origin, number: u32, outcome: &Outcome) {
-        let Settled { next, item } = self.approvals.settle(&mut self.journal, by, number, outcome);
+        let SettledQuestion { next, item } = self.approvals.settle(&mut self.journal, by, number, outcome);
         // The time in which the user was asked does not count as the agent's silence.
         self.session.record_activity(&self.journal);
         self.turns.question_settled(&self.journal);

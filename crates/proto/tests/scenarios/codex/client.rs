@@ -149,7 +149,9 @@ impl Client {
     pub fn list(&mut self, source: Source<'_>) {
         let frames = Peer::encode(Lane::Codex, source);
         self.peer
-            .handle_notice(acpd_proto::surface::contract::Notice::List(&frames));
+            .handle_notification(acpd_proto::surface::contract::ConnectionNotification::List(
+                &frames,
+            ));
         self.poll();
     }
 

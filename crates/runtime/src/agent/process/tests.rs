@@ -236,7 +236,7 @@ fn an_answer_that_nobody_made_room_for_takes_what_is_left_or_is_an_error() {
     let free = || budget.try_take(u64::from(AGENT_CALL_BYTES)).is_some();
     let answer = |bytes: usize, charge| {
         let result = RawJson::of(&"x".repeat(bytes - 2)).map_err(|_| unreachable!());
-        let order = Order::new(AgentCommand::Answer { call: 7, result }, charge, &budget);
+        let order = ChargedCommand::new(AgentCommand::Answer { call: 7, result }, charge, &budget);
         let AgentCommand::Answer { call: 7, result } = order.command else {
             panic!("it is another command");
         };

@@ -22,7 +22,7 @@ use crate::agent::config::AgentConfig;
 use crate::agent::launcher::{Launched, Launcher};
 use crate::agent::leaderless::Leaderless;
 use crate::agent::lines::{AgentLines, EndOfLines};
-use crate::agent::process::{AgentMessage, AgentSide, Order, log_slowed, sleep_until};
+use crate::agent::process::{AgentMessage, AgentSide, ChargedCommand, log_slowed, sleep_until};
 use crate::agent::running::ProcessSlot;
 use crate::agent::shared::joining::JoiningThread;
 use crate::agent::stalled::Stalled;
@@ -87,7 +87,7 @@ pub(super) fn spawn(
 /// The inputs of the actor.
 struct Inputs {
     joins: mpsc::Receiver<JoiningThread>,
-    said: mpsc::Receiver<(Seat, Box<Order>)>,
+    said: mpsc::Receiver<(Seat, Box<ChargedCommand>)>,
     left: mpsc::Receiver<Seat>,
 }
 
@@ -97,7 +97,7 @@ struct Actor {
     clock: AgentClock,
     stdin: Stdin,
     events_tx: BTreeMap<Seat, SeatOutbox>,
-    inbox: mpsc::Sender<(Seat, Box<Order>)>,
+    inbox: mpsc::Sender<(Seat, Box<ChargedCommand>)>,
     leaves: mpsc::Sender<Seat>,
     /// The threads whose turn the agent has to end in time. Until then it is read even if it writes too much.
     cancelled: BTreeSet<Seat>,
@@ -161,7 +161,7 @@ impl Actor {
                 // Handled even without capacity: a thread that leaves must not wait.
                 Some(seat) = left.recv() => {
                     while self.stdin.has_room() && let Ok((seat, order)) = said.try_recv() {
-                        self.handle_order(seat, *order);
+                        self.handle_charged_command(seat, *order);
                         self.collect();
                     }
                     self.cancelled.remove(&seat);
@@ -171,7 +171,7 @@ impl Actor {
                     Some(joining) => self.seat(joining),
                     None => may_join = false,
                 },
-                Some((seat, order)) = said.recv(), if has_room => self.handle_order(seat, *order),
+                Some((seat, order)) = said.recv(), if has_room => self.handle_charged_command(seat, *order),
                 () = hand_over(&mut self.events_tx), if behind => {}
                 read = self.lines.read(&mut stdout), if may_read => {
                     open = read.is_ok();
@@ -221,7 +221,7 @@ impl Actor {
         ));
     }
 
-    fn handle_order(&mut self, seat: Seat, Order { command, charge }: Order) {
+    fn handle_charged_command(&mut self, seat: Seat, ChargedCommand { command, charge }: ChargedCommand) {
         self.stdin.charge(charge);
         match &command {
             AgentCommand::Cancel => {
@@ -370,9 +370,9 @@ async fn hand_over(events_tx: &mut BTreeMap<Seat, SeatOutbox>) {
 /// Forwards one thread's commands until it leaves or the process ends.
 async fn carry(
     seat: Seat,
-    mut commands: mpsc::Receiver<Box<Order>>,
+    mut commands: mpsc::Receiver<Box<ChargedCommand>>,
     stop: tokio_util::sync::CancellationToken,
-    inbox: mpsc::Sender<(Seat, Box<Order>)>,
+    inbox: mpsc::Sender<(Seat, Box<ChargedCommand>)>,
     leaves: mpsc::Sender<Seat>,
 ) {
     loop {

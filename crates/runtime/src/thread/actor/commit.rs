@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use acpd_log::{Answer, Append, LogError, SharedLog};
+use acpd_log::{Append, LogError, LogFuture, SharedLog};
 use acpd_model::{ErrorCode, Event, EventKind, Extract, Failure, Origin, Summary, ThreadId, TurnEvent};
 use acpd_proto::agent::AgentCommand;
 use acpd_proto::projection::extract;
@@ -167,7 +167,7 @@ impl ThreadActor {
         log: &'l SharedLog,
         events: &[Event],
         summary: Option<&Summary>,
-    ) -> Answer<'l, ()> {
+    ) -> LogFuture<'l, ()> {
         let extract = Extract {
             marks: self.machine.take_marks(),
             ..extract(events)

@@ -499,15 +499,15 @@ fn readers_of_one_link_leave_room_for_others() {
     let (_, other) = share(&mut store, "owner", thread(1), 3600, at(2));
     let reader = store.token(&link, HERE, at(3)).unwrap();
     let mut places: Vec<_> = (0..SHARE_CONNECTIONS)
-        .map(|_| reader.take_place().unwrap())
+        .map(|_| reader.take_permit().unwrap())
         .collect();
     // Sessions of the link count as well.
     let page = store.begin_session(&secret("page"), &reader, at(3)).unwrap();
-    assert!(page.take_place().is_err());
-    assert!(store.token(&other, HERE, at(3)).unwrap().take_place().is_ok());
-    assert!(store.owner().take_place().is_ok());
+    assert!(page.take_permit().is_err());
+    assert!(store.token(&other, HERE, at(3)).unwrap().take_permit().is_ok());
+    assert!(store.owner().take_permit().is_ok());
     places.pop();
-    assert!(page.take_place().is_ok());
+    assert!(page.take_permit().is_ok());
 }
 
 #[test]

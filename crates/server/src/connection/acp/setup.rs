@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::identity::EditorIdentity;
 use crate::connection::acp::header::ConnectionHeader;
+use crate::connection::channel::{Channel, ChannelEvent};
 use crate::connection::driver::{Access, Connection};
-use crate::connection::link::{Link, LinkEvent};
 use crate::transport::End;
 use crate::transport::Transport;
 use crate::transport::event_stream::connection::Connections;
@@ -59,10 +59,10 @@ impl ConnectionSetup {
             self.service.context.sinks.wire.as_ref(),
             "acp",
         );
-        let mut link = Link::new(transport, &self.service.context.limits.now());
+        let mut channel = Channel::new(transport, &self.service.context.limits.now());
         let begun = async {
             let first = loop {
-                if let LinkEvent::Received(first) = link.next().await? {
+                if let ChannelEvent::Received(first) = channel.next().await? {
                     break first;
                 }
             };
@@ -85,7 +85,7 @@ impl ConnectionSetup {
         };
         let (header, first) = match begun {
             Ok(begun) => begun,
-            Err(end) => return link.close(end).await,
+            Err(end) => return channel.close(end).await,
         };
         let is_limited = permissions.scope != AccessScope::Everything;
         let (header, agent) = match header {
@@ -125,7 +125,7 @@ impl ConnectionSetup {
             ends,
         };
         let peer = Peer::new(principal.to_string(), permissions, name, context.gate()).starting(start);
-        Connection::new(link, peer, self.service.clone(), access)
+        Connection::new(channel, peer, self.service.clone(), access)
             .run(first)
             .await;
     }

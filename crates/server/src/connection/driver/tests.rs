@@ -37,7 +37,7 @@ fn connection<S: Surface>(
 ) -> Connection<S> {
     let limits = service.context.limits.now();
     let (reader, writer) = tokio::io::split(ours);
-    let link = Link::new(Box::new(Lines::new(reader, writer, &limits)), &limits);
+    let channel = Channel::new(Box::new(Lines::new(reader, writer, &limits)), &limits);
     let access = Access {
         permissions: Role::Owner.into(),
         connection: name.into(),
@@ -48,7 +48,7 @@ fn connection<S: Surface>(
         ends: CancellationToken::new(),
     };
     let surface = surface(service.context.gate());
-    Connection::new(link, surface, service, access)
+    Connection::new(channel, surface, service, access)
 }
 
 /// A daemon has thousands of idle connections, and a task reserves space for the largest of its states.
@@ -58,7 +58,7 @@ async fn an_idle_connection_is_small() {
     let task = connection(service().await, "c", tokio::io::duplex(64).0, peer).run(None);
     assert!(size_of_val(&task) <= 5_968, "{}", size_of_val(&task));
     // One request allocates space for 32 or 64 of these, and a queue of outputs for four.
-    assert!(size_of::<Step>() <= 328, "{}", size_of::<Step>());
+    assert!(size_of::<RequestStep>() <= 328, "{}", size_of::<RequestStep>());
     assert!(size_of::<Output>() <= 64, "{}", size_of::<Output>());
 }
 

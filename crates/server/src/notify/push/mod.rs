@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use acpd_model::limits::NOTIFICATIONS_GIVE_UP;
 use acpd_model::{Role, ThreadId};
-use acpd_proto::notify::{DeliveryError, NoticeKind};
+use acpd_proto::notify::{DeliveryError, TriggerKind};
 use acpd_runtime::notify::Message;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -52,9 +52,9 @@ impl Pushed {
     pub(crate) fn new(device: &Device, message: &Message) -> Self {
         let (is_urgent, topic) = match message {
             Message::Thread(message) => {
-                let notice = message.delivery.notice;
-                let topic = topic_of(&device.subscription.id, notice.thread);
-                (notice.kind != NoticeKind::Done, Some(topic))
+                let trigger = message.delivery.trigger;
+                let topic = topic_of(&device.subscription.id, trigger.thread);
+                (trigger.kind != TriggerKind::Done, Some(topic))
             }
             Message::Test { .. } => (true, None),
         };

@@ -7,7 +7,7 @@ use acpd_model::event::TurnStatus;
 use acpd_model::limits::PUSH_BYTES;
 use acpd_model::summary::WaitingQuestion;
 use acpd_model::{EventKind, RawJson, TurnEvent};
-use acpd_proto::notify::{NoticeKind, Subject};
+use acpd_proto::notify::{Subject, TriggerKind};
 use acpd_proto::surface::app::question_json;
 use acpd_runtime::notify::{Message, ThreadMessage};
 use serde::Serialize;
@@ -69,7 +69,7 @@ pub(super) fn payload(message: &Message, can_answer: bool) -> Vec<u8> {
                 about: None,
             },
             Message::Thread(message) => Payload {
-                kind: message.delivery.notice.kind.word(),
+                kind: message.delivery.trigger.kind.word(),
                 can_stay: None,
                 about: Some(about(message, can_answer, detail)),
             },
@@ -111,14 +111,14 @@ fn about(message: &ThreadMessage, can_answer: bool, detail: Detail) -> About {
         _ => (None, None),
     };
     About {
-        thread_id: delivery.notice.thread.to_string(),
+        thread_id: delivery.trigger.thread.to_string(),
         agent_type: text(&summary.agent),
         cwd: text(&summary.cwd),
         name: summary.name.as_deref().map(text),
         status,
         error,
         question: oldest_question(message).and_then(|question| shown_question(question, detail)),
-        can_answer: can_answer && delivery.notice.kind == NoticeKind::Waiting,
+        can_answer: can_answer && delivery.trigger.kind == TriggerKind::Waiting,
     }
 }
 
@@ -147,7 +147,7 @@ fn shown_question(question: &WaitingQuestion, detail: Detail) -> Option<RawJson>
 /// Returns the question of a message if it is the thread's oldest one, which the page shows first. Another one has to be
 /// opened.
 fn oldest_question(message: &ThreadMessage) -> Option<&WaitingQuestion> {
-    let Subject::Question(request) = message.delivery.notice.subject else {
+    let Subject::Question(request) = message.delivery.trigger.subject else {
         return None;
     };
     let oldest = message.summary.question.as_deref()?;
@@ -175,7 +175,7 @@ mod tests {
         let Message::Thread(about) = &mut message else {
             unreachable!()
         };
-        let Subject::Question(request_id) = about.delivery.notice.subject else {
+        let Subject::Question(request_id) = about.delivery.trigger.subject else {
             unreachable!()
         };
         about.summary.question = Some(Box::new(WaitingQuestion {

@@ -356,7 +356,7 @@ mod tests {
     use crate::auth::sessions::Sessions;
     use crate::auth::shares::Shares;
     use crate::auth::store::AuthStore;
-    use crate::connection::link::{Link, LinkEvent};
+    use crate::connection::channel::{Channel, ChannelEvent};
 
     fn open() -> (Arc<Connection>, HttpTransport) {
         let all = Connections::default();
@@ -406,23 +406,23 @@ mod tests {
             write_secs: 1,
             ..Limits::default()
         };
-        let mut link = Link::new(Box::new(exchange), &limits);
+        let mut channel = Channel::new(Box::new(exchange), &limits);
         let stuck = connection.with(|streams| streams.open(None, None)).unwrap();
         let mut stuck = StreamReader::new(Arc::clone(&connection), None, stuck);
         let mut messages = 0;
-        while link.has_room() {
-            link.queue(Bytes::from(format!("\"{}\"", "x".repeat(OUTBOX_BYTES / 8))));
+        while channel.has_room() {
+            channel.queue(Bytes::from(format!("\"{}\"", "x".repeat(OUTBOX_BYTES / 8))));
             messages += 1;
         }
         assert!(connection.post("stop".into()).await);
         let soon = Duration::from_secs(20);
         let mut happened = Vec::new();
         for _ in 0..2 {
-            happened.push(timeout(soon, link.next()).await.expect("something happens"));
+            happened.push(timeout(soon, channel.next()).await.expect("something happens"));
         }
         // The posted message arrives first. Then the reader counts as disconnected.
-        let posted = LinkEvent::Received("stop".to_owned());
-        assert_eq!(happened, [Ok(posted), Ok(LinkEvent::Written)]);
+        let posted = ChannelEvent::Received("stop".to_owned());
+        assert_eq!(happened, [Ok(posted), Ok(ChannelEvent::Written)]);
         assert_eq!(stuck.next().await, None);
         let other = connection.with(|streams| streams.open(None, Some(0))).unwrap();
         let mut other = StreamReader::new(Arc::clone(&connection), None, other);

@@ -19,7 +19,7 @@ pub use self::address::{Address, State as AddressState, addresses, unsuitable};
 pub use self::data::{Data, Log, State as DataState};
 pub use self::hindrance::Hindrance;
 pub use self::secrets::unusable;
-use super::notice::Notice;
+use super::daemon_file::DaemonFile;
 use crate::settings::Settings;
 
 /// Returns the first hindrance with which a daemon is not even started: it would be refused, or damage the log. What may change until
@@ -81,7 +81,7 @@ pub fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
         },
         StartError::Log(LogError::InUse(path)) => Hindrance::LogInUse {
             path: path.into(),
-            other: Notice::read(data_dir)
+            other: DaemonFile::read(data_dir)
                 .ok()
                 .map(|notice| (notice.pid, notice.address())),
             stop: settings.own_command("stop"),

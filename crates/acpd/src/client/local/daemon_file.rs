@@ -22,7 +22,7 @@ const FORM: Form = Form {
 /// The content of `daemon.json`, by which a running daemon publishes its address.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Notice {
+pub struct DaemonFile {
     address: SocketAddr,
     /// URL for a browser.
     url: String,
@@ -43,7 +43,7 @@ pub struct Notice {
     pub host: Option<HostMark>,
 }
 
-impl Notice {
+impl DaemonFile {
     /// Reads the notice of the daemon that runs on a data directory.
     pub fn read(data_dir: &Path) -> anyhow::Result<Self> {
         let file = Self::file(data_dir);
@@ -123,8 +123,8 @@ impl Running {
         url: String,
         options: Vec<String>,
     ) -> std::io::Result<Self> {
-        let file = Notice::file(data_dir);
-        let notice = Notice {
+        let file = DaemonFile::file(data_dir);
+        let notice = DaemonFile {
             address,
             url,
             pid: std::process::id(),
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_notice_is_whole_and_read_as_earlier_daemons_wrote_it() {
         let dir = tempfile::tempdir().unwrap();
-        let read = || Notice::read(dir.path()).map_err(|error| format!("{error:#}"));
+        let read = || DaemonFile::read(dir.path()).map_err(|error| format!("{error:#}"));
         assert!(
             read()
                 .unwrap_err()
@@ -178,7 +178,7 @@ mod tests {
         let address: SocketAddr = ([127, 0, 0, 1], 4127).into();
         let url = "http://127.0.0.1:4127".to_owned();
         let running = Running::announce(dir.path(), address, url, Vec::new()).unwrap();
-        let path = Notice::path(dir.path());
+        let path = DaemonFile::path(dir.path());
         assert_eq!(read().unwrap().pid, std::process::id());
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(dir.path().read_dir().unwrap().count(), 1);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn every_address_of_a_machine_is_also_its_own() {
-        let notice = |url: &str| Notice {
+        let notice = |url: &str| DaemonFile {
             address: ([127, 0, 0, 1], 4127).into(),
             url: url.to_owned(),
             pid: 1,

@@ -8,7 +8,7 @@ use crate::remote::origin::Origin;
 
 /// What is known about the terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct TerminalInfo {
     /// Whether there is a program that opens a page.
     has_opener: bool,
     /// Whether the user named that program, as editors do for their terminals on other hosts.
@@ -18,7 +18,7 @@ pub struct Place {
     user: Option<String>,
 }
 
-impl Place {
+impl TerminalInfo {
     /// Reads the environment.
     pub fn here() -> Self {
         let given = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_browser_is_opened_where_the_user_is() {
-        let with = |has_opener, has_named_opener, ssh: Option<&str>| Place {
+        let with = |has_opener, has_named_opener, ssh: Option<&str>| TerminalInfo {
             has_opener,
             has_named_opener,
             ssh: ssh.map(str::to_owned),
@@ -80,10 +80,10 @@ mod tests {
 
     #[test]
     fn the_advice_names_the_tunnel() {
-        let place = |ssh: Option<&str>, user: Option<&str>| Place {
+        let place = |ssh: Option<&str>, user: Option<&str>| TerminalInfo {
             ssh: ssh.map(str::to_owned),
             user: user.map(str::to_owned),
-            ..Place::default()
+            ..TerminalInfo::default()
         };
         let url = "http://127.0.0.1:4127";
         for (place, command) in [

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What a person is notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum NoticeKind {
+pub enum TriggerKind {
     /// The agent completed a turn.
     Done,
     /// A turn failed, was refused, reached a limit, or was interrupted by an error.
@@ -15,7 +15,7 @@ pub enum NoticeKind {
     Waiting,
 }
 
-impl NoticeKind {
+impl TriggerKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Done, Self::Failed, Self::Waiting];
 
@@ -40,11 +40,11 @@ pub enum Subject {
 
 /// An event of which people are notified. It names the event, and holds nothing of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Notice {
+pub struct Trigger {
     /// The thread.
     pub thread: ThreadId,
     /// What happened.
-    pub kind: NoticeKind,
+    pub kind: TriggerKind,
     /// The turn or the question.
     pub subject: Subject,
     /// The event.

@@ -22,7 +22,7 @@ use crate::transport::{Broken, Stalled, Transport};
 const IN_A_ROW: u32 = 64;
 
 /// The connection to one client.
-pub struct Link {
+pub struct Channel {
     transport: Box<dyn Transport>,
     pulse: Pulse,
     /// Ends at the deadline of `pulse`, or earlier.
@@ -49,9 +49,9 @@ struct Excess {
     bytes: u64,
 }
 
-/// An event on a link.
+/// An event on a channel.
 #[derive(Debug, PartialEq, Eq)]
-pub enum LinkEvent {
+pub enum ChannelEvent {
     /// The client sent a message.
     Received(String),
     /// The queue has room again, or the awaited message was sent.
@@ -71,7 +71,7 @@ impl From<Broken> for End {
     }
 }
 
-impl Link {
+impl Channel {
     /// Drives `transport` with the intervals of `limits`.
     pub fn new(transport: Box<dyn Transport>, limits: &Limits) -> Self {
         let pulse = Pulse::new(limits, Instant::now());
@@ -94,14 +94,14 @@ impl Link {
         self.transport.queue(text)
     }
 
-    /// Returns whether the queue has room. If not, [`LinkEvent::Written`] follows when it has.
+    /// Returns whether the queue has room. If not, [`ChannelEvent::Written`] follows when it has.
     pub fn has_room(&mut self) -> bool {
         let has_room = self.transport.backlog() < OUTBOX_BYTES;
         self.wants_room |= !has_room;
         has_room
     }
 
-    /// Returns whether this message was sent. If not, [`LinkEvent::Written`] follows when it, or an earlier awaited
+    /// Returns whether this message was sent. If not, [`ChannelEvent::Written`] follows when it, or an earlier awaited
     /// message, was sent.
     pub fn has_sent(&mut self, number: u64) -> bool {
         let sent = self.transport.sent() >= number;
@@ -112,7 +112,7 @@ impl Link {
     }
 
     /// Sends and receives until an event occurs. Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Result<LinkEvent, End> {
+    pub async fn next(&mut self) -> Result<ChannelEvent, End> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
@@ -131,7 +131,7 @@ impl Link {
         }
     }
 
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<LinkEvent, End>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<ChannelEvent, End>> {
         self.check_excess()?;
         if let Poll::Ready(written) = self.transport.poll_write(cx) {
             written?;
@@ -142,10 +142,10 @@ impl Link {
         if self.wants_room && has_room || self.awaited.is_some_and(|number| number <= sent) {
             self.wants_room &= !has_room;
             self.awaited = self.awaited.filter(|number| *number > sent);
-            return Poll::Ready(Ok(LinkEvent::Written));
+            return Poll::Ready(Ok(ChannelEvent::Written));
         }
         if let Poll::Ready(text) = self.poll_receive(cx) {
-            return Poll::Ready(text.map(LinkEvent::Received));
+            return Poll::Ready(text.map(ChannelEvent::Received));
         }
         self.poll_pulse(cx).map(Err)
     }

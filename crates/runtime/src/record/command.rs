@@ -50,7 +50,7 @@ pub(super) struct Bounds {
 
 /// What the thread that writes does next.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum WriterCommand {
     Open {
         file: u64,
         name: String,
