@@ -616,7 +616,7 @@ mod tests {
     }
 
     #[test]
-    fn what_uvx_reads_is_written_as_pip_reads_it() {
+    fn requirements_of_uvx_are_written_for_pip() {
         assert_eq!(requirement("a@1.2"), "a==1.2");
         assert_eq!(requirement("a@latest"), "a");
         assert_eq!(requirement("a[x]==1"), "a[x]==1");

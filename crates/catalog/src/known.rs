@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agents_own_home_is_no_other_agents() {
+    fn agents_do_not_share_a_home() {
         let has = |line: &str, home: &str| homes_of_others(&homes(line.split(' '))).contains(&home);
         for line in [
             "npx --yes @agentclientprotocol/claude-agent-acp@0.100.0",

@@ -467,7 +467,7 @@ async fn the_thread_list_is_watched_again_and_a_gap_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_retry_mends_closes_the_client_and_the_rest_is_retried() {
+async fn permanent_errors_close_the_client_and_others_are_retried() {
     let (options, mut connections) = scripted();
     let script = async {
         // A daemon that ends before the handshake, and one of another version.
@@ -569,7 +569,7 @@ fn a_removed_name_is_not_an_unchanged_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn absurd_numbers_of_a_daemon_are_no_panic() {
+async fn absurd_numbers_of_a_daemon_cause_no_panic() {
     let (options, mut connections) = scripted();
     let script = async {
         let mut server = Server::accept_with(&mut connections, u64::MAX).await;
@@ -705,7 +705,7 @@ async fn a_silent_daemon_is_given_as_long_as_its_pings_take() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_type_can_hold_is_replaced() {
+async fn values_that_no_type_can_hold_are_replaced() {
     let (options, mut connections) = scripted();
     let script = async {
         let mut server = Server::accept(&mut connections).await;

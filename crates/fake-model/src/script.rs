@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_script_decides_whatever_stands_around_it() {
+    fn the_last_script_between_other_text_decides() {
         let ask = ask(&[
             person("say one"),
             person("\nsay two \n"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_agent_asks_for_itself_is_answered_at_once() {
+    fn internal_model_requests_are_answered_at_once() {
         let mut ask = ask(&[person("slow 100")]);
         assert!(matches!(reply(&ask), Reply::Text { slow: true, .. }));
         ask.tools.clear();

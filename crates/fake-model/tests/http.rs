@@ -100,7 +100,7 @@ fn every_api_streams() {
 }
 
 #[test]
-fn a_stream_that_nobody_reads_to_its_end_is_marked() {
+fn streams_that_are_not_read_to_the_end_are_marked() {
     let model = FakeModel::start().unwrap();
     for (at, (path, body)) in prompts("slow 2000").into_iter().enumerate() {
         let stream = send(&model.url(), "POST", path, &body.to_string());
@@ -117,7 +117,7 @@ fn a_stream_that_nobody_reads_to_its_end_is_marked() {
 }
 
 #[test]
-fn what_is_not_streamed_comes_whole() {
+fn unstreamed_responses_are_complete() {
     let model = FakeModel::start().unwrap();
     let body = json!({ "messages": [{ "role": "user", "content": "say hi" }] }).to_string();
     let (_, answer) = ask(&model.url(), "POST", "/v1/chat/completions", &body);

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_can_use_or_the_user_cannot_is_closed() {
+    fn files_with_wrong_modes_are_closed() {
         let dir = tempfile::tempdir().unwrap();
         let [folder, file, socket, link] =
             ["folder", "file", "socket", "link"].map(|name| dir.path().join(name));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_has_opened_stays_open_and_no_more() {
+    fn files_that_the_user_opened_keep_their_modes() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
         std::fs::write(&path, "").unwrap();
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_read_nor_waited_for() {
+    fn special_files_are_neither_read_nor_waited_for() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secret");
         assert_eq!(read(&path, 9).unwrap(), None);

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_editor_accepts_is_refused_with_its_line() {
+    fn invalid_settings_are_refused_with_their_line() {
         for (text, expected) in [
             ("{\n  a: 1 }", "line 2: a key in quotes or \"}\" is missing"),
             ("{ \"a\" 1 }", "line 1: a colon is missing"),

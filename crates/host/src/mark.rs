@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_have_set_is_no_mark() {
+    fn marks_of_other_users_are_ignored() {
         for limit in [0, 200_000, IS_MARK - 1, u64::MAX, u64::MAX - 1, IS_MARK << 1] {
             assert_eq!(Mark::from_limit(limit), None, "{limit}");
         }

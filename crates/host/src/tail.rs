@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_does_not_make_it_longer_than_the_limit() {
+    fn invalid_bytes_do_not_exceed_the_limit() {
         let (kept, cut) = tail(10, &[0xff; 10]).text(true);
         assert_eq!((kept.as_str(), cut), ("\u{fffd}\u{fffd}\u{fffd}", true));
         let (kept, cut) = tail(9, &[0x80; 40]).text(true);

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_expected_comes_first() {
+    fn expected_words_come_first() {
         for (message, plain) in [
             (
                 "invalid type: integer `5`, expected a string at line 1 column 30",

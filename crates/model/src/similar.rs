@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typing_error_has_a_suggestion_and_another_word_has_none() {
+    fn typing_errors_have_suggestions_and_other_words_do_not() {
         let names = ["claude-code", "codex", "gemini", "goose"];
         for (given, suggested) in [
             ("gemni", Some("gemini")),

@@ -136,7 +136,7 @@ mod tests {
     use super::{clip, is_unseen, misleads, plain, plain_line, shorten, visible, visible_line};
 
     #[test]
-    fn what_is_cut_ends_with_an_ellipsis() {
+    fn shortened_text_ends_with_an_ellipsis() {
         for (text, short) in [
             ("", ""),
             ("four", "four"),

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_launcher_may_run_shares_its_words() {
+    fn commands_of_a_launcher_share_its_words() {
         let line = format!("sudo {}", format!("{} ", "x".repeat(128)).repeat(60));
         let subjects = of_line_with(&line, &[], "/w");
         assert!(held(&subjects) < 2 * line.len(), "{}", held(&subjects));

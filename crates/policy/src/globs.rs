@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_no_pattern_is_itself() {
+    fn paths_without_wildcards_match_themselves() {
         for path in [
             "/etc/x",
             "../x",

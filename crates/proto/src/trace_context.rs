@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_context_is_none() {
+    fn malformed_contexts_are_ignored() {
         let parents = [
             "",
             "00",

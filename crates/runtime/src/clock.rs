@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_clock_goes_on_from_what_is_confirmed() {
+    async fn a_clock_continues_from_the_confirmed_time() {
         let clock = Clock::starting_at(1_000);
         assert_eq!((clock.now().wall, clock.behind()), (1_000, 0));
         let hour = 3_600_000;
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_busy_host_is_no_pause() {
+    async fn a_busy_host_does_not_count_as_a_pause() {
         let clock = clock_with_pauses();
         let before = clock.now().mono;
         tokio::time::advance(Duration::from_millis(CLOCK_PAUSE_MILLIS - 1)).await;

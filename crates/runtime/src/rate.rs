@@ -113,7 +113,7 @@ mod tests {
 
     /// Over any time, no more than the burst and the rate is used, but for the last use.
     #[test]
-    fn what_is_used_is_bounded() {
+    fn usage_is_bounded() {
         let start = Instant::now();
         let (mut now, mut used) = (start, 0);
         let mut rate = Rate::new(1000, 5000);

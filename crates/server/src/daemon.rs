@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_reaches_the_socket_finds_the_daemon_announced() {
+    async fn the_daemon_is_announced_before_its_socket_accepts() {
         let dir = tempfile::tempdir().unwrap();
         let config = config(dir.path().join("data"));
         let path = unix_socket::path(&config.data_dir);

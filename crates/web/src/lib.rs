@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_page_is_none() {
+    async fn unknown_paths_have_no_page() {
         for path in [
             "/api",
             "/api/nothing",

@@ -98,7 +98,7 @@ const OF_PATHS: [Tests; 12] = [
             "files::roots::an_open_root",
             "files::roots::links",
             "files::writing::",
-            "processes::what_cannot_be_started_says_why",
+            "processes::start_failures_report_their_reason",
             "terminals::arguments_are_never_a_shell_line",
         ],
     ),
@@ -142,7 +142,7 @@ const OF_SANDBOXES: [Tests; 4] = [
             "sandbox::a_workspace_that_was_made_again_is_another_one",
             "sandbox::files_outside_of_the_lists_are_out_of_reach",
             "sandbox::processes_outside_are_not_signalled_and_new_privileges_are_not_had",
-            "sandbox::what_is_installed_can_be_run_inside_of_what_is_withheld",
+            "sandbox::installed_programs_run_inside_of_withheld_folders",
         ],
     ),
     (

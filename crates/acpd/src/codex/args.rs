@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_use_the_daemon_is_refused() {
+    fn codex_commands_without_the_daemon_are_refused() {
         for (line, said) in [
             ("exec hi", "\"codex exec\" uses no daemon"),
             ("-m x login", "\"codex login\" uses no daemon"),

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_help_tells_what_codex_can_connect_to() {
+    fn the_help_of_codex_decides_how_it_connects() {
         for (help, expected) in [
             (
                 "      --remote <ADDR>\n  Accepted forms: `ws://host:port`, `unix://`, or `unix://PATH`.",

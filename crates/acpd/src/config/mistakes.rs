@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_hides_no_other_line() {
+    fn invalid_toml_hides_no_other_line() {
         let found = found("listn = 1\n[limits\nfoo = 2\n");
         assert!(
             found

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_address_forwards_to_already_is_not_replaced() {
+    fn existing_forwards_are_not_replaced() {
         const TARGET: &str = "http://127.0.0.1:4127";
         let proxy = |to: &str| {
             json!({

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_only_begins_like_a_loopback_address_is_none() {
+    fn names_that_begin_like_loopback_addresses_are_not_loopback() {
         for (url, expected) in [
             ("http://localhost:4127", true),
             ("http://127.0.0.1:4127", true),

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_that_is_no_name_or_does_not_exist_is_refused() {
+    fn invalid_and_unknown_users_are_refused() {
         for (user, part) in [
             ("", "it is not a user name"),
             ("-x", "it is not a user name"),

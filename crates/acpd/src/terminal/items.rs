@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rejected_or_interrupted_edit_is_no_change() {
+    fn rejected_and_interrupted_edits_are_not_changes() {
         let edit = |outcome: &str, answers: &[&str]| -> Turn {
             let diff = "--- a/w/x\n+++ b/w/x\n@@ -1 +1 @@\n-one\n+two\n";
             let answer = |outcome: &&str| {

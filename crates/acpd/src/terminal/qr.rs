@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_too_long_has_none() {
+    fn texts_that_are_too_long_have_no_code() {
         assert!(Qr::of("").is_some());
         assert!(Qr::of(&"x".repeat(2953)).is_some());
         assert!(Qr::of(&"x".repeat(2954)).is_none());

@@ -161,7 +161,7 @@ mod tests {
     use crate::terminal::items::fixtures::{object, read};
 
     #[test]
-    fn an_answer_of_another_client_is_told_apart() {
+    fn answers_of_other_clients_are_told_apart() {
         let chosen = json!({ "decision": "accept", "optionId": "once", "optionKind": "allow_once" });
         let filled = json!({ "answers": { "name": "main" } });
         for (resolved, sent, is_own) in [

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_has_no_room_for_is_stored_before() {
+    fn large_attachments_are_stored_before_the_message() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, bytes: Vec<u8>| {
             let path = folder.path().join(name);

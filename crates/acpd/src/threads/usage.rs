@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_left_out_are_told_with_the_total() {
+    fn omitted_rows_are_reported_with_the_total() {
         let total = json!({ "totalTokens": 7, "costs": [{ "amount": 2, "currency": "USD" }] });
         assert_eq!(omitted(&json!({ "omitted": 0, "total": total })), None);
         assert_eq!(omitted(&json!({})), None);

@@ -626,7 +626,7 @@ fn a_look_at_an_agent_that_npx_runs() {
 }
 
 #[test]
-fn a_look_at_what_is_no_agent() {
+fn a_check_of_a_program_that_is_not_an_agent() {
     let config = r#"
         [agents.talks]
         command = "/bin/sh"

@@ -505,7 +505,7 @@ fn the_daemon_says_how_to_get_in() {
 }
 
 #[test]
-fn a_log_that_is_no_terminal_has_no_colours() {
+fn logs_outside_of_terminals_have_no_colours() {
     let place = Place::new("");
     let serve = Running::start(&mut place.command(&["serve"]));
     serve.wait_for_output("web UI: ");

@@ -98,7 +98,7 @@ fn there_is_no_last_thread_before_the_first() {
 }
 
 #[test]
-fn threads_are_told_apart_by_their_folders_and_counted() {
+fn threads_are_distinguished_by_folder_and_counted() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let none = done(&daemon.place, &["threads", "-n", "0"]);
@@ -494,7 +494,7 @@ fn busy_with(place: &Place, prompt: &str, status: &str) -> Running {
 }
 
 #[test]
-fn what_runs_is_not_interrupted_unasked() {
+fn running_turns_are_interrupted_only_after_confirmation() {
     let place = Place::new("");
     done(&place, &["threads"]);
     let _guard = place.background();

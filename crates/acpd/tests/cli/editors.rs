@@ -151,7 +151,7 @@ fn the_installed_command_speaks_acp() {
 }
 
 #[test]
-fn what_cannot_be_changed_safely_stays_as_it_is() {
+fn unsafe_changes_leave_the_file_alone() {
     let place = Place::new("");
     for text in ["{ nonsense", "[]", "{\"agent_servers\": 1}", "{} {}"] {
         write(&zed(&place), text);

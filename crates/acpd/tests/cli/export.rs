@@ -178,7 +178,7 @@ fn a_file_is_there_whole_or_as_it_was() {
 }
 
 #[test]
-fn over_http_it_wants_the_token_and_tells_errors_as_json() {
+fn exports_over_http_require_the_token_and_return_errors_as_json() {
     let (daemon, thread) = with_thread();
     let host = daemon.address().to_string();
     let bearer = format!("Bearer {}", daemon.place.token());
@@ -257,7 +257,7 @@ fn over_http_it_wants_the_token_and_tells_errors_as_json() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+fn a_reader_that_closes_the_pipe_causes_no_error() {
     let (daemon, thread) = with_thread();
     let left = unread(&mut daemon.place.command(&["export", &thread]));
     assert_eq!((left.code, &left.stderr[..]), (Some(0), ""));
@@ -279,7 +279,7 @@ fn a_daemon_is_started_for_it() {
 
 /// A daemon that dies during its response must not leave a file that looks complete.
 #[test]
-fn what_breaks_off_is_not_kept() {
+fn partial_exports_are_removed() {
     let place = Place::new("");
     place.make_data();
     let listener = UnixListener::bind(place.data().join("acpd.sock")).unwrap();

@@ -469,7 +469,7 @@ fn tailscale_serves_the_daemon_once_it_knows_the_name() {
 }
 
 #[test]
-fn what_tailscale_lacks_is_said() {
+fn missing_features_of_tailscale_are_reported() {
     let daemon = Daemon::with("[server]\nhosts = [\"box.tail1234.ts.net\"]\n");
     let mut without = daemon.place.command(&["pair", "--tailscale"]);
     let missing = outcome(without.env("PATH", daemon.place.work()));

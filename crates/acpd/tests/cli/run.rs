@@ -300,7 +300,7 @@ fn ctrl_c_works_while_a_question_is_on_the_screen() {
 }
 
 #[test]
-fn a_question_that_somebody_else_answers_leaves_the_screen() {
+fn a_question_answered_by_another_client_leaves_the_screen() {
     let daemon = Daemon::start();
     let mut run = Running::start(&mut on_terminal(
         &daemon
@@ -418,7 +418,7 @@ fn without_a_terminal_a_question_is_dismissed_and_that_is_said() {
 }
 
 #[test]
-fn a_form_that_somebody_else_fills_in_leaves_the_screen() {
+fn a_form_answered_by_another_client_leaves_the_screen() {
     let daemon = Daemon::start();
     let mut run = Running::start(&mut on_terminal(
         &daemon.place.command(&["run", "elicit; permission"]),
@@ -486,7 +486,7 @@ fn a_reader_that_has_seen_enough_does_no_harm() {
 }
 
 #[test]
-fn what_cannot_be_run_is_explained() {
+fn unrunnable_prompts_are_explained() {
     let daemon = Daemon::with("[agents.other]\ncommand = \"/no/such/agent\"\n");
     for (args, code, told) in [
         (
@@ -522,7 +522,7 @@ fn what_cannot_be_run_is_explained() {
 }
 
 #[test]
-fn what_an_agent_wrote_is_never_raw_on_a_terminal() {
+fn agent_text_is_never_raw_on_a_terminal() {
     let hostile = "\u{1b}]0;PWNED\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{61c}\u{7f}";
     let raw = |text: &str| {
         let mut raw = text.chars().filter(|c| !"\n\t".contains(*c));

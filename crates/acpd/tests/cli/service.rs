@@ -471,7 +471,7 @@ fn a_service_is_restarted_and_stopped_by_its_manager() {
 }
 
 #[test]
-fn a_service_that_its_manager_does_not_stop_goes_on() {
+fn a_service_that_its_manager_does_not_stop_keeps_running() {
     let daemon = Daemon::start();
     manager_of(&daemon.place, daemon.pid());
     let script = daemon.place.home().join("bin/systemctl");

@@ -18,7 +18,7 @@ fn malformed(turn: &Turn) -> Vec<&Incoming> {
 
 /// `std::env::vars` panics at a variable that is not UTF-8.
 #[test]
-fn a_variable_that_is_no_text_keeps_no_agent_from_starting() {
+fn variables_with_invalid_text_keep_no_agent_from_starting() {
     let place = Place::new("").with_env("NOT_TEXT", OsStr::from_bytes(b"\xff"));
     let daemon = Daemon::at(place);
     let mut client = Client::new(&daemon);

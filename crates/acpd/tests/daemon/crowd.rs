@@ -193,7 +193,7 @@ fn every_limit_of_a_connection_is_configurable_and_announced() {
 }
 
 #[test]
-fn limits_that_serve_nobody_are_refused() {
+fn limits_that_serve_no_client_are_refused() {
     for (name, value) in [
         ("outbound_queue", 0),
         ("live_batches", 0),
@@ -296,7 +296,7 @@ fn a_client_that_pings_and_reads_nothing_is_disconnected_and_uses_no_memory() {
 }
 
 #[test]
-fn a_flood_of_requests_is_answered_to_the_last_and_disturbs_nobody() {
+fn a_flood_of_requests_is_answered_and_disturbs_no_other_client() {
     const REQUESTS: usize = 1500;
     let daemon = Daemon::with("[limits]\nrequest_window_secs = 3600\n");
     let mut flooder = Client::new(&daemon);

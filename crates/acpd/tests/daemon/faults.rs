@@ -166,7 +166,7 @@ fn a_terminal_belongs_to_its_session() {
 }
 
 #[test]
-fn a_sessions_id_is_no_file_name() {
+fn session_ids_are_not_file_names() {
     let place = Place::new(&curious("curious", "../../../escaped/../escaped"));
     let root = place.work().parent().unwrap().to_owned();
     let mut daemon = Daemon::at(place);

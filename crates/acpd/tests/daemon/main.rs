@@ -18,7 +18,7 @@ mod observability;
 mod processes;
 mod push;
 mod retention;
-mod share;
+mod shared_process;
 mod shutdown;
 mod starting;
 mod upgrade;

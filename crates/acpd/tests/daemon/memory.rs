@@ -91,7 +91,7 @@ fn files_that_an_agent_reads_and_does_not_take_fill_no_memory() {
 }
 
 #[test]
-fn what_an_agent_wants_to_write_fills_no_memory_while_it_waits_for_an_answer() {
+fn pending_writes_of_an_agent_fill_no_memory() {
     let daemon = greedy("[policy]\nask = [\"*\"]\n");
     let mut client = Client::new(&daemon);
     let thread = client.thread_of(&daemon, "greedy");

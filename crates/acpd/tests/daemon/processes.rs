@@ -91,7 +91,7 @@ fn a_stopped_daemon_leaves_no_process() {
 }
 
 #[test]
-fn what_a_daemon_and_its_keeper_could_not_end_the_next_start_ends() {
+fn the_next_start_ends_leftover_processes() {
     let mut litter = Litter::new();
     let keeper = litter.keeper();
     signal(keeper, Signal::KILL);

@@ -278,7 +278,7 @@ fn devices_survive_a_restart_and_end_when_their_push_service_says_so() {
 }
 
 #[test]
-fn a_browser_that_nobody_opens_is_notified_before_it_is_signed_out() {
+fn an_unused_browser_is_notified_before_it_is_signed_out() {
     let service = Receiver::start();
     let mut daemon = daemon(&service);
     let (private, public) = {
@@ -314,7 +314,7 @@ fn a_browser_that_nobody_opens_is_notified_before_it_is_signed_out() {
 }
 
 #[test]
-fn what_is_no_subscription_is_refused_with_a_sentence() {
+fn invalid_push_subscriptions_are_refused_with_a_reason() {
     let service = Receiver::start();
     let daemon = daemon(&service);
     let browser = Browser::new(&daemon, &service, &daemon.place.token());

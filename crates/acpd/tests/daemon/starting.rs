@@ -40,7 +40,7 @@ fn without_a_home_variable_the_user_database_has_it() {
 }
 
 #[test]
-fn what_a_killed_daemon_had_not_written_to_the_end_is_removed() {
+fn partial_files_of_a_killed_daemon_are_removed() {
     let place = Place::new("");
     place.make_data();
     let [old, young] = [".seen.json.acpd-1-0", ".seen.json.acpd-1-1"].map(|name| place.data().join(name));
@@ -53,7 +53,7 @@ fn what_a_killed_daemon_had_not_written_to_the_end_is_removed() {
 }
 
 #[test]
-fn an_editor_is_told_that_no_daemon_can_be_started() {
+fn editors_receive_why_no_daemon_can_be_started() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let place = Place::new("");
@@ -64,7 +64,7 @@ fn an_editor_is_told_that_no_daemon_can_be_started() {
 }
 
 #[test]
-fn an_editor_is_told_that_the_configuration_is_wrong() {
+fn editors_receive_errors_of_the_configuration() {
     let place = Place::new("");
     place.configure("listen = 5\n");
     let (message, code) = refused(&mut place.command(&["acp"]));
@@ -294,7 +294,7 @@ fn many_threads_of_one_sign_in_start_at_once() {
 }
 
 #[test]
-fn what_an_agent_prints_for_a_sign_in_reaches_the_owner_who_can_cancel_it() {
+fn sign_in_output_reaches_the_owner_who_can_cancel_it() {
     let place = Place::without_sandbox("");
     place.configure(&place.agent("locked", &["--sign-in", "--sign-in-by-browser"], &[]));
     let daemon = Daemon::at(place);

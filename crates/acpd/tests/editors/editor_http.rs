@@ -180,7 +180,7 @@ fn a_connection_is_its_principals_alone() {
 }
 
 #[test]
-fn a_stream_that_breaks_goes_on_without_a_gap_and_without_a_repeat() {
+fn a_broken_stream_resumes_without_gaps_or_repeats() {
     let daemon = Daemon::start();
     let door = Door::of(&daemon);
     let (connection, _events, session) = with_session(&daemon, &door);

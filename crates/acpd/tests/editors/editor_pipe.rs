@@ -96,7 +96,7 @@ fn an_agent_that_is_not_there_is_an_error_to_the_editor() {
 }
 
 #[test]
-fn a_daemon_that_is_killed_in_mid_turn_costs_the_turn_and_no_more() {
+fn a_daemon_killed_during_a_turn_loses_only_that_turn() {
     let mut daemon = Daemon::start();
     let mut pipe = Pipe::greeted(&daemon.place, &["acp"]);
     let session = pipe.editor.open(&daemon);
@@ -145,7 +145,7 @@ fn a_prompt_that_waits_while_the_daemon_is_killed_is_answered_by_the_next_one() 
 }
 
 #[test]
-fn what_happened_while_it_was_away_is_shown_once_and_questions_that_are_over_are_taken_back() {
+fn missed_updates_are_shown_once_and_ended_questions_withdrawn() {
     let mut daemon = Daemon::start();
     let mut pipe = Pipe::greeted(&daemon.place, &["acp"]);
     let session = pipe.editor.open(&daemon);

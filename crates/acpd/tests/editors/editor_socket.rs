@@ -153,7 +153,7 @@ fn a_session_is_split_off_and_deleted() {
 }
 
 #[test]
-fn what_is_no_message_is_answered_and_what_is_too_long_as_well() {
+fn invalid_and_too_long_messages_are_answered() {
     let daemon = Daemon::with("[limits]\nclient_message_bytes = 4096");
     let mut editor = Editor::socket(&daemon.place);
     editor.greet();

@@ -165,7 +165,7 @@ fn pages_of_other_origins_and_proxies_use_neither_ticket_nor_id() {
 }
 
 #[test]
-fn whoever_comes_by_a_ticket_may_do_what_their_token_may() {
+fn a_ticket_grants_the_permissions_of_its_token() {
     let daemon = Daemon::start();
     let door = Door::at(&daemon, &address_of(&daemon.place, "ann", "observer"));
     let mut editor = Editor::http(&door);

@@ -3,7 +3,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod door;
 mod policy;
 mod repository;
 mod roles;
@@ -12,3 +11,4 @@ mod sandbox_defaults;
 mod secrets;
 mod security;
 mod share_link;
+mod tokens;

@@ -273,7 +273,7 @@ fn an_answer_for_an_agent_outlives_its_threads_and_can_be_revoked() {
 }
 
 #[test]
-fn a_link_is_no_way_around_a_deny() {
+fn links_do_not_bypass_deny_rules() {
     let daemon =
         Daemon::with("[policy]\ndeny = [\"Edit(secret/**)\", \"Read(secret/**)\"]\nallow = [\"Edit\"]\n");
     link(&daemon.place);

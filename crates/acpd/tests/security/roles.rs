@@ -311,7 +311,7 @@ fn a_link_permits_what_the_table_says_and_nothing_that_needs_more_than_an_observ
 }
 
 #[test]
-fn what_both_protocols_can_do_needs_the_same_role_in_both() {
+fn requests_of_both_protocols_need_the_same_role() {
     let role = |surface: &str, name: &str| {
         let rows = rows(surface);
         let found = rows.iter().find(|(method, _)| *method == name);

@@ -478,7 +478,7 @@ fn a_registrys_document_opens_nothing() {
 }
 
 #[test]
-fn what_git_includes_is_readable() {
+fn included_git_configuration_is_readable() {
     let mut scene = Scene::new("");
     scene.in_home(
         ".gitconfig",

@@ -103,7 +103,7 @@ fn gives_files_away(directory: &Path) -> bool {
 
 /// The rule itself has a unit test.
 #[test]
-fn what_another_user_has_put_into_the_data_directory_is_not_believed() {
+fn files_of_other_users_in_the_data_directory_are_not_trusted() {
     let mut daemon = Daemon::start();
     daemon.stop();
     let data = daemon.place.data();
@@ -227,7 +227,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn what_an_agent_opens_to_other_users_is_closed_while_the_daemon_runs() {
+fn files_that_an_agent_opens_to_other_users_are_closed() {
     let place = Place::new("");
     // The user may have opened it to others.
     let config = place.config();
@@ -341,7 +341,7 @@ fn gave_up_privileges(process: &str) -> bool {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_agent_is_no_owner_whatever_has_started_it() {
+fn agents_never_count_as_the_owner() {
     let daemon = Daemon::at(Place::without_sandbox(""));
     let ask = peer_of(&daemon);
     assert!(ask("", "http").contains("\"owner\""));

@@ -21,7 +21,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn only_the_token_opens_the_door() {
+fn only_the_token_grants_access() {
     let daemon = Daemon::start();
     let host = daemon.address().to_string();
     let token = daemon.place.token();
@@ -252,7 +252,7 @@ fn a_name_that_is_refused_comes_with_the_setting_that_allows_it() {
 }
 
 #[test]
-fn every_answer_tells_browsers_to_be_careful() {
+fn each_response_has_security_headers() {
     let daemon = Daemon::start();
     let host = daemon.address().to_string();
     let bearer = format!("Bearer {}", daemon.place.token());
@@ -283,7 +283,7 @@ fn every_answer_tells_browsers_to_be_careful() {
 }
 
 #[test]
-fn what_the_daemon_keeps_is_its_owners_alone() {
+fn files_of_the_daemon_are_readable_by_the_owner_only() {
     let mut daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     client.thread(&daemon);

@@ -220,7 +220,7 @@ fn a_prompt_takes_no_file_of_another_thread() {
 }
 
 #[test]
-fn who_may_prompt_may_attach() {
+fn roles_that_prompt_may_attach_files() {
     let place = Place::new("");
     let tokens = ["observer", "approver", "operator"].map(|role| (role, token(&place, role)));
     let observer = tokens[0].1.clone();
@@ -257,7 +257,7 @@ fn who_may_prompt_may_attach() {
 type Headers<'a> = &'a [(&'a str, &'a str)];
 
 #[test]
-fn what_is_no_file_of_a_thread_is_refused() {
+fn files_outside_of_the_thread_are_refused() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);

@@ -34,7 +34,7 @@ fn nothing_is_done_before_the_handshake_and_nothing_twice() {
 }
 
 #[test]
-fn what_is_no_request_gets_a_typed_error_and_the_connection_lives() {
+fn invalid_requests_receive_a_typed_error_and_keep_the_connection() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     for (text, code) in [

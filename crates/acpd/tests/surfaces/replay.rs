@@ -334,7 +334,7 @@ fn a_thread_opens_with_its_latest_turns_and_a_way_to_the_older_ones() {
 }
 
 #[test]
-fn a_turn_in_the_middle_is_shown_and_goes_on_live() {
+fn a_running_turn_is_shown_and_continues_live() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);

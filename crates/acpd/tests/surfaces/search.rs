@@ -30,7 +30,7 @@ fn pair(kind: &str, text: &str) -> (String, String) {
 }
 
 #[test]
-fn what_was_rolled_back_is_not_found_any_more() {
+fn rolled_back_turns_are_not_found() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);

@@ -298,7 +298,7 @@ fn a_question_is_answered_by_the_first_of_several_clients() {
 }
 
 #[test]
-fn an_answer_that_is_none_leaves_the_question_open() {
+fn invalid_answers_leave_the_question_open() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
@@ -389,7 +389,7 @@ fn other_content_than_text_is_kept_as_it_came() {
 }
 
 #[test]
-fn what_comes_after_the_turn_is_not_lost() {
+fn messages_after_the_turn_are_not_lost() {
     // On a busy host the late text comes later.
     let daemon = Daemon::with("[limits]\nturn_tail_millis = 5000\n");
     let mut client = Client::new(&daemon);

@@ -137,7 +137,7 @@ fn a_list_is_narrowed_to_what_threads_do() {
 }
 
 #[test]
-fn what_one_device_has_seen_is_seen_by_the_others_of_the_same_user() {
+fn read_marks_are_shared_by_the_devices_of_a_user() {
     let daemon = Daemon::start();
     let token = acpd(
         &daemon.place,

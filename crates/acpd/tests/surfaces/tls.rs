@@ -259,7 +259,7 @@ fn our_own_commands_reach_a_daemon_elsewhere() {
 }
 
 #[test]
-fn whoever_is_not_trusted_sees_no_token() {
+fn untrusted_servers_receive_no_token() {
     let daemon = Daemon::with(SELF_SIGNED);
     let token = daemon.place.token();
     let unpinned = acpd(&elsewhere(&daemon, &token), &["threads"]);

@@ -80,7 +80,7 @@ fn a_turn_streams_in_order_and_a_second_one_follows() {
 }
 
 #[test]
-fn what_comes_while_a_turn_runs_waits_its_turn() {
+fn prompts_during_a_turn_are_queued() {
     let daemon = Daemon::with("[limits]\nqueued_turns = 2\n");
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
@@ -311,7 +311,7 @@ fn blocks_that_an_agent_cannot_take_are_refused() {
 }
 
 #[test]
-fn sessions_go_on_in_the_next_process_or_it_is_said_that_they_do_not() {
+fn sessions_resume_in_the_next_process_or_report_that_they_cannot() {
     let place = Place::new("");
     let forgetful = place.agent("forgetful", &["--no-load"], &[]);
     place.configure(&format!("{}\n{forgetful}", place.agent("fake", &[], &[])));

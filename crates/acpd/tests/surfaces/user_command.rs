@@ -179,7 +179,7 @@ fn a_command_needs_the_role_operator() {
 }
 
 #[test]
-fn what_cannot_run_is_refused_with_a_sentence() {
+fn unrunnable_commands_are_refused_with_a_reason() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
@@ -261,7 +261,7 @@ fn has_asked(client: &mut Client) -> String {
 }
 
 #[test]
-fn what_a_user_types_into_a_command_is_in_no_log() {
+fn input_typed_into_a_command_is_not_logged() {
     let place = Place::new("");
     let wire = place.data().join("wire").display().to_string();
     let recording = r#"wire="$0"; exec "$@" --record-wire "$wire""#;
@@ -318,7 +318,7 @@ fn what_a_user_types_into_a_command_is_in_no_log() {
 }
 
 #[test]
-fn of_several_commands_one_is_named_and_ended() {
+fn one_of_several_commands_can_be_ended_by_name() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);

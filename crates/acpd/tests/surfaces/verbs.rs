@@ -80,7 +80,7 @@ fn names_and_data_reach_every_client() {
 }
 
 #[test]
-fn what_is_archived_is_out_of_the_way() {
+fn archived_threads_are_not_listed() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
@@ -284,7 +284,7 @@ fn a_fork_goes_its_own_way() {
 }
 
 #[test]
-fn a_daemon_that_is_killed_has_a_whole_fork_or_none() {
+fn a_killed_daemon_leaves_a_complete_fork_or_no_fork() {
     let mut daemon = with_agent(&["--fork"]);
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);

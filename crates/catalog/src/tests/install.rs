@@ -180,7 +180,7 @@ fn the_version_before_stays_until_the_next_one() {
 }
 
 #[test]
-fn what_has_no_checksum_is_taken_only_if_wanted() {
+fn downloads_without_checksum_need_consent() {
     let machine = Machine::new();
     let address = serve(|_| [("/a.tgz", gz(&tar(&items())).into())]);
     machine.registry(&binary(
@@ -446,7 +446,7 @@ fn two_at_once_do_not_meet() {
 }
 
 #[test]
-fn a_record_that_points_elsewhere_is_none() {
+fn records_that_point_elsewhere_are_ignored() {
     let machine = Machine::new();
     let home = machine.data().join("agents/agent");
     std::fs::create_dir_all(home.join("v1")).unwrap();

@@ -135,7 +135,7 @@ fn a_wrong_entry_is_skipped_and_reported() {
 }
 
 #[test]
-fn a_text_that_is_no_registry_is_refused() {
+fn texts_other_than_registries_are_refused() {
     for text in [
         "",
         "[]",

@@ -56,7 +56,7 @@ fn path_then_installed_then_the_runner() {
 }
 
 #[test]
-fn what_is_not_executable_is_not_found() {
+fn files_that_are_not_executable_are_not_found() {
     let machine = Machine::new();
     machine.registry(GEMINI);
     std::fs::write(machine.bin().join("gemini"), "").unwrap();

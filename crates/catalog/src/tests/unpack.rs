@@ -142,7 +142,7 @@ fn an_archive_that_grows_too_large_is_refused() {
 }
 
 #[test]
-fn what_is_no_archive_is_refused() {
+fn files_other_than_archives_are_refused() {
     for kind in [Kind::TarGz, Kind::TarBz2, Kind::Zip] {
         let dir = tempfile::tempdir().unwrap();
         let error = into(dir.path(), kind, b"hello").expect_err("it is refused");

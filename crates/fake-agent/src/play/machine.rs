@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn giving_up_goes_on_without_it() {
+    fn playback_continues_after_giving_up() {
         let mut m = machine(&[">prompt 1 s", "a", "!cancel s", "b", "<1", ">prompt 2 s", "<2"]);
         on(&mut m, ">prompt 1 s");
         assert_eq!(lines(m.give_up()), ["b", "answer 1"]);

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn talk_is_no_script() {
+    fn plain_text_is_not_a_script() {
         for text in [
             "",
             "hello",

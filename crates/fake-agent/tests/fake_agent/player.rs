@@ -111,7 +111,7 @@ fn the_agent_waits_for_the_answer() {
 }
 
 #[test]
-fn patience_goes_on_without_the_client() {
+fn playback_continues_without_the_client() {
     let mut agent = play(&["--proc", "4", "--patience", "20"]);
     agent.request("initialize", json!({})).unwrap();
     let id = agent.session();
@@ -124,7 +124,7 @@ fn patience_goes_on_without_the_client() {
 }
 
 #[test]
-fn as_fast_as_told() {
+fn playback_follows_the_given_speed() {
     // The recording takes a third of a second.
     let mut agent = play(&["--proc", "4", "--speed", "2"]);
     let begun = std::time::Instant::now();
@@ -133,7 +133,7 @@ fn as_fast_as_told() {
 }
 
 #[test]
-fn what_cannot_be_played_is_refused() {
+fn unplayable_recordings_are_refused() {
     for args in [
         &["--proc", "9"][..],
         &["--speed", "x"],

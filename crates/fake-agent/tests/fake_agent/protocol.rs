@@ -46,7 +46,7 @@ fn the_handshake_comes_first() {
 }
 
 #[test]
-fn what_is_no_message_is_answered_and_survived() {
+fn invalid_messages_are_answered_and_survived() {
     let mut agent = Agent::start(&[]);
     agent.send(&json!([1]));
     assert_eq!(agent.message()["error"]["code"], -32600);

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_changed_safely_is_refused() {
+    fn unsafe_changes_are_refused() {
         for (text, expected) in [
             ("[]", "line 1: the file is not an object"),
             ("{\n\"servers\": []}", "line 2: \"servers\" is not an object"),

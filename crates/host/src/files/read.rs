@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_the_name_of_a_file_is_neither_followed_nor_waited_for() {
+    fn files_that_are_exchanged_are_neither_followed_nor_waited_for() {
         let outer = tempfile::tempdir().unwrap();
         std::fs::write(outer.path().join("file"), "text").unwrap();
         std::os::unix::fs::symlink("file", outer.path().join("link")).unwrap();

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_withheld_is_cut_out_of_what_contains_it() {
+    fn withheld_paths_are_cut_out_of_granted_folders() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for made in ["home/state/acpd/agents", "home/state/other", "home/docs", "away"] {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_agent_has_made_a_link_of_is_not_followed() {
+    fn links_made_by_an_agent_are_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         for made in ["work/real", "work/sub", "keys"] {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exchanged_while_it_is_carved_is_not_granted() {
+    fn paths_exchanged_during_carving_are_not_granted() {
         const ROUNDS: usize = 10_000;
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_kernel_does_not_enforce_is_named() {
+    fn rules_that_the_kernel_does_not_enforce_are_named() {
         assert_eq!(Kernel(7).gaps(&Network::Off), [""; 0]);
         assert_eq!(Kernel(5).gaps(&Network::Off).len(), 1);
         assert_eq!(Kernel(3).gaps(&Network::On).len(), 2);

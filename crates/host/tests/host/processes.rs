@@ -118,7 +118,7 @@ async fn an_agent_that_ignores_both_is_killed() {
 }
 
 #[tokio::test]
-async fn what_is_left_behind_may_say_goodbye() {
+async fn leftover_processes_may_exit_gracefully() {
     let here = tempfile::tempdir().unwrap();
     let script = "setsid sh -c 'trap \"echo bye > goodbye; exit\" TERM; echo up > up; while :; do sleep 0.01; done' $0 &
         until [ -e up ]; do :; done; echo ready; cat";
@@ -214,7 +214,7 @@ async fn nothing_of_ours_but_the_three_streams_reaches_an_agent() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_says_why() {
+async fn start_failures_report_their_reason() {
     let here = tempfile::tempdir().unwrap();
     let plain = here.path().join("plain");
     std::fs::write(&plain, "x").unwrap();

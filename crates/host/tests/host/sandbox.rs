@@ -172,7 +172,7 @@ async fn a_workspace_that_may_only_be_read() {
 }
 
 #[tokio::test]
-async fn what_is_installed_can_be_run_inside_of_what_is_withheld() {
+async fn installed_programs_run_inside_of_withheld_folders() {
     let scene = Scene::new();
     let grants = Grants {
         spared: vec![scene.path("state/agents/a")],
@@ -185,7 +185,7 @@ async fn what_is_installed_can_be_run_inside_of_what_is_withheld() {
 }
 
 #[tokio::test]
-async fn what_is_being_installed_can_be_written_inside_of_what_is_withheld() {
+async fn installations_can_write_inside_of_withheld_folders() {
     let scene = Scene::new();
     let grants = Grants {
         target: Some(scene.path("state/agents/a")),

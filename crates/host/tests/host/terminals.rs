@@ -248,7 +248,7 @@ async fn a_child_that_holds_the_terminal_does_not_hold_the_exit() {
 }
 
 #[tokio::test]
-async fn what_the_shell_left_may_write_its_last_lines() {
+async fn background_processes_may_write_their_last_lines() {
     // It waits until the shell has ended, which has not been waited for yet.
     let script = r#"(while read -r _ _ state _ < /proc/$$/stat && [ "$state" != Z ]; do :; done; echo late) & echo early"#;
     let output = output_of(script).await;
@@ -337,7 +337,7 @@ async fn a_command_that_discards_its_input_waits_and_gets_another_end_of_input()
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_user_types_arrives_and_only_the_program_decides_on_the_echo() {
+async fn typed_input_arrives_and_only_the_program_controls_the_echo() {
     let script = "print('name?', flush=True)\n\
                   name = sys.stdin.readline()\n\
                   secret = getpass.getpass('secret? ')\n\

@@ -82,7 +82,7 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     search::newest_hits_come_first(&open().await).await;
     search::one_thread_can_be_searched(&open().await).await;
     search::texts_are_stored_with_their_events(&open().await).await;
-    search::what_was_dropped_is_not_found(&open().await).await;
+    search::dropped_text_is_not_found(&open().await).await;
     search::long_text_is_searched_in_part(&open().await).await;
 
     delete::a_deleted_thread_is_gone(&open().await).await;

@@ -186,7 +186,7 @@ pub(super) async fn texts_are_stored_with_their_events(log: &SharedLog) {
     assert_eq!(find(log, None, &word).await.len(), 1);
 }
 
-pub(super) async fn what_was_dropped_is_not_found(log: &SharedLog) {
+pub(super) async fn dropped_text_is_not_found(log: &SharedLog) {
     let word = sample::unique_word();
     let text = |seq: Seq, turn: Option<u32>| SearchableText {
         seq,

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_typed_is_a_query() {
+    fn any_text_is_a_query() {
         for (typed, expected) in [
             ("", ""),
             ("  \"\" * ( ", ""),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_is_marked() {
+    fn hits_are_marked() {
         let found = |query: &str, text: &'static str| {
             let places = Query::read(query).unwrap().find(&words(text))?;
             Some(places.into_iter().map(|at| &text[at]).collect::<Vec<_>>())

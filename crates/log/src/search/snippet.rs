@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn of_long_text_the_first_hit_is_shown() {
+    fn long_text_shows_its_first_hit() {
         let text = format!("{}needle{}", "hay ".repeat(500), " stack".repeat(500));
         let shown = show("needle", &text);
         assert!(shown.starts_with("…hay "), "{shown}");

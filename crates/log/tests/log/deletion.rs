@@ -385,7 +385,7 @@ async fn metadata_in_a_summary_of_an_older_version_is_read() {
 }
 
 #[tokio::test]
-async fn what_was_stored_before_the_index_comes_into_it() {
+async fn events_from_before_the_index_are_indexed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.db");
     let (older, newer, gone) = (sample::thread(1), sample::thread(2), sample::thread(3));

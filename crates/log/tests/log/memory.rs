@@ -81,7 +81,7 @@ async fn a_log_that_cannot_be_reached_stores_nothing_and_works_again() {
 }
 
 #[tokio::test]
-async fn what_is_held_back_shows_nowhere() {
+async fn held_appends_are_not_visible() {
     let log = Arc::new(Memory::new());
     let shared: SharedLog = log.clone();
     let thread = sample::thread(1);
@@ -139,7 +139,7 @@ async fn a_failure_lasts_until_it_is_healed() {
 }
 
 #[tokio::test]
-async fn a_read_tells_the_extent_of_the_damage_and_goes_on_behind_it() {
+async fn a_read_reports_the_damage_and_continues_after_it() {
     let (log, thread) = (Memory::new(), sample::thread(1));
     let summary = sample::summary("damaged", 1);
     for seqs in [1..=2, 3..=5, 6..=6] {

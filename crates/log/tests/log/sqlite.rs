@@ -204,7 +204,7 @@ async fn a_damaged_or_foreign_copy_is_found() {
 }
 
 #[test]
-fn what_is_no_database_is_damaged() {
+fn files_other_than_databases_count_as_damaged() {
     let (_directory, path) = place();
     fs::write(
         &path,

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_by_hand_is_what_serde_writes() {
+    fn handwritten_encoding_equals_serdes() {
         for status in [ToolStatus::Pending, ToolStatus::InProgress, ToolStatus::Failed] {
             let written = event(EventKind::Item(ItemEvent::Updated {
                 item: ItemId(30),

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused() {
+    fn invalid_json_is_refused() {
         for text in ["", "{", "{} {}", "nope", "\u{0}"] {
             assert!(RawJson::parse(text).is_err(), "{text:?}");
         }

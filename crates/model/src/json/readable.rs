@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_readers_refuse_is_replaced_and_all_else_stays() {
+    fn invalid_json_values_are_replaced_and_others_stay() {
         let digits = "9".repeat(400);
         let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
         for (json, expected) in [

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_shell_would_change_is_quoted() {
+    fn words_that_a_shell_would_change_are_quoted() {
         for (words, line) in [
             (&["ls", "-la", "/tmp/é.rs"][..], "ls -la /tmp/é.rs"),
             (

@@ -172,7 +172,7 @@ fn tool_call(kind: &str, input: &Value) -> Request {
 
 /// Case is ignored, so that a call has thousands of names for a command.
 #[test]
-fn policy_reads_no_more_commands_than_there_are_names_for_them() {
+fn policy_caps_the_commands_read_per_call() {
     let spelled = |number: usize| -> String {
         let letters = "command".chars().enumerate();
         let letters = letters.map(|(at, letter)| match number >> at & 1 {
@@ -200,7 +200,7 @@ fn policy_reads_no_more_commands_than_there_are_names_for_them() {
 
 /// Each name is resolved, even if several lead to one file.
 #[test]
-fn policy_looks_at_so_many_names_of_files_and_no_more() {
+fn policy_bounds_the_file_names_that_it_reads() {
     let names = (0..REQUEST_PATHS + 100).map(|times| format!("{}a", "./".repeat(times)));
     let request = tool_call("edit", &json!({ "paths": names.collect::<Vec<_>>() }));
     assert_eq!(request.files().count(), REQUEST_PATHS);

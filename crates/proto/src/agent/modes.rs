@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_mode_of_an_unknown_agent_means_is_seldom_known() {
+    fn modes_of_unknown_agents_are_rarely_understood() {
         assert!(
             is_known("claude-agent-acp", "plan") && is_known("other", "yolo") && is_known("other", "ask")
         );

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_codes_are_told_and_nothing_else() {
+    fn only_addresses_and_codes_are_reported() {
         let mut output = SignInOutput::default();
         let text = "DEBUG starting\n\u{1b}[1mOpen https://a.example/device?x=1\u{1b}[0m\r\nand enter the code: WDJB-MJHT.\nwait";
         assert_eq!(
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_its_end_is_told_once_the_agent_waits() {
+    fn an_unfinished_line_is_reported_once_the_agent_waits() {
         let mut output = SignInOutput::default();
         assert_eq!(output.push("Paste the code from https://a.exam"), [""; 0]);
         assert_eq!(output.push("ple here: "), [""; 0]);

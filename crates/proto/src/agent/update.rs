@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_otherwise_is_kept_as_it_came() {
+    fn unusual_spellings_are_kept_verbatim() {
         for update in [
             r#"{"content":{"type":"text","text":"a"},"sessionUpdate":"agent_message_chunk"}"#,
             r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"\u0061"}}"#,
@@ -580,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_more_to_it_is_not_merged() {
+    fn updates_with_further_members_are_not_merged() {
         for (update, is_block) in [
             (
                 r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":{"x":1}}"#,

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_due_ten_milliseconds_after_the_last_that_left() {
+    fn held_updates_are_due_ten_milliseconds_after_the_last_one() {
         let mut c = Coalescer::default();
         c.push(delta(1, "a"), ms(0));
         c.push(delta(1, "b"), ms(9));

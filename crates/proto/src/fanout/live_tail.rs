@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_shown_is_not_counted_as_left_out() {
+    fn shown_output_does_not_count_as_omitted() {
         let mut tail = LiveTail::default();
         let at = Duration::from_secs(1);
         let end = at + Duration::from_millis(LIVE_OUTPUT_MILLIS);

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn each_end_of_a_turn_is_one_kind_or_none() {
+    fn each_end_of_a_turn_has_at_most_one_kind() {
         use TurnStatus::{Completed, Failed, Interrupted, Limited, Refused};
         for (status, stop_reason, error, expected) in [
             (Completed, Some("end_turn"), None, Some(TriggerKind::Done)),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn other_events_are_no_facts() {
+    fn other_events_cause_no_notification() {
         let started = event(EventKind::Turn(TurnEvent::Started {
             client_turn_id: None,
             imported: false,

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_conversation_the_end_is_compared() {
+    fn long_conversations_are_compared_at_their_end() {
         let log = known((0..1000).map(numbered));
         assert_eq!(log.exchanges().len(), KNOWN_EXCHANGES);
         for new in [0, 1, 100] {

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_is_not_searched() {
+    fn growing_text_is_not_searched() {
         let item = ItemId(3);
         for kind in [
             EventKind::Item(ItemEvent::Delta {

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_wants_counts_before_what_the_thread_was_made_with() {
+    fn requested_settings_take_precedence_over_the_threads() {
         let mut spec = spec();
         let change = SessionChange {
             cwd: Some("/w/sub".into()),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_differ_is_no_change() {
+    fn equal_settings_are_not_changes() {
         let spec = spec();
         let same = SessionChange {
             cwd: Some("/w".into()),

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_report_is_no_new_start() {
+    fn a_late_report_does_not_restart_the_count() {
         let mut spending = Spending::default();
         assert_eq!(added(&mut spending, &["0.2", "0.15", "0.21"]), [200, 0, 10]);
         assert_eq!(added(&mut spending, &["0.2", "0.2", "0.21"]), [0, 0, 0]);

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_changes_nothing() {
+    fn values_other_than_objects_change_nothing() {
         let mut tool = ToolView::default();
         for odd in ["[]", "1", "null", "\"{}\""] {
             apply(&mut tool, odd);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_out_of_a_call_is_text() {
+    fn output_of_a_call_is_text() {
         for (call, expected) in [
             (
                 r#"{"content":[{"type":"content","content":{"type":"text","text":"a"}},{"type":"diff","path":"/x","newText":"b"},7],"rawOutput":"c"}"#,

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_the_three_kinds_apart() {
+    fn requests_responses_and_notifications_are_told_apart() {
         let request =
             Message::parse(r#"{"jsonrpc":"2.0","id":1e2,"method":"a","params":{"x":1.10}}"#).unwrap();
         assert!(matches!(request, Message::Request { id, .. } if id.get() == "1e2"));

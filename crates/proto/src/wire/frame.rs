@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_a_message_is_left_out() {
+    fn text_around_a_message_is_left_out() {
         for (line, flaw) in [
             (format!("\u{1b}]0;agent\u{7}{ANSWER}"), Flaw::Controls),
             (
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_replaced() {
+    fn invalid_utf_8_is_replaced() {
         let line = b"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"x\":\"\xff\xed\xa0\xbd\"}}";
         let (texts, flaw) = mended(line);
         assert_eq!(

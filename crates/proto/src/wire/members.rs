@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_has_none() {
+    fn values_other_than_objects_have_no_members() {
         for text in ["1", "[]", "{}", "\"{\"", "null", "[{\"a\":1}]"] {
             assert_eq!(split(text), [], "{text}");
         }

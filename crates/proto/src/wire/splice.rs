@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_last() {
+    fn missing_members_are_appended() {
         let two = [("a", "1"), ("b", "2")];
         assert_eq!(put("{}", &two), r#"{"a":1,"b":2}"#);
         assert_eq!(put("null", &two), r#"{"a":1,"b":2}"#);

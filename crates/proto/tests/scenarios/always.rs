@@ -69,7 +69,7 @@ fn settled(s: &Scene) -> Outcome {
 /// Unknown kinds that only start or end like one of ACP's kinds decide nothing. Dismissing a request decides nothing
 /// either.
 #[test]
-fn an_answer_that_is_no_yes_and_no_no_is_not_remembered() {
+fn answers_other_than_yes_or_no_are_not_remembered() {
     let others = ["allow_x_always", "allowed", "reject_always ", "never_always"];
     let picks = others.map(|kind| (Answer::Option(kind.into()), [None, Some(Scope::Thread)]));
     let cancelled = (Answer::Cancel, [None, Some(Scope::Thread)]);

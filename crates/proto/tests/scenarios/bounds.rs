@@ -163,7 +163,7 @@ fn an_absurd_sentence_is_shortened() {
 }
 
 #[test]
-fn a_message_with_an_absurd_method_or_id_is_none() {
+fn messages_with_absurd_methods_or_ids_are_refused() {
     let x = absurd();
     for (what, line, answered) in [
         (
@@ -360,7 +360,7 @@ fn asked(scene: &Scene) -> impl DoubleEndedIterator<Item = &Event> {
 }
 
 #[test]
-fn what_ends_a_turn_is_bounded() {
+fn reasons_for_the_end_of_a_turn_are_bounded() {
     let x = absurd();
     let ends: [fn(&mut Scene, &str); 4] = [
         |scene, x| scene.stops_with(x),

@@ -436,7 +436,7 @@ fn a_write_of(bytes: usize) -> String {
 }
 
 #[test]
-fn unanswered_callbacks_hold_so_many_bytes_and_no_more() {
+fn the_bytes_of_unanswered_callbacks_are_bounded() {
     check(|s| {
         s.open_turn();
         let half = AGENT_CALL_BYTES as usize / 2;

@@ -105,7 +105,7 @@ fn an_agent_that_keeps_them_is_not_asked() {
 }
 
 #[test]
-fn what_nobody_chose_is_the_agents_own() {
+fn unchosen_settings_keep_the_agents_default() {
     check(|s| {
         s.create();
         s.answer("initialize", FULL);
@@ -201,7 +201,7 @@ fn the_latest_choice_counts() {
 }
 
 #[test]
-fn what_a_process_reports_while_it_starts_replaces_no_choice() {
+fn reports_of_a_starting_process_replace_no_choice() {
     check(|s| {
         chosen(s);
         s.exits("exit status 0");

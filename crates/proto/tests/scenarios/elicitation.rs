@@ -124,7 +124,7 @@ fn an_address_and_a_question_outside_of_a_session() {
 }
 
 #[test]
-fn what_is_no_question_is_refused() {
+fn invalid_questions_are_refused() {
     check(|s| {
         s.open_turn();
         for params in [

@@ -119,7 +119,7 @@ fn another_session_is_not_served() {
 }
 
 #[test]
-fn numbers_go_on_after_a_restart() {
+fn numbers_continue_after_a_restart() {
     let before = check(|s| {
         s.open_turn();
         s.chunk("one");

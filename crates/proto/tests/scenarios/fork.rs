@@ -335,7 +335,7 @@ fn it_is_unsupported_if_agents_receive_no_history() {
 
 /// The shared events include what concerns the origin alone: a later turn that was queued early.
 #[test]
-fn what_concerns_the_origin_alone_is_undone_in_the_fork() {
+fn a_fork_drops_state_that_concerns_only_its_origin() {
     check(|s| {
         two_turns(s, FULL);
         s.prompt("prompt 3");
@@ -392,7 +392,7 @@ fn turn_of_fork(new: &mut Scene) {
 }
 
 #[test]
-fn a_name_that_is_none_makes_no_thread() {
+fn an_invalid_name_makes_no_thread() {
     check(|s| {
         two_turns(s, FULL);
         let at = point(&fork(s, None));

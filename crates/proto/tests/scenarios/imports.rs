@@ -426,7 +426,7 @@ fn a_session_from_elsewhere_is_taken_over_whole() {
 }
 
 #[test]
-fn a_session_from_elsewhere_is_that_one_or_none() {
+fn an_imported_session_is_the_requested_one_or_fails() {
     let refused = |s: &Scene, call: u64| {
         let failure = s.replies[&call].as_ref().unwrap_err();
         assert_eq!(failure.code, ErrorCode::AgentFailed);

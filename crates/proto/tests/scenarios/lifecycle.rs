@@ -82,7 +82,7 @@ fn a_name_from_the_beginning_is_a_persons() {
 }
 
 #[test]
-fn a_name_without_letters_or_end_is_none() {
+fn names_without_letters_or_end_are_refused() {
     check(|s| {
         s.open_session();
         for bad in ["", " \n", &"x".repeat(1025)] {

@@ -65,7 +65,7 @@ fn chosen(s: &Scene, id: i64) -> Value {
 }
 
 #[test]
-fn a_link_is_no_way_around_a_deny() {
+fn links_do_not_bypass_deny_rules() {
     check(|s| {
         under(
             s,

@@ -61,7 +61,7 @@ fn in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn turns_that_wait_go_on_with_the_next_process() {
+fn queued_turns_run_in_the_next_process() {
     check(|s| {
         s.open_turn();
         let second = s.prompt("second");

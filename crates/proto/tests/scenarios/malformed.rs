@@ -102,7 +102,7 @@ fn a_question_that_cannot_be_read_is_refused_and_recorded() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn lines_with_invalid_utf_8() {
     let scene = check(|s| {
         s.open_turn();
         s.says_bytes(b"\xff\xfe{}");

@@ -68,7 +68,7 @@ fn four_kib_do_not_wait_for_the_window() {
 }
 
 #[test]
-fn whatever_else_happens_flushes_first() {
+fn other_events_flush_first() {
     let others: [fn(&mut Scene); 12] = [
         |s| s.update(&tool("t", false, "")),
         |s| s.update(&thought("hm")),
@@ -149,7 +149,7 @@ fn another_message_id_is_another_message() {
 }
 
 #[test]
-fn a_message_that_is_too_long_for_an_item_goes_on_in_the_next_one() {
+fn a_message_too_long_for_an_item_continues_in_the_next_one() {
     check(|s| {
         s.open_turn();
         let half = "x".repeat(MESSAGE_ITEM_BYTES / 2);
@@ -263,7 +263,7 @@ fn params_with_more_than_an_update_come_with_each_part() {
 }
 
 #[test]
-fn a_block_that_is_no_text_stays_whole_whatever_its_size() {
+fn non_text_blocks_stay_whole_at_any_size() {
     check(|s| {
         s.open_turn();
         s.chunk("a");
@@ -341,7 +341,7 @@ fn an_agent_may_repeat_the_users_message() {
 }
 
 #[test]
-fn blocks_that_are_no_text_stay_whole_and_in_place() {
+fn non_text_blocks_stay_whole_and_in_place() {
     let image =
         r#"{"type":"image","data":"AAAA","mimeType":"image/png","_meta":{"n":1234567890123456789012}}"#;
     check(|s| {

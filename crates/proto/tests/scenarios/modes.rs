@@ -260,7 +260,7 @@ fn an_agent_that_acts_without_a_question_is_reported_once() {
 }
 
 #[test]
-fn what_was_asked_about_or_done_by_acpd_shows_no_agent_that_decides() {
+fn calls_answered_by_acpd_do_not_count_as_the_agents_decision() {
     check(|s| {
         s.open_turn();
         // Some agents ask under the id of another call.

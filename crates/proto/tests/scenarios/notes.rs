@@ -109,7 +109,7 @@ fn a_place_has_room_for_some_notes() {
 }
 
 #[test]
-fn clients_are_told_which_notice_is_too_large_for_pages() {
+fn clients_receive_which_notice_is_too_large_for_pages() {
     check(|s| {
         s.open_turn();
         s.says("rubbish");

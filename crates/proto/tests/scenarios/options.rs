@@ -19,7 +19,7 @@ fn asks(scene: &mut Scene, options: &str) {
 
 /// "Refuse" would have been read as the first option with that id, which allows.
 #[test]
-fn two_options_of_one_id_are_no_question() {
+fn options_with_equal_ids_are_refused() {
     check(|s| {
         let name = "x".repeat(4_000);
         asks(
@@ -43,7 +43,7 @@ fn two_options_of_one_id_are_no_question() {
 }
 
 #[test]
-fn more_options_than_a_person_can_be_offered_are_no_question() {
+fn questions_with_too_many_options_are_refused() {
     for (count, is_asked) in [(QUESTION_OPTIONS, true), (QUESTION_OPTIONS + 1, false)] {
         check(|s| {
             let options: Vec<_> = (0..count)
@@ -61,7 +61,7 @@ fn more_options_than_a_person_can_be_offered_are_no_question() {
 }
 
 #[test]
-fn an_answer_that_contradicts_itself_is_none() {
+fn contradictory_answers_are_refused() {
     let verdict = |allow, always| Some(Verdict { allow, always });
     let wrong = [
         ("aa", Some("reject_once"), None),

@@ -273,7 +273,7 @@ fn an_id_in_progress_is_refused_and_its_request_is_still_answered() {
 }
 
 #[test]
-fn messages_that_are_no_request() {
+fn malformed_requests_are_refused() {
     for (text, word, id) in [
         ("hello", "parse_error", Value::Null),
         ("{", "parse_error", Value::Null),
@@ -307,7 +307,7 @@ fn messages_that_are_no_request() {
 }
 
 #[test]
-fn a_message_counts_whatever_stands_around_it() {
+fn messages_are_found_between_other_text() {
     for text in [
         "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"agent/list\"}",
         "\u{1b}[32m{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"agent/list\"}\u{1b}[0m\0",

@@ -384,7 +384,7 @@ fn a_held_call_of_an_exited_agent_or_that_is_withdrawn_is_never_executed() {
 }
 
 #[test]
-fn what_an_agent_was_allowed_is_no_more_than_what_it_asked() {
+fn an_approval_covers_only_the_request() {
     check(|s| {
         under(s, json!({ "ask": ["*"] }));
         asks_to_run(s, "7", "a", "./deploy.sh");

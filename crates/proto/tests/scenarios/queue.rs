@@ -120,7 +120,7 @@ fn too_many_turns_are_refused_and_leave_no_trace() {
 }
 
 #[test]
-fn input_that_is_none_is_refused() {
+fn invalid_input_is_refused() {
     check(|s| {
         s.open_session();
         for input in [
@@ -298,7 +298,7 @@ fn an_interruption_can_pause_the_queue() {
 
 /// Pages had it in the queued turn, and clients that followed the thread after the turn before.
 #[test]
-fn what_an_agent_says_between_turns_does_not_belong_to_a_queued_turn() {
+fn text_between_turns_does_not_belong_to_a_queued_turn() {
     let turns = |s: &Scene| {
         let mut whole = Transcript::default();
         s.log.iter().for_each(|event| whole.fold(event));

@@ -274,7 +274,7 @@ fn a_refusal_reads_the_same_on_each_surface() {
 
 /// What the request would do needs a role or a scope that the client does not have. Only the name of the method differs.
 #[test]
-fn what_a_client_may_not_do_reads_the_same_on_each_surface() {
+fn refusals_read_the_same_on_each_surface() {
     let delete = |client: &Client| match client.peer {
         Peer::Acp(_) => ("session/delete", json!({ "sessionId": NEW_THREAD })),
         Peer::App(_) | Peer::Codex(_) => ("thread/delete", json!({ "threadId": NEW_THREAD })),

@@ -231,7 +231,7 @@ fn a_process_that_dies_while_it_loads_leaves_its_prompt_to_the_next_method() {
 }
 
 #[test]
-fn what_was_not_declared_is_not_tried() {
+fn undeclared_methods_are_not_tried() {
     let load_only = r#"{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}"#;
     check(|s| {
         reopened(s);

@@ -101,7 +101,7 @@ fn dropped_turns_leave_the_view_and_the_agent_receives_the_rest() {
 }
 
 #[test]
-fn nothing_kept_is_a_fresh_start() {
+fn a_rollback_of_all_turns_starts_afresh() {
     check(|s| {
         three_turns(s);
         assert_eq!(roll_back(s, None).unwrap(), Fidelity::Exact);

@@ -103,7 +103,7 @@ fn content_of_an_earlier_update_is_shown() {
 }
 
 #[test]
-fn an_object_with_one_key_twice_is_no_question() {
+fn objects_with_repeated_keys_are_not_questions() {
     let twice = [
         r#","kind":"execute","rawInput":{"command":"ls"},"raw\u0049nput":{"command":"touch pwned"}"#,
         r#","kind":"execute","rawInput":{"command":"ls","comman\u0064":"touch pwned"}"#,

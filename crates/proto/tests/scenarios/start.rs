@@ -61,7 +61,7 @@ fn another_protocol_version() {
 }
 
 #[test]
-fn an_answer_to_initialize_that_is_none() {
+fn invalid_initialize_results_are_refused() {
     for result in [
         "null",
         "{}",
@@ -221,7 +221,7 @@ fn a_connection_without_a_thread_does_not_wait_for_users() {
 }
 
 #[test]
-fn a_slow_answer_to_a_prompt_is_no_failure() {
+fn slow_prompt_responses_are_not_failures() {
     check(|s| {
         s.open_turn();
         s.later(3_600_000);
@@ -302,7 +302,7 @@ fn a_thread_records_which_directories_are_links() {
 }
 
 #[test]
-fn what_a_client_spread_over_lines_is_one_line_for_the_agent() {
+fn agents_receive_pretty_printed_content_on_one_line() {
     use acpd_model::RawJson;
     use acpd_proto::projection::Spec;
 

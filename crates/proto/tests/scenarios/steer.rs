@@ -175,7 +175,7 @@ fn without_a_turn_they_begin_one() {
 }
 
 #[test]
-fn a_turn_that_is_being_stopped_takes_none() {
+fn a_turn_that_is_being_stopped_accepts_no_message() {
     check(|s| {
         running(s);
         s.interrupt();

@@ -65,7 +65,7 @@ fn text_after_the_answer_belongs_to_the_turn_and_its_message() {
 }
 
 #[test]
-fn what_comes_in_the_tail_does_not_prolong_it() {
+fn messages_in_the_tail_do_not_prolong_it() {
     check(|s| {
         s.open_turn();
         s.answers_prompt("end_turn");
@@ -175,7 +175,7 @@ fn later_work_is_a_turn_of_its_own_that_ends_by_silence() {
 }
 
 #[test]
-fn what_shows_nothing_begins_no_turn() {
+fn invisible_updates_begin_no_turn() {
     check(|s| {
         s.open_turn();
         s.stops_with("end_turn");
@@ -202,7 +202,7 @@ fn a_prompt_ends_a_turn_without_one() {
 }
 
 #[test]
-fn a_turn_without_a_prompt_can_be_interrupted_and_is_no_obstacle() {
+fn a_turn_without_a_prompt_can_be_interrupted_and_blocks_nothing() {
     check(|s| {
         s.open_turn();
         s.stops_with("end_turn");
@@ -297,7 +297,7 @@ fn a_tool_call_without_a_prompt_may_be_silent_while_it_runs() {
 }
 
 #[test]
-fn what_is_over_begins_no_turn_and_is_no_outcome() {
+fn ended_work_begins_no_turn_and_has_no_outcome() {
     check(|s| {
         s.open_turn();
         s.update(&tool("t", false, r#","title":"make","status":"in_progress""#));
@@ -437,7 +437,7 @@ fn a_message_that_is_repeated_while_the_agent_stops_is_shown_once() {
 
 /// The next turn waits until the process has gone, and begins with text of its own agent.
 #[test]
-fn text_of_an_agent_that_does_not_stop_is_no_answer_to_the_next_prompt() {
+fn late_text_of_an_agent_does_not_answer_the_next_prompt() {
     let at_once = InterruptOptions {
         at_once: true,
         ..InterruptOptions::default()

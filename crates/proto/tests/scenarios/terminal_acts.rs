@@ -37,7 +37,7 @@ fn waiting_now(s: &Scene) -> Option<bool> {
 }
 
 #[test]
-fn a_waiting_command_is_shown_until_it_goes_on() {
+fn a_waiting_command_is_shown_until_it_continues() {
     for goes_on in [
         TerminalEvent::Output("more\n".into()),
         TerminalEvent::InputEnded,
@@ -76,7 +76,7 @@ fn output_beyond_the_log_ends_a_wait_as_well() {
 }
 
 #[test]
-fn what_a_user_types_reaches_the_command_and_not_the_log() {
+fn typed_input_reaches_the_command_and_not_the_log() {
     check(|s| {
         let id = with_command(s);
         s.terminal_says(&id, TerminalEvent::Waiting { secret: true });
@@ -100,7 +100,7 @@ fn what_a_user_types_reaches_the_command_and_not_the_log() {
 }
 
 #[test]
-fn what_cannot_be_typed_is_refused() {
+fn untypable_input_is_refused() {
     check(|s| {
         let id = with_command(s);
         for (terminal, text, code) in [

@@ -107,7 +107,7 @@ fn polling_a_terminal_is_not_recorded_again_and_again() {
 }
 
 #[test]
-fn what_an_agent_leaves_out_has_a_default() {
+fn omitted_params_have_defaults() {
     check(|s| {
         s.open_turn();
         for (id, more) in [
@@ -148,7 +148,7 @@ fn what_an_agent_leaves_out_has_a_default() {
 
 /// 64 terminals of 10 MiB would use 640 MiB.
 #[test]
-fn all_terminals_together_keep_so_much_output_and_no_more() {
+fn the_output_of_all_terminals_is_bounded() {
     check(|s| {
         s.open_turn();
         let mut kept = Vec::new();
@@ -204,7 +204,7 @@ fn a_terminal_outlives_its_turn_but_not_its_agent() {
 }
 
 #[test]
-fn a_signal_is_no_success() {
+fn signals_are_failures() {
     check(|s| {
         s.open_turn();
         create(s, 5);

@@ -417,7 +417,7 @@ fn open_calls(scene: &mut Scene, first: usize, count: usize) {
 }
 
 #[test]
-fn of_too_many_open_tool_calls_the_oldest_is_ended() {
+fn the_oldest_excess_open_tool_call_is_ended() {
     check(|s| {
         s.open_turn();
         // The first call has an open permission request.
@@ -443,7 +443,7 @@ fn of_too_many_open_tool_calls_the_oldest_is_ended() {
 }
 
 #[test]
-fn open_tool_calls_hold_so_many_bytes_and_no_more() {
+fn the_bytes_of_open_tool_calls_are_bounded() {
     check(|s| {
         s.open_turn();
         s.asks_permission("7", "asked");
@@ -479,7 +479,7 @@ fn open_tool_calls_hold_so_many_bytes_and_no_more() {
 }
 
 #[test]
-fn of_too_many_ended_tool_calls_the_oldest_is_forgotten() {
+fn the_oldest_excess_ended_tool_call_is_forgotten() {
     check(|s| {
         s.open_turn();
         let count = ENDED_TOOL_BYTES / AGENT_ID_BYTES + 1;
@@ -502,7 +502,7 @@ fn of_too_many_ended_tool_calls_the_oldest_is_forgotten() {
 }
 
 #[test]
-fn of_too_many_files_the_tool_calls_tell() {
+fn excess_files_are_reported_by_the_tool_call() {
     check(|s| {
         s.open_turn();
         for (id, files) in [("a", OPEN_FILE_CHANGES - 1), ("b", 3)] {

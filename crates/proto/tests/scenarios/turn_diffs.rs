@@ -220,7 +220,7 @@ fn a_write_between_turns_belongs_to_no_diff() {
 
 /// Earlier versions stored the diff after each change.
 #[test]
-fn a_log_with_many_diffs_in_a_turn_reads_as_before() {
+fn logs_with_many_diffs_in_a_turn_are_still_readable() {
     let new = check(|s| {
         s.open_turn();
         adds(s, 1, "one\n");

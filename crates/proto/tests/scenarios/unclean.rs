@@ -25,7 +25,7 @@ fn noted(s: &Scene) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_message_counts_whatever_stands_around_it() {
+fn messages_are_found_between_other_text() {
     for line in [
         &b"\x1b]0;agent\x07{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"stopReason\":\"end_turn\"}}"[..],
         b"\x1b[32m{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"stopReason\":\"end_turn\"}}\x1b[0m",

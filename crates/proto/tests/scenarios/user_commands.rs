@@ -402,7 +402,7 @@ fn a_line_that_needs_an_answer_runs() {
 
 /// Otherwise an operator could run what only an approver may allow.
 #[test]
-fn whoever_may_run_commands_may_answer_questions() {
+fn roles_that_run_commands_may_answer_questions() {
     let needed = RequestKind::RunCommand.role();
     assert!(needed.may(RequestKind::Answer.role()));
     assert!(needed.may(RequestKind::StartTurn.role()));
@@ -575,7 +575,7 @@ fn exports_name_the_user_of_a_command() {
 
 /// A turn of commands says nothing about the exchange with the agent before it.
 #[test]
-fn the_end_of_a_turn_of_commands_is_no_end_of_an_exchange() {
+fn turns_of_commands_do_not_end_exchanges() {
     let exchanges = |fails: bool| {
         let scene = check(|s| {
             s.open_turn();

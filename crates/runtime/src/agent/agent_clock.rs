@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_time_stands_still_in_debt() {
+    async fn the_agent_clock_stops_in_debt() {
         let per_sec = 1 << 20;
         let budget = Budget::new(&Budget::total(), per_sec);
         let clock = AgentClock::new(Clock::start(), budget.clone());

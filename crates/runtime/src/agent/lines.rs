@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_an_agent_writes_too_fast_waits_in_its_pipe() {
+    async fn excess_output_of_an_agent_waits_in_its_pipe() {
         let per_sec = 1 << 20;
         let budget = Budget::new(&Budget::total(), per_sec);
         let (mut agent, mut stdout) = tokio::io::duplex(LONG_LINE_BYTES);

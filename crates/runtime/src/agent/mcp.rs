@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_server_is_refused() {
+    fn invalid_servers_are_refused() {
         for wrong in [
             json!({ "name": "a" }),
             json!({ "command": "a" }),

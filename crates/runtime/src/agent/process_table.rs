@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_would_forget_goes_last() {
+    async fn agents_that_would_forget_are_evicted_last() {
         let running = open(2);
         let (_early, early) = thread(&running, Some(10)).await;
         early.note(true, Rank::Forgets, 10);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_went_back_to_work_counts_again() {
+    async fn a_thread_that_resumed_counts_again() {
         let running = open(1);
         let (_slot, using) = thread(&running, Some(10)).await;
         running.start("a").await.unwrap();

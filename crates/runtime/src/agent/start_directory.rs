@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_other_users_may_have_put_above_decides_nothing() {
+    fn files_of_other_users_above_decide_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let above = dir.path().join("above");
         let start = above.join("data/start");

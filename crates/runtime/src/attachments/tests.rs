@@ -172,7 +172,7 @@ async fn a_file_that_does_not_arrive_as_a_whole_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn nobody_fills_the_disk() {
+async fn uploads_cannot_fill_the_disk() {
     let scene = Scene::new();
     let mut arriving = Vec::new();
     for _ in 0..ATTACHMENTS_ARRIVING_OF_ONE {

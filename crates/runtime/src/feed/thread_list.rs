@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_that_falls_behind_is_told_to_list_again() {
+    fn watchers_that_fall_behind_are_notified_to_list_again() {
         let thread_list = ThreadListFeed::open();
         changed(&thread_list, 3);
         let (mut slow, mut quick) = (
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_principal_has_seen_is_for_its_own_connections() {
+    fn read_marks_go_to_the_connections_of_their_principal() {
         let thread_list = ThreadListFeed::open();
         let thread = ThreadId(uuid::Uuid::nil());
         let watch = |only, principal| {

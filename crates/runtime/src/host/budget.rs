@@ -161,7 +161,7 @@ mod tests {
     const ALL: u64 = AGENT_CALL_BYTES as u64;
 
     #[tokio::test]
-    async fn what_does_not_fit_waits_in_its_order() {
+    async fn excess_callbacks_wait_in_order() {
         let budget = Budget::default();
         let mut first = budget.take(ALL - 10).await;
         let mut large = Box::pin(budget.take(100));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_larger_than_all_gets_all() {
+    async fn a_callback_larger_than_the_budget_gets_all_of_it() {
         let budget = Budget::default();
         for bytes in [ALL, ALL + 1, u64::MAX] {
             let all = budget.take(bytes).now_or_never().expect("it fits alone");

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_released_makes_room() {
+    async fn released_output_makes_room() {
         let (mut terminals, any) = (Terminals::default(), any());
         end(&mut terminals, "a", &any, ENDED_OUTPUT_BYTES);
         assert!(terminals.remove("a").is_some() && terminals.remove("a").is_none());

@@ -299,7 +299,7 @@ async fn a_turn_that_ends_is_delivered_to_every_target_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_survives_a_crash_and_is_delivered_once() {
+async fn waiting_notifications_survive_a_crash_and_are_delivered_once() {
     let mut scene = Scene::new(&["a"]);
     scene.set_down(true);
     let thread = scene.thread();

@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_stored_does_not_hold() {
+    async fn answers_that_cannot_be_stored_do_not_apply() {
         let place = TestDir::new("full");
         let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         std::fs::create_dir(file_in(&place.0).path()).unwrap();

@@ -139,7 +139,7 @@ fn messages_of_clients_are_recorded_whole() {
 }
 
 #[test]
-fn what_finds_no_room_is_marked() {
+fn omitted_records_are_marked() {
     let place = Place::new();
     let (wire, thread) = place.start(SMALL);
     let recording = wire.agent("fake");

@@ -573,7 +573,7 @@ async fn a_changed_limit_has_a_minute_to_be_corrected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_log_that_fails_stops_the_sweep_and_the_next_one_goes_on() {
+async fn a_failing_log_stops_the_sweep_and_the_next_one_continues() {
     let stage = Stage::new(RetentionSettings {
         max_age: Some(age("10d")),
         ..RetentionSettings::default()

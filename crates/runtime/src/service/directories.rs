@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_inside_moves_along_and_leads_where_it_led() {
+    fn nested_folders_move_along_and_keep_their_links() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let path = |name: &str| root.join(name).to_string_lossy().into_owned();

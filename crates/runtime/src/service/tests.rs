@@ -53,7 +53,7 @@ async fn failure(service: &Service, role: Role, request: Request) -> Option<Erro
 }
 
 #[tokio::test]
-async fn what_a_role_may_not_ask_is_refused_whatever_its_surface_lets_through() {
+async fn requests_beyond_the_role_are_refused_for_each_surface() {
     let dir = tempfile::tempdir().unwrap();
     let service = service(dir.path()).await;
     let thread = thread();
@@ -194,7 +194,7 @@ async fn a_client_turn_id_is_known_for_the_threads_life() {
 }
 
 #[tokio::test]
-async fn what_became_of_a_prompt_is_in_the_log() {
+async fn the_outcome_of_a_prompt_is_in_the_log() {
     let dir = tempfile::tempdir().unwrap();
     let service = service(dir.path()).await;
     let events = [

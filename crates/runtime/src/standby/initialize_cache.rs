@@ -230,7 +230,7 @@ mod tests {
         r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"x":1.10,"_meta":{"y":[]}}}"#;
 
     #[tokio::test]
-    async fn an_agent_is_asked_once_whoever_asks_and_its_words_are_kept_as_they_are() {
+    async fn initialize_is_sent_once_for_all_callers_and_its_result_kept_verbatim() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("starts");
         let initialize_cache = InitializeCache::open(context(dir.path(), BTreeMap::new(), Limits::default()));

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_nobody_wants_is_over_after_a_while() {
+    async fn an_unused_standby_process_ends_after_a_while() {
         let (_dir, mut standby) = standby("cat > /dev/null").await;
         let patience = standby.until - Instant::now();
         assert!(patience > Duration::from_secs(STANDBY_SECS - 5));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_ends_or_says_too_much_is_over_at_once() {
+    async fn a_process_that_ends_or_floods_is_dropped_at_once() {
         let (_dir, mut ended) = standby("exit 3").await;
         ended.over().await;
         let flood = "while :; do echo '{\"jsonrpc\":\"2.0\",\"method\":\"_x\",\"params\":{\"text\":\"0123456789\"}}'; done";
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_asked_of_one_that_ends_is_not_answered() {
+    async fn requests_to_an_ending_process_are_not_answered() {
         let (_dir, mut standby) = standby("read -r line; exit 3").await;
         let (reply, answer) = oneshot::channel();
         let request = AgentRequest::Extension {

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_older_threads_have_used_is_counted_once() {
+    async fn usage_of_older_threads_is_counted_once() {
         let log: SharedLog = Arc::new(acpd_log::Memory::new());
         let thread = sample::thread(1);
         let report = |seq, cost: &str| acpd_model::Event {

@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_over_ends_without_being_asked_about() {
+    async fn expired_sessions_end_without_a_request() {
         let dir = tempfile::tempdir().unwrap();
         let secret = create(dir.path(), "a", Role::Owner, 0, Some(1000)).unwrap();
         let owner = Token::given("a-token-of-some-length").unwrap();
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_began_while_the_clock_was_ahead_ends_by_the_known_time() {
+    async fn sessions_started_while_the_clock_was_ahead_expire_by_the_known_time() {
         const DAY: i64 = 24 * 3600 * 1000;
         const LEAPT: i64 = 400 * DAY;
         let dir = tempfile::tempdir().unwrap();
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_devices_that_use_a_ticket_at_once_one_is_paired() {
+    async fn concurrent_uses_of_a_ticket_pair_one_device() {
         let dir = tempfile::tempdir().unwrap();
         let auth = open(dir.path());
         pairing(&auth, "ticket").await;

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_is_cancelled() {
+    fn ended_entries_are_cancelled() {
         let mut list = StoredList::default();
         let ends = ["a", "b", "c"].map(|text| list.push(word(text)).ends.clone());
         list.end_at(0);

@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_open_to_others_is_not_read() {
+    fn damaged_and_shared_token_files_are_not_read() {
         let dir = tempfile::tempdir().unwrap();
         create(dir.path(), "a", Role::Observer, 0, None).unwrap();
         let path = path(dir.path());

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_comes_is_a_sign_of_life() {
+    fn any_message_counts_as_progress() {
         let (mut pulse, at) = usual();
         for round in 1..10 {
             assert_eq!(pulse.due(at(round * 30_000)), Due::Ping);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_for_which_nothing_waits_is_no_slow_one() {
+    fn a_client_with_an_empty_queue_is_not_slow() {
         let (mut pulse, at) = usual();
         pulse.written(1, 1, at(0));
         pulse.written(2, 0, at(1000));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_leave_at_once_are_no_sign_of_life() {
+    fn bytes_that_leave_at_once_prove_no_progress() {
         let (mut pulse, at) = usual();
         assert_eq!(pulse.due(at(30_000)), Due::Ping);
         pulse.asked(at(30_000));

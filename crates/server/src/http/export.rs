@@ -631,7 +631,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_there_is_not_written() {
+    async fn missing_threads_write_no_export() {
         let (log, _) = thread_of(1).await;
         let all = AccessScope::Everything;
         let code = async |thread: &str| begin(log.clone(), thread, all, None).await.err().map(|f| f.code);

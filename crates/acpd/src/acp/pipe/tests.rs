@@ -86,7 +86,7 @@ fn resumed(pipe: &mut Pipe, number: u64) {
 }
 
 #[test]
-fn what_passes_is_not_changed() {
+fn passing_messages_are_not_changed() {
     let mut pipe = with_session();
     let odd = r#"{ "jsonrpc":"2.0", "method":"_x/y", "params":{"n":1.10} }"#;
     pipe.handle_editor_message(odd.to_owned());
@@ -186,7 +186,7 @@ fn a_question_is_put_once_and_taken_back_when_it_is_over() {
 
 /// Such editors may lose the messages behind a method that they do not know.
 #[test]
-fn an_editor_from_before_other_notifications_gets_none() {
+fn older_editors_receive_no_new_notifications() {
     for hello in [r#"{"x":1.10}"#, r#"{"clientInfo":null,"x":1.10}"#] {
         let mut pipe = with_session_of(hello);
         pipe.handle_daemon_message(

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_being_written_is_drawn_at_every_length() {
+    fn unfinished_markup_is_drawn_at_every_length() {
         let whole = "# T\n\n| a | b |\n|---|--:|\n| **1** | `2` |\n\n- x **y** [z](http://q)\n```sh\nls\n```\nend 漢字👩\u{200d}💻 *é";
         for (at, _) in whole.char_indices() {
             for columns in [0, 1, 5, 80] {

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pasted_cannot_drive_the_terminal_and_has_a_limit() {
+    fn pasted_text_cannot_drive_the_terminal_and_is_bounded() {
         let mut typed = editor("a\r\nb\rc\u{1b}[2J\t.");
         assert_eq!(typed.text(), "a\nb\nc\u{fffd}[2J    .");
         assert!(!typed.insert(&"é".repeat(TEXT_BYTES)));

@@ -83,7 +83,7 @@ fn refusal(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn archives_are_read_as_written() {
     let read = opened(&written()).unwrap();
     assert_eq!(
         read,
@@ -113,7 +113,7 @@ fn a_cut_or_changed_archive_is_refused() {
 }
 
 #[test]
-fn what_is_no_backup_is_refused() {
+fn files_other_than_backups_are_refused() {
     for bytes in [&b""[..], b"no archive", &[0; 4096], &[0xff; 4096]] {
         let refusal = refusal(bytes);
         assert!(

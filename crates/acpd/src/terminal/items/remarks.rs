@@ -120,7 +120,7 @@ mod tests {
     use crate::terminal::items::fixtures::read;
 
     #[test]
-    fn what_mends_a_warning_is_shown_and_remarks_have_no_more() {
+    fn fixes_are_shown_for_warnings_and_not_for_remarks() {
         let detail = |members: Value| {
             let notice: Notice = read("thread/notice", members);
             ShownNotice::from(&notice).detail()

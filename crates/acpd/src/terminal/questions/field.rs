@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_line_cannot_hold_is_no_field() {
+    fn values_that_one_line_cannot_hold_have_no_field() {
         for schema in [
             json!({ "type": "object" }),
             json!({ "type": "array", "items": { "type": "string" } }),

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_left_out_or_fails() {
+    fn unsupported_fields_are_left_out_or_fail() {
         let mut optional = form(r#"{"properties":{"o":{"type":"object"},"s":{"type":"string"}}}"#);
         assert_eq!(
             response(&mut optional, &["x"]),

@@ -41,7 +41,7 @@ fn demo(args: &[&str]) -> (Daemon, Tui) {
 
 #[test]
 #[ignore = "needs Codex: make test-agents"]
-fn a_change_is_allowed_and_the_turn_goes_on() {
+fn an_allowed_change_continues_the_turn() {
     let (daemon, tui) = demo(&[]);
     tui.types("Greet everybody");
     tui.wait_for("Would you like to make the following edits?");
@@ -88,7 +88,7 @@ fn modes_models_and_names_are_set() {
 
 #[test]
 #[ignore = "needs Codex: make test-agents"]
-fn what_an_agent_cannot_do_is_said_and_ends_nothing() {
+fn unsupported_requests_are_reported_and_end_nothing() {
     let (_daemon, tui) = demo(&[]);
     tui.types("/compact");
     tui.wait_for("has no command that compacts its context");

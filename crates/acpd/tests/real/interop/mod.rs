@@ -66,7 +66,7 @@ fn rust_over_http() {
 }
 
 #[test]
-fn an_editor_that_lends_nothing_is_asked_for_nothing() {
+fn editors_that_delegate_nothing_receive_no_requests() {
     let daemon = Daemon::start();
     let part = Part::new(&daemon, Way::Stdio, false);
     let trace = Program::TypeScript.play(&daemon, &part);

@@ -116,7 +116,7 @@ fn the_sdk_example_hears_a_refusal() {
 
 #[test]
 #[ignore = "make test-agents"]
-fn fast_agent_says_what_it_is_told() {
+fn fast_agent_repeats_its_prompt() {
     if let Some(reason) = skipped("fast") {
         not_tested(&format!("fast-agent-mcp cannot be installed: {reason}"));
     }

@@ -82,7 +82,7 @@ fn lines_are_read_of_a_file_beyond_the_bound() {
 }
 
 #[test]
-fn names_that_are_no_text_are_reached_through_links() {
+fn names_with_invalid_text_are_reached_through_links() {
     use std::os::unix::ffi::OsStrExt;
     let scene = Scene::new();
     let name = std::ffi::OsStr::from_bytes(b"w/\xff");
@@ -95,7 +95,7 @@ fn names_that_are_no_text_are_reached_through_links() {
 }
 
 #[test]
-fn a_text_for_which_there_is_no_room_is_not_read_and_none_is_replaced() {
+fn texts_without_room_are_not_read_and_not_replaced() {
     let scene = Scene::new();
     let path = scene.path("w/file");
     scene.write("w/file", "one\ntwo\nthree\n");

@@ -73,7 +73,7 @@ fn a_workspace_named_by_a_link_accepts_both_names() {
 }
 
 #[test]
-fn what_was_decided_on_happens_there_or_not_at_all() {
+fn file_operations_happen_at_the_checked_path_or_fail() {
     let scene = Scene::new();
     std::fs::create_dir(scene.base.join("w/open")).unwrap();
     scene.link("w/way", "open");

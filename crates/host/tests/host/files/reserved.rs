@@ -41,7 +41,7 @@ fn is_reserved(failure: &Failure) -> bool {
 }
 
 #[test]
-fn what_is_reserved_is_neither_read_nor_written_by_any_name() {
+fn reserved_files_are_neither_read_nor_written_by_any_name() {
     let scene = Scene::new();
     furnish(&scene);
     scene.link("w/link", "data/token");
@@ -95,7 +95,7 @@ fn what_is_reserved_is_neither_read_nor_written_by_any_name() {
 }
 
 #[test]
-fn what_is_beside_it_is_had_as_before() {
+fn neighbouring_files_stay_accessible() {
     let scene = Scene::new();
     furnish(&scene);
     fs::hard_link(scene.base.join("w/file"), scene.base.join("w/second")).unwrap();
@@ -130,7 +130,7 @@ fn a_workspace_inside_of_what_is_reserved_has_no_files() {
 }
 
 #[test]
-fn what_was_replaced_or_moved_is_still_reserved() {
+fn replaced_and_moved_files_stay_reserved() {
     let scene = Scene::new();
     furnish(&scene);
     let files = around(&scene, &["w"]);
@@ -157,7 +157,7 @@ fn at_home(scene: &Scene, roots: &[&str]) -> Workspace {
 }
 
 #[test]
-fn what_other_agents_keep_is_reserved_unless_the_workspace_is_there() {
+fn files_of_other_agents_are_reserved_unless_they_contain_the_workspace() {
     let scene = Scene::new();
     let files = at_home(&scene, &["w"]);
     // Refused even before the files exist.

@@ -41,7 +41,7 @@ fn links_lead_from_one_root_to_another() {
 }
 
 #[test]
-fn of_nested_roots_the_innermost_decides() {
+fn the_innermost_of_nested_roots_decides() {
     let scene = Scene::new();
     scene.link("w/link", "../outside");
     for roots in [["w", "w/link"], ["w/link", "w"]] {

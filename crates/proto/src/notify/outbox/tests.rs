@@ -324,7 +324,7 @@ fn a_restart_continues_with_what_waited_but_not_with_questions() {
 }
 
 #[test]
-fn what_waits_is_bounded_for_each_target_and_for_all() {
+fn waiting_notifications_are_bounded_per_target_and_in_total() {
     let mut scene = Scene::new(&["a"]);
     for seq in 1..=(NOTIFICATIONS_WAITING as u64 + 10) {
         scene.ended(1, seq);

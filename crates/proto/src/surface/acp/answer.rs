@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_decision_decides_nothing() {
+    fn invalid_decisions_decide_nothing() {
         for result in [
             "null",
             "{}",

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn each_question_is_told_with_its_choices() {
+    fn each_question_is_written_with_its_choices() {
         let form = told(
             r#"{"message":"Please answer.","requestedSchema":{"type":"object","properties":{
                 "question_1":{"type":"string","title":"Database","description":"Which one?","oneOf":[{"const":"pg","title":"Postgres"},{"const":"SQLite"}]},

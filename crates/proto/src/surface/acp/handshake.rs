@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_agent_says_it_is_a_welcome() {
+    fn any_agent_name_is_accepted_in_the_welcome() {
         for odd in [
             "null",
             "{}",

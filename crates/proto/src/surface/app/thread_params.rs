@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_drops_something_must_be_said() {
+    fn dropping_options_must_be_confirmed() {
         assert!(read::<RollBack>("{}").unwrap_err().contains("turnId"));
         assert_eq!(read(r#"{"turnId":null}"#), Ok(RollBack { turn_id: None }));
         let turn_id = Some(TurnId(3));

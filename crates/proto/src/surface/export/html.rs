@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_files_are_no_changed_lines() {
+    fn file_names_do_not_count_as_changed_lines() {
         assert_eq!(
             written(|out| diff(out, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- x\n")),
             "--- a/x\n+++ b/x\n@@ -1 +1 @@\n<del>--- x</del>\n"

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_stays_in_its_quote() {
+    fn quoted_text_stays_in_its_quote() {
         let said = "# Title\n\n<!-- <details>\n[a](javascript:x) ![b](http://t/p.png)\n[c]: data:x <3\n\n```html\n<b>\n```\n~~~\n```\nend";
         assert_eq!(
             written(|out| prose(out, said)),

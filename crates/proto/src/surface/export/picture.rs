@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_base64_is_no_picture() {
+    fn invalid_base64_makes_no_picture() {
         for bad in [
             "iVBORw0KGgpyZXN0\"",
             "iVBORw0KGgpyZXN0\"><b",

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_turns_files_is_bounded() {
+    fn the_kept_files_of_a_turn_are_bounded() {
         let mut files = TurnFiles::default();
         let text = |letter: &str| letter.repeat(TURN_FILES_BYTES / 4);
         for (number, letter) in (0..9).zip(["a", "b", "c"].iter().cycle()) {

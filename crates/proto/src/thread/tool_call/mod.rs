@@ -350,7 +350,7 @@ mod tests {
     use crate::time::Now;
 
     #[test]
-    fn a_denied_call_that_goes_on_fails_when_it_ends_later() {
+    fn a_denied_call_that_continues_fails_when_it_ends() {
         let now = Now {
             mono: Duration::ZERO,
             wall: 0,

@@ -4,7 +4,7 @@ use acpd_model::limits::{EDITOR_ANSWER_SECS, TERMINALS};
 use acpd_proto::thread::Command;
 use serde_json::{Value, json};
 
-use super::lent::{CREATE, answer, answers, asked, calls, working};
+use super::delegated::{CREATE, answer, answers, asked, calls, working};
 use super::stage::{Stage, play};
 
 const OUTPUT: &str = "terminal/output";

@@ -160,7 +160,7 @@ fn notices_are_for_the_moment() {
 }
 
 #[test]
-fn what_stops_the_work_is_told_to_editors_without_notices_as_well() {
+fn editors_without_notices_receive_errors_as_text() {
     play(|s| {
         let able = Stage::at_work(ABLE, s);
         let simple = s.editor(SIMPLE);

@@ -6,8 +6,8 @@ use acpd_model::{EventKind, PreviousContent, RequestEvent};
 use acpd_proto::thread::HostReply;
 use serde_json::{Value, json};
 
+use super::delegated::{CREATE, READ, WRITE, answer, answers, asked, calls, error, working};
 use super::lease::loads;
-use super::lent::{CREATE, READ, WRITE, answer, answers, asked, calls, error, working};
 use super::stage::{SIMPLE, Stage, play};
 
 /// A callback, the editor's response, and the host's reply.

@@ -1,12 +1,12 @@
 //! Editors over native ACP, with the daemon as their agent.
 
-mod carried;
 mod connection;
+mod delegated;
 mod final_output;
+mod forwarded;
 mod garbage;
 mod handshake;
 mod lease;
-mod lent;
 mod load;
 mod lost_editor;
 mod methods;

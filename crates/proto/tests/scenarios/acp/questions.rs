@@ -285,7 +285,7 @@ fn a_choice_without_an_option_is_a_refusal() {
 }
 
 #[test]
-fn an_editor_from_before_other_notifications_gets_none() {
+fn older_editors_receive_no_new_notifications() {
     play(|s| {
         let old = r#"{"protocolVersion":1,"clientCapabilities":{"clientInfo":{"name":"old","version":"1"}}}"#;
         let first = Stage::at_work(old, s);
@@ -679,7 +679,7 @@ fn elicitations_go_to_editors_that_support_them() {
 
 /// Claude Code asks several questions at once under one sentence.
 #[test]
-fn an_editor_without_forms_is_told_each_question_of_a_form() {
+fn editors_without_forms_receive_each_question_as_text() {
     play(|s| {
         let simple = Stage::at_work(SIMPLE, s);
         s.then(|scene| {

@@ -181,7 +181,7 @@ fn content_that_a_call_shows_meanwhile_is_kept() {
 }
 
 #[test]
-fn a_command_that_waits_for_input_is_told_with_how_to_type() {
+fn a_command_that_waits_for_input_is_reported_with_how_to_type() {
     let types = |scene: &mut crate::support::Scene| {
         scene.send(Command::UseTerminal {
             terminal_id: "term_1".into(),

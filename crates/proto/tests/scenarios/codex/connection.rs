@@ -103,7 +103,7 @@ fn an_id_in_progress_is_refused_and_its_request_is_still_answered() {
 }
 
 #[test]
-fn what_concerns_only_codex_has_the_smallest_result() {
+fn methods_that_only_codex_needs_have_minimal_results() {
     let mut client = Client::ready(Role::Observer);
     let result = |client: &mut Client, method: &str| client.ask(method, &Value::Null)["result"].clone();
     assert_eq!(result(&mut client, "account/read")["requiresOpenaiAuth"], false);
@@ -225,7 +225,7 @@ fn a_turns_notifications_follow_its_response() {
 
 /// A response that takes long must not make the connection keep all that happens meanwhile.
 #[test]
-fn what_waits_for_a_response_is_bounded() {
+fn requests_that_wait_for_a_response_are_bounded() {
     let scene = check(|scene| {
         scene.open_turn();
         scene.chunk("x");
@@ -724,7 +724,7 @@ fn an_agent_without_a_command_for_it_is_not_compacted() {
 }
 
 #[test]
-fn a_turn_of_another_thread_is_none_of_this_one() {
+fn turns_of_other_threads_are_not_found() {
     let other = format!("turn_3_{}", ThreadId(Uuid::from_u128(98)));
     let input = text("more");
     for (method, params) in [

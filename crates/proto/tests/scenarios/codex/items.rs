@@ -435,7 +435,7 @@ fn large_item(scene: &Scene, id: &str) -> Value {
 }
 
 #[test]
-fn what_is_larger_than_a_client_takes_is_named() {
+fn items_too_large_for_a_client_are_named() {
     let text = "x".repeat(CODEX_ITEM_BYTES + (1 << 20));
     let scene = check(|scene| {
         scene.open_turn();

@@ -325,7 +325,7 @@ fn several_parts_or_an_environment_are_asked_in_words() {
 }
 
 #[test]
-fn what_is_no_answer_decides_nothing() {
+fn invalid_answers_decide_nothing() {
     for (subjects, answers) in [
         (
             vec![command("ls")],
@@ -477,7 +477,7 @@ fn numbers_and_lists_are_asked_as_text() {
 
 /// A title, or characters that a terminal hides, could make a user read something else than acpd judges.
 #[test]
-fn what_could_mislead_is_in_the_words_of_acpd() {
+fn misleading_text_is_replaced_with_words_of_acpd() {
     let hidden = change("/w/a\u{202e}b", DIFF);
     let escape = change("/w/a", "--- a/w/a\n+++ b/w/a\n@@ -1 +1 @@\n-one\n+\u{1b}[8mtwo\n");
     for subject in [command("ls \u{202e}x"), command("ls\u{1b}[2J"), hidden, escape] {
@@ -500,7 +500,7 @@ fn what_could_mislead_is_in_the_words_of_acpd() {
 }
 
 #[test]
-fn what_an_answer_holds_for_is_said_before_it_is_given() {
+fn the_scope_of_an_answer_is_shown_before_it_is_given() {
     for subject in [command("git status"), change("/w/a", DIFF)] {
         let mut question = permission(&USUAL, vec![subject]);
         if let EventKind::Request(RequestEvent::PermissionRequested { always, .. }) = &mut question.kind {

@@ -176,7 +176,7 @@ fn a_turn_changes_only_what_differs() {
 }
 
 #[test]
-fn a_change_by_another_client_is_told_once() {
+fn a_change_by_another_client_is_notified_once() {
     let mut client = Client::following(&rich());
     let scene = crate::support::check(crate::support::Scene::open_session);
     let bound = scene

@@ -523,7 +523,7 @@ fn a_failed_handshake_fails_for_all_threads() {
 
 /// The agent opens the session after its thread has started another one.
 #[test]
-fn a_session_that_was_given_up_is_nobodys() {
+fn an_abandoned_session_belongs_to_no_thread() {
     let (mut s, a, _b) = two();
     let late = s.join_as("/workspace", Some("s-old"));
     let resume = s.next("session/resume");

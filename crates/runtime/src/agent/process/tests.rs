@@ -198,7 +198,7 @@ async fn event(handle: &mut AgentHandle, is_it: fn(&AgentEvent) -> bool) {
 }
 
 #[tokio::test]
-async fn time_in_debt_is_no_time_of_the_start() {
+async fn time_in_debt_does_not_count_for_the_start() {
     let script = format!("{OPENS}; cat >/dev/null");
     let mut handle = run_in_debt(&script, Duration::from_secs(4), Duration::from_secs(2)).await;
     event(&mut handle, |event| matches!(event, AgentEvent::Opened(_))).await;
@@ -231,7 +231,7 @@ async fn the_last_words_of_an_agent_in_debt_are_heard() {
 }
 
 #[test]
-fn an_answer_that_nobody_made_room_for_takes_what_is_left_or_is_an_error() {
+fn an_uncharged_answer_uses_the_remaining_room_or_fails() {
     let budget = Budget::default();
     let free = || budget.try_take(u64::from(AGENT_CALL_BYTES)).is_some();
     let answer = |bytes: usize, charge| {

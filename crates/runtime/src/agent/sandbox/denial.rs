@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_denied_where_an_agent_starts_has_a_setting_of_its_own() {
+    fn denials_in_the_start_directory_name_their_own_setting() {
         let dir = tempfile::tempdir().unwrap();
         let config = AgentConfig {
             command: "sh".into(),

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_more_of_an_agent_stays_closed() {
+    fn folders_beyond_an_agents_own_stay_closed() {
         let home = home();
         for (folder, reason) in [
             ("/", "the system"),

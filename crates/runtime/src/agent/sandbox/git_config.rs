@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_configuration_names_is_found() {
+    fn files_named_by_a_git_configuration_are_found() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path();
         for name in ["ignore", "t", "x y", "no"] {

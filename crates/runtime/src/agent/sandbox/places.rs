@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_secrets_is_in_no_list() {
+    fn folders_with_secrets_are_in_no_list() {
         let env: BTreeMap<_, _> = [("HOME", "/home/u"), ("PATH", "/home/u/bin:/home/u:/home:/x/bin")]
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))

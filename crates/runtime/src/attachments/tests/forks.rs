@@ -36,7 +36,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_fork_reads_what_its_copied_turns_link_to_and_no_more() {
+async fn a_fork_reads_only_files_that_its_copied_turns_link_to() {
     let scene = Scene::new();
     let (copied, prompt) = scene.sent("copied.txt").await;
     let attached = scene.attach("later.txt", b"later").await.unwrap();
@@ -154,7 +154,7 @@ async fn a_file_outlives_its_thread_until_the_last_fork_is_deleted() {
 }
 
 #[tokio::test]
-async fn what_a_fork_has_taken_along_takes_no_room_and_is_not_swept() {
+async fn attachments_of_a_fork_take_no_room_and_are_not_swept() {
     let scene = Scene::new();
     let (copied, _) = scene.sent("copied.txt").await;
     let fork = scene.fork(scene.thread, &[&copied]).await;

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_of_links_are_no_devices() {
+    fn readers_of_links_are_not_devices() {
         use crate::auth::store::tests::{share, thread};
 
         let mut store = store();

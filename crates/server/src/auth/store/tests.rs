@@ -63,7 +63,7 @@ fn each_token_opens_what_it_is_for() {
 }
 
 #[test]
-fn what_is_revoked_ends_with_all_that_came_of_it() {
+fn a_revocation_ends_all_derived_credentials() {
     let (a, b) = (key("a", Role::Owner, "a", None), key("b", Role::Owner, "b", None));
     let mut store = guard(vec![a.clone(), b.clone()]);
     let identity = store.token("a", HERE, at(2)).unwrap();
@@ -95,7 +95,7 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
 }
 
 #[test]
-fn what_is_over_ends_by_itself() {
+fn expired_credentials_end_by_themselves() {
     let mut store = guard(vec![key("a", Role::Owner, "a", Some(5000))]);
     assert_eq!(store.poll_timeout(), Some(5000));
     let identity = store.token("a", HERE, at(4)).unwrap();
@@ -136,7 +136,7 @@ fn a_ticket_opens_once_and_not_for_long() {
 }
 
 #[test]
-fn what_a_ticket_has_opened_ends_with_the_token_behind_it() {
+fn sessions_from_a_ticket_end_with_its_token() {
     let a = key("a", Role::Operator, "a", Some(50_000));
     let mut store = guard(vec![a.clone()]);
     let enter = |store: &mut AuthStore| {

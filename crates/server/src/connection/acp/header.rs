@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_none() {
+    fn messages_are_not_headers() {
         for line in [
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#,
             r#"{"acpd":{},"method":"initialize"}"#,

@@ -310,7 +310,7 @@ async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
 
 /// If a command still runs after its turn, it has ended in the fork, and the fork has all of its output.
 #[tokio::test]
-async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() {
+async fn a_fork_leaves_out_the_running_command_of_its_origin() {
     use acpd_model::event::{ThreadCreated, TurnStatus};
     use acpd_model::{
         Event, EventKind, Extract, HostEvent, ItemEvent, ItemId, ItemStart, Origin, Summary, ThreadEvent,
@@ -472,7 +472,7 @@ async fn signing_in_comes_before_any_session_and_holds_for_the_first() {
 }
 
 #[tokio::test]
-async fn what_needs_no_session_is_asked_without_one() {
+async fn requests_without_a_session_need_none() {
     let (data_dir, service, mut editor) = lasting("sessionless").await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let open = json!({ "cwd": data_dir, "mcpServers": [] });

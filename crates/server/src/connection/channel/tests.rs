@@ -146,7 +146,7 @@ async fn a_client_that_asks_on_and_on_leaves_turns_to_others() {
 }
 
 #[tokio::test]
-async fn what_is_left_when_a_link_ends_is_still_written() {
+async fn remaining_messages_are_written_when_a_channel_ends() {
     let (mut channel, (mut read, _write)) = channel(64);
     channel.queue(letters(1000));
     let mut all = Vec::new();

@@ -178,7 +178,7 @@ fn a_page_is_own_if_it_has_our_name_and_our_encryption() {
 }
 
 #[test]
-fn what_is_no_host_is_not_configured() {
+fn invalid_hosts_are_refused() {
     for text in [
         "",
         "https://box.example",

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_no_point_of_the_curve_is_refused() {
+    fn keys_off_the_curve_are_refused() {
         let mut to = subscription("https://push.example.com");
         to.p256dh.0[64] ^= 1;
         assert!(encrypt(&to, b"x").is_err());

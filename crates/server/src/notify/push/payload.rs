@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out() {
+    fn long_payloads_are_shortened() {
         let mut message = with_question(asked("Run it"), &"x".repeat(4000));
         let shown = json_of(&message, true);
         assert_eq!(shown["question"]["title"], "Run it");

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_accepted_before_the_end_is_still_done() {
+    async fn messages_accepted_before_the_end_are_handled() {
         let (connection, mut exchange) = open();
         assert!(connection.post("one".into()).await && connection.post("two".into()).await);
         connection.end();

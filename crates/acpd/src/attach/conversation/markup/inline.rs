@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mark_stays_as_it_was_written() {
+    fn unknown_markup_stays_as_written() {
         for text in [
             "2 * 3 * 4",
             "2 ** 3 ** 4",

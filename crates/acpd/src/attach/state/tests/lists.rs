@@ -139,7 +139,7 @@ fn a_prompt_that_was_cut_off_goes_to_its_own_thread() {
 }
 
 #[test]
-fn of_several_threads_that_are_picked_only_the_last_one_is_shown() {
+fn only_the_last_of_several_picked_threads_is_shown() {
     const THIRD: &str = "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d6";
     for last_first in [false, true] {
         let mut scene = Scene::open(&json!([]));
@@ -241,7 +241,7 @@ fn a_list_that_loads_while_a_thread_opens_is_shown() {
 }
 
 #[test]
-fn what_is_typed_while_the_list_loads_chooses_from_it() {
+fn keys_typed_while_the_list_loads_choose_from_it() {
     let mut scene = Scene::open(&json!([]));
     scene.key("C-p");
     scene.typed("othe");

@@ -97,7 +97,7 @@ fn a_page_that_cannot_be_loaded_is_tried_again_later() {
 }
 
 #[test]
-fn what_changes_while_a_page_is_loaded_is_neither_lost_nor_doubled() {
+fn changes_during_a_page_load_are_neither_lost_nor_doubled() {
     // The running turn is too large for one page: its first item is on the one before.
     let running =
         |items: Value| json!([{ "id": "turn_1", "status": "running", "startedAt": 1, "items": items }]);
@@ -262,7 +262,7 @@ fn a_search_loads_older_turns_until_it_finds_the_text() {
 }
 
 #[test]
-fn a_warning_is_shown_with_what_mends_it() {
+fn warnings_are_shown_with_their_fix() {
     let mut scene = Scene::open(&json!([]));
     scene.run_turn("turn_1");
     let notice = json!({

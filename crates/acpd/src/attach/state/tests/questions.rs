@@ -98,7 +98,7 @@ fn a_number_and_enter_answer_where_the_question_has_the_focus() {
 }
 
 #[test]
-fn of_more_than_nine_options_one_is_typed() {
+fn more_than_nine_options_are_chosen_by_typing() {
     let mut scene = Scene::open(&json!([]));
     let options: Vec<Value> = (1..=10)
         .map(|n| json!({ "optionId": format!("o{n}"), "name": "x", "kind": "allow_once" }))

@@ -93,7 +93,7 @@ fn a_new_session_arrives_on_its_own_stream_even_if_opened_later() {
 }
 
 #[test]
-fn a_reader_goes_on_without_a_gap_and_without_a_repeat() {
+fn a_reader_continues_without_gaps_or_repeats() {
     let mut streams = Streams::default();
     let first = streams.open(key(), None).unwrap();
     for text in ["1", "2", "3"] {

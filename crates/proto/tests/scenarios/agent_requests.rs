@@ -356,7 +356,7 @@ fn a_sign_in_can_be_given_up() {
 }
 
 #[test]
-fn what_the_agent_prints_for_a_sign_in_is_read_and_not_recorded() {
+fn sign_in_output_is_read_and_not_recorded() {
     check(|s| {
         s.create();
         s.answer("initialize", HELLO);

@@ -196,7 +196,7 @@ fn notified(scene: &Scene) -> Vec<(&str, Option<&str>)> {
 }
 
 #[test]
-fn notifications_that_are_no_update_of_ours() {
+fn foreign_notifications_are_forwarded() {
     let scene = check(|s| {
         s.open_turn();
         for line in [

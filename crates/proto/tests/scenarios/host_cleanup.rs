@@ -179,7 +179,7 @@ fn a_write_that_outlives_its_turn_is_over_when_it_is_over() {
 }
 
 #[test]
-fn a_late_write_that_failed_is_no_write() {
+fn a_failed_late_write_does_not_count() {
     check(|s| {
         s.open_turn();
         s.calls("5", "fs/write_text_file", WRITE);
