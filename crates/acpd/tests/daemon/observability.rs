@@ -275,7 +275,7 @@ fn durations_are_in_the_metrics() {
         "acpd_turn_first_update_seconds_count 2",
         "acpd_approval_wait_seconds_count{by=\"policy\"} 1",
         "acpd_approval_wait_seconds_count{by=\"person\"} 1",
-        "acpd_approval_wait_seconds_count{by=\"nobody\"} 0",
+        "acpd_approval_wait_seconds_count{by=\"none\"} 0",
         "acpd_agent_start_seconds_count{result=\"ready\"} 2",
         "acpd_agent_start_seconds_count{result=\"failed\"} 0",
         "acpd_request_seconds_count{group=\"turn\"} 1",

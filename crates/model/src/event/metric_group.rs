@@ -45,7 +45,7 @@ impl MetricGroup {
             Self::Delta => "delta",
             Self::State => "state",
             Self::Request => "request",
-            Self::Host => "machine",
+            Self::Host => "host",
         }
     }
 }

@@ -224,7 +224,7 @@ impl Task {
         for using in of(process) {
             using.release();
         }
-        self.launcher.metrics.agent_let_go();
+        self.launcher.metrics.agent_evicted();
         tracing::info!(
             agent = process.agent(),
             "stopping an idle agent to make room for another"

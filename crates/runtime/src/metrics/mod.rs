@@ -44,7 +44,7 @@ pub struct Metrics {
     agents_running: Gauge,
     agent_memory: Gauge,
     disk_free: Gauge,
-    agents_let_go: Counter,
+    agents_evicted: Counter,
     agents_started: Counter,
     agents_failed: Counter,
     terminals_running: Gauge,
@@ -105,7 +105,7 @@ impl Metrics {
             agents_running: Gauge::default(),
             agent_memory: Gauge::default(),
             disk_free: Gauge::default(),
-            agents_let_go: Counter::default(),
+            agents_evicted: Counter::default(),
             agents_started: Counter::default(),
             agents_failed: Counter::default(),
             terminals_running: Gauge::default(),
@@ -169,9 +169,9 @@ impl Metrics {
             self.disk_free.clone(),
         );
         r.register(
-            "agents_let_go",
+            "agents_evicted",
             "Idle agents that were stopped to make room for others",
-            self.agents_let_go.clone(),
+            self.agents_evicted.clone(),
         );
         r.register(
             "agents_started",
@@ -332,8 +332,8 @@ impl Metrics {
     }
 
     /// Counts an idle agent that was asked to stop.
-    pub fn agent_let_go(&self) {
-        self.agents_let_go.inc();
+    pub fn agent_evicted(&self) {
+        self.agents_evicted.inc();
     }
 
     /// Counts a started agent process.

@@ -77,11 +77,11 @@ pub enum AnsweredBy {
     /// A policy, or a remembered answer.
     Policy,
     /// No answer: the question was void, or it was cancelled with its turn.
-    Nobody,
+    Unanswered,
 }
 
 impl AnsweredBy {
-    const WORDS: [&'static str; 3] = ["person", "policy", "nobody"];
+    const WORDS: [&'static str; 3] = ["person", "policy", "none"];
 
     /// Returns the word for it in metrics and traces.
     pub fn word(self) -> &'static str {

@@ -113,15 +113,15 @@ impl Observer {
                 }
                 EventKind::Request(RequestEvent::Settled { request, outcome, .. }) => {
                     let by = match &event.by {
-                        Origin::Agent | Origin::Daemon => AnsweredBy::Nobody,
-                        _ if *outcome == Outcome::Cancelled => AnsweredBy::Nobody,
+                        Origin::Agent | Origin::Daemon => AnsweredBy::Unanswered,
+                        _ if *outcome == Outcome::Cancelled => AnsweredBy::Unanswered,
                         Origin::Client(_) => AnsweredBy::Person,
                         Origin::Policy(_) => AnsweredBy::Policy,
                     };
                     self.answered(scene, event.at, request.number, by, words::outcome(outcome));
                 }
                 EventKind::Request(RequestEvent::Voided { request, .. }) => {
-                    self.answered(scene, event.at, request.number, AnsweredBy::Nobody, "void");
+                    self.answered(scene, event.at, request.number, AnsweredBy::Unanswered, "void");
                 }
                 EventKind::Session(SessionEvent::AgentBound { how, .. }) => {
                     let how = match how {

@@ -288,7 +288,7 @@ fn questions_are_timed_by_who_answers() {
         "acpd_approval_wait_seconds_sum{by=\"policy\"} 0.0",
         "acpd_approval_wait_seconds_count{by=\"person\"} 1",
         "acpd_approval_wait_seconds_sum{by=\"person\"} 4.0",
-        "acpd_approval_wait_seconds_count{by=\"nobody\"} 2",
+        "acpd_approval_wait_seconds_count{by=\"none\"} 2",
     ]);
 }
 

@@ -78,7 +78,7 @@ const HAPPENS: [&str; 14] = [
     "acpd_client_missed_batches_total",
     "acpd_clients_dropped_total{reason=\"stalled\"}",
     "acpd_threads_woken_total",
-    "acpd_agents_let_go_total",
+    "acpd_agents_evicted_total",
     "acpd_requests_total{method=\"item/approve\",result=\"ok\"}",
     "acpd_requests_total{method=\"thread/rollback\",result=\"ok\"}",
     "acpd_requests_total{method=\"thread/fork\",result=\"ok\"}",
