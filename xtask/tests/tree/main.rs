@@ -11,4 +11,6 @@ mod names;
 mod prose;
 mod replacing;
 mod setup;
+mod subjects;
 mod testing;
+mod tokens;

@@ -1,4 +1,4 @@
-//! Tests are linked once, are compiled, run in CI, and those that docs/testing.md names exist.
+//! Tests are linked once, are compiled, run in CI, and those that `faults.md` names exist.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -30,6 +30,17 @@ fn tests_below(directory: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
+/// Collects the names of the tests in Rust below `directory`.
+fn rust_tests_below(directory: &Path, found: &mut BTreeSet<String>) {
+    for path in entries(directory) {
+        if path.is_dir() {
+            rust_tests_below(&path, found);
+        } else if is_rust(&path) {
+            found.extend(tests_in(&std::fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
 /// Returns the functions that are marked as tests; other attributes such as `#[ignore]` may lie between.
 fn tests_in(source: &str) -> Vec<String> {
     let (mut found, mut marked) = (Vec::new(), false);
@@ -55,10 +66,9 @@ fn titles_in(source: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the cells of each row of the table below a heading, without its head.
-fn rows<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
-    let section = text.split("\n## ").find(|section| section.starts_with(heading));
-    let table = section.unwrap().lines().filter(|line| line.starts_with('|'));
+/// Returns the cells of each row of the table, without its head.
+fn rows(text: &str) -> Vec<Vec<&str>> {
+    let table = text.lines().filter(|line| line.starts_with('|'));
     table
         .skip(2)
         .map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
@@ -151,8 +161,8 @@ fn each_test_that_guards_against_a_fault_exists() {
     for directory in ["crates", "web/e2e", "web/src", "web/test"] {
         tests_below(&workspace().join(directory), &mut known);
     }
-    let text = std::fs::read_to_string(workspace().join("docs/testing.md")).unwrap();
-    let rows = rows(&text, "Faults of earlier systems");
+    let text = std::fs::read_to_string(workspace().join("xtask/tests/faults.md")).unwrap();
+    let rows = rows(&text);
     assert!(rows.len() > 20, "the table is not found: {rows:?}");
     for row in rows {
         let [fault, tests] = row[..] else {
@@ -169,14 +179,37 @@ fn each_test_that_guards_against_a_fault_exists() {
     }
 }
 
+/// Beginnings and words of names that name no thing. A name is a plain statement: `invalid_json_is_refused`.
+const UNNAMED: [&str; 7] = ["what", "whatever", "who", "whoever", "nobody", "somebody", "lent"];
+
+/// Returns whether a name of a test begins with or contains such a word.
+fn names_no_thing(name: &str) -> bool {
+    let mut words = name.split('_').enumerate();
+    words.any(|(place, word)| {
+        UNNAMED.contains(&word) && (place == 0 || !matches!(word, "what" | "who" | "whatever"))
+    })
+}
+
+#[test]
+fn names_of_tests_are_plain_statements() {
+    let mut known = BTreeSet::new();
+    for folder in ["crates", "xtask"] {
+        rust_tests_below(&workspace().join(folder), &mut known);
+    }
+    known.retain(|name| names_no_thing(name));
+    assert!(known.is_empty(), "name what must hold: {known:#?}");
+    assert!(names_no_thing("what_is_invalid_is_refused") && names_no_thing("it_disturbs_nobody"));
+    assert!(!names_no_thing("invalid_json_is_refused") && !names_no_thing("a_user_reads_what_is_shown"));
+}
+
 #[test]
 fn marks_and_names_are_found() {
     let source = "#[test]\nfn one() {}\nfn helper() {}\n    #[tokio::test(start_paused = true)]\n    #[ignore]\n    async fn two() {}\n#[test]\n";
     assert_eq!(tests_in(source), ["one", "two"]);
     let source = "import { test } from \"vitest\";\n  test(\"one, and two\", async () => {\n  test.each(rows)(\"%s\", () => {\n";
     assert_eq!(titles_in(source), ["one, and two"]);
-    let text = "# T\n\n## A\n\n| x | y |\n|---|---|\n| `no` | see |\n\n## B\n\n| x | y |\n|---|---|\n| f `f` | `a`, `b`. c |\n";
-    let found = rows(text, "B");
+    let text = "# T\n\nText.\n\n| x | y |\n|---|---|\n| f `f` | `a`, `b`. c |\n";
+    let found = rows(text);
     assert_eq!(found, [["f `f`", "`a`, `b`. c"]]);
     assert_eq!(quoted(found[0][1]).collect::<Vec<_>>(), ["a", "b"]);
 }

@@ -1,4 +1,4 @@
-//! Known faults of earlier systems, end to end. The table in docs/testing.md lists them all.
+//! Known faults of earlier systems, end to end. xtask/tests/faults.md lists them all.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Faults of earlier systems of this kind that no other module covers. The table in docs/testing.md lists all of them.
+//! Faults of earlier systems of this kind that no other module covers. xtask/tests/faults.md lists all of them.
 
 use std::sync::Arc;
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use acpd_log::{LogError, Page, SharedLog};
 use acpd_model::limits::FREE_EVENT_BYTES;
+use acpd_model::text::shorten;
 use acpd_model::{AccessScope, ErrorCode, Event, Failure, Seq, Summary, ThreadId};
 use acpd_proto::surface::contract::LostEvents;
 use acpd_proto::surface::export::{Export, Format};

@@ -7,7 +7,6 @@
 
 mod graph;
 mod rust;
-mod tokens;
 mod web;
 
 use std::fs;
@@ -386,7 +385,7 @@ fn uses_are_found_where_items_are_defined() {
 #[test]
 fn texts_and_comments_are_no_code() {
     let text = "a /* b /* c */ */ 'd' 'e: b\"f\\\"\" // g\n r#\"h\"i\"# b'\\'' r#type::j";
-    let found = tokens::tokens(text);
+    let found = crate::tokens::tokens(text);
     assert_eq!(
         found,
         ["a", ":", "b\"f\\\"\"", "r#\"h\"i\"#", "b", "type", "::", "j"]

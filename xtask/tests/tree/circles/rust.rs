@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::graph::Graph;
-use super::tokens::{is_word, tokens};
+use crate::tokens::{is_word, tokens};
 
 /// Words that begin a definition.
 const DEFINITIONS: [&str; 9] = [

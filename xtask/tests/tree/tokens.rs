@@ -2,17 +2,28 @@
 
 /// Splits a source into words, texts (with their first quote), `::`, and single characters. Leaves out comments and lifetimes.
 pub fn tokens(text: &str) -> Vec<&str> {
+    let parts = pieces(text).into_iter().map(|(_, piece)| piece);
+    parts.filter(|piece| !is_comment(piece)).collect()
+}
+
+/// Splits a source as [`tokens`] does, with comments. Returns the position of each piece.
+pub fn pieces(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
         let length = if first.is_whitespace() {
             first.len_utf8()
         } else if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
+            let length = rest.find('\n').unwrap_or(rest.len());
+            found.push((at, &rest[..length]));
+            length
         } else if rest.starts_with("/*") {
-            comment(rest)
+            let length = comment(rest);
+            found.push((at, &rest[..length]));
+            length
         } else if let Some(length) = quoted(rest) {
-            found.push(&rest[..length]);
+            found.push((at, &rest[..length]));
             length
         } else if first == '\'' {
             quote(rest)
@@ -20,7 +31,7 @@ pub fn tokens(text: &str) -> Vec<&str> {
             let raw = rest.strip_prefix("r#").filter(|word| word.starts_with(is_word));
             let word = raw.unwrap_or(rest);
             let end = word.find(|c| !is_word(c)).unwrap_or(word.len());
-            found.push(&word[..end]);
+            found.push((at, &word[..end]));
             rest.len() - word.len() + end
         } else {
             let length = if rest.starts_with("::") {
@@ -28,12 +39,16 @@ pub fn tokens(text: &str) -> Vec<&str> {
             } else {
                 first.len_utf8()
             };
-            found.push(&rest[..length]);
+            found.push((at, &rest[..length]));
             length
         };
-        rest = &rest[length..];
+        at += length;
     }
     found
+}
+
+pub fn is_comment(piece: &str) -> bool {
+    piece.starts_with("//") || piece.starts_with("/*")
 }
 
 pub fn is_word(c: char) -> bool {
