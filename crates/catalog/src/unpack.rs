@@ -5,11 +5,12 @@
 //! make the whole archive fail. The number of files and bytes is limited, regardless of the sizes that the archive
 //! declares.
 
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
+
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 
 use super::error::CatalogError;
 use super::registry::inner_path;

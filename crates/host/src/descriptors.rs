@@ -6,10 +6,11 @@
 //! In: nothing. Out: whether something new may open descriptors. Owns: this process's limit. Never: changes that of a child, which
 //! gets the one that the daemon was started with.
 
-use rustix::fs::{Mode, OFlags};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 

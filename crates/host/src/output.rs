@@ -6,10 +6,11 @@
 //! A read without data waits for the kernel worker that fills the terminal, even on a nonblocking descriptor. So does a
 //! poll. On a busy host that takes many milliseconds, in which a thread of the runtime could serve no other task.
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::pty::{InputKind, Master};

@@ -12,14 +12,15 @@
 //!
 //! The hangup of a terminal whose shell has ended is ignored, as with nohup(1): what the shell left may write its last lines.
 
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
 use rustix::termios::{
     LocalModes, QueueSelector, SpecialCodeIndex, Winsize, tcflush, tcgetattr, tcsetwinsize,
 };
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use tokio::process::Command;
 
 /// Width of a terminal, in characters.

@@ -9,6 +9,7 @@ mod proxy;
 
 use std::sync::Arc;
 use std::time::Duration;
+
 use ureq::config::ConfigBuilder;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;

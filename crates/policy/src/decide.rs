@@ -3,9 +3,10 @@
 //! The crate documentation describes the order of decision. Policies and remembered answers are borrowed for the
 //! duration of a decision.
 
+use std::collections::BTreeSet;
+
 use acpd_model::text::shorten;
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 use super::matching::{Match, matches};
 use super::preset::{Effect, List, Policy, Preset};

@@ -1,9 +1,10 @@
 //! A policy as it is configured: three lists of rules and a default, optionally based on a preset.
 
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::sync::LazyLock;
+
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::rule::Rule;
 

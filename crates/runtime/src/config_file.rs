@@ -3,9 +3,10 @@
 //! In: changes, which the service has checked. Out: the same, one after the other, each with a place for its result, and whether the
 //! daemon uses the setting then: the next change may already have replaced it when the client is answered. Owns: a short queue. Never: reads or writes the file.
 
+use std::fmt;
+
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::surface::request::ConfigChange;
-use std::fmt;
 use tokio::sync::{mpsc, oneshot};
 
 /// Changes of the configuration file that wait for another one.

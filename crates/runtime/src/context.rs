@@ -16,6 +16,7 @@ use crate::attachments::Attachments;
 use crate::bulk::Bulk;
 use crate::clock::Clock;
 use crate::feed::log_faults::LogFaults;
+use crate::feed::presence::Subscribers;
 use crate::feed::thread_list::ThreadListFeed;
 use crate::host::Host;
 use crate::ids::Ids;
@@ -108,6 +109,8 @@ pub struct Context {
     pub sinks: Sinks,
     /// Receives the events of which people are notified.
     pub notifications: Notifications,
+    /// The subscribers of each thread.
+    pub subscribers: Subscribers,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
     /// The room for large answers that clients have not received yet.
@@ -161,6 +164,7 @@ impl Context {
             attachments,
             thread_list: ThreadListFeed::open(),
             log_faults: LogFaults::default(),
+            subscribers: Subscribers::default(),
             reserved,
             bulk,
             shares,

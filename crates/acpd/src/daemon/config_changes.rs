@@ -3,11 +3,12 @@
 //! In: one change at a time, which the runtime has checked. Out: the file with the change. Never: writes a file that acpd would not
 //! accept, that another program has changed meanwhile, or that is read-only.
 
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::surface::request::ConfigChange;
 use acpd_runtime::config_file::{Changed, RequestedChange};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 
 use crate::config::{MODE, edit, new_text};
 use crate::replace_file;

@@ -7,6 +7,7 @@ mod editor_http;
 mod editor_killed;
 mod editor_pipe;
 mod editor_plugins;
+mod editor_questions;
 mod editor_shared;
 mod editor_socket;
 mod editor_terminals;

@@ -3,6 +3,7 @@
 //! spaces between words, each character is a word of its own, and a longer word is matched like a phrase.
 
 use std::ops::Range;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 

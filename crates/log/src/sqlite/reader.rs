@@ -1,11 +1,12 @@
 //! A reading thread with its own connection. Every query is short, because the write-ahead log cannot restart while a
 //! query is open.
 
-use rusqlite::Connection;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
+
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::os_thread;

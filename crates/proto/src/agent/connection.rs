@@ -1,11 +1,13 @@
 //! The connection to one agent process, from `initialize` to its end.
 
-use acpd_model::{Failure, RawJson, TurnId, event::Binding};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use acpd_model::{Failure, RawJson, TurnId, event::Binding};
+
 use super::call::Call;
 use super::capabilities::Capabilities;
+use super::elicitation_modes::ElicitationModes;
 use super::halves::Half;
 use super::opening::{SignInRetry, method};
 use super::quirks::Quirks;
@@ -68,6 +70,8 @@ pub struct Start {
     pub quirks: Quirks,
     /// The mode of a session in which no user has chosen one, from the configuration.
     pub mode: Option<String>,
+    /// The modes of elicitation that the agent is offered.
+    pub elicitation: ElicitationModes,
 }
 
 impl Start {
@@ -87,6 +91,7 @@ impl Start {
             patience,
             quirks: Quirks::default(),
             mode: None,
+            elicitation: ElicitationModes::ALL,
         }
     }
 }

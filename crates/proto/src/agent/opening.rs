@@ -11,27 +11,33 @@ use serde_json::value::RawValue;
 use super::bounds::is_name;
 use super::capabilities::Capabilities;
 use super::connection::{AgentConnection, AgentEvent, Opened, Sent, Start};
+use super::elicitation_modes::ElicitationModes;
 use crate::time::{Instant, Now};
 use crate::wire::{self, RpcError};
 
 /// ACP's error code for "authentication required".
 const AUTH_REQUIRED: i64 = -32000;
 
-/// The client capabilities that the daemon declares to agents.
-pub const CLIENT_CAPABILITIES: &str = concat!(
-    r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":true},"#,
-    r#""elicitation":{"form":{},"url":{}},"#,
-    r#""session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{}}}"#
-);
+/// Returns the client capabilities that the daemon declares to an agent, with the modes of elicitation that it offers.
+pub fn client_capabilities(elicitation: ElicitationModes) -> String {
+    let elicitation = elicitation.member();
+    [
+        r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":true},"#,
+        elicitation,
+        r#""session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{}}}"#,
+    ]
+    .concat()
+}
 
 impl AgentConnection {
     pub(super) fn initialize(&mut self, now: Instant) {
         let id = self.pending.open(Sent::Initialize, self.start_deadline(now));
+        let capabilities = client_capabilities(self.start.elicitation);
         let mut line = Vec::new();
         wire::request(&mut line, id, "initialize", |params| {
             params
                 .put("protocolVersion", &1)
-                .raw("clientCapabilities", CLIENT_CAPABILITIES)
+                .raw("clientCapabilities", &capabilities)
                 .object("clientInfo", |info| {
                     info.put("name", "acpd")
                         .put("title", "acpd")

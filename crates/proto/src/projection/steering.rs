@@ -1,8 +1,9 @@
 //! Messages for the running turn that the agent has not taken yet.
 
+use std::collections::VecDeque;
+
 use acpd_model::{Event, EventKind, ItemEvent, MessageType, RawJson, Seq, ThreadEvent, TurnEvent, TurnId};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 use super::content_text;
 

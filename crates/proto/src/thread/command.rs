@@ -6,7 +6,7 @@ use acpd_policy::Scope;
 
 use super::editors::EditorCapabilities;
 use super::reply::ForkContents;
-use crate::agent::AgentRequest;
+use crate::agent::{AgentRequest, ElicitationModes};
 use crate::projection::{SessionChange, Spec};
 
 /// What a user does to a running command.
@@ -32,6 +32,8 @@ pub enum Command {
         project_id: Option<String>,
         /// The client's own data.
         metadata: Option<RawJson>,
+        /// The modes of elicitation that the client can show.
+        elicitation: ElicitationModes,
     },
     /// Changes how the agent's session is opened from now on; the reply is immediate.
     SetSessionParams(SessionChange),

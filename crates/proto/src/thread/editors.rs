@@ -2,6 +2,8 @@
 
 use acpd_model::{RawJson, Seq};
 
+use crate::agent::ElicitationModes;
+
 /// The capabilities that an editor declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EditorCapabilities {
@@ -11,10 +13,13 @@ pub struct EditorCapabilities {
     pub writes_files: bool,
     /// `terminal`.
     pub terminals: bool,
+    /// `elicitation`.
+    pub elicitation: ElicitationModes,
 }
 
 impl EditorCapabilities {
-    /// Returns whether the editor declared any capability, so that it acquires a free lease when it attaches.
+    /// Returns whether the editor declared any capability with which it answers the agent's requests, so that it acquires a
+    /// free lease when it attaches.
     pub fn any(self) -> bool {
         self.reads_files || self.writes_files || self.terminals
     }

@@ -1,11 +1,13 @@
 //! Elicitations: forms and URLs.
 
 use acpd_model::event::Outcome;
-use acpd_model::{ErrorCode, EventKind, RawJson, RequestEvent};
-use acpd_proto::thread::Answer;
+use acpd_model::{ErrorCode, EventKind, Origin, RawJson, RequestEvent};
+use acpd_proto::agent::ElicitationModes;
+use acpd_proto::projection::Spec;
+use acpd_proto::thread::{Answer, Command, EditorCapabilities, Input};
 use serde_json::{Value, json};
 
-use crate::support::{Scene, check};
+use crate::support::{FULL, Scene, check};
 
 const FORM: &str = r#"{"sessionId":"s-1","mode":"form","message":"Which key?","requestedSchema":{"type":"object","properties":{"key":{"type":"string"},"n":{"type":"integer","maximum":18446744073709551616}}}}"#;
 
@@ -167,6 +169,138 @@ fn a_question_about_a_request_of_ours_reaches_clients_without_its_number() {
             "{asked}"
         );
         assert!(!asked.contains(r#""requestId":7"#), "{asked}");
+        s.stops_with("end_turn");
+    });
+}
+
+/// Forms and no addresses.
+const FORMS: ElicitationModes = ElicitationModes {
+    form: true,
+    url: false,
+};
+
+/// Returns the modes of elicitation that each process was offered, as its `initialize` had them.
+fn offered(s: &Scene) -> Vec<Value> {
+    let hellos = s.sent.iter().filter(|sent| sent.json["method"] == "initialize");
+    hellos
+        .map(|sent| sent.json["params"]["clientCapabilities"]["elicitation"].clone())
+        .collect()
+}
+
+fn create_for(s: &mut Scene, elicitation: ElicitationModes) -> u64 {
+    let spec = Spec {
+        agent: "fake".into(),
+        cwd: "/workspace".into(),
+        ..Spec::default()
+    };
+    s.create_for(elicitation, spec)
+}
+
+/// An editor with these modes of elicitation opens the thread.
+fn attach(s: &mut Scene, connection: &str, elicitation: ElicitationModes) {
+    let abilities = EditorCapabilities {
+        elicitation,
+        ..EditorCapabilities::default()
+    };
+    let connection = connection.to_owned();
+    s.send_as(
+        Origin::Daemon,
+        Command::Attach {
+            connection,
+            abilities,
+        },
+    );
+}
+
+fn leave(s: &mut Scene, connection: &str) {
+    s.handle(Input::EditorGone {
+        connection: connection.to_owned(),
+        unsent: Vec::new(),
+    });
+}
+
+/// Stops the agent's process, and starts the next one.
+fn restart(s: &mut Scene) {
+    s.ask(Command::Rest).unwrap();
+    s.exits("exit status 0");
+    s.ask(Command::Wake).unwrap();
+    s.answer("initialize", FULL);
+    s.answer("session/resume", "{}");
+    s.later(100);
+}
+
+#[test]
+fn an_agent_is_offered_the_questions_that_the_editors_of_its_thread_can_show() {
+    check(|s| {
+        create_for(s, ElicitationModes::NONE);
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        attach(s, "simple", ElicitationModes::NONE);
+        restart(s);
+        attach(s, "forms", FORMS);
+        assert_eq!(offered(s).len(), 2, "the process that runs is not told");
+        restart(s);
+        leave(s, "forms");
+        restart(s);
+        leave(s, "simple");
+        // Any client may come and answer then.
+        restart(s);
+        let (form, all) = (json!({ "form": {} }), json!({ "form": {}, "url": {} }));
+        assert_eq!(offered(s), [Value::Null, Value::Null, form, Value::Null, all]);
+    });
+}
+
+#[test]
+fn the_client_that_creates_a_thread_counts_until_its_session_is_open() {
+    for (shows, member) in [
+        (ElicitationModes::NONE, Value::Null),
+        (FORMS, json!({ "form": {} })),
+        (ElicitationModes::ALL, json!({ "form": {}, "url": {} })),
+    ] {
+        check(|s| {
+            let call = create_for(s, shows);
+            s.answer("initialize", FULL);
+            s.exits("exit status 1");
+            assert!(s.replies[&call].is_err());
+            // It is not attached yet when it tries again, such as after a sign-in.
+            s.ask(Command::Wake).unwrap();
+            s.answer("initialize", FULL);
+            s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+            assert_eq!(offered(s), [member.clone(), member]);
+            restart(s);
+            assert_eq!(offered(s)[2], json!({ "form": {}, "url": {} }));
+        });
+    }
+}
+
+#[test]
+fn after_a_restart_of_the_daemon_the_editors_that_come_back_decide() {
+    let scene = check(|s| {
+        create_for(s, ElicitationModes::NONE);
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+    });
+    let mut again = Scene::restarted(&scene.log);
+    attach(&mut again, "simple", ElicitationModes::NONE);
+    again.ask(Command::Wake).unwrap();
+    assert_eq!(offered(&again), [Value::Null]);
+    let mut without = Scene::restarted(&scene.log);
+    without.ask(Command::Wake).unwrap();
+    assert_eq!(offered(&without), [json!({ "form": {}, "url": {} })]);
+}
+
+/// An agent may send a question that it was not offered. It is asked as any other.
+#[test]
+fn a_question_that_was_not_offered_is_asked() {
+    check(|s| {
+        create_for(s, ElicitationModes::NONE);
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        s.prompt("do it");
+        s.calls("9", "elicitation/create", FORM);
+        assert_eq!(s.params("item/tool/requestUserInput").len(), 1);
+        s.decide(1, Answer::Decline { always: false }).unwrap();
+        assert_eq!(answered(s), &json!({ "action": "decline" }));
         s.stops_with("end_turn");
     });
 }

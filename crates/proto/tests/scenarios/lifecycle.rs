@@ -2,7 +2,7 @@
 
 use acpd_model::event::SessionDeleted;
 use acpd_model::{ErrorCode, EventKind, Failure, RawJson, ThreadEvent, ThreadStatus, TurnId};
-use acpd_proto::agent::AgentRequest;
+use acpd_proto::agent::{AgentRequest, ElicitationModes};
 use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Change, Command, Input, InterruptOptions, LastUse, Reply};
 use serde_json::json;
@@ -69,6 +69,7 @@ fn a_name_from_the_beginning_is_a_persons() {
             name: Some("Given".into()),
             project_id: None,
             metadata: None,
+            elicitation: ElicitationModes::ALL,
         });
         s.answer("initialize", FULL);
         s.answer("session/new", r#"{"sessionId":"s-1"}"#);

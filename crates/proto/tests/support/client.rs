@@ -3,6 +3,7 @@
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Failure, Origin, RawJson, RequestId, TurnId};
 use acpd_policy::Scope;
+use acpd_proto::agent::ElicitationModes;
 use acpd_proto::projection::{SessionChange, Spec, text_block};
 use acpd_proto::thread::{Answer, Command, Input, InterruptOptions, Reply, TurnView};
 
@@ -58,11 +59,17 @@ impl Scene {
 
     /// Creates the thread with a complete specification.
     pub fn create_as(&mut self, spec: Spec) -> u64 {
+        self.create_for(ElicitationModes::ALL, spec)
+    }
+
+    /// Like [`Scene::create_as`], for a client that can show these modes of elicitation.
+    pub fn create_for(&mut self, elicitation: ElicitationModes, spec: Spec) -> u64 {
         self.send(Command::Create {
             spec: Box::new(spec),
             name: None,
             project_id: None,
             metadata: None,
+            elicitation,
         })
     }
 

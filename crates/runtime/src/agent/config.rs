@@ -7,7 +7,7 @@ use acpd_catalog::OwnNames;
 use acpd_host::{Program, Sandbox};
 use acpd_model::section::{About, Folder, Reload, Section, Setting};
 use acpd_policy::Policy;
-use acpd_proto::agent::Quirks;
+use acpd_proto::agent::{ElicitationModes, Quirks};
 use acpd_proto::projection::Chunks;
 use serde::Deserialize;
 
@@ -182,6 +182,12 @@ impl AgentConfig {
             confines_itself: registry.confines_itself,
             ..self
         }
+    }
+
+    /// Returns the modes of elicitation to offer to a process that starts for clients that can show `shown`. A shared process is
+    /// offered all: a client of a later thread may show what that of the first one cannot.
+    pub fn offered(&self, shown: ElicitationModes) -> ElicitationModes {
+        if self.share { ElicitationModes::ALL } else { shown }
     }
 
     /// Returns the program to run for a workspace.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Exit, Program, Reserved, Sandbox, run_for_user};
 use acpd_model::{Failure, Limits, RawJson, json};
-use acpd_proto::agent::{AuthMethod, CLIENT_CAPABILITIES};
+use acpd_proto::agent::{AuthMethod, ElicitationModes, client_capabilities};
 use acpd_proto::wire::{
     self, Found, Line, LineDecoder, Mended, Message, UTF_16, Unreadable, number, read_unclean,
 };
@@ -282,7 +282,7 @@ fn initialize() -> Vec<u8> {
     wire::request(&mut line, 0, "initialize", |params| {
         params
             .put("protocolVersion", &PROTOCOL_VERSION)
-            .raw("clientCapabilities", CLIENT_CAPABILITIES)
+            .raw("clientCapabilities", &client_capabilities(ElicitationModes::ALL))
             .object("clientInfo", |info| {
                 info.put("name", "acpd")
                     .put("title", "acpd")

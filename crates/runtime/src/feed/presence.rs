@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use acpd_model::ThreadId;
+use acpd_proto::agent::ElicitationModes;
 use acpd_proto::surface::contract::{OtherSubscribers, Subscriber};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -54,6 +55,18 @@ impl Subscribers {
             due: None,
             quiet_until: None,
         }
+    }
+
+    /// Returns the modes of elicitation that the subscribers of a thread can show.
+    pub fn elicitation(&self, thread: ThreadId) -> ElicitationModes {
+        let threads = self.lock();
+        let present = threads
+            .get(&thread)
+            .into_iter()
+            .flat_map(|of| of.present.values());
+        present
+            .map(|subscriber| subscriber.elicitation)
+            .fold(ElicitationModes::NONE, ElicitationModes::or)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ThreadId, ThreadSubscribers>> {
@@ -154,7 +167,14 @@ mod tests {
             client: "test".to_owned(),
         };
         let may_answer = name == "asked";
-        Subscriber { who, may_answer }
+        Subscriber {
+            who,
+            may_answer,
+            elicitation: ElicitationModes {
+                form: may_answer,
+                url: false,
+            },
+        }
     }
 
     fn names(others: &OtherSubscribers) -> Vec<&str> {
@@ -189,6 +209,26 @@ mod tests {
         assert_eq!(first.others_changed().await, OtherSubscribers::default());
         drop(first);
         assert!(!all.lock().contains_key(&thread), "nothing is kept of it");
+    }
+
+    #[test]
+    fn what_the_subscribers_of_a_thread_can_show_leaves_with_them() {
+        let (all, thread) = (Subscribers::default(), ThreadId(uuid::Uuid::nil()));
+        assert_eq!(all.elicitation(thread), ElicitationModes::NONE);
+        let _reader = all.join(thread, someone("reader"), true);
+        assert_eq!(all.elicitation(thread), ElicitationModes::NONE);
+        let asked = all.join(thread, someone("asked"), true);
+        let forms = ElicitationModes {
+            form: true,
+            url: false,
+        };
+        assert_eq!(all.elicitation(thread), forms);
+        assert_eq!(
+            all.elicitation(ThreadId(uuid::Uuid::max())),
+            ElicitationModes::NONE
+        );
+        drop(asked);
+        assert_eq!(all.elicitation(thread), ElicitationModes::NONE);
     }
 
     #[tokio::test]

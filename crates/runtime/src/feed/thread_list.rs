@@ -4,11 +4,12 @@
 //! encoded once. Owns: the last few frames. Never: waits for a watcher, or does work while there is none. A client that falls
 //! behind receives a reset and lists the threads again.
 
+use std::sync::Arc;
+
 use acpd_model::{Event, EventKind, Millis, Summary, ThreadEvent, ThreadId};
 use acpd_proto::surface::contract::{Lane, Source};
 use acpd_proto::surface::frames::Frames;
 use acpd_proto::surface::reply::SeenThread;
-use std::sync::Arc;
 use tokio::sync::broadcast;
 
 /// Changes to the thread list that are kept for clients that watch it. A client that falls further behind requests the

@@ -3,14 +3,15 @@
 //! In: batches that threads have stored, and requests of clients. Out: messages for the task. Owns: the task's channel. Never: keeps
 //! a thread waiting.
 
-use acpd_model::{ErrorCode, Event, Failure, Summary, ThreadId};
-use acpd_proto::notify::{Delivery, DeliveryError, Fact, Target, TargetState, facts};
-use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use acpd_model::{ErrorCode, Event, Failure, Summary, ThreadId};
+use acpd_proto::notify::{Delivery, DeliveryError, Fact, Target, TargetState, facts};
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 /// Facts about threads that may wait for the task of notifications. It reads the log for those that found no room.

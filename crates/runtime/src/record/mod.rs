@@ -15,7 +15,6 @@ pub(crate) mod pipe;
 mod redact;
 mod writer;
 
-use bytes::Bytes;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -24,6 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use bytes::Bytes;
 
 pub use self::command::Direction;
 use self::command::{Bounds, WriterCommand};

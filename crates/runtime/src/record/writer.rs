@@ -1,6 +1,5 @@
 //! The files of a recording, on the thread that writes them.
 
-use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -9,6 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use serde_json::value::RawValue;
 
 use super::command::{Bounds, Direction, WriterCommand};
 use super::redact::redacted;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use acpd_catalog::{InstallMethod, LaunchMethod};
 use acpd_model::event::LeaseHolder;
 use acpd_model::{AccessScope, ErrorCode, Failure, Origin, RawJson, Role, ThreadId};
-use acpd_proto::agent::{AgentRequest, check_extension, with_session};
+use acpd_proto::agent::{AgentRequest, ElicitationModes, check_extension, with_session};
 use acpd_proto::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, RunningProcess};
 use acpd_proto::surface::request::Permissions;
 use acpd_proto::thread::Command;
@@ -86,8 +86,10 @@ impl Service {
             Arc::clone(&caller.defaults),
             caller.standby.clone(),
         );
+        let elicitation = caller.elicitation();
         Dispatched::answer(async move {
-            let CachedInitialize { hello, standby } = service.declared(permissions, &defaults).await?;
+            let CachedInitialize { hello, standby } =
+                service.declared(permissions, &defaults, elicitation).await?;
             if let (Some(standby), Some(connections)) = (standby, connections) {
                 connections.put(Box::new(standby));
             }
@@ -99,6 +101,7 @@ impl Service {
         &self,
         permissions: Permissions,
         defaults: &Defaults,
+        elicitation: ElicitationModes,
     ) -> Result<CachedInitialize, Failure> {
         // What an agent declares, such as its ways to sign in, is no part of a thread.
         if permissions.scope != AccessScope::Everything {
@@ -109,7 +112,8 @@ impl Service {
         let cwd = directory_of(&defaults.cwd);
         // Clients without the operator role must not cause an agent to start by naming it.
         let cwd = permissions.role.may(Role::Operator).then_some(&*cwd);
-        match self.state.initialize_cache.of(&agent, runnable.config, cwd).await {
+        let cache = &self.state.initialize_cache;
+        match cache.of(&agent, runnable.config, cwd, elicitation).await {
             // There is no capacity for another process now. The client can still list and read existing threads.
             Err(failure) if failure.code == ErrorCode::Overloaded => Ok(CachedInitialize::unknown()),
             declared => declared,
@@ -188,7 +192,8 @@ impl Service {
 fn ask_standby(caller: &Caller, request: AgentRequest) -> Result<Dispatched<RawJson>, Failure> {
     let standby = caller.standby.clone();
     let standby = standby.ok_or_else(|| Failure::invalid_params("no agent was named"))?;
-    let mut answer = Box::pin(async move { standby.ask(request).await });
+    let elicitation = caller.elicitation();
+    let mut answer = Box::pin(async move { standby.ask(request, elicitation).await });
     // The request takes its place in the order of the connection's requests now.
     match (&mut answer).now_or_never() {
         Some(reply) => Ok(Dispatched::now(reply)),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use acpd_model::{Failure, Origin, ThreadId};
-use acpd_proto::agent::AgentRequest;
+use acpd_proto::agent::{AgentRequest, ElicitationModes};
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::request::Permissions;
 use acpd_proto::thread::EditorCapabilities;
@@ -79,6 +79,13 @@ impl Caller {
             signing_in: None,
             standby: None,
         }
+    }
+
+    /// Returns the modes of elicitation that the client can show. Clients other than editors count as able to show both: what
+    /// they start may be answered from anywhere.
+    pub(super) fn elicitation(&self) -> ElicitationModes {
+        let editor = self.delegate.as_ref();
+        editor.map_or(ElicitationModes::ALL, |editor| editor.abilities.elicitation)
     }
 
     /// Returns the thread whose agent receives a request that names no thread.

@@ -1,9 +1,10 @@
 //! Folders of the host, for users who choose where a thread works.
 
-use acpd_model::{ErrorCode, Failure};
-use acpd_proto::surface::reply::{Folder, FolderList};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
+
+use acpd_model::{ErrorCode, Failure};
+use acpd_proto::surface::reply::{Folder, FolderList};
 
 use crate::host::blocking;
 use crate::service::Service;

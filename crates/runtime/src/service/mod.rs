@@ -51,7 +51,6 @@ use self::started::StartedThreads;
 use self::thread_reply::{FromThread, await_reply};
 use crate::config_file::ConfigFile;
 use crate::context::Context;
-use crate::feed::presence::Subscribers;
 use crate::feed::session_claims::SessionClaims;
 use crate::retention::{Retention, RetentionSettings};
 use crate::standby::initialize_cache::InitializeCache;
@@ -65,8 +64,6 @@ pub struct Service {
     pub directory: Directory,
     /// State that the threads share.
     pub context: Context,
-    /// The subscribers of each thread.
-    pub subscribers: Subscribers,
     /// Notified when the log lacks data beside the events of a thread.
     pub indexing: Arc<Notify>,
     /// Shared, because each connection has a clone.
@@ -118,7 +115,6 @@ impl Service {
         };
         Self {
             state: Arc::new(state),
-            subscribers: Subscribers::default(),
             indexing: Arc::default(),
             directory,
             context,

@@ -192,6 +192,7 @@ impl Service {
             name: start.name,
             project_id: start.project_id,
             metadata: start.metadata,
+            elicitation: caller.elicitation(),
         });
         let created = created.await?;
         let policy = start.policy.map(|policy| Command::SetPolicy(Some(policy)));

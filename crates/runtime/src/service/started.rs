@@ -1,11 +1,12 @@
 //! The threads that clients have started with an id of their own for the first turn. A client that did not see the answer to its
 //! request sends it again, and gets the same thread.
 
-use acpd_model::{Origin, ThreadId};
-use acpd_proto::surface::request::StartThread;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use acpd_model::{Origin, ThreadId};
+use acpd_proto::surface::request::StartThread;
 use tokio::sync::OwnedMutexGuard;
 
 /// Threads started with a client's id for the first turn that are remembered, so that none is started twice.

@@ -1,12 +1,15 @@
 //! Caches agents' `initialize` results, so that an editor that connects need not wait for a process to start.
 //!
-//! In: an agent's name and configuration. Out: the result of its `initialize`, verbatim. Owns: the last result of each agent, and
-//! the running probes, one for each agent. Never: caches a failure, or returns a result from a different configuration.
+//! In: an agent's name and configuration. Out: the result of its `initialize`, verbatim, whatever modes of elicitation the agent
+//! was offered: editors are told the same about it. Owns: the last result of each agent, and the running probes, one for each
+//! agent. Never: caches a failure, or returns a result from a different configuration.
 
-use acpd_model::{ErrorCode, Failure, RawJson};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use acpd_model::{ErrorCode, Failure, RawJson};
+use acpd_proto::agent::ElicitationModes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -25,7 +28,8 @@ const HELLO_QUEUE: usize = 64;
 pub struct CachedInitialize {
     /// The result of `initialize`, verbatim.
     pub hello: RawJson,
-    /// The process that was started for the probe; only one of the waiting callers receives it.
+    /// The process that was started for the probe. Only one of the waiting callers receives it, which can show what the process
+    /// was offered.
     pub standby: Option<Standby>,
 }
 
@@ -54,6 +58,13 @@ struct CacheRequest {
     config: AgentConfig,
     /// The directory in which to start the agent; `None` if it must not be started.
     cwd: Option<PathBuf>,
+    caller: WaitingCaller,
+}
+
+#[derive(Debug)]
+struct WaitingCaller {
+    /// The modes of elicitation that the client can show.
+    elicitation: ElicitationModes,
     reply: oneshot::Sender<CacheResult>,
 }
 
@@ -76,15 +87,21 @@ impl InitializeCache {
         Self { requests_tx }
     }
 
-    /// Returns the `initialize` result of the agent `name`. If it is not cached, starts the agent in `cwd`. Without
-    /// `cwd` the agent is not started, and the result is empty.
-    pub async fn of(&self, name: &str, config: AgentConfig, cwd: Option<&Path>) -> CacheResult {
+    /// Returns the `initialize` result of the agent `name`. If it is not cached, starts the agent in `cwd`, for a client that can
+    /// show these modes of elicitation. Without `cwd` the agent is not started, and the result is empty.
+    pub async fn of(
+        &self,
+        name: &str,
+        config: AgentConfig,
+        cwd: Option<&Path>,
+        elicitation: ElicitationModes,
+    ) -> CacheResult {
         let (reply, answer) = oneshot::channel();
         let ask = CacheRequest {
             name: name.to_owned(),
             config,
             cwd: cwd.map(Path::to_owned),
-            reply,
+            caller: WaitingCaller { elicitation, reply },
         };
         self.requests_tx.send(ask).await.map_err(|_| stopping())?;
         answer.await.map_err(|_| stopping())?
@@ -106,7 +123,7 @@ struct CacheEntry {
 
 struct PendingProbe {
     config: AgentConfig,
-    waiting: Vec<oneshot::Sender<CacheResult>>,
+    waiting: Vec<WaitingCaller>,
 }
 
 impl Task {
@@ -128,25 +145,26 @@ impl Task {
             name,
             config,
             cwd,
-            reply,
+            caller,
         } = ask;
         let known = self.known.get(&name);
         if let Some(known) = known.filter(|known| known.config == config && known.until > Instant::now()) {
             // The caller may have gone; here and below.
             let hello = known.hello.clone();
-            let _ = reply.send(Ok(CachedInitialize { hello, standby: None }));
+            let _ = caller.reply.send(Ok(CachedInitialize { hello, standby: None }));
             return;
         }
         let Some(cwd) = cwd else {
-            let _ = reply.send(Ok(CachedInitialize::unknown()));
+            let _ = caller.reply.send(Ok(CachedInitialize::unknown()));
             return;
         };
         if let Some(look) = self.pending.get_mut(&name).filter(|look| look.config == config) {
-            look.waiting.push(reply);
+            look.waiting.push(caller);
             return;
         }
         // Callers that waited for another configuration receive the result of this one; the old probe is discarded.
-        let mut waiting = vec![reply];
+        let elicitation = caller.elicitation;
+        let mut waiting = vec![caller];
         waiting.extend(
             self.pending
                 .remove(&name)
@@ -160,7 +178,7 @@ impl Task {
         self.pending.insert(name.clone(), look);
         let context = self.context.clone();
         self.probes.spawn(async move {
-            let answer = Standby::start(&context, &name, &config, &cwd).await;
+            let answer = Standby::start(&context, &name, &config, &cwd, elicitation).await;
             (name, config, answer)
         });
     }
@@ -177,21 +195,22 @@ impl Task {
         let (hello, mut standby) = match answer {
             Ok((hello, standby)) => (hello, Some(standby)),
             Err(failure) => {
-                for reply in waiting {
-                    let _ = reply.send(Err(failure.clone()));
+                for caller in waiting {
+                    let _ = caller.reply.send(Err(failure.clone()));
                 }
                 self.known.remove(&name);
                 return;
             }
         };
-        for reply in waiting {
+        for caller in waiting {
+            let fits = |standby: &mut Standby| standby.is_offered(caller.elicitation);
             let greeting = CachedInitialize {
                 hello: hello.clone(),
-                standby: standby.take(),
+                standby: standby.take_if(fits),
             };
             // If this caller has gone, the next one receives the process.
-            if let Err(Ok(greeting)) = reply.send(Ok(greeting)) {
-                standby = greeting.standby;
+            if let Err(Ok(greeting)) = caller.reply.send(Ok(greeting)) {
+                standby = standby.or(greeting.standby);
             }
         }
         let known = CacheEntry {
@@ -208,6 +227,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use acpd_model::Limits;
+    use futures_util::FutureExt;
 
     use super::*;
     use crate::test_context::context;
@@ -235,13 +255,18 @@ mod tests {
         let file = dir.path().join("starts");
         let initialize_cache = InitializeCache::open(context(dir.path(), BTreeMap::new(), Limits::default()));
         let config = agent(&file, HELLO);
-        let unknown = initialize_cache.of("a", config.clone(), None).await.unwrap();
+        let unknown = initialize_cache
+            .of("a", config.clone(), None, ElicitationModes::ALL)
+            .await
+            .unwrap();
         assert!(unknown.hello.get().contains(r#""agentCapabilities":{}"#) && starts(&file) == 0);
         let (one, two) = tokio::join!(
-            initialize_cache.of("a", config.clone(), Some(dir.path())),
-            initialize_cache.of("a", config.clone(), Some(dir.path())),
+            initialize_cache.of("a", config.clone(), Some(dir.path()), ElicitationModes::ALL),
+            initialize_cache.of("a", config.clone(), Some(dir.path()), ElicitationModes::ALL),
         );
-        let three = initialize_cache.of("a", config.clone(), Some(dir.path())).await;
+        let three = initialize_cache
+            .of("a", config.clone(), Some(dir.path()), ElicitationModes::ALL)
+            .await;
         let greetings = [one, two, three].map(Result::unwrap);
         for greeting in &greetings {
             assert_eq!(
@@ -256,8 +281,42 @@ mod tests {
             title: Some("A".into()),
             ..config
         };
-        initialize_cache.of("a", changed, Some(dir.path())).await.unwrap();
+        initialize_cache
+            .of("a", changed, Some(dir.path()), ElicitationModes::ALL)
+            .await
+            .unwrap();
         assert_eq!(starts(&file), 2);
+    }
+
+    /// All are told the same about the agent, and only a client that can show what the process was offered gets it.
+    #[tokio::test]
+    async fn the_process_is_for_a_caller_that_can_show_what_it_was_offered() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("starts");
+        let initialize_cache = InitializeCache::open(context(dir.path(), BTreeMap::new(), Limits::default()));
+        let config = agent(&file, HELLO);
+        // The caller for which the process starts leaves before it has answered.
+        let mut left =
+            Box::pin(initialize_cache.of("a", config.clone(), Some(dir.path()), ElicitationModes::ALL));
+        assert!((&mut left).now_or_never().is_none());
+        let (one, two) = tokio::join!(
+            initialize_cache.of("a", config.clone(), Some(dir.path()), ElicitationModes::NONE),
+            async {
+                drop(left);
+                initialize_cache
+                    .of("a", config.clone(), Some(dir.path()), ElicitationModes::ALL)
+                    .await
+            },
+        );
+        let three = initialize_cache
+            .of("a", config, Some(dir.path()), ElicitationModes::NONE)
+            .await;
+        let greetings = [one, two, three].map(Result::unwrap);
+        assert_eq!(greetings[0].hello.get(), greetings[1].hello.get());
+        assert_eq!(greetings[0].hello.get(), greetings[2].hello.get());
+        let has_process = greetings.map(|greeting| greeting.standby.is_some());
+        assert_eq!(has_process, [false, true, false]);
+        assert_eq!(starts(&file), 1);
     }
 
     #[tokio::test]
@@ -271,7 +330,7 @@ mod tests {
         );
         for _ in 0..2 {
             let failure = initialize_cache
-                .of("a", broken.clone(), Some(dir.path()))
+                .of("a", broken.clone(), Some(dir.path()), ElicitationModes::ALL)
                 .await
                 .unwrap_err();
             assert!(failure.message.contains("not today"), "{failure}");

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use acpd_host::Sandbox;
 use acpd_model::{Failure, RawJson};
-use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Capabilities, Start};
+use acpd_proto::agent::{AgentCommand, AgentEvent, AgentRequest, Capabilities, ElicitationModes, Start};
 use acpd_proto::thread::AgentExit;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -37,6 +37,8 @@ pub struct Standby {
     config: AgentConfig,
     cwd: String,
     sandbox: Option<Sandbox>,
+    /// The modes of elicitation that the process was offered.
+    elicitation: ElicitationModes,
     capabilities: Capabilities,
     handle: AgentHandle,
     /// Events for the future thread, and their size in bytes.
@@ -77,18 +79,26 @@ pub enum State {
 }
 
 impl Standby {
-    /// Starts the agent for a session in `cwd` and sends `initialize`.
-    pub async fn start(context: &Context, name: &str, config: &AgentConfig, cwd: &Path) -> StandbyResult {
+    /// Starts the agent for a session in `cwd` of a client that can show these modes of elicitation, and sends `initialize`.
+    pub async fn start(
+        context: &Context,
+        name: &str,
+        config: &AgentConfig,
+        cwd: &Path,
+        elicitation: ElicitationModes,
+    ) -> StandbyResult {
         let patience = Duration::from_secs(context.limits.now().agent_start_secs);
         let cwd = cwd.to_string_lossy().into_owned();
         let mut held = Start {
             pending_session: true,
             quirks: config.quirks,
+            elicitation: config.offered(elicitation),
             ..Start::new(name, cwd.clone(), patience)
         };
         if let Some(title) = &config.title {
             held.names.title.clone_from(title);
         }
+        let elicitation = held.elicitation;
         let (own, reserved) = (config.clone(), Arc::clone(&context.reserved));
         let workspace = [cwd.clone().into()];
         // If no session can be opened in this directory, the process serves only requests that need none.
@@ -104,6 +114,7 @@ impl Standby {
             config: config.clone(),
             cwd,
             sandbox,
+            elicitation,
             capabilities: Capabilities::default(),
             using: context.processes.join(Arc::clone(&handle.process), None).await?,
             handle,
@@ -193,6 +204,11 @@ impl Standby {
         &self.name
     }
 
+    /// Returns whether the process was offered what a client can show.
+    pub fn is_offered(&self, elicitation: ElicitationModes) -> bool {
+        self.elicitation == self.config.offered(elicitation)
+    }
+
     /// Returns whether a sign-in is in progress, so that later requests should wait for it.
     pub fn is_signing_in(&self) -> bool {
         self.pending.values().any(|pending| pending.signs_in)
@@ -270,15 +286,17 @@ impl Standby {
         self.pending.is_empty() && (self.cwd == cwd || self.signed_in && self.sandbox.is_none())
     }
 
-    /// Hands the process to a thread, if it was started with the thread's current configuration. Returns the handle and
-    /// the earlier events.
+    /// Hands the process to a thread, if it was started with the thread's current configuration, and was offered what the
+    /// thread's clients can show. Returns the handle and the earlier events.
     pub async fn open(
         self,
         config: &AgentConfig,
         sandbox: Option<&Sandbox>,
         start: Start,
     ) -> Result<(AgentHandle, Vec<AgentEvent>), Start> {
-        if self.config != *config || self.sandbox.as_ref() != sandbox || !self.fits(&start.cwd) {
+        // A new sign-in would cost the user more than a question that is shown as text.
+        let offers = self.signed_in || self.is_offered(start.elicitation);
+        if self.config != *config || self.sandbox.as_ref() != sandbox || !self.fits(&start.cwd) || !offers {
             return Err(start);
         }
         self.handle
@@ -342,7 +360,7 @@ mod tests {
             ..AgentConfig::default()
         };
         let context = context(dir.path(), BTreeMap::new(), Limits::default());
-        let started = Standby::start(&context, "a", &config, dir.path()).await;
+        let started = Standby::start(&context, "a", &config, dir.path(), ElicitationModes::ALL).await;
         (dir, started.unwrap().1)
     }
 
@@ -369,6 +387,27 @@ mod tests {
         let (_dir, mut talks) = standby(&talk).await;
         talks.over().await;
         assert!(talks.early.len() < 64, "{}", talks.early.len());
+    }
+
+    #[tokio::test]
+    async fn one_that_was_offered_other_questions_is_used_only_after_a_sign_in() {
+        for signed_in in [false, true] {
+            let (dir, mut standby) = standby("cat > /dev/null").await;
+            standby.signed_in = signed_in;
+            let (config, sandbox) = (standby.config.clone(), standby.sandbox.clone());
+            let start = Start {
+                elicitation: ElicitationModes::NONE,
+                ..Start::new("a", dir.path().to_string_lossy(), Duration::from_secs(5))
+            };
+            let opened = standby.open(&config, sandbox.as_ref(), start).await;
+            assert_eq!(opened.is_ok(), signed_in);
+        }
+        // A shared process is offered all, and serves any client.
+        let shared = AgentConfig {
+            share: true,
+            ..AgentConfig::default()
+        };
+        assert_eq!(shared.offered(ElicitationModes::NONE), ElicitationModes::ALL);
     }
 
     #[tokio::test]

@@ -4,10 +4,11 @@
 //! In: requests without a session, threads that need a process. Out: the agent's answers, and the process. Owns: the process
 //! until a thread takes it. Never: starts a second process for the same connection while the first one is useful.
 
-use acpd_model::{ErrorCode, Failure, RawJson};
-use acpd_proto::agent::AgentRequest;
-use futures_util::future::BoxFuture;
 use std::path::PathBuf;
+
+use acpd_model::{ErrorCode, Failure, RawJson};
+use acpd_proto::agent::{AgentRequest, ElicitationModes};
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::probe::anywhere;
@@ -28,6 +29,7 @@ pub struct StandbyHandle {
 enum ToStandby {
     Ask {
         request: Box<AgentRequest>,
+        elicitation: ElicitationModes,
         answer: ResponseSender,
     },
     Take(Take),
@@ -63,12 +65,21 @@ impl StandbyHandle {
         Self { requests_tx }
     }
 
-    /// Sends the agent a request that needs no session, and waits for its answer. Starts a process if there is none. The
-    /// first poll puts the request into the order of the connection's requests.
-    pub async fn ask(&self, request: AgentRequest) -> Result<RawJson, Failure> {
+    /// Sends the agent a request that needs no session, and waits for its answer. If there is no process, starts one for a
+    /// client that can show these modes of elicitation. The first poll puts the request into the order of the connection's
+    /// requests.
+    pub async fn ask(
+        &self,
+        request: AgentRequest,
+        elicitation: ElicitationModes,
+    ) -> Result<RawJson, Failure> {
         let (answer, answered) = oneshot::channel();
         let request = Box::new(request);
-        self.send(ToStandby::Ask { request, answer })?;
+        self.send(ToStandby::Ask {
+            request,
+            elicitation,
+            answer,
+        })?;
         answered.await.map_err(|_| ended())?
     }
 
@@ -121,7 +132,9 @@ impl Task {
                     self.standby = None;
                 },
                 message = requests_rx.recv() => match message {
-                    Some(ToStandby::Ask { request, answer }) => self.ask(request, answer).await,
+                    Some(ToStandby::Ask { request, elicitation, answer }) => {
+                        self.ask(request, elicitation, answer).await;
+                    }
                     Some(ToStandby::Take(take)) => self.takes.push(take),
                     Some(ToStandby::Put(standby)) => {
                         self.standby.get_or_insert(standby);
@@ -133,14 +146,19 @@ impl Task {
         }
     }
 
-    async fn ask(&mut self, request: Box<AgentRequest>, answer: ResponseSender) {
+    async fn ask(
+        &mut self,
+        request: Box<AgentRequest>,
+        elicitation: ElicitationModes,
+        answer: ResponseSender,
+    ) {
         match &mut self.standby {
             Some(standby) => standby.ask(*request, answer).await,
             None => {
                 self.asks.push((request, answer));
                 if self.starting.is_none() {
                     let (context, agent, cwd) = (self.context.clone(), self.agent.clone(), self.cwd.clone());
-                    self.starting = Some(Box::pin(start(context, agent, cwd)));
+                    self.starting = Some(Box::pin(start(context, agent, cwd, elicitation)));
                 }
             }
         }
@@ -207,12 +225,13 @@ async fn start(
     context: Context,
     agent: Result<String, Failure>,
     cwd: PathBuf,
+    elicitation: ElicitationModes,
 ) -> Result<Box<Standby>, Failure> {
     let name = agent?;
     let config = context.agents.find(&name)?.config;
     // The client has not named a session yet.
     let is_directory = |cwd: PathBuf| if cwd.is_dir() { cwd } else { anywhere() };
     let cwd = blocking(&*context.host, move || Ok(is_directory(cwd))).await?;
-    let (_, standby) = Standby::start(&context, &name, &config, &cwd).await?;
+    let (_, standby) = Standby::start(&context, &name, &config, &cwd, elicitation).await?;
     Ok(Box::new(standby))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use acpd_log::{Fault, Memory};
 use acpd_model::{ErrorCode, Limits, Origin, ThreadId};
-use acpd_proto::agent::AgentRequest;
+use acpd_proto::agent::{AgentRequest, ElicitationModes};
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::Command;
 
@@ -58,6 +58,7 @@ impl Stage {
             name: None,
             project_id: None,
             metadata: None,
+            elicitation: ElicitationModes::ALL,
         };
         let created = directory.command(thread, Origin::Daemon, create).await;
         created.unwrap().await.unwrap().unwrap();

@@ -1,13 +1,14 @@
 //! The task that owns the [`AuthStore`], and stores its sessions and links on disk.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
 use acpd_model::{ErrorCode, Failure, ThreadId};
 use acpd_proto::surface::reply::{CreatedShare, ShareInfo};
 use acpd_proto::time::Now;
 use acpd_runtime::share::{NewShare, ShareStore};
 use futures_util::future::BoxFuture;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::auth::devices::Devices;

@@ -1,10 +1,11 @@
 //! The owner's access token, and the generation and hashing of secrets.
 
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use acpd_files::{Draft, data_files, private_file};

@@ -1,9 +1,10 @@
 //! Rate limits per caller: a burst at once, then one operation per interval.
 
-use acpd_proto::time::Instant;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
+
+use acpd_proto::time::Instant;
 
 /// Callers that a throttle remembers.
 const THROTTLED: usize = 4096;

@@ -3,13 +3,14 @@
 //! In: commands of threads, and the client's answers. Out: which requests may be sent, and answers for the threads. Owns: the
 //! open requests. Never: sends a request that its thread has given up.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use acpd_model::{RawJson, ThreadId};
 use acpd_proto::thread::{EditorCapabilities, EditorCommand};
 use acpd_proto::wire::RpcError;
 use acpd_runtime::service::Delegate;
 use acpd_runtime::thread::delegates::{Claim, FromEditor, ToEditor};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Messages of threads that may wait for an editor's connection.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use acpd_model::limits::LAST_WORDS_SECS;
 use acpd_model::{AccessScope, ErrorCode, Failure, Origin, ThreadId};
+use acpd_proto::agent::ElicitationModes;
 use acpd_proto::surface::contract::{
     ConnectionNotification, Delegated, Delivery, Output, Profile, Subscriber, Surface,
 };
@@ -462,7 +463,7 @@ impl<S: Surface> Connection<S> {
             origin,
             may_answer,
             sees_subscribers,
-            ..
+            abilities,
         } = self.surface.profile();
         let recipient = self.service.context.unsent.recipient(
             origin.principal.clone(),
@@ -472,10 +473,15 @@ impl<S: Surface> Connection<S> {
         let subscriber = Subscriber {
             who: origin,
             may_answer,
+            elicitation: match abilities {
+                _ if !may_answer => ElicitationModes::NONE,
+                Some(editor) => editor.elicitation,
+                None => ElicitationModes::ALL,
+            },
         };
         // Readers of a shared thread are visible to other clients, but cannot list them.
         let sees_subscribers = sees_subscribers && self.access.permissions.scope == AccessScope::Everything;
-        let subscribers = &self.service.subscribers;
+        let subscribers = &self.service.context.subscribers;
         let presence = subscribers.join(follow.thread, subscriber, sees_subscribers);
         self.followed
             .follow(&self.service, self.surface.lane(), follow, presence, recipient);

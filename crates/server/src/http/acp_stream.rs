@@ -9,6 +9,10 @@
     reason = "a refusal is large, and results also have small variants"
 )]
 
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::wire::{Found, Message, read_unclean_message};
 use axum::Router;
@@ -22,9 +26,6 @@ use axum::routing::get;
 use bytes::Bytes;
 use futures_util::stream;
 use serde_json::json;
-use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::auth::identity::{ConnectionPermit, Identity};

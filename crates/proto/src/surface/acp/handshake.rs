@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::PROTOCOL_VERSION;
 use super::frame::{Feature, QuestionKind};
-use crate::agent::AuthMethod;
+use crate::agent::{AuthMethod, ElicitationModes};
 use crate::thread::EditorCapabilities;
 use crate::wire::{member, others, spliced};
 
@@ -24,8 +24,7 @@ pub struct Client {
     pub writes_files: bool,
     /// Whether it runs terminals for an agent.
     pub terminals: bool,
-    forms: bool,
-    urls: bool,
+    elicitation: ElicitationModes,
     notices: bool,
     compaction: bool,
 }
@@ -60,19 +59,22 @@ impl Client {
             reads_files: yes(&declared["fs"]["readTextFile"]),
             writes_files: yes(&declared["fs"]["writeTextFile"]),
             terminals: yes(&declared["terminal"]),
-            forms: elicitation["form"].is_object(),
-            urls: elicitation["url"].is_object(),
+            elicitation: ElicitationModes {
+                form: elicitation["form"].is_object(),
+                url: elicitation["url"].is_object(),
+            },
             notices: session["notices"].is_object(),
             compaction: session["compaction"].is_object(),
         }
     }
 
-    /// Returns what the editor can do instead of the daemon.
+    /// Returns what the editor can do instead of the daemon, and which questions it can show.
     pub fn abilities(&self) -> EditorCapabilities {
         EditorCapabilities {
             reads_files: self.reads_files,
             writes_files: self.writes_files,
             terminals: self.terminals,
+            elicitation: self.elicitation,
         }
     }
 
@@ -81,7 +83,7 @@ impl Client {
         match feature {
             Feature::Notices => self.notices,
             Feature::Compaction => self.compaction,
-            Feature::Elicitation => self.forms || self.urls,
+            Feature::Elicitation => self.elicitation != ElicitationModes::NONE,
         }
     }
 
@@ -89,8 +91,8 @@ impl Client {
     pub(super) fn answers(&self, question: QuestionKind) -> bool {
         match question {
             QuestionKind::Permission => true,
-            QuestionKind::Form => self.forms,
-            QuestionKind::Url => self.urls,
+            QuestionKind::Form => self.elicitation.form,
+            QuestionKind::Url => self.elicitation.url,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The params of every method, as clients send them.
 
+use std::collections::BTreeMap;
+
 use acpd_model::{Failure, IdPart, Millis, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde::{Deserialize, de::DeserializeOwned};
-use std::collections::BTreeMap;
 
 use super::strict::{read, read_strictly};
 use super::thread_params::{ListShares, RevokeShare};

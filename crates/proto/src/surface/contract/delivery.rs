@@ -6,6 +6,7 @@ use std::sync::Arc;
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Event, Millis, RequestId, Seq, Summary, ThreadId, TurnId};
 
+use crate::agent::ElicitationModes;
 use crate::fanout::LiveUpdate;
 use crate::surface::reply::SeenThread;
 
@@ -140,6 +141,8 @@ pub struct Subscriber {
     pub who: ClientOrigin,
     /// Whether the client receives the agent's questions.
     pub may_answer: bool,
+    /// The modes of elicitation among these questions.
+    pub elicitation: ElicitationModes,
 }
 
 /// The clients that follow a thread, without the one that is notified.

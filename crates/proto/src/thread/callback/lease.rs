@@ -8,6 +8,7 @@ use acpd_model::event::{LeaseHolder, LeaseMove};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, ThreadEvent};
 
 use super::Callbacks;
+use crate::agent::ElicitationModes;
 use crate::thread::editors::EditorCapabilities;
 use crate::thread::journal::Journal;
 use crate::thread::reply::Reply;
@@ -95,6 +96,12 @@ impl Callbacks {
         }
         self.lose_terminals(journal, connection);
         self.end_delegations_to(journal, &removed, unsent);
+    }
+
+    /// Returns the modes of elicitation that the attached editors can show; `None` without an editor.
+    pub fn elicitation(&self) -> Option<ElicitationModes> {
+        let shown = self.editors.iter().map(|editor| editor.abilities.elicitation);
+        shown.reduce(ElicitationModes::or)
     }
 
     /// Clears the lease after a restart, because no connection outlives the process.

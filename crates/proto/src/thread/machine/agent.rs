@@ -100,7 +100,7 @@ impl Thread {
 
     /// Starts the agent, unless it runs or is starting.
     pub(super) fn wake(&mut self) {
-        match self.session.wake(&mut self.journal) {
+        match self.session.wake(&mut self.journal, self.callbacks.elicitation()) {
             Wake::Nothing => {}
             Wake::Started => self.callbacks.start_process(),
             Wake::Replace => self.stop_agent(),

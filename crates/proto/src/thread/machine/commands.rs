@@ -17,6 +17,7 @@ impl Thread {
                 name,
                 project_id,
                 metadata,
+                elicitation,
             } => {
                 let kind = EventKind::Thread(ThreadEvent::Created(Box::new(ThreadCreated {
                     agent: spec.agent,
@@ -34,6 +35,7 @@ impl Thread {
                 self.journal.emit_in(None, by, kind, None);
                 name_linked_directories(&mut self.journal);
                 self.session.wait_until_ready(call);
+                self.session.created_by(elicitation);
                 self.wake();
                 return;
             }

@@ -4,8 +4,9 @@
 //! In: the updates that arrive while the session opens, and the exchanges in the log. Out: turns that are marked as
 //! imported. Owns: those updates, until they are compared with the log. Never: stores what the log has a second time.
 
-use acpd_model::{MessageType, RawJson};
 use std::collections::VecDeque;
+
+use acpd_model::{MessageType, RawJson};
 
 use super::Session;
 use crate::agent::{ChunkContent, Opened, Update, UpdateKind};

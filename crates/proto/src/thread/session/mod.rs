@@ -30,7 +30,9 @@ use super::effect::Effect;
 use super::input::AgentExit;
 use super::journal::Journal;
 use super::reply::Reply;
-use crate::agent::{AgentCommand, AgentNames, AgentRequest, Capabilities, Opened, Quirks, Start};
+use crate::agent::{
+    AgentCommand, AgentNames, AgentRequest, Capabilities, ElicitationModes, Opened, Quirks, Start,
+};
 use crate::projection::SessionState;
 use crate::time::Instant;
 
@@ -95,6 +97,9 @@ pub(super) struct Session {
     mode_refused: Option<String>,
     /// What the agent has printed for the last sign-in.
     sign_in_lines: Vec<String>,
+    /// The modes of elicitation that the client can show that creates the thread, until the session is open. The client
+    /// attaches and subscribes only then.
+    creator: Option<ElicitationModes>,
 }
 
 impl Session {
@@ -174,8 +179,14 @@ impl Session {
         self.restart_wanted = self.is_stopping();
     }
 
-    /// Starts the agent, unless it runs or is starting.
-    pub fn wake(&mut self, journal: &mut Journal) -> Wake {
+    /// Records the modes of elicitation that the client can show that creates the thread.
+    pub fn created_by(&mut self, elicitation: ElicitationModes) {
+        self.creator = Some(elicitation);
+    }
+
+    /// Starts the agent, unless it runs or is starting. `editors` are the modes of elicitation that the attached editors can
+    /// show.
+    pub fn wake(&mut self, journal: &mut Journal, editors: Option<ElicitationModes>) -> Wake {
         match self.agent {
             AgentState::Absent => {}
             // A user may have signed in outside of acpd; only a new process detects that.
@@ -208,6 +219,12 @@ impl Session {
             patience: Duration::from_secs(journal.limits().agent_start_secs),
             quirks: Quirks::default(),
             mode: None,
+            // Without an editor, any client may answer later.
+            elicitation: editors
+                .into_iter()
+                .chain(self.creator)
+                .reduce(ElicitationModes::or)
+                .unwrap_or(ElicitationModes::ALL),
         };
         journal.push(Effect::StartAgent(start));
         Wake::Started
@@ -231,6 +248,7 @@ impl Session {
         let untold =
             is_new && !capabilities.additional_directories && !live.spec.additional_directories.is_empty();
         self.agent = AgentState::Ready;
+        self.creator = None;
         self.resume.opened(how);
         self.quirks = capabilities.quirks;
         self.capabilities = Some(capabilities);

@@ -6,6 +6,7 @@ use acpd_model::limits::{OPEN_QUESTION_BYTES, SHARED_BATCH_BYTES};
 use acpd_model::{
     ErrorCode, Event, EventKind, ItemId, Limits, RawJson, RequestEvent, RequestId, Role, Summary,
 };
+use acpd_proto::agent::ElicitationModes;
 use acpd_proto::fanout::{LiveText, LiveUpdate};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
@@ -13,7 +14,6 @@ use acpd_proto::surface::contract::Subscriber;
 
 use super::*;
 use crate::feed::batch::Shown;
-use crate::feed::presence::Subscribers;
 use crate::feed::publisher::Publisher;
 use crate::test_context::{context_with_log, event};
 
@@ -90,8 +90,9 @@ async fn subscribed(
             client: String::new(),
         },
         may_answer: false,
+        elicitation: ElicitationModes::NONE,
     };
-    let presence = Subscribers::default().join(thread(), someone, false);
+    let presence = context.subscribers.join(thread(), someone, false);
     let lane = Lane::App;
     let follow = FollowRequest {
         thread: snapshot.live.thread,

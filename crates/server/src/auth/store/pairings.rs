@@ -1,7 +1,8 @@
 //! Pairings: tickets that sign in a new device. The device has a token of its own from the moment it uses the ticket.
 
-use acpd_proto::time::{Instant, Now};
 use std::time::Duration;
+
+use acpd_proto::time::{Instant, Now};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::AuthStore;

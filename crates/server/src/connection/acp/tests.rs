@@ -44,7 +44,7 @@ printf '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","_meta":{"hear
 cat > /dev/null
 "#;
 
-/// An agent that records each of its starts, and responds by method. If its working directory has the file `wants-sign-in`,
+/// An agent that records each of its starts and what it is offered then, and responds by method. If its working directory has the file `wants-sign-in`,
 /// it requires a sign-in before it opens a session.
 const LASTING: &str = r#"
 echo start >> "$STARTS"
@@ -53,7 +53,7 @@ while read -r line; do
   id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
   result=
   case "$line" in
-    *'"method":"initialize"'*) result='{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"}],"agentCapabilities":{"auth":{"logout":{}},"providers":{},"loadSession":true}}';;
+    *'"method":"initialize"'*) printf '%s\n' "$line" >> "$STARTS.hello"; result='{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"}],"agentCapabilities":{"auth":{"logout":{}},"providers":{},"loadSession":true}}';;
     *'"method":"authenticate"'*) locked=; result='{"_meta":{"n":1.10}}';;
     *'"method":"logout"'*) result='{}';;
     *'"method":"providers/list"'*) result='{"providers":[{"n":1.10}]}';;
@@ -104,6 +104,21 @@ fn starts_file(data_dir: &std::path::Path) -> std::path::PathBuf {
 fn starts(data_dir: &std::path::Path) -> usize {
     let noted = std::fs::read_to_string(starts_file(data_dir)).unwrap_or_default();
     noted.lines().count()
+}
+
+/// Returns the modes of elicitation that each process of the agent was offered.
+fn offers(data_dir: &std::path::Path) -> Vec<Value> {
+    let noted = std::fs::read_to_string(data_dir.join("starts.hello")).unwrap_or_default();
+    let offered = |line: &str| {
+        let mut hello: Value = serde_json::from_str(line).unwrap();
+        hello["params"]["clientCapabilities"]["elicitation"].take()
+    };
+    noted.lines().map(offered).collect()
+}
+
+/// Returns the parameters of `initialize` for an editor that declares these modes of elicitation.
+fn showing(elicitation: &Value) -> Value {
+    json!({ "protocolVersion": 1, "clientCapabilities": { "elicitation": elicitation } })
 }
 
 /// Stops the daemon, and removes its data directory.
@@ -440,6 +455,95 @@ async fn the_process_that_said_hello_takes_the_first_session_in_its_directory() 
     editor.ask("session/new", open(&data_dir)).await;
     assert_eq!(starts(&data_dir), 2, "each session has a process of its own");
     close(service, &data_dir).await;
+}
+
+#[tokio::test]
+async fn an_agent_is_offered_the_questions_that_its_editor_can_show() {
+    for shown in [
+        Value::Null,
+        json!({ "form": {} }),
+        json!({ "url": {} }),
+        json!({ "form": {}, "url": {} }),
+    ] {
+        let (data_dir, service, mut editor) = lasting("offers").await;
+        editor.ask("initialize", showing(&shown)).await;
+        let open = json!({ "cwd": data_dir, "mcpServers": [] });
+        editor.ask("session/new", open.clone()).await;
+        assert_eq!(
+            offers(&data_dir),
+            [shown.clone()],
+            "one process, of the right kind"
+        );
+        editor.ask("session/new", open).await;
+        assert_eq!(offers(&data_dir), [shown.clone(), shown]);
+        close(service, &data_dir).await;
+    }
+}
+
+/// What an agent declares is known from the first editor. Another one is told the same, and waits for one process.
+#[tokio::test]
+async fn editors_that_show_different_questions_are_told_the_same_about_their_agent() {
+    let (data_dir, service, mut editor) = lasting("kinds").await;
+    let forms = json!({ "form": {} });
+    let first = editor.ask("initialize", showing(&forms)).await;
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
+    let mut other = Editor::connect(&setup);
+    other.say(&json!({ "acpd": { "cwd": data_dir } })).await;
+    assert_eq!(other.ask("initialize", showing(&Value::Null)).await, first);
+    assert_eq!(offers(&data_dir), std::slice::from_ref(&forms));
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let made = answer(&other.ask("session/new", open.clone()).await);
+    assert!(made["result"]["sessionId"].is_string(), "{made}");
+    assert_eq!(offers(&data_dir), [forms.clone(), Value::Null]);
+    editor.ask("session/new", open).await;
+    assert_eq!(offers(&data_dir), [forms, Value::Null], "its process has waited");
+    close(service, &data_dir).await;
+}
+
+#[tokio::test]
+async fn the_editors_that_have_a_session_open_decide_what_its_next_process_is_offered() {
+    let (data_dir, service, mut able) = lasting("open").await;
+    let forms = json!({ "form": {} });
+    able.ask("initialize", showing(&forms)).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let session = answer(&able.ask("session/new", open).await)["result"]["sessionId"].take();
+    let thread = session.as_str().unwrap().parse().unwrap();
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "continue" }] });
+    able.ask("session/prompt", prompt.clone()).await;
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
+    let mut simple = Editor::connect(&setup);
+    simple.ask("initialize", showing(&Value::Null)).await;
+    simple
+        .ask("session/resume", json!({ "sessionId": session, "cwd": data_dir }))
+        .await;
+    rest(&service, thread).await;
+    simple.ask("session/prompt", prompt.clone()).await;
+    assert_eq!(
+        offers(&data_dir),
+        [forms.clone(), forms.clone()],
+        "one of them can"
+    );
+    able.ask("session/close", json!({ "sessionId": session })).await;
+    rest(&service, thread).await;
+    simple.ask("session/prompt", prompt).await;
+    assert_eq!(offers(&data_dir), [forms.clone(), forms, Value::Null]);
+    close(service, &data_dir).await;
+}
+
+/// Stops the agent of an idle thread.
+async fn rest(service: &Service, thread: acpd_model::ThreadId) {
+    use acpd_model::Origin;
+    use acpd_proto::thread::Command;
+
+    let done = service
+        .directory
+        .command(thread, Origin::Daemon, Command::Rest)
+        .await;
+    done.unwrap().await.unwrap().unwrap();
+    let uses = |one: &acpd_proto::surface::reply::RunningProcess| one.threads.contains(&thread);
+    while service.context.processes.list().await.unwrap().iter().any(uses) {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]

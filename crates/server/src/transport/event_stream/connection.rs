@@ -3,14 +3,15 @@
 //! Requests arrive concurrently, so this is the only place where tasks share state under a lock. The lock is held for short
 //! lookups, never across an await.
 
-use acpd_proto::wire::Message;
-use bytes::Bytes;
-use futures_util::task::AtomicWaker;
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+
+use acpd_proto::wire::Message;
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
