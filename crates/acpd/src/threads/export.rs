@@ -13,14 +13,14 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::client::Client;
+use crate::client::connect::connect;
 use crate::client::reach::{self, reach};
 use crate::client::response::{self, next};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::JsonPieces;
 use crate::terminal::print;
-use crate::threads::find::find;
+use crate::threads::find::find_thread;
 
 /// What to do about an export that breaks off.
 const BROKEN_OFF: &str = "the export is not whole; if its log is damaged, --salvage exports what can be read";
@@ -67,8 +67,8 @@ async fn whole_id(settings: &Settings, given: &str) -> anyhow::Result<ThreadId> 
     if let Ok(whole) = given.parse() {
         return Ok(whole);
     }
-    let mut client = Client::connect(settings, false).await?;
-    Ok(find(&mut client, given).await?.parse()?)
+    let client = connect(settings, false).await?;
+    Ok(find_thread(&client, given).await?.parse()?)
 }
 
 /// Requests the export, and starts a daemon if none runs.

@@ -1,11 +1,14 @@
 //! The thread that a user names.
 
-use acpd_client::protocol::{ListThreads, ThreadSummary, ThreadsListed};
+use acpd_client::Error;
+use acpd_client::protocol::{ListThreads, Thread, ThreadReadParams, ThreadSummary, ThreadsListed};
 use acpd_model::ThreadId;
 use acpd_model::similar::nearest;
 use anyhow::Context;
+use serde::Deserialize;
 
 use crate::client::Client;
+use crate::client::whole::Whole;
 use crate::exit::Exit;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
@@ -162,4 +165,26 @@ fn listed(threads: &[ThreadSummary]) -> String {
         lines.push("  …".to_owned());
     }
     lines.join("\n")
+}
+
+/// Returns the thread that a user names, as [`find_thread`] finds it, without its turns.
+pub async fn named(client: &acpd_client::Client, given: &str) -> anyhow::Result<Whole<Thread>> {
+    let id = find_thread(client, given).await?;
+    Ok(read_thread(client, id).await?)
+}
+
+/// The result of `thread/read`.
+#[derive(Deserialize)]
+struct Found {
+    thread: Whole<Thread>,
+}
+
+/// Returns the thread with a full id, without its turns.
+pub async fn read_thread(client: &acpd_client::Client, id: String) -> Result<Whole<Thread>, Error> {
+    let params = ThreadReadParams {
+        thread_id: id,
+        ..ThreadReadParams::default()
+    };
+    let found: Found = client.call("thread/read", &params).await?;
+    Ok(found.thread)
 }

@@ -2,17 +2,21 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::{Value, json};
+use acpd_client::protocol::{
+    Thread, ThreadArchiveParams, ThreadDeleteParams, ThreadDirectoriesAddParams, ThreadDirectoriesSetParams,
+    ThreadNameSetParams, ThreadPinSetParams, ThreadUnarchiveParams,
+};
 
 use crate::cli::{AddDirArgs, DeleteArgs, MoveArgs, RenameArgs, ThreadArgs};
-use crate::client::Client;
+use crate::client::connect::connect;
+use crate::client::whole::Whole;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
-use crate::threads::find::find;
+use crate::threads::find::{named, read_thread};
 use crate::threads::run::directory;
 
 /// Least number of characters of an id that name a thread to delete.
@@ -20,12 +24,15 @@ const DELETED_ID_CHARS: usize = 8;
 
 /// Pins a thread, or removes its pin.
 pub async fn pin(settings: &Settings, args: &ThreadArgs, pinned: bool) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let id = named(&mut client, &args.thread.thread).await?["id"].take();
-    client
-        .request("thread/pin/set", json!({ "threadId": id, "pinned": pinned }))
-        .await?;
-    let thread = summary(&mut client, &id).await?;
+    let client = connect(settings, false).await?;
+    let id = named(&client, &args.thread.thread).await?.known.id;
+    let params = ThreadPinSetParams {
+        pinned,
+        place: None,
+        thread_id: id.clone(),
+    };
+    client.thread_pin_set(&params).await?;
+    let thread = read_thread(&client, id).await?;
     Ok(report(
         &thread,
         if pinned { "pinned" } else { "unpinned" },
@@ -35,20 +42,20 @@ pub async fn pin(settings: &Settings, args: &ThreadArgs, pinned: bool) -> anyhow
 
 /// Archives a thread.
 pub async fn archive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let thread = named(&mut client, &args.thread.thread).await?;
-    client
-        .request("thread/archive", json!({ "threadId": thread["id"] }))
-        .await?;
+    let client = connect(settings, false).await?;
+    let thread = named(&client, &args.thread.thread).await?;
+    let thread_id = thread.id.clone();
+    client.thread_archive(&ThreadArchiveParams { thread_id }).await?;
     Ok(report(&thread, "archived", args.json))
 }
 
 /// Unarchives a thread.
 pub async fn unarchive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let thread = named(&mut client, &args.thread.thread).await?;
+    let client = connect(settings, false).await?;
+    let thread = named(&client, &args.thread.thread).await?;
+    let thread_id = thread.id.clone();
     client
-        .request("thread/unarchive", json!({ "threadId": thread["id"] }))
+        .thread_unarchive(&ThreadUnarchiveParams { thread_id })
         .await?;
     Ok(report(&thread, "unarchived", args.json))
 }
@@ -62,10 +69,10 @@ pub async fn delete(settings: &Settings, args: &DeleteArgs) -> anyhow::Result<Ex
             "{given:?} is too short to delete a thread: give at least {DELETED_ID_CHARS} characters of its id"
         )));
     }
-    let mut client = Client::connect(settings, false).await?;
-    let thread = named(&mut client, given).await?;
+    let client = connect(settings, false).await?;
+    let thread = named(&client, given).await?;
     if !args.yes {
-        let turns = thread["turnCount"].as_u64().unwrap_or_default();
+        let turns = thread.turn_count;
         let plural = if turns == 1 { "" } else { "s" };
         let question = format!("Delete {} with {turns} turn{plural}, for good?", title(&thread));
         if !confirm(&question).await? {
@@ -73,21 +80,21 @@ pub async fn delete(settings: &Settings, args: &DeleteArgs) -> anyhow::Result<Ex
             return Ok(Exit::Failure);
         }
     }
-    client
-        .request("thread/delete", json!({ "threadId": thread["id"] }))
-        .await?;
+    let thread_id = thread.id.clone();
+    client.thread_delete(&ThreadDeleteParams { thread_id }).await?;
     Ok(report(&thread, "deleted", args.json))
 }
 
 /// Renames a thread.
 pub async fn rename(settings: &Settings, args: &RenameArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let thread = named(&mut client, &args.thread.thread).await?;
-    let id = thread["id"].clone();
-    client
-        .request("thread/name/set", json!({ "threadId": id, "name": args.name }))
-        .await?;
-    let renamed = summary(&mut client, &id).await?;
+    let client = connect(settings, false).await?;
+    let id = named(&client, &args.thread.thread).await?.known.id;
+    let params = ThreadNameSetParams {
+        name: args.name.clone(),
+        thread_id: id.clone(),
+    };
+    client.thread_name_set(&params).await?;
+    let renamed = read_thread(&client, id).await?;
     let done = match &args.name {
         Some(_) => "renamed",
         None => "has the agent's title again",
@@ -97,19 +104,20 @@ pub async fn rename(settings: &Settings, args: &RenameArgs) -> anyhow::Result<Ex
 
 /// Lets a thread work in another directory.
 pub async fn set_directory(settings: &Settings, args: &MoveArgs) -> anyhow::Result<Exit> {
-    let cwd = directory(settings, args.directory.as_deref(), "name")?;
+    let cwd = unicode(&directory(settings, args.directory.as_deref(), "name")?)?;
     let more = args.add_dir.iter();
-    let more = more.map(|dir| directory(settings, Some(dir), "set --add-dir to"));
-    let more: Vec<_> = more.collect::<Result<_, _>>()?;
-    let mut client = Client::connect(settings, false).await?;
-    let id = named(&mut client, &args.thread.thread).await?["id"].take();
-    let mut params = json!({ "threadId": id, "cwd": cwd });
-    if args.only || !more.is_empty() {
-        params["additionalDirectories"] = json!(more);
-    }
-    client.request("thread/directories/set", params).await?;
-    let moved = summary(&mut client, &id).await?;
-    let place = plain_line(moved["cwd"].as_str().unwrap_or_default());
+    let more = more.map(|dir| unicode(&directory(settings, Some(dir), "set --add-dir to")?));
+    let more: Vec<String> = more.collect::<anyhow::Result<_>>()?;
+    let client = connect(settings, false).await?;
+    let id = named(&client, &args.thread.thread).await?.known.id;
+    let params = ThreadDirectoriesSetParams {
+        additional_directories: (args.only || !more.is_empty()).then_some(more),
+        cwd,
+        thread_id: id.clone(),
+    };
+    client.thread_directories_set(&params).await?;
+    let moved = read_thread(&client, id).await?;
+    let place = plain_line(&moved.cwd);
     Ok(report(&moved, &format!("works in {place}"), args.json))
 }
 
@@ -121,24 +129,33 @@ pub async fn add_directory(settings: &Settings, args: &AddDirArgs) -> anyhow::Re
         // Links stay in it: the daemon refuses them, and says where they lead. An agent may have made one.
         without_dots(&std::path::absolute(&args.directory)?)
     };
-    let mut client = Client::connect(settings, false).await?;
-    let mut before = named(&mut client, &args.thread.thread).await?;
-    let id = before["id"].take();
-    client
-        .request(
-            "thread/directories/add",
-            json!({ "threadId": id, "directory": directory }),
-        )
-        .await?;
-    let thread = summary(&mut client, &id).await?;
-    let place = plain_line(&directory.to_string_lossy());
-    let more = "additionalDirectories";
-    let done = if thread[more] == before[more] {
+    let directory = unicode(&directory)?;
+    let client = connect(settings, false).await?;
+    let before = named(&client, &args.thread.thread).await?.known;
+    let place = plain_line(&directory);
+    let params = ThreadDirectoriesAddParams {
+        directory,
+        thread_id: before.id.clone(),
+    };
+    client.thread_directories_add(&params).await?;
+    let thread = read_thread(&client, before.id).await?;
+    let done = if thread.additional_directories == before.additional_directories {
         format!("may use {place} already: one of its directories contains it")
     } else {
         format!("may use {place}; its agent starts anew with the next prompt")
     };
     Ok(report(&thread, &done, args.json))
+}
+
+/// Returns a path as the text that the daemon accepts.
+fn unicode(path: &Path) -> anyhow::Result<String> {
+    let text = path.to_str().map(str::to_owned);
+    text.ok_or_else(|| {
+        Exit::Usage.error(format!(
+            "{} is not valid UTF-8: rename the directory, since the daemon accepts only text",
+            path.display()
+        ))
+    })
 }
 
 /// Resolves `.` and `..` of an absolute path by its names alone.
@@ -156,29 +173,18 @@ fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-async fn named(client: &mut Client, given: &str) -> anyhow::Result<Value> {
-    let id = find(client, given).await?;
-    summary(client, &json!(id)).await
-}
-
-async fn summary(client: &mut Client, id: &Value) -> anyhow::Result<Value> {
-    let mut read = client.request("thread/read", json!({ "threadId": id })).await?;
-    Ok(read["thread"].take())
-}
-
 /// Returns a thread's name in quotes and its short id.
-pub fn title(thread: &Value) -> String {
-    let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
-    let id = text("id");
-    match &*text("name") {
+fn title(thread: &Thread) -> String {
+    let id = plain_line(&thread.id);
+    match &*plain_line(thread.name.as_deref().unwrap_or_default()) {
         "" => short_id(&id).to_owned(),
         name => format!("{name:?} ({})", short_id(&id)),
     }
 }
 
-fn report(thread: &Value, done: &str, as_json: bool) -> Exit {
+fn report(thread: &Whole<Thread>, done: &str, as_json: bool) -> Exit {
     if as_json {
-        print::json(&thread.to_string());
+        print::json(&thread.json.to_string());
     } else {
         print::out(&format!("{} {done}\n", title(thread)));
     }
@@ -187,7 +193,21 @@ fn report(thread: &Value, done: &str, as_json: bool) -> Exit {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
     use super::*;
+
+    #[test]
+    fn a_directory_that_is_no_text_is_named() {
+        assert_eq!(unicode(Path::new("/ä")).unwrap(), "/ä");
+        let error = unicode(Path::new(OsStr::from_bytes(b"/a\xff"))).unwrap_err();
+        assert_eq!(Exit::of(&error), Exit::Usage);
+        assert!(
+            error.to_string().starts_with("/a\u{fffd} is not valid"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn dots_are_resolved_by_name() {

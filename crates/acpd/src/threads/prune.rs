@@ -1,10 +1,12 @@
 //! `acpd prune`.
 
+use acpd_client::protocol::{Removal, RetentionLimit, RetentionRun, RunRetention};
+use acpd_client::{Client, Error};
 use acpd_model::text::shorten;
-use serde_json::{Value, json};
 
 use crate::cli::PruneArgs;
-use crate::client::Client;
+use crate::client::connect::connect;
+use crate::client::whole::Whole;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::amounts::size;
@@ -20,20 +22,23 @@ const NAME_CHARS: usize = 60;
 
 /// Removes what exceeds the limits of the configuration, after asking.
 pub async fn prune(settings: &Settings, args: &PruneArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
+    let client = connect(settings, false).await?;
     if args.confirm_clock {
-        let params = json!({ "dryRun": true, "confirmClock": true });
-        let _: Value = client.request("retention/run", params).await?;
+        let params = RunRetention {
+            confirm_clock: Some(true),
+            dry_run: Some(true),
+        };
+        client.retention_run(&params).await?;
         print::hint("the daemon trusts the clock of its host; nothing is removed now");
         return Ok(Exit::Success);
     }
     if args.dry_run {
-        let found = run(&mut client, true).await?;
+        let found = run(&client, true).await?;
         show(&found, args.json);
         return Ok(Exit::Success);
     }
     if !args.yes {
-        let found = run(&mut client, true).await?;
+        let found = run(&client, true).await?;
         if is_empty(&found) {
             show(&found, args.json);
             return Ok(Exit::Success);
@@ -46,7 +51,7 @@ pub async fn prune(settings: &Settings, args: &PruneArgs) -> anyhow::Result<Exit
             return Ok(Exit::Failure);
         }
     }
-    let removed = run(&mut client, false).await?;
+    let removed = run(&client, false).await?;
     if args.json || is_empty(&removed) {
         show(&removed, args.json);
     } else {
@@ -55,31 +60,29 @@ pub async fn prune(settings: &Settings, args: &PruneArgs) -> anyhow::Result<Exit
     Ok(Exit::Success)
 }
 
-async fn run(client: &mut Client, dry_run: bool) -> anyhow::Result<Value> {
-    client
-        .request("retention/run", json!({ "dryRun": dry_run }))
-        .await
+async fn run(client: &Client, dry_run: bool) -> Result<Whole<RetentionRun>, Error> {
+    let params = RunRetention {
+        confirm_clock: None,
+        dry_run: Some(dry_run),
+    };
+    client.call("retention/run", &params).await
 }
 
-fn number(report: &Value, key: &str) -> u64 {
-    report[key].as_u64().unwrap_or_default()
+fn is_empty(report: &RetentionRun) -> bool {
+    report.threads == 0 && report.attachments == 0
 }
 
-fn is_empty(report: &Value) -> bool {
-    number(report, "threads") + number(report, "attachments") == 0
-}
-
-fn show(report: &Value, as_json: bool) {
+fn show(report: &Whole<RetentionRun>, as_json: bool) {
     if as_json {
-        return print::json(&report.to_string());
+        return print::json(&report.json.to_string());
     }
-    let log = size(number(report, "logBytes"));
-    if report["configured"] != true {
+    let log = size(report.log_bytes);
+    if !report.configured {
         return print::hint(&format!(
             "nothing is ever removed: the configuration has no limit in [retention]; the log takes {log}"
         ));
     }
-    let listed = report["removed"].as_array().map_or(&[][..], Vec::as_slice);
+    let listed = &report.removed;
     if listed.is_empty() {
         print::hint(&format!(
             "nothing exceeds the limits of [retention]; the log takes {log}"
@@ -88,7 +91,7 @@ fn show(report: &Value, as_json: bool) {
         let rows: Vec<_> = listed.iter().map(row).collect();
         table(["ID", "CHANGED", "SIZE", "LIMIT", "NAME"], &rows);
         let shown = listed.len() as u64;
-        let all = number(report, "threads");
+        let all = report.threads;
         if shown == LISTED {
             print::hint(&format!(
                 "these are the first {LISTED}; all threads to remove: {all}"
@@ -96,7 +99,7 @@ fn show(report: &Value, as_json: bool) {
         }
         print::hint(&format!("{}; then the log takes {log}", counted(report)));
     }
-    match number(report, "kept") {
+    match report.kept {
         0 => {}
         1 => print::hint("1 more thread exceeds a limit and stays, because it is in use or cannot be read"),
         kept => print::hint(&format!(
@@ -109,31 +112,34 @@ fn show(report: &Value, as_json: bool) {
 const LISTED: u64 = acpd_model::limits::RETENTION_LISTED as u64;
 
 /// Returns what a report counts: `3 threads and 2 attachments, 40 MiB`.
-fn counted(report: &Value) -> String {
-    let plural = |key: &str, name: &str| match number(report, key) {
+fn counted(report: &RetentionRun) -> String {
+    let plural = |count: u64, name: &str| match count {
         0 => None,
         1 => Some(format!("1 {name}")),
         count => Some(format!("{count} {name}s")),
     };
-    let parts = [plural("threads", "thread"), plural("attachments", "attachment")];
+    let parts = [
+        plural(report.threads, "thread"),
+        plural(report.attachments, "attachment"),
+    ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{} ({})", parts.join(" and "), size(number(report, "bytes")))
+    format!("{} ({})", parts.join(" and "), size(report.bytes))
 }
 
-fn row(removal: &Value) -> [String; 5] {
-    let text = |key: &str| plain_line(removal[key].as_str().unwrap_or_default());
-    let limit = match removal["limit"].as_str() {
-        Some("maxAge") => "max_age",
-        Some("archivedMaxAge") => "archived_max_age",
-        Some("maxSize") => "max_size",
-        Some("attachmentsMaxAge") => "attachments_max_age",
+fn row(removal: &Removal) -> [String; 5] {
+    let limit = match removal.limit {
+        RetentionLimit::MaxAge => "max_age",
+        RetentionLimit::ArchivedMaxAge => "archived_max_age",
+        RetentionLimit::MaxSize => "max_size",
+        RetentionLimit::AttachmentsMaxAge => "attachments_max_age",
         _ => "-",
     };
+    let name = plain_line(removal.name.as_deref().unwrap_or_default());
     [
-        short_id(&text("threadId")).to_owned(),
-        ago(&removal["updatedAt"]),
-        size(number(removal, "bytes")),
+        short_id(&plain_line(&removal.thread_id)).to_owned(),
+        ago(removal.updated_at),
+        size(removal.bytes),
         limit.to_owned(),
-        shorten(&text("name"), print::width().unwrap_or(NAME_CHARS)),
+        shorten(&name, print::width().unwrap_or(NAME_CHARS)),
     ]
 }
