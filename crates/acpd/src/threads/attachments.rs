@@ -8,12 +8,15 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use acpd_client::protocol::AcpObject;
+use acpd_model::json;
+use anyhow::Context as _;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Request;
 use hyper::body::Bytes;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::client::reach::{self, Content, reach};
 use crate::client::response;
@@ -33,7 +36,7 @@ pub struct Attachments(Vec<Attachment>);
 #[derive(Debug)]
 enum Attachment {
     /// A block of the message.
-    Block(Value),
+    Block(AcpObject),
     /// A file that the daemon stores before.
     Large(PathBuf),
 }
@@ -57,7 +60,7 @@ impl Attachments {
     }
 
     /// Has the daemon store the large files, and returns the blocks of all.
-    pub async fn send(self, settings: &Settings, thread: &str) -> anyhow::Result<Vec<Value>> {
+    pub async fn send(self, settings: &Settings, thread: &str) -> anyhow::Result<Vec<AcpObject>> {
         let mut blocks = Vec::new();
         for one in self.0 {
             blocks.push(match one {
@@ -69,8 +72,14 @@ impl Attachments {
     }
 }
 
+/// The daemon's response to a file that it has stored.
+#[derive(Default, Deserialize)]
+struct Stored {
+    block: Option<AcpObject>,
+}
+
 /// Has the daemon store a file; returns the block that links to it.
-async fn store(settings: &Settings, thread: &str, path: PathBuf) -> anyhow::Result<Value> {
+async fn store(settings: &Settings, thread: &str, path: PathBuf) -> anyhow::Result<AcpObject> {
     let name = path_name(&path);
     let content = tokio::task::spawn_blocking(move || read(&path, LARGEST)).await??;
     let kind = match picture(&content) {
@@ -86,13 +95,11 @@ async fn store(settings: &Settings, thread: &str, path: PathBuf) -> anyhow::Resu
         .body(Content::from(Bytes::from(content)))
         .context("the address has odd characters")?;
     let answer = reach::ask_slowly(reached, request).await?;
-    let answer = response::short(response::granted(answer, &daemon).await?.into_body()).await?;
-    match answer.unwrap_or_default()["block"].take() {
-        Value::Null => bail!(
-            "{daemon} does not say where it has stored {name}: update it to the version of this command"
-        ),
-        block => Ok(block),
-    }
+    let answer = response::text(response::granted(answer, &daemon).await?.into_body()).await?;
+    let stored: Stored = json::read(&answer).unwrap_or_default();
+    stored.block.with_context(|| {
+        format!("{daemon} does not say where it has stored {name}: update it to the version of this command")
+    })
 }
 
 /// Returns the room for attachments beside a prompt, which is longer as JSON than as text.
@@ -111,7 +118,8 @@ fn read_all(paths: &[PathBuf], room: usize) -> anyhow::Result<Vec<Attachment>> {
         } else {
             Some(block(&path_name(path), &read(path, LARGEST)?))
         };
-        let size = block.as_ref().map(|block| block.to_string().len());
+        let text = block.as_ref().map(serde_json::to_string).transpose()?;
+        let size = text.map(|text| text.len());
         match block.zip(size.and_then(|size| left.checked_sub(size))) {
             Some((block, rest)) => {
                 left = rest;
@@ -169,9 +177,13 @@ fn path_name(path: &Path) -> String {
 }
 
 /// Returns the content block of a file.
-fn block(name: &str, bytes: &[u8]) -> Value {
+fn block(name: &str, bytes: &[u8]) -> AcpObject {
     if let Some(picture) = picture(bytes) {
-        return json!({ "type": "image", "mimeType": picture, "data": STANDARD.encode(bytes) });
+        return AcpObject::from_iter([
+            ("type".to_owned(), json!("image")),
+            ("mimeType".to_owned(), json!(picture)),
+            ("data".to_owned(), json!(STANDARD.encode(bytes))),
+        ]);
     }
     // As the web UI names attachments: the path is one of this host, which may not be the agent's.
     let uri = format!("attachment:///{}", escaped(name));
@@ -182,7 +194,10 @@ fn block(name: &str, bytes: &[u8]) -> Value {
         Some(text) => json!({ "uri": uri, "mimeType": text_type(name), "text": text }),
         None => json!({ "uri": uri, "mimeType": blob_type(bytes), "blob": STANDARD.encode(bytes) }),
     };
-    json!({ "type": "resource", "resource": resource })
+    AcpObject::from_iter([
+        ("type".to_owned(), json!("resource")),
+        ("resource".to_owned(), resource),
+    ])
 }
 
 /// Returns the type of a picture by its first bytes: the ending of a name can be wrong.

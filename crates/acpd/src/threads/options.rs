@@ -1,16 +1,22 @@
 //! The mode, the model and the other options of a thread, as users name them.
 //!
-//! In: `configOptions` of a thread, and names. Out: the requests that set them. Never: sets a value that the agent does not
+//! In: config options of a thread, and names. Out: the requests that set them. Never: sets a value that the agent does not
 //! offer, or guesses between two.
 
+use acpd_client::protocol::{
+    AcpObject, ConfigValue, Thread, ThreadConfigSetParams, ThreadFound, ThreadReadParams,
+};
 use acpd_model::similar::nearest;
 use anyhow::Context;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer};
+use serde_json::Value;
 
 use crate::cli::SessionArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::terminal::plain::plain_line;
+use crate::threads::find::read_thread;
 
 /// Number of names that an error lists.
 const LISTED: usize = 30;
@@ -35,32 +41,79 @@ pub struct Choice {
     pub name: String,
 }
 
+/// ACP's `SessionConfigOption`, as the agent sent it. A member of an unexpected type counts as absent.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ConfigOption {
+    id: String,
+    #[serde(default, deserialize_with = "lenient")]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    category: Option<String>,
+    #[serde(default)]
+    current_value: Value,
+    #[serde(default, deserialize_with = "lenient")]
+    options: Vec<Value>,
+}
+
+/// A value of such an option, or a group of values.
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(default, deserialize_with = "lenient")]
+    value: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    options: Option<Vec<Value>>,
+}
+
+fn lenient<'de, T: DeserializeOwned + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(T::deserialize(value).unwrap_or_default())
+}
+
+/// Returns those values that are objects.
+fn entries(values: Vec<Value>) -> impl Iterator<Item = Entry> {
+    let objects = values.into_iter().filter(Value::is_object);
+    objects.filter_map(|value| Entry::deserialize(value).ok())
+}
+
 impl SessionOption {
-    /// Reads `configOptions` of a thread. Leaves out options of an unknown type.
+    /// Reads `configOptions` of the agent. Leaves out options of an unknown type.
     pub fn all(options: &Value) -> Vec<Self> {
         let options = options.as_array().into_iter().flatten();
         options.filter_map(Self::read).collect()
     }
 
-    fn read(option: &Value) -> Option<Self> {
-        let text = |key: &str| option[key].as_str();
-        let id = text("id")?;
-        let current = option["currentValue"].clone();
+    /// Returns the options of a thread, without those of an unknown type.
+    fn of(thread: &Thread) -> Vec<Self> {
+        let options: &[AcpObject] = thread.config_options.as_deref().unwrap_or_default();
+        options.iter().filter_map(Self::read).collect()
+    }
+
+    fn read<'de>(option: impl Deserializer<'de>) -> Option<Self> {
+        let ConfigOption {
+            id,
+            name,
+            category,
+            current_value: current,
+            options,
+        } = ConfigOption::deserialize(option).ok()?;
         if !current.is_string() && !current.is_boolean() {
             return None;
         }
-        let entries = option["options"].as_array().into_iter().flatten();
-        let values = entries.flat_map(|entry| match entry["options"].as_array() {
-            Some(group) => group.iter().collect::<Vec<&Value>>(),
-            None => vec![entry],
+        let values = entries(options).flat_map(|entry| match entry {
+            Entry {
+                options: Some(group), ..
+            } => entries(group).collect::<Vec<_>>(),
+            value => vec![value],
         });
-        let choices = values.filter_map(Choice::read);
         Some(Self {
-            id: id.to_owned(),
-            name: text("name").unwrap_or(id).to_owned(),
-            category: text("category").map(str::to_owned),
+            name: name.unwrap_or_else(|| id.clone()),
+            id,
+            category,
             choices: if current.is_string() {
-                choices.collect()
+                values.filter_map(Choice::of).collect()
             } else {
                 Vec::new()
             },
@@ -77,11 +130,11 @@ impl SessionOption {
     }
 
     /// Returns the value that a user names by its id or its label.
-    fn value(&self, given: &str) -> Result<Value, String> {
+    fn value(&self, given: &str) -> Result<ConfigValue, String> {
         if self.current.is_boolean() {
             return match &*given.to_lowercase() {
-                "true" | "on" | "yes" => Ok(json!(true)),
-                "false" | "off" | "no" => Ok(json!(false)),
+                "true" | "on" | "yes" => Ok(ConfigValue::Bool(true)),
+                "false" | "off" | "no" => Ok(ConfigValue::Bool(false)),
                 _ => Err(format!(
                     "{:?} is on or off, and {given:?} is neither",
                     plain_line(&self.id)
@@ -90,16 +143,16 @@ impl SessionOption {
         }
         let what = plain_line(self.category.as_deref().unwrap_or(&self.id));
         let choice = pick(&what, given, &self.choices, |choice| (&choice.id, &choice.name))?;
-        Ok(json!(choice.id))
+        Ok(ConfigValue::Text(choice.id.clone()))
     }
 }
 
 impl Choice {
-    fn read(value: &Value) -> Option<Self> {
-        let id = value["value"].as_str()?;
+    fn of(entry: Entry) -> Option<Self> {
+        let id = entry.value?;
         Some(Self {
-            id: id.to_owned(),
-            name: value["name"].as_str().unwrap_or(id).to_owned(),
+            name: entry.name.unwrap_or_else(|| id.clone()),
+            id,
         })
     }
 }
@@ -130,7 +183,7 @@ impl<'a> Wish<'a> {
     }
 
     /// Returns the id of the option, and the value.
-    fn resolve(self, options: &[SessionOption]) -> Result<(String, Value), String> {
+    fn resolve(self, options: &[SessionOption]) -> Result<(String, ConfigValue), String> {
         let (option, value) = match self {
             Self::Category(category, value) => {
                 let option = SessionOption::of_category(options, category);
@@ -151,16 +204,64 @@ pub fn check(args: &SessionArgs) -> anyhow::Result<()> {
     Wish::all(args).map(drop)
 }
 
-/// Sets what the user wants. `thread` is the thread as the daemon returned it. Nothing is set if the agent offers none of it.
+/// A client that reads and sets the options of a thread.
+trait OptionsClient {
+    async fn options(&mut self, thread_id: &str) -> anyhow::Result<Vec<SessionOption>>;
+    async fn set(&mut self, params: &ThreadConfigSetParams) -> anyhow::Result<()>;
+}
+
+impl OptionsClient for &acpd_client::Client {
+    async fn options(&mut self, thread_id: &str) -> anyhow::Result<Vec<SessionOption>> {
+        let thread = read_thread(self, thread_id.to_owned()).await?;
+        Ok(SessionOption::of(&thread))
+    }
+
+    async fn set(&mut self, params: &ThreadConfigSetParams) -> anyhow::Result<()> {
+        self.thread_config_set(params).await?;
+        Ok(())
+    }
+}
+
+impl OptionsClient for Client {
+    async fn options(&mut self, thread_id: &str) -> anyhow::Result<Vec<SessionOption>> {
+        let params = ThreadReadParams {
+            thread_id: thread_id.to_owned(),
+            ..ThreadReadParams::default()
+        };
+        let found = self.request("thread/read", serde_json::to_value(params)?).await?;
+        let found = ThreadFound::deserialize(found).context("the thread cannot be read")?;
+        Ok(SessionOption::of(&found.thread))
+    }
+
+    async fn set(&mut self, params: &ThreadConfigSetParams) -> anyhow::Result<()> {
+        let params = serde_json::to_value(params)?;
+        self.request("thread/config/set", params).await?;
+        Ok(())
+    }
+}
+
+/// Sets what the user wants in a thread, as the daemon returned it. Nothing is set if the agent offers none of it.
+pub async fn set(
+    mut client: &acpd_client::Client,
+    thread: &Thread,
+    args: &SessionArgs,
+) -> anyhow::Result<()> {
+    set_all(&mut client, thread, args).await
+}
+
+/// Does the same as [`set`], for commands that do not use the typed client yet.
 pub async fn apply(client: &mut Client, thread: &Value, args: &SessionArgs) -> anyhow::Result<()> {
-    let id = &thread["id"];
-    let mut options = SessionOption::all(&thread["configOptions"]);
+    let thread = Thread::deserialize(thread).context("the thread cannot be read")?;
+    set_all(client, &thread, args).await
+}
+
+async fn set_all(client: &mut impl OptionsClient, thread: &Thread, args: &SessionArgs) -> anyhow::Result<()> {
+    let mut options = SessionOption::of(thread);
     let mut done: Vec<String> = Vec::new();
     for wish in Wish::all(args)? {
         if !done.is_empty() {
             // Another model can have other options.
-            let read = client.request("thread/read", json!({ "threadId": id })).await?;
-            options = SessionOption::all(&read["thread"]["configOptions"]);
+            options = client.options(&thread.id).await?;
         }
         let (option, value) = wish.resolve(&options).map_err(|why| {
             let already = if done.is_empty() {
@@ -170,10 +271,15 @@ pub async fn apply(client: &mut Client, thread: &Value, args: &SessionArgs) -> a
             };
             Exit::Usage.error(format!("{why}{already}"))
         })?;
-        let params = json!({ "threadId": id, "configId": option, "value": value });
-        let set = client.request("thread/config/set", params).await;
-        set.with_context(|| format!("{} cannot be set", plain_line(&option)))?;
-        done.push(plain_line(&option));
+        let params = ThreadConfigSetParams {
+            config_id: option,
+            thread_id: thread.id.clone(),
+            value,
+        };
+        let set = client.set(&params).await;
+        let option = plain_line(&params.config_id);
+        set.with_context(|| format!("{option} cannot be set"))?;
+        done.push(option);
     }
     Ok(())
 }
@@ -240,6 +346,8 @@ fn pick<'a, T>(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn options() -> Vec<SessionOption> {
@@ -260,15 +368,20 @@ mod tests {
     #[test]
     fn names_are_ids_or_labels_in_any_case() {
         let options = options();
+        let text = |value: &str| ConfigValue::Text(value.to_owned());
         for (wish, id, value) in [
-            (Wish::Category("mode", "code"), "acpd.mode", json!("code")),
-            (Wish::Category("mode", " ASK first "), "acpd.mode", json!("ask")),
-            (Wish::Category("model", "S-1"), "llm", json!("S-1")),
-            (Wish::Category("model", "small"), "llm", json!("s-1")),
-            (Wish::Category("model", "L-2"), "llm", json!("l-2")),
-            (Wish::Named("Verbose", "On"), "verbose", json!(true)),
-            (Wish::Named("says more", "false"), "verbose", json!(false)),
-            (Wish::Named("LLM", "l-1"), "llm", json!("l-1")),
+            (Wish::Category("mode", "code"), "acpd.mode", text("code")),
+            (Wish::Category("mode", " ASK first "), "acpd.mode", text("ask")),
+            (Wish::Category("model", "S-1"), "llm", text("S-1")),
+            (Wish::Category("model", "small"), "llm", text("s-1")),
+            (Wish::Category("model", "L-2"), "llm", text("l-2")),
+            (Wish::Named("Verbose", "On"), "verbose", ConfigValue::Bool(true)),
+            (
+                Wish::Named("says more", "false"),
+                "verbose",
+                ConfigValue::Bool(false),
+            ),
+            (Wish::Named("LLM", "l-1"), "llm", text("l-1")),
         ] {
             assert_eq!(wish.resolve(&options), Ok((id.to_owned(), value)), "{wish:?}");
         }
@@ -312,6 +425,29 @@ mod tests {
             .resolve(&SessionOption::all(&many))
             .unwrap_err();
         assert!(said.ends_with(", m29, and 970 more"), "{said}");
+    }
+
+    #[test]
+    fn a_member_of_another_type_does_not_hide_an_option() {
+        let odd = json!([
+            "x",
+            ["id", "name"],
+            { "id": 1, "currentValue": "a" },
+            { "id": "no-value" },
+            { "id": "odd", "name": 7, "category": {}, "currentValue": "a", "options": [
+                "a", ["a", "A"], { "name": "no value" }, { "value": "a", "name": 1 },
+                { "options": [{ "value": "b" }, 3] }, { "value": "c", "options": 4 },
+            ] },
+            { "id": "none", "currentValue": "a", "options": {} },
+        ]);
+        let read = SessionOption::all(&odd);
+        let ids: Vec<&str> = read.iter().map(|option| &*option.id).collect();
+        assert_eq!(ids, ["odd", "none"]);
+        assert_eq!((&*read[0].name, &read[0].category), ("odd", &None));
+        let choices: Vec<&str> = read[0].choices.iter().map(|choice| &*choice.name).collect();
+        assert_eq!(choices, ["a", "b", "c"]);
+        assert!(read[1].choices.is_empty());
+        assert!(SessionOption::all(&Value::Null).is_empty());
     }
 
     #[test]
