@@ -12,11 +12,11 @@ mod program;
 
 use std::ffi::OsString;
 
+use acpd_client::Client;
 use acpd_model::similar::nearest;
-use serde_json::json;
 
 use crate::cli::CodexArgs;
-use crate::client::Client;
+use crate::client::connect::connect;
 use crate::client::link::Link;
 use crate::client::reach::reach;
 use crate::exit::Exit;
@@ -57,7 +57,7 @@ pub async fn codex(settings: &Settings, args: CodexArgs) -> anyhow::Result<Exit>
 /// errors would not name the cause.
 async fn check(settings: &Settings, agent: Option<&str>) -> anyhow::Result<()> {
     match agent {
-        Some(agent) => check_agent(&mut Client::connect(settings, false).await?, agent).await,
+        Some(agent) => check_agent(&connect(settings, false).await?, agent).await,
         None => {
             Link::open(reach(settings).await?, pipe::PATH)
                 .await?
@@ -69,20 +69,18 @@ async fn check(settings: &Settings, agent: Option<&str>) -> anyhow::Result<()> {
 }
 
 /// Checks that the daemon knows the agent of a model, and can start it.
-async fn check_agent(client: &mut Client, model: &str) -> anyhow::Result<()> {
+async fn check_agent(client: &Client, model: &str) -> anyhow::Result<()> {
     let agent = model.split_once('/').map_or(model, |(agent, _)| agent);
-    let listed = client.request("agent/list", json!({})).await?;
-    let agents = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
-    let Some(found) = agents.iter().find(|listed| listed["id"] == agent) else {
-        let ids = agents.iter().filter_map(|listed| listed["id"].as_str());
-        let advice = match nearest(agent, ids) {
+    let agents = client.agent_list().await?.data;
+    let Some(found) = agents.iter().find(|listed| listed.id == agent) else {
+        let advice = match nearest(agent, agents.iter().map(|listed| &*listed.id)) {
             Some(similar) => format!("did you mean {:?}?", plain_line(similar)),
             None => "\"acpd agents list\" lists them".to_owned(),
         };
         return Err(Exit::NotFound.error(format!("agent {agent:?} does not exist; {advice}")));
     };
-    if found["installed"] == false {
-        let reason = found["reason"].as_str().unwrap_or("it is not installed");
+    if !found.installed {
+        let reason = found.reason.as_deref().unwrap_or("it is not installed");
         return Err(Exit::Failure.error(format!(
             "the agent {agent:?} cannot be started: {}",
             plain_line(reason)
