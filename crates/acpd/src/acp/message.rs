@@ -20,6 +20,14 @@ pub struct Message<'a> {
     params: Option<&'a RawValue>,
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// The member of an error that the pipe reads.
+#[derive(Deserialize)]
+struct Failure {
+    message: String,
 }
 
 /// The members of params and results that the pipe reads.
@@ -51,6 +59,12 @@ impl<'a> Message<'a> {
     /// Returns the ids in the result; `None` for an error.
     pub fn answered(&self) -> Option<Names> {
         self.result.map(|result| names(Some(result)))
+    }
+
+    /// Returns the reason for an error response, if it has one.
+    pub fn reason(&self) -> Option<String> {
+        let failure: Option<Failure> = serde_json::from_str(self.error?.get()).ok();
+        failure.map(|failure| failure.message)
     }
 
     /// Parses the params.

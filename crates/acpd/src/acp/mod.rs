@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use crate::cli::AcpArgs;
-use crate::client::Client;
+use crate::client::connect::connect;
 use crate::client::link::Link;
 use crate::client::reach::{Reached, reach, reach_running};
 use crate::client::stdio::{self, Stdout};
-use crate::exit::Exit;
+use crate::exit::{Exit, sentence};
 use crate::settings::Settings;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
-use crate::threads::find::find;
+use crate::threads::find;
 
 use pipe::{Output, Pipe, Purpose};
 
@@ -82,7 +82,7 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<Exit> {
     if let End::Failed(error) = &ended {
         // An editor shows no standard error, but the error of its first request.
         session.first_request().await;
-        session.pipe.give_up(&format!("{error:#}"));
+        session.pipe.give_up(&sentence(error));
         // If the editor is gone too, there is no one to notify.
         let _ = session.outputs(&mut None).await;
     }
@@ -96,8 +96,8 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<Exit> {
 }
 
 async fn find_thread(settings: &Settings, given: &str) -> anyhow::Result<String> {
-    let mut client = Client::connect(settings, false).await?;
-    find(&mut client, given).await
+    let client = connect(settings, false).await?;
+    find::find_thread(&client, given).await
 }
 
 /// Answers the first request of the editor with the reason why it is not served.
@@ -111,7 +111,7 @@ pub async fn refuse(reason: &anyhow::Error) {
     };
     let mut pipe = Pipe::new(purpose);
     wait_for_request(&mut pipe, lines).await;
-    pipe.give_up(&format!("{reason:#}"));
+    pipe.give_up(&sentence(reason));
     while let Some(output) = pipe.poll_output() {
         if let Output::ToEditor(text) = output
             && !stdout.write(text).await

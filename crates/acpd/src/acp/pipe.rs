@@ -319,7 +319,7 @@ impl Pipe {
                 }
             }
             (Some(id), None) => {
-                if self.is_own(id, &message, &text) {
+                if self.is_own(id, &message) {
                     return;
                 }
                 self.answered(id, &message);
@@ -390,13 +390,10 @@ impl Pipe {
     }
 
     /// Handles the response to one of the pipe's own requests; returns whether it is one.
-    fn is_own(&mut self, id: &str, message: &Message<'_>, text: &str) -> bool {
+    fn is_own(&mut self, id: &str, message: &Message<'_>) -> bool {
         let failure = || {
-            let answer: Value = serde_json::from_str(text).unwrap_or_default();
-            answer["error"]["message"]
-                .as_str()
-                .unwrap_or("it does not say why")
-                .to_owned()
+            let reason = message.reason();
+            reason.unwrap_or_else(|| "it does not say why".to_owned())
         };
         if id == HELLO {
             if message.answered().is_some() {
