@@ -266,3 +266,19 @@ fn prompts_of_a_lost_session_are_refused() {
     let written = outputs(&mut pipe);
     assert!(written.last().unwrap().contains("connection_lost"), "{written:?}");
 }
+
+#[test]
+fn a_refused_handshake_is_named() {
+    for (error, said) in [
+        (r#"{"code":-32000,"message":"too old"}"#, "too old"),
+        (r#"{"code":-32000,"message":7}"#, "it does not say why"),
+    ] {
+        let mut pipe = with_session();
+        pipe.lost();
+        pipe.attached();
+        outputs(&mut pipe);
+        pipe.handle_daemon_message(format!(r#"{{"jsonrpc":"2.0","id":{HELLO},"error":{error}}}"#));
+        let expected = format!("! the daemon does not take up the connection again: {said}");
+        assert_eq!(outputs(&mut pipe), [expected]);
+    }
+}
