@@ -4,6 +4,7 @@ use acpd_client::protocol::Notification;
 use serde_json::Value;
 
 /// A notification or request from the daemon.
+#[derive(Clone)]
 pub struct Incoming {
     /// The method of the notification or request.
     pub method: String,

@@ -49,7 +49,6 @@ pub async fn connect_running(settings: &Settings, approvals: bool) -> anyhow::Re
 
 /// Connects as [`connect`] does, with further options. With [`Options::reconnect`], the client connects to the daemon again when its
 /// connection is lost, however often; it does not start one.
-#[allow(dead_code, reason = "for commands that outlive a connection")]
 pub async fn connect_with(
     settings: &Settings,
     options: impl FnOnce(Options) -> Options,

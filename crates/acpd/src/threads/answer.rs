@@ -1,32 +1,33 @@
 //! `acpd answer`.
 
-use acpd_client::protocol::{Notification, QuestionAnswered, Resolution, Resolved, ThreadResumed};
+use acpd_client::protocol::{QuestionAnswered, Resolution, Resolved};
 use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::cli::AnswerArgs;
-use crate::client::{Client, Received};
+use crate::client::connect::connect_with;
 use crate::exit::Exit;
-use crate::incoming::Incoming;
 use crate::options::Permissions;
 use crate::settings::Settings;
 use crate::terminal::input::input;
 use crate::terminal::items::short_id;
 use crate::terminal::print;
 use crate::terminal::questions::{Inquiry, Questions, Wants, chosen, dismissed};
-use crate::threads::find::find;
+use crate::threads::find::find_thread;
+use crate::threads::open_question::OpenQuestion;
 
 /// Answers the oldest open question of a thread, or shows it.
 pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, true).await?;
-    let id = find(&mut client, &args.thread.thread).await?;
-    let (request, incoming, inquiry) = oldest(&mut client, &id).await?;
-    let question = inquiry.request.clone();
-    let result = match given(args, &inquiry, &id).await? {
+    let client = connect_with(settings, |options| options.approvals(true).texts(true)).await?;
+    let thread = find_thread(&client, &args.thread.thread).await?;
+    let mut open = OpenQuestion::oldest(client, thread.clone()).await?;
+    let inquiry = Inquiry::read(&open.asked.notification(), &open.asked.text);
+    let inquiry = inquiry.context("the question cannot be read")?;
+    let result = match given(args, &inquiry, &thread).await? {
         Some(result) => result,
         None if args.json => {
-            print::json(&incoming.params.to_string());
+            print::json(&open.asked.params.to_string());
             return Ok(Exit::Success);
         }
         None if !Questions::has_terminal() => {
@@ -35,23 +36,24 @@ pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Ex
         }
         None => {
             let mut questions = Questions::new(Permissions::Ask);
-            questions.add(request.clone(), inquiry);
+            let id = inquiry.request.clone();
+            questions.add(json!(id), inquiry);
             tokio::select! {
                 (_, result) = questions.next() => result,
-                resolved = resolved(&mut client, &question) => {
+                resolved = open.resolved() => {
                     resolved?;
-                    questions.settled(&question);
+                    questions.settled(&id);
                     return Ok(Exit::Failure);
                 }
             }
         }
     };
-    client.respond(&request, &result).await?;
-    let (resolved, json) = resolved(&mut client, &question).await?;
+    let sent = QuestionAnswered::deserialize(result).context("the answer cannot be sent")?;
+    open.answer(&sent).await?;
+    let (resolved, json) = open.resolved().await?;
     if args.json {
         print::json(&json.to_string());
     }
-    let sent = QuestionAnswered::deserialize(result).context("the answer cannot be compared")?;
     Ok(report(&resolved, &sent, args.json))
 }
 
@@ -86,45 +88,6 @@ async fn given(args: &AnswerArgs, question: &Inquiry, thread: &str) -> anyhow::R
                 ))
             })?;
             Ok(Some(json!({ "answers": answers })))
-        }
-    }
-}
-
-/// Returns the oldest open question of a thread, which the daemon sends to a new subscriber, with the id of its request.
-async fn oldest(client: &mut Client, id: &str) -> anyhow::Result<(Value, Incoming, Inquiry)> {
-    let resume = json!({ "threadId": id, "limit": 1, "startAgent": false });
-    let resumed = client.request("thread/resume", resume).await?;
-    let resumed = ThreadResumed::deserialize(resumed).context("the daemon's response cannot be read")?;
-    let Some(oldest) = resumed.thread.pending_request_ids.first() else {
-        return Err(Exit::NotFound.error("the thread has no open question"));
-    };
-    loop {
-        let Received::Message(incoming) = client.next().await? else {
-            continue;
-        };
-        let notification = incoming.notification();
-        if let Notification::ServerRequestResolved(resolved) = &notification
-            && resolved.request_id == *oldest
-        {
-            return Err(Exit::NotFound.error("the question was answered a moment ago"));
-        }
-        if let Some(request) = incoming.id.clone()
-            && let Some(inquiry) = Inquiry::read(&notification)
-            && inquiry.request == *oldest
-        {
-            return Ok((request, incoming, inquiry));
-        }
-    }
-}
-
-/// Waits until a question is resolved, and returns how, and the whole params of that.
-async fn resolved(client: &mut Client, question: &str) -> anyhow::Result<(Resolved, Value)> {
-    loop {
-        if let Received::Message(incoming) = client.next().await?
-            && let Notification::ServerRequestResolved(resolved) = incoming.notification()
-            && resolved.request_id == question
-        {
-            return Ok((resolved, incoming.params));
         }
     }
 }

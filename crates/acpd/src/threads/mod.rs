@@ -6,6 +6,7 @@ pub mod export;
 pub mod find;
 pub mod lifecycle;
 pub mod list;
+mod open_question;
 pub mod options;
 pub mod prune;
 pub mod run;

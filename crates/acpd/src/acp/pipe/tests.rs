@@ -278,7 +278,7 @@ fn a_refused_handshake_is_named() {
         pipe.attached();
         outputs(&mut pipe);
         pipe.handle_daemon_message(format!(r#"{{"jsonrpc":"2.0","id":{HELLO},"error":{error}}}"#));
-        let expected = format!("! the daemon does not take up the connection again: {said}");
+        let expected = format!("! the daemon does not resume the connection: {said}");
         assert_eq!(outputs(&mut pipe), [expected]);
     }
 }
