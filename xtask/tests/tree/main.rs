@@ -4,6 +4,7 @@
 mod not_tested;
 
 mod circles;
+mod keys;
 mod limits;
 mod links;
 mod locations;
