@@ -8,7 +8,7 @@
 //!   slow readers.
 //! - [`Notifications`] has the rest, such as changes of the thread list.
 //! - [`protocol`] has the types. Words, objects and notifications that are newer than this crate are kept as they are, and are
-//!   never an error.
+//!   never an error. What an agent sends in place of an object of the Agent Client Protocol is left out.
 //!
 //! # Example
 //!

@@ -1,6 +1,9 @@
 //! `objects!`, which defines an enum of objects that keeps an object it does not know.
 
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::protocol::AcpObject;
 
 /// Defines an enum of objects, which a member tells apart.
 ///
@@ -51,4 +54,43 @@ where
     D: Deserializer<'de>,
 {
     T::deserialize(deserializer).map(Some)
+}
+
+/// Reads objects of the Agent Client Protocol. The daemon passes them on as the agent sent them, and an agent may have sent anything in
+/// their place: that is left out, so that the rest can be read.
+pub(crate) fn of_agent<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: OfAgent,
+    D: Deserializer<'de>,
+{
+    Value::deserialize(deserializer).map(T::of)
+}
+
+/// One or several objects, as far as a value has them.
+pub(crate) trait OfAgent {
+    fn of(value: Value) -> Self;
+}
+
+impl OfAgent for Option<AcpObject> {
+    fn of(value: Value) -> Self {
+        match value {
+            Value::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+}
+
+impl OfAgent for Option<Vec<AcpObject>> {
+    fn of(value: Value) -> Self {
+        match value {
+            Value::Array(values) => Some(values.into_iter().filter_map(Option::<AcpObject>::of).collect()),
+            _ => None,
+        }
+    }
+}
+
+impl OfAgent for Vec<AcpObject> {
+    fn of(value: Value) -> Self {
+        Option::<Self>::of(value).unwrap_or_default()
+    }
 }

@@ -16,8 +16,8 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::protocol::{
-    CallSubject, Item, ItemObject, Notification, StartThread, Thread, ThreadListParams, ThreadNameSetParams,
-    ThreadStatus, ThreadUpdated,
+    AgentExamined, CallSubject, Item, ItemObject, Notification, StartThread, Thread, ThreadListParams,
+    ThreadNameSetParams, ThreadStatus, ThreadUpdated,
 };
 use crate::{Client, ConnectError, Connection, Error, Follow, Options, State, Transport, Update};
 
@@ -558,6 +558,28 @@ fn objects_are_read_by_their_kind_and_keep_what_is_unknown() {
     let subject = json!({ "type": "teleport", "to": "mars" });
     let subject: CallSubject = serde_json::from_value(subject).expect("it is a subject");
     assert!(matches!(subject, CallSubject::Unrecognized(_)), "{subject:?}");
+}
+
+#[test]
+fn what_an_agent_sends_in_place_of_an_object_is_left_out() {
+    let read = |hello: &Value| {
+        let report = json!({ "agentType": "a", "millis": 1, "stderr": "", "strayLines": [], "hello": hello });
+        let report: AgentExamined = serde_json::from_value(report).expect("it is a report");
+        report.hello.expect("the agent answered")
+    };
+    for odd in [json!(null), json!("x"), json!(5), json!([[]])] {
+        let hello = read(&json!({ "protocolVersion": 1, "agentInfo": odd, "agentCapabilities": odd }));
+        assert_eq!(
+            (hello.agent_info, hello.agent_capabilities),
+            (None, None),
+            "{odd}"
+        );
+    }
+    let hello = read(&json!({ "protocolVersion": 1, "authMethods": {} }));
+    assert_eq!(hello.auth_methods, None);
+    let hello = read(&json!({ "protocolVersion": 1, "authMethods": ["x", { "id": "key" }, null] }));
+    let methods = hello.auth_methods.expect("it is a list");
+    assert_eq!(json!(methods), json!([{ "id": "key" }]));
 }
 
 #[test]

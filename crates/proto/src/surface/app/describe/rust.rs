@@ -375,6 +375,12 @@ fn fields(out: &mut String, schema: &Value, indent: &str, visible: &str) {
                 attributes.push("skip_serializing_if = \"BTreeMap::is_empty\"".into());
             }
         }
+        if matches!(
+            kind.as_str(),
+            "Vec<AcpObject>" | "Option<AcpObject>" | "Option<Vec<AcpObject>>"
+        ) {
+            attributes.push("deserialize_with = \"crate::objects::of_agent\"".into());
+        }
         if !attributes.is_empty() {
             let _ = writeln!(out, "{indent}#[serde({})]", attributes.join(", "));
         }
