@@ -1,10 +1,12 @@
 //! `acpd agents` with a remote daemon, which does the work.
 
-use serde_json::{Value, json};
+use acpd_client::protocol::{Agent, AgentExamined, AgentListParams, ExamineAgent, InstallAgent};
+use serde::Deserialize;
 
 use super::report::{print_report, source};
 use crate::cli::{AgentsDoctorArgs, AgentsInstallArgs, AgentsListArgs};
-use crate::client::Client;
+use crate::client::connect::connect;
+use crate::client::whole::{Page, Whole};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::{plain, plain_line};
@@ -14,28 +16,38 @@ use crate::terminal::table::table;
 
 /// Lists the agents that the daemon knows.
 pub async fn list(settings: &Settings, args: &AgentsListArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let listed = client.request("agent/list", json!({})).await?;
-    let agents = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
+    let client = connect(settings, false).await?;
+    let listed: Page<Whole<Agent>> = client.call("agent/list", &AgentListParams::default()).await?;
+    let agents = listed.data;
     if args.json {
-        for agent in agents {
-            print::json(&agent.to_string());
+        for agent in &agents {
+            print::json(&agent.json.to_string());
         }
         return Ok(Exit::Success);
     }
-    let rows: Vec<_> = agents.iter().map(row).collect();
+    let rows: Vec<_> = agents.iter().map(|agent| row(agent)).collect();
     table(["NAME", "SOURCE", "VERSION", "RUNS"], &rows);
     Ok(Exit::Success)
 }
 
-fn row(agent: &Value) -> [String; 4] {
-    let text = |key: &str| plain_line(agent[key].as_str().unwrap_or("-"));
-    let runs = match agent["reason"].as_str() {
+fn row(agent: &Agent) -> [String; 4] {
+    let text = |value: Option<&str>| plain_line(value.unwrap_or("-"));
+    let runs = match &agent.reason {
         Some(reason) => format!("not yet: {}", plain_line(reason)),
-        None => text("runs"),
+        None => text(agent.runs.as_deref()),
     };
-    let source = source(&text("source"), agent["isDefault"] == true);
-    [text("id"), source, text("version"), runs]
+    [
+        plain_line(&agent.id),
+        source(&plain_line(&agent.source), agent.is_default),
+        text(agent.version.as_deref()),
+        runs,
+    ]
+}
+
+/// The agent that was installed.
+#[derive(Deserialize)]
+struct InstalledThere {
+    agent: Whole<Agent>,
 }
 
 /// Installs an agent on the daemon's host.
@@ -48,17 +60,18 @@ pub async fn install(settings: &Settings, args: &AgentsInstallArgs) -> anyhow::R
             return Err(Exit::Usage.error(format!("{option} works only on the daemon's host")));
         }
     }
-    let mut client = Client::connect(settings, false).await?;
+    let client = connect(settings, false).await?;
+    let params = InstallAgent {
+        agent_type: args.name.clone(),
+    };
     let mut progress = Progress::begin(&format!("installing {}", plain_line(&args.name)));
-    let installed = client
-        .request("agent/install", json!({ "agentType": args.name }))
-        .await;
+    let installed = client.call("agent/install", &params).await;
     progress.end();
-    let agent = installed?["agent"].take();
+    let InstalledThere { agent } = installed?;
     if args.json {
-        print::json(&agent.to_string());
+        print::json(&agent.json.to_string());
     } else {
-        let version = plain(agent["version"].as_str().unwrap_or_default());
+        let version = plain(agent.version.as_deref().unwrap_or_default());
         let done = format!("installed {} {version}", plain(&args.name));
         print::out(&format!("{}\n", done.trim_end()));
     }
@@ -67,13 +80,13 @@ pub async fn install(settings: &Settings, args: &AgentsInstallArgs) -> anyhow::R
 
 /// Starts an agent on the daemon's host and prints its capabilities.
 pub async fn doctor(settings: &Settings, args: &AgentsDoctorArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
+    let client = connect(settings, false).await?;
+    let params = ExamineAgent {
+        agent_type: args.name.clone(),
+    };
     let mut progress = Progress::begin(&format!("starting {}", plain_line(&args.name)));
-    let found = client
-        .request("agent/doctor", json!({ "agentType": args.name }))
-        .await;
+    let found = client.call("agent/doctor", &params).await;
     progress.end();
-    let mut report = found?;
-    report["ok"] = json!(report["error"].is_null());
-    Ok(print_report(&args.name, report, args.json))
+    let report: Whole<AgentExamined> = found?;
+    Ok(print_report(&args.name, &[], report, args.json))
 }

@@ -20,12 +20,12 @@ mod far;
 mod report;
 mod running;
 
-use self::report::{print_report, source};
+use self::report::{examined, print_report, source};
 use crate::cli::{
     AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs, AgentsUninstallArgs,
     AgentsUpdateArgs,
 };
-use crate::client::Client;
+use crate::client::connect::connect;
 use crate::client::local;
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -254,10 +254,8 @@ fn install_with_progress(
 async fn uninstall(settings: &Settings, args: &AgentsUninstallArgs) -> anyhow::Result<Exit> {
     let name = plain(&args.name);
     if local::try_connect(settings).await?.is_some() {
-        let mut client = Client::connect(settings, false).await?;
-        let running = client.request("agent/running", json!({})).await?["data"].take();
-        let processes = running.as_array().map_or(&[][..], Vec::as_slice);
-        if processes.iter().any(|process| process["agentType"] == args.name) {
+        let running = connect(settings, false).await?.agent_running().await?.data;
+        if running.iter().any(|process| process.agent_type == args.name) {
             bail!(
                 "{name} is running; see \"acpd agents running\", and uninstall it when its processes have ended"
             );
@@ -405,9 +403,7 @@ async fn doctor(
             args.name
         ));
     }
-    let is_ok = report.error.is_none();
-    let mut report = json!(report);
-    report["ok"] = json!(is_ok);
-    report["runs"] = json!(found.how);
-    Ok(print_report(&args.name, report, args.json))
+    let mut examined = examined(&args.name, &report)?;
+    examined.json["runs"] = json!(found.how);
+    Ok(print_report(&args.name, &report.command, examined, args.json))
 }

@@ -1,9 +1,10 @@
 //! `acpd agents running`.
 
-use serde_json::{Value, json};
+use acpd_client::protocol::{AgentRunningParams, RunningAgent};
 
 use crate::cli::AgentsRunningArgs;
-use crate::client::Client;
+use crate::client::connect::connect;
+use crate::client::whole::{Page, Whole};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::amounts::mebibytes;
@@ -15,38 +16,35 @@ use crate::terminal::time::ago;
 
 /// Lists the running agent processes.
 pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let found = client.request("agent/running", json!({})).await?;
-    let processes = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let client = connect(settings, false).await?;
+    let params = AgentRunningParams::default();
+    let found: Page<Whole<RunningAgent>> = client.call("agent/running", &params).await?;
+    let processes = found.data;
     if args.json {
-        for process in processes {
-            print::json(&process.to_string());
+        for process in &processes {
+            print::json(&process.json.to_string());
         }
     } else if processes.is_empty() {
         print::hint("no agent runs");
     } else {
-        let rows: Vec<_> = processes.iter().map(row).collect();
+        let rows: Vec<_> = processes.iter().map(|process| row(process)).collect();
         table(["AGENT", "PID", "STATE", "MEMORY", "STARTED", "THREAD"], &rows);
     }
     Ok(Exit::Success)
 }
 
-fn row(process: &Value) -> [String; 6] {
-    let text = |value: &Value| plain_line(value.as_str().unwrap_or("-"));
-    let threads: Vec<_> = process["threads"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|id| short_id(&text(id)).to_owned())
+fn row(process: &RunningAgent) -> [String; 6] {
+    let threads: Vec<_> = process
+        .threads
+        .iter()
+        .map(|id| short_id(&plain_line(id)).to_owned())
         .collect();
     [
-        text(&process["agentType"]),
-        process["pid"]
-            .as_u64()
-            .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
-        text(&process["state"]),
-        mebibytes(process["memoryBytes"].as_u64().unwrap_or_default()),
-        ago(&process["startedAt"]),
+        plain_line(&process.agent_type),
+        process.pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
+        plain_line(&process.state),
+        mebibytes(process.memory_bytes),
+        ago(process.started_at),
         if threads.is_empty() {
             "-".to_owned()
         } else {

@@ -676,6 +676,45 @@ fn a_check_of_a_program_that_is_not_an_agent() {
 }
 
 #[test]
+fn a_look_at_an_agent_that_answers_odd_json_shows_the_rest() {
+    let answer = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"jar \ud83d lid","version":1e999},"agentCapabilities":[1e999],"authMethods":["x",{"id":"key"}]}}"#;
+    let daemon = Daemon::with(&format!(
+        "[agents.odd]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \
+         '''read line; printf '%s\\n' '{answer}'; read line''']\n"
+    ));
+    let elsewhere = Place::new("").with_env("ACPD_TOKEN", daemon.place.token());
+    let url = format!("http://{}", daemon.address());
+    for (place, options) in [(&daemon.place, &[][..]), (&elsewhere, &["--connect", &url][..])] {
+        let doctor = [&["agents", "doctor", "odd"][..], options].concat();
+        let told = acpd(place, &doctor);
+        assert_eq!(told.code, Some(0), "{doctor:?}: {}{}", told.stdout, told.stderr);
+        for part in [
+            "works: ACP version 1",
+            "agent: jar \u{fffd} lid 1e999\n",
+            "authentication methods: key\n",
+        ] {
+            assert!(
+                told.stdout.contains(part),
+                "{doctor:?}: {part:?} is missing: {}",
+                told.stdout
+            );
+        }
+        assert!(!told.stdout.contains("\ncan: "), "{}", told.stdout);
+        // Scripts see what the agent sent, not what acpd can use of it.
+        let whole = acpd(place, &[&doctor[..], &["--json"]].concat());
+        let report: Value = serde_json::from_str(&whole.stdout).unwrap();
+        assert_eq!((&report["id"], &report["ok"]), (&json!("odd"), &json!(true)));
+        assert_eq!(report["hello"]["authMethods"], json!(["x", { "id": "key" }]));
+    }
+    let checked = acpd(&daemon.place, &["doctor", "--agents", "--json"]);
+    assert!(
+        checked.stdout.contains("odd answers as jar \u{fffd} lid 1e999"),
+        "{}",
+        checked.stdout
+    );
+}
+
+#[test]
 fn a_silent_agent_times_out() {
     let place = Place::new(
         "[agents.silent]\ncommand = \"cat\"\nargs = [\"/dev/stdin\"]\n[limits]\nagent_start_secs = 0\n",
