@@ -1,68 +1,75 @@
 //! `acpd policy answers` and `acpd policy revoke`: the remembered answers that apply to all threads of an agent. The daemon
 //! has them, whether the agent has threads or not.
 
-use serde_json::{Value, json};
+use acpd_client::protocol::{ListAgentAnswers, RememberedAnswer, RevokeAgentAnswer};
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::cli::{PolicyAnswersArgs, PolicyRevokeArgs};
-use crate::client::Client;
+use crate::client::connect::connect;
+use crate::client::whole::{Page, Whole};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 use crate::terminal::table::table;
 
+/// The answers for an agent, each of which is printed by itself.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answers {
+    agent_type: String,
+    answers: Vec<Whole<RememberedAnswer>>,
+}
+
 /// Lists the answers.
 pub async fn list(settings: &Settings, args: &PolicyAnswersArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let params = args
-        .agent
-        .as_ref()
-        .map_or_else(|| json!({}), |agent| json!({ "agentType": agent }));
-    let found = client.request("agent/remembered/list", params).await?;
-    let rows = rows_of(&found);
+    let client = connect(settings, false).await?;
+    let params = ListAgentAnswers {
+        agent_type: args.agent.clone(),
+    };
+    let found: Page<Answers> = client.call("agent/remembered/list", &params).await?;
     if args.json {
-        for (agent, answer) in rows {
-            let mut line = answer.clone();
-            line["agentType"] = agent.clone();
-            print::json(&line.to_string());
+        for Answers { agent_type, answers } in found.data {
+            for answer in answers {
+                let mut line = answer.json;
+                line["agentType"] = json!(agent_type);
+                print::json(&line.to_string());
+            }
         }
-    } else if rows.is_empty() {
+        return Ok(Exit::Success);
+    }
+    let rows: Vec<_> = found.data.iter().flat_map(rows_of).collect();
+    if rows.is_empty() {
         print::hint("no answer is remembered for all threads of an agent");
     } else {
-        let rows: Vec<_> = rows.into_iter().map(row).collect();
         table(["AGENT", "ID", "ANSWER", "RULE", "DIRECTORY"], &rows);
     }
     Ok(Exit::Success)
 }
 
-/// Returns each answer with the name of its agent.
-fn rows_of(found: &Value) -> Vec<(&Value, &Value)> {
-    let agents = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut rows = Vec::new();
-    for agent in agents {
-        let answers = agent["answers"].as_array().into_iter().flatten();
-        rows.extend(answers.map(|answer| (&agent["agentType"], answer)));
-    }
-    rows
-}
-
-fn row((agent, answer): (&Value, &Value)) -> [String; 5] {
-    let text = |value: &Value| plain_line(value.as_str().unwrap_or("-"));
-    let allows = answer["allow"].as_bool().unwrap_or_default();
-    [
-        text(agent),
-        answer["id"].to_string(),
-        if allows { "allow" } else { "deny" }.to_owned(),
-        text(&answer["rule"]),
-        text(&answer["cwd"]),
-    ]
+fn rows_of(of_agent: &Answers) -> impl Iterator<Item = [String; 5]> {
+    let agent = plain_line(&of_agent.agent_type);
+    let row = move |answer: &Whole<RememberedAnswer>| {
+        [
+            agent.clone(),
+            answer.id.to_string(),
+            if answer.allow { "allow" } else { "deny" }.to_owned(),
+            plain_line(&answer.rule),
+            plain_line(answer.cwd.as_deref().unwrap_or("-")),
+        ]
+    };
+    of_agent.answers.iter().map(row)
 }
 
 /// Revokes an answer.
 pub async fn revoke(settings: &Settings, args: &PolicyRevokeArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let params = json!({ "agentType": args.agent, "id": args.id });
-    client.request("agent/remembered/revoke", params).await?;
+    let client = connect(settings, false).await?;
+    let params = RevokeAgentAnswer {
+        agent_type: args.agent.clone(),
+        id: args.id,
+    };
+    client.agent_remembered_revoke(&params).await?;
     if args.json {
         print::json(&json!({ "agentType": args.agent, "id": args.id }).to_string());
     } else {

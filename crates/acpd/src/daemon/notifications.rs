@@ -1,9 +1,12 @@
 //! `acpd notifications`.
 
-use serde_json::{Value, json};
+use acpd_client::protocol::{
+    NotificationListParams, NotificationTarget, NotificationTest, TestNotifications,
+};
 
 use crate::cli::{NotificationsCommand, NotificationsListArgs, NotificationsTestArgs};
-use crate::client::Client;
+use crate::client::connect::connect;
+use crate::client::whole::{Page, Whole};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
@@ -20,55 +23,56 @@ pub async fn notifications(settings: &Settings, command: &NotificationsCommand) 
 }
 
 async fn list(settings: &Settings, args: &NotificationsListArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let found = client.request("notification/list", json!({})).await?;
-    let targets = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let client = connect(settings, false).await?;
+    let params = NotificationListParams::default();
+    let found: Page<Whole<NotificationTarget>> = client.call("notification/list", &params).await?;
+    let targets = found.data;
     if args.json {
-        for target in targets {
-            print::json(&target.to_string());
+        for target in &targets {
+            print::json(&target.json.to_string());
         }
     } else if targets.is_empty() {
         print::hint("no target is configured; docs/notifications.md shows how to add one");
     } else {
-        let rows: Vec<_> = targets.iter().map(row).collect();
+        let rows: Vec<_> = targets.iter().map(|target| row(target)).collect();
         table(["TARGET", "TYPE", "USER", "WAITING", "LAST ERROR"], &rows);
     }
     Ok(Exit::Success)
 }
 
-fn row(target: &Value) -> [String; 5] {
-    let text = |key: &str| plain_line(target[key].as_str().unwrap_or("-"));
-    let waiting = target["waiting"].as_u64().unwrap_or_default();
+fn row(target: &NotificationTarget) -> [String; 5] {
+    let text = |value: Option<&str>| plain_line(value.unwrap_or("-"));
     [
-        text("name"),
-        text("type"),
-        text("principal"),
-        waiting.to_string(),
-        text("error"),
+        plain_line(&target.name),
+        plain_line(&target.r#type),
+        text(target.principal.as_deref()),
+        target.waiting.to_string(),
+        text(target.error.as_deref()),
     ]
 }
 
 /// Sends a test notification. Fails if a target does.
 async fn test(settings: &Settings, args: &NotificationsTestArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
+    let client = connect(settings, false).await?;
+    let params = TestNotifications {
+        target: args.target.clone(),
+    };
     let mut progress = Progress::begin("sending");
-    let tested = client
-        .request("notification/test", json!({ "target": args.target }))
-        .await;
+    let tested = client.call("notification/test", &params).await;
     progress.end();
-    let tested = tested?;
-    let tests = tested["data"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_failed = tests.iter().any(|test| !test["error"].is_null());
+    let tested: Page<Whole<NotificationTest>> = tested?;
+    let tests = tested.data;
+    let is_failed = tests.iter().any(|test| test.error.is_some());
     if args.json {
-        for test in tests {
-            print::json(&test.to_string());
+        for test in &tests {
+            print::json(&test.json.to_string());
         }
     } else if tests.is_empty() {
         print::hint("no target is configured; docs/notifications.md shows how to add one");
     } else {
-        for test in tests {
-            let name = plain_line(test["name"].as_str().unwrap_or_default());
-            let result = test["error"].as_str().map_or_else(
+        for test in &tests {
+            let name = plain_line(&test.name);
+            let result = test.error.as_deref().map_or_else(
                 || "delivered".to_owned(),
                 |error| format!("failed: {}", plain_line(error)),
             );

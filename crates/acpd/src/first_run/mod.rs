@@ -11,14 +11,15 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use acpd_catalog::{LaunchMethod, OnHost, Presence};
+use acpd_client::Client;
+use acpd_client::protocol::{ListThreads, ListedStatus, StartThread};
 use acpd_runtime::agent::registry::DEMO;
 use anyhow::Context;
-use serde_json::{Value, json};
 
 use self::menu::{Entry, Menu, QUESTION};
 use self::terminal_info::TerminalInfo;
 use crate::cli::{AttachArgs, OpenArgs, RunArgs};
-use crate::client::Client;
+use crate::client::connect::connect;
 use crate::client::local;
 use crate::config::Chosen;
 use crate::daemon::open;
@@ -71,8 +72,8 @@ pub async fn begin(settings: &Settings) -> anyhow::Result<Next> {
         None => choose_agent(settings).await?,
     };
     let terminal_info = TerminalInfo::here();
-    let mut client = Client::connect(settings, false).await?;
-    let menu = menu(settings, &mut client, &agent, &terminal_info).await?;
+    let client = connect(settings, false).await?;
+    let menu = menu(settings, &client, &agent, &terminal_info).await?;
     print::out(&menu.text());
     let picked = repeat_until(QUESTION, |typed| menu.pick(typed)).await?;
     match picked {
@@ -81,7 +82,7 @@ pub async fn begin(settings: &Settings) -> anyhow::Result<Next> {
             print_link(settings, &terminal_info).await?;
             Ok(Next::Done)
         }
-        Entry::Prompt => prompt(&mut client, agent).await,
+        Entry::Prompt => prompt(&client, agent).await,
         Entry::Last(thread) => Ok(Next::Attach(thread)),
         Entry::Help => Ok(Next::Help),
         Entry::Quit => Ok(Next::Done),
@@ -238,30 +239,35 @@ async fn install_agent(settings: &Settings, id: &str) -> anyhow::Result<bool> {
 /// Returns what can be done now.
 async fn menu(
     settings: &Settings,
-    client: &mut Client,
+    client: &Client,
     agent: &str,
     terminal_info: &TerminalInfo,
 ) -> anyhow::Result<Menu> {
-    let listed = client.request("thread/list", json!({ "limit": 1 })).await?;
-    let last = listed["data"].as_array().and_then(|threads| threads.first());
-    let waiting = client
-        .request("thread/list", json!({ "status": "waiting", "limit": 100 }))
-        .await?;
+    let newest = ListThreads {
+        limit: Some(1),
+        ..ListThreads::default()
+    };
+    let last = client.thread_list(&newest).await?.data.into_iter().next();
+    let waiting = ListThreads {
+        status: Some(ListedStatus::Waiting),
+        limit: Some(100),
+        ..ListThreads::default()
+    };
     Ok(Menu {
         address: local::url(&settings.daemon.data_dir)?,
         agent: agent.to_owned(),
         cwd: std::env::current_dir().context("this directory is gone")?,
-        waiting: waiting["data"].as_array().map_or(0, Vec::len),
-        last: last.and_then(|thread| {
-            let name = thread["name"].as_str().unwrap_or("without a name");
-            Some((thread["id"].as_str()?.to_owned(), name.to_owned()))
+        waiting: client.thread_list(&waiting).await?.data.len(),
+        last: last.map(|thread| {
+            let name = thread.name.unwrap_or_else(|| "without a name".to_owned());
+            (thread.id, name)
         }),
         has_browser: terminal_info.has_browser(),
     })
 }
 
 /// Begins a thread in this directory.
-async fn prompt(client: &mut Client, agent: String) -> anyhow::Result<Next> {
+async fn prompt(client: &Client, agent: String) -> anyhow::Result<Next> {
     if std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
         let prompt = ask("Prompt: ").await?;
         return Ok(if prompt.trim().is_empty() {
@@ -272,24 +278,24 @@ async fn prompt(client: &mut Client, agent: String) -> anyhow::Result<Next> {
     }
     wait_for_agent(client, &agent).await?;
     let cwd = std::env::current_dir().context("this directory is gone")?;
-    let started = client
-        .request("thread/start", json!({ "agentType": agent, "cwd": cwd }))
-        .await?;
-    let id = started["thread"]["id"]
-        .as_str()
-        .context("the daemon gave no thread")?;
-    Ok(Next::Attach(id.to_owned()))
+    let cwd = cwd.to_str().context("the directory's name is not UTF-8")?;
+    let params = StartThread {
+        agent_type: agent,
+        cwd: cwd.to_owned(),
+        ..StartThread::default()
+    };
+    let started = client.thread_start(&params).await?;
+    Ok(Next::Attach(started.thread.id))
 }
 
 /// Waits until a daemon that ran before has read the configuration that was just written.
-async fn wait_for_agent(client: &mut Client, agent: &str) -> anyhow::Result<()> {
+async fn wait_for_agent(client: &Client, agent: &str) -> anyhow::Result<()> {
     let deadline = Instant::now() + RELOAD;
     loop {
-        let listed = client.request("agent/list", json!({})).await?;
-        let is_there = |listed: &Value| listed["id"] == agent;
-        let agents = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
+        let agents = client.agent_list().await?.data;
+        let is_there = agents.iter().any(|listed| listed.id == agent);
         // If it is still missing then, the start of the thread says so.
-        if agents.iter().any(is_there) || Instant::now() > deadline {
+        if is_there || Instant::now() > deadline {
             return Ok(());
         }
         tokio::time::sleep(RELOAD_LOOK).await;
