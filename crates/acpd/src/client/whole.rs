@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use acpd_client::protocol::{TextFound, TextsFound, ThreadSummary, ThreadsListed};
 use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 /// An object as this program reads it, and all that the daemon sent, for `--json`: a newer daemon's objects have members that this
@@ -30,6 +30,12 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Whole<T> {
         let json = Value::deserialize(deserializer)?;
         let known = T::deserialize(&json).map_err(D::Error::custom)?;
         Ok(Self { known, json })
+    }
+}
+
+impl<T> Serialize for Whole<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json.serialize(serializer)
     }
 }
 
@@ -75,5 +81,9 @@ mod tests {
         let page: Page<Whole<SnippetPiece>> = serde_json::from_value(page).expect("it is a page");
         assert_eq!((page.data[0].text.as_str(), &page.data[0].json), ("x", &json));
         assert_eq!(page.next_cursor, None);
+        assert_eq!(
+            serde_json::to_value(&page.data).expect("it is JSON"),
+            serde_json::json!([json])
+        );
     }
 }
