@@ -40,8 +40,6 @@ pub const REPLACES_NO_TURNS: &str =
 pub struct Client {
     socket: WebSocketStream<Box<dyn Transport>>,
     next_id: u64,
-    /// The name and version of the daemon.
-    server: Value,
     /// Whether the daemon sends a prompt in place of an earlier one. An older daemon would add it to the conversation.
     replaces_turns: bool,
     /// Maximum size of a message to the daemon, in bytes; unlimited until the daemon has announced it.
@@ -83,7 +81,6 @@ impl Client {
         let mut client = Self {
             socket,
             next_id: 0,
-            server: Value::Null,
             replaces_turns: false,
             message_bytes: usize::MAX,
             early: VecDeque::new(),
@@ -94,7 +91,7 @@ impl Client {
         });
         let initializing = client.request("initialize", hello);
         let mut initialized = patience.wait(&name, "did not answer", initializing).await??;
-        client.server = initialized["serverInfo"].take();
+        let server = initialized["serverInfo"].take();
         client.replaces_turns = initialized["capabilities"]["replacesTurns"] == true;
         let limits = &initialized["limits"];
         let limit = limits["messageBytes"].as_u64();
@@ -105,15 +102,10 @@ impl Client {
             .send(&json!({ "jsonrpc": "2.0", "method": "initialized" }))
             .await?;
         if print::is_verbose() {
-            let version = plain_line(client.server["version"].as_str().unwrap_or("?"));
+            let version = plain_line(server["version"].as_str().unwrap_or("?"));
             print::err(&format!("acpd: connected to {name}, version {version}\n"));
         }
         Ok(client)
-    }
-
-    /// Returns the daemon's `serverInfo`.
-    pub fn server(&self) -> &Value {
-        &self.server
     }
 
     /// Returns whether the daemon sends a prompt in place of an earlier one. If not, such a prompt must not be sent: see

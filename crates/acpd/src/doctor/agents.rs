@@ -9,16 +9,18 @@ use std::process::Command;
 use acpd_catalog::{
     Catalog, InstallMethod, LaunchMethod, OnHost, Presence, find_program, package_version, usual_places,
 };
+use acpd_client::protocol::{AcpObject, ExamineAgent};
 use acpd_runtime::agent::config::{AgentConfig, StartIn};
 use acpd_runtime::agent::mcp::McpServer;
 use acpd_runtime::agent::probe::probe;
 use acpd_runtime::agent::registry::{Agents, ListedAgent, Source, search_path};
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::Value;
 
 use super::report::{Finding, Group};
 use super::subject::Subject;
-use crate::client::Client;
+use crate::client::connect::connect_running;
+use crate::exit::sentence;
 
 /// The first major version of Node that most agents run on.
 const NODE: u32 = 20;
@@ -151,10 +153,13 @@ async fn answer(all: &Agents, subject: &Subject, agent: &Agent) -> Option<Result
     else {
         return None;
     };
-    let asked = match Client::reconnect(&subject.settings, false).await {
-        Ok(Some(mut daemon)) => {
-            let params = json!({ "agentType": agent.id });
-            daemon.request("agent/doctor", params).await
+    let asked = match connect_running(&subject.settings, false).await {
+        Ok(Some(daemon)) => {
+            let params = ExamineAgent {
+                agent_type: agent.id.clone(),
+            };
+            let report = daemon.agent_doctor(&params).await;
+            report.map(|report| (report.error, report.hello.and_then(|hello| hello.agent_info)))
         }
         Ok(None) => {
             // A daemon that starts meanwhile must not take it for the owner.
@@ -162,20 +167,23 @@ async fn answer(all: &Agents, subject: &Subject, agent: &Agent) -> Option<Result
             let daemon = &subject.settings.daemon;
             let cwd = acpd_runtime::agent::probe::anywhere();
             let report = probe(&found.config, &daemon.reserved(), cwd, &daemon.limits).await;
-            Ok(json!(report))
+            let info = report.hello.and_then(|hello| hello.agent_info);
+            // The agent may have sent anything.
+            Ok((report.error, info.and_then(|info| info.read().ok())))
         }
-        Err(error) => Err(error),
+        Err(error) => return Some(Err(sentence(&error))),
     };
-    let report = match asked {
-        Ok(report) => report,
-        Err(error) => return Some(Err(format!("{error:#}"))),
-    };
-    if let Some(error) = report["error"].as_str() {
-        return Some(Err(error.to_owned()));
-    }
-    let info = &report["hello"]["agentInfo"];
-    let parts = ["name", "version"].map(|key| info[key].as_str().unwrap_or_default());
-    Some(Ok(parts.join(" ").trim().to_owned()))
+    Some(match asked {
+        Ok((None, info)) => Ok(info.as_ref().map(name_of).unwrap_or_default()),
+        Ok((Some(error), _)) => Err(error),
+        Err(error) => Err(sentence(&error.into())),
+    })
+}
+
+/// Returns the name and version that an agent says it has.
+fn name_of(info: &AcpObject) -> String {
+    let parts = ["name", "version"].map(|key| info.get(key).and_then(Value::as_str).unwrap_or_default());
+    parts.join(" ").trim().to_owned()
 }
 
 /// Returns whether a program is a script that Node runs.
@@ -335,6 +343,8 @@ fn of_incomplete(found: &OnHost) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::doctor::report::Level;
 

@@ -2,16 +2,18 @@
 //!
 //! In: the daemon's socket. Out: findings. Never: starts or stops a daemon.
 
+use acpd_client::protocol::Agent;
 use acpd_runtime::agent::registry::Agents;
 use hyper::Request;
-use serde_json::{Value, json};
 
 use super::report::{Finding, Group};
 use super::subject::Subject;
+use crate::client::connect::connect;
 use crate::client::local;
 use crate::client::local::daemon_file::DaemonFile;
 use crate::client::reach::{self, reach_running};
-use crate::client::{Client, response};
+use crate::client::response;
+use crate::exit::sentence;
 use crate::settings::Settings;
 
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -48,7 +50,7 @@ pub async fn check(subject: &Subject) -> Vec<Finding> {
     let settings = &subject.settings;
     let facts = match facts(settings).await {
         Ok(facts) => facts,
-        Err(error) => Facts::Unusable(format!("{error:#}")),
+        Err(error) => Facts::Unusable(sentence(&error)),
     };
     findings(&facts)
 }
@@ -62,10 +64,13 @@ async fn facts(settings: &Settings) -> anyhow::Result<Facts> {
         });
     }
     let unready = unready(settings).await?;
-    let mut client = Client::connect(settings, false).await?;
-    let version = client.server()["version"].as_str().unwrap_or("?").to_owned();
+    let client = connect(settings, false).await?;
+    let version = client.ready().await?.server_info.version.clone();
     // The token of the environment may not permit this request, which only means one finding less.
-    let listed = client.request("agent/list", json!({})).await.unwrap_or_default();
+    let listed = client
+        .agent_list()
+        .await
+        .map_or_else(|_| Vec::new(), |listed| listed.data);
     let pid = notice.as_ref().map(|notice| notice.pid);
     Ok(Facts::Running(Box::new(Running {
         version,
@@ -113,13 +118,12 @@ fn moved_to(settings: &Settings, notice: &DaemonFile) -> Option<String> {
 }
 
 /// Returns the agents on this shell's `PATH` that the daemon does not find on its own.
-fn missing_agents(settings: &Settings, listed: &Value) -> Vec<String> {
+fn missing_agents(settings: &Settings, listed: &[Agent]) -> Vec<String> {
     let daemon = &settings.daemon;
     let here = Agents::fixed(daemon.agent_book(), &daemon.data_dir).list();
-    let there = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
     let is_missing = |id: &str| {
-        let agent = there.iter().find(|agent| agent["id"] == id);
-        agent.is_some_and(|agent| agent["installed"] == false)
+        let agent = listed.iter().find(|agent| agent.id == id);
+        agent.is_some_and(|agent| !agent.installed)
     };
     let runs = here
         .into_iter()
@@ -205,6 +209,8 @@ fn of_running(running: &Running) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::doctor::report::Level;
     use crate::doctor::report::assert_found;
@@ -293,13 +299,17 @@ mod tests {
 
     #[test]
     fn only_agents_that_the_daemon_lists_as_missing_are_named() {
-        let listed =
-            json!({ "data": [{ "id": "demo", "installed": true }, { "id": "x", "installed": false }] });
+        let agent = |id: &str, installed: bool| {
+            let agent = json!({
+                "id": id, "title": id, "source": "builtin", "installed": installed, "isDefault": false, "isSetUp": true,
+            });
+            serde_json::from_value::<Agent>(agent).unwrap()
+        };
+        let listed = [agent("demo", true), agent("x", false)];
         let common = crate::options::Common::default();
         let mut settings = Settings::load(&common).unwrap();
         settings.daemon.agents.clear();
         assert_eq!(missing_agents(&settings, &listed), [""; 0]);
-        let listed = json!({ "data": [{ "id": "demo", "installed": false }] });
-        assert_eq!(missing_agents(&settings, &listed), ["demo"]);
+        assert_eq!(missing_agents(&settings, &[agent("demo", false)]), ["demo"]);
     }
 }

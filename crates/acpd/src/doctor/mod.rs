@@ -30,7 +30,7 @@ use tokio::time::{Instant, timeout_at};
 use self::report::{Finding, Group, Level, Report};
 use self::subject::Subject;
 use crate::cli::DoctorArgs;
-use crate::exit::Exit;
+use crate::exit::{Exit, sentence};
 use crate::runtime::light;
 use crate::settings::Settings;
 use crate::terminal::print;
@@ -117,7 +117,7 @@ fn run<F: Future<Output = Vec<Finding>>>(
     std::thread::spawn(move || {
         let findings = match light() {
             Ok(runtime) => runtime.block_on(check(subject)),
-            Err(error) => vec![could_not(group, &format!("{error:#}"))],
+            Err(error) => vec![could_not(group, &sentence(&error))],
         };
         // The check came too late for its report.
         let _ = done.send(findings);
