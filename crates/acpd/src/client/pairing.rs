@@ -4,20 +4,23 @@ use acpd_model::Role;
 use anyhow::Context;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::client::patience::Patience;
 use crate::client::reach::{self, Reached, reach_running, reach_within};
-use crate::client::refusal::refusal;
-use crate::client::response::{granted, short};
+use crate::client::refusal::Refusal;
+use crate::client::response::{self, granted};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
 
 /// A device that the user wants to pair.
+#[derive(Serialize)]
 pub struct Wanted<'a> {
     pub name: &'a str,
     pub role: Role,
+    #[serde(rename = "ttlSecs")]
     pub secs: u64,
     /// The address at which the device reaches the daemon.
     pub url: &'a str,
@@ -50,47 +53,80 @@ pub enum Outcome {
     Stopped,
 }
 
+/// The daemon's response to a new pairing.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Issued {
+    ticket: Option<String>,
+    expires_in_secs: Option<u64>,
+}
+
+/// What names a pairing to the daemon.
+#[derive(Serialize)]
+struct Named<'a> {
+    ticket: &'a str,
+}
+
+/// The daemon's response to a client that waits.
+#[derive(Default, Deserialize)]
+#[serde(tag = "state", rename_all = "camelCase")]
+enum State {
+    /// No device has used the pairing yet.
+    Open,
+    /// A device has.
+    Used {
+        #[serde(default)]
+        name: String,
+    },
+    /// It has ended in another way.
+    #[default]
+    #[serde(other)]
+    Gone,
+}
+
+/// The daemon's response to a client that ends a pairing.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Ended {
+    /// Whether the client has ended it; otherwise it had ended before.
+    ended: Option<bool>,
+}
+
 impl Pairing {
     /// Creates a pairing at a daemon that runs, unless the daemon would not answer at the address.
     pub async fn create(settings: &Settings, wanted: &Wanted<'_>) -> anyhow::Result<Created> {
-        let body = json!({
-            "name": wanted.name, "role": wanted.role, "ttlSecs": wanted.secs, "url": wanted.url,
-        });
         let reached = reach_running(settings).await?;
         let reached = reached.ok_or_else(|| Exit::Unreachable.error("no daemon is running"))?;
-        let (name, answer) = send(reached, "POST", "/api/pairings", &body).await?;
+        let (name, answer) = send(reached, "POST", "/api/pairings", wanted).await?;
         if answer.status() == StatusCode::MISDIRECTED_REQUEST {
-            let body = short(answer.into_body()).await?.unwrap_or_default();
-            if let Some(setting) = body["error"]["setting"].as_str() {
-                return Ok(Created::UnknownName(plain_line(setting)));
-            }
-            return Err(refusal(&body["error"]));
+            let body = response::text(answer.into_body()).await?;
+            let refusal = Refusal::read(&body).unwrap_or_default();
+            return match &refusal.setting {
+                Some(setting) => Ok(Created::UnknownName(plain_line(setting))),
+                None => Err(refusal.error()),
+            };
         }
         let answer = granted(answer, &name).await?;
-        let answer = short(answer.into_body()).await?.unwrap_or_default();
-        let ticket = answer["ticket"].as_str();
+        let issued: Issued = response::read(answer.into_body()).await?;
         Ok(Created::Pairing(Self {
-            ticket: ticket.context("the daemon gave no ticket")?.to_owned(),
-            secs: answer["expiresInSecs"].as_u64().unwrap_or(wanted.secs),
+            ticket: issued.ticket.context("the daemon gave no ticket")?,
+            secs: issued.expires_in_secs.unwrap_or(wanted.secs),
         }))
     }
 
     /// Waits until a device has used the pairing, or it has expired.
     pub async fn outcome(&self, settings: &Settings) -> anyhow::Result<Outcome> {
-        let body = json!({ "ticket": self.ticket });
+        let named = Named { ticket: &self.ticket };
         loop {
             // The daemon answers when something happens, at the latest after half a minute.
             let Some(reached) = reach_within(settings, Patience::silent()).await? else {
                 return Ok(Outcome::Stopped);
             };
-            let answer = request(reached, "POST", "/api/pairings/wait", &body).await?;
-            match answer["state"].as_str() {
-                Some("open") => {}
-                Some("used") => {
-                    let name = answer["name"].as_str().unwrap_or_default();
-                    return Ok(Outcome::Used(name.to_owned()));
-                }
-                _ => return Ok(Outcome::Gone),
+            let state: State = request(reached, "POST", "/api/pairings/wait", &named).await?;
+            match state {
+                State::Open => {}
+                State::Used { name } => return Ok(Outcome::Used(name)),
+                State::Gone => return Ok(Outcome::Gone),
             }
         }
     }
@@ -100,9 +136,9 @@ impl Pairing {
         let Some(reached) = reach_within(settings, Patience::silent()).await? else {
             return Ok(Outcome::Stopped);
         };
-        let body = json!({ "ticket": self.ticket });
-        let answer = request(reached, "DELETE", "/api/pairings", &body).await?;
-        if answer["ended"] == false {
+        let named = Named { ticket: &self.ticket };
+        let answer: Ended = request(reached, "DELETE", "/api/pairings", &named).await?;
+        if answer.ended == Some(false) {
             // It has ended in another way, so this returns at once.
             return self.outcome(settings).await;
         }
@@ -110,10 +146,14 @@ impl Pairing {
     }
 }
 
-async fn request(reached: Reached, method: &str, path: &str, body: &Value) -> anyhow::Result<Value> {
+async fn request<T: DeserializeOwned + Default>(
+    reached: Reached,
+    method: &str,
+    path: &str,
+    body: &impl Serialize,
+) -> anyhow::Result<T> {
     let (name, answer) = send(reached, method, path, body).await?;
-    let answer = granted(answer, &name).await?;
-    Ok(short(answer.into_body()).await?.unwrap_or_default())
+    response::read(granted(answer, &name).await?.into_body()).await
 }
 
 /// Sends a request. Returns the daemon's name in messages, and its response.
@@ -121,13 +161,13 @@ async fn send(
     reached: Reached,
     method: &str,
     path: &str,
-    body: &Value,
+    body: &impl Serialize,
 ) -> anyhow::Result<(String, Response<Incoming>)> {
     let name = reached.name.clone();
     let request = Request::builder()
         .method(method)
         .uri(path)
         .header("content-type", "application/json")
-        .body(body.to_string())?;
+        .body(serde_json::to_string(body)?)?;
     Ok((name, reach::ask(reached, request).await?))
 }

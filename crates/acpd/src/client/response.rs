@@ -6,10 +6,11 @@ use acpd_model::json;
 use anyhow::{Context, anyhow, bail};
 use hyper::Response;
 use hyper::body::{Body, Bytes, Incoming};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_tungstenite::tungstenite;
 
-use crate::client::refusal::refusal;
+use crate::client::refusal::Refusal;
 use crate::exit::Exit;
 
 /// Maximum size of a short response, such as an error, in bytes.
@@ -24,8 +25,8 @@ pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<R
     match answer.status().as_u16() {
         200 => Ok(answer),
         401 => Err(not_accepted(name)),
-        status => match short(answer.into_body()).await? {
-            Some(body) => Err(refusal(&body["error"])),
+        status => match Refusal::read(&text(answer.into_body()).await?) {
+            Some(refusal) => Err(refusal.error()),
             None => bail!("{name} answered with status {status}"),
         },
     }
@@ -44,9 +45,9 @@ pub fn not_opened(error: tungstenite::Error, name: &str) -> anyhow::Error {
         return not_accepted(name);
     }
     let body = response.body().as_deref().unwrap_or_default();
-    match json::read::<Value>(&String::from_utf8_lossy(body)) {
-        Ok(body) => refusal(&body["error"]),
-        Err(_) => anyhow!("{name} answered with status {}", response.status()),
+    match Refusal::read(&String::from_utf8_lossy(body)) {
+        Some(refusal) => refusal.error(),
+        None => anyhow!("{name} answered with status {}", response.status()),
     }
 }
 
@@ -59,6 +60,11 @@ fn not_accepted(name: &str) -> anyhow::Error {
 /// Reads a short response; returns `None` if it is not JSON.
 pub async fn short(body: Incoming) -> anyhow::Result<Option<Value>> {
     Ok(json::read(&text(body).await?).ok())
+}
+
+/// Reads a short response whose members may be absent. One that is not JSON, as from another server, has none.
+pub async fn read<T: DeserializeOwned + Default>(body: Incoming) -> anyhow::Result<T> {
+    Ok(json::read(&text(body).await?).unwrap_or_default())
 }
 
 /// Reads a short response as text.

@@ -3,12 +3,13 @@
 use acpd_server::auth::Holder;
 use anyhow::Context;
 use hyper::Request;
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::client::local;
 use crate::client::patience::Patience;
 use crate::client::reach::{self, reach, reach_within};
-use crate::client::response::{granted, short};
+use crate::client::response::{self, granted};
 use crate::settings::Settings;
 
 /// A ticket, with the daemon's address.
@@ -21,6 +22,14 @@ pub struct Ticket {
     pub secs: u64,
 }
 
+/// The daemon's response.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Issued {
+    ticket: Option<String>,
+    expires_in_secs: u64,
+}
+
 /// Requests a ticket from this user's daemon; starts the daemon if it does not run.
 pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket> {
     // Before reading the URL: this starts the daemon, which then publishes it.
@@ -29,17 +38,14 @@ pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket
     let request = Request::post("/api/tickets").header("content-type", "application/json");
     let request = request.body(json!({ "holder": holder }).to_string())?;
     let answer = granted(reach::ask(reached, request).await?, &name).await?;
-    let body = short(answer.into_body()).await?.unwrap_or_default();
-    let ticket = body["ticket"].as_str();
+    let issued: Issued = response::read(answer.into_body()).await?;
     Ok(Ticket {
         url: match &settings.remote {
             Some(remote) => remote.url(),
             None => local::url(&settings.daemon.data_dir)?,
         },
-        secret: ticket
-            .with_context(|| format!("{name} gave no ticket"))?
-            .to_owned(),
-        secs: body["expiresInSecs"].as_u64().unwrap_or_default(),
+        secret: issued.ticket.with_context(|| format!("{name} gave no ticket"))?,
+        secs: issued.expires_in_secs,
     })
 }
 

@@ -18,7 +18,7 @@ use self::address::Address;
 use crate::cli::PairArgs;
 use crate::client::local;
 use crate::client::pairing::{Created, Outcome, Pairing, Wanted};
-use crate::exit::Exit;
+use crate::exit::{Exit, sentence};
 use crate::settings::Settings;
 use crate::terminal::plain::visible_line;
 use crate::terminal::print;
@@ -88,7 +88,7 @@ pub async fn pair(settings: &Settings, args: &PairArgs) -> anyhow::Result<Exit> 
                         print::hint(&used);
                     }
                 }
-                Err(left) => print::hint(&format!("the link may still work: {left:#}")),
+                Err(left) => print::hint(&format!("the link may still work: {}", sentence(&left))),
             }
             Err(error)
         }
