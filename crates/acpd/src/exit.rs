@@ -149,7 +149,7 @@ pub fn refused(code: Option<ErrorCode>, message: &str, detail: Option<&str>) -> 
 }
 
 /// Returns a code of the daemon, if this program knows it.
-fn known(code: &str) -> Option<ErrorCode> {
+pub fn known(code: &str) -> Option<ErrorCode> {
     serde_json::from_value(Value::from(code)).ok()
 }
 

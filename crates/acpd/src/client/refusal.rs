@@ -4,12 +4,14 @@ use acpd_model::json;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::exit::{Exit, refused};
+use crate::exit::{Exit, known, refused};
 
 /// Why the daemon has refused a request over HTTP.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Refusal {
+    /// Stable code, such as `not_found`.
+    code: Option<String>,
     /// One sentence for users.
     message: Option<String>,
     /// The value that the configuration lacks, if that is the reason.
@@ -31,7 +33,9 @@ impl Refusal {
 
     /// Returns it as an error of the command.
     pub fn error(&self) -> anyhow::Error {
-        Exit::Failure.error(self.message.as_deref().unwrap_or(NO_REASON))
+        let code = self.code.as_deref().and_then(known);
+        let message = self.message.as_deref().unwrap_or(NO_REASON);
+        Exit::of_code(code).error(refused(code, message, None))
     }
 }
 
@@ -39,7 +43,7 @@ const NO_REASON: &str = "the daemon refused without a reason";
 
 /// Returns a JSON-RPC error of the daemon as an error of the command, for commands that do not use the typed client yet.
 pub fn refusal(error: &Value) -> anyhow::Error {
-    let code = serde_json::from_value(error["data"]["code"].clone()).ok();
+    let code = error["data"]["code"].as_str().and_then(known);
     let message = error["message"].as_str().unwrap_or(NO_REASON);
     let detail = error["data"]["detail"].as_str();
     Exit::of_code(code).error(refused(code, message, detail))
@@ -51,19 +55,27 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told_from_other_answers() {
-        for (body, said) in [
+        for (body, exit, said) in [
             (
                 r#"{"error":{"code":"not_found","message":"no thread t"}}"#,
+                Exit::NotFound,
                 "no thread t",
             ),
             (
-                r#"{"error":{"message":"not \ud83d you","setting":null,"newer":1}}"#,
+                r#"{"error":{"code":"forbidden","message":"not \ud83d you","setting":null}}"#,
+                Exit::Forbidden,
                 "not \u{fffd} you",
             ),
-            (r#"{"error":{}}"#, NO_REASON),
+            (
+                r#"{"error":{"code":"unknown_host","message":"odd","newer":1}}"#,
+                Exit::Failure,
+                "odd",
+            ),
+            (r#"{"error":{}}"#, Exit::Failure, NO_REASON),
         ] {
             let refusal = Refusal::read(body).expect("it is a refusal");
-            assert_eq!(refusal.error().to_string(), said);
+            let error = refusal.error();
+            assert_eq!((Exit::of(&error), error.to_string().as_str()), (exit, said));
             assert_eq!(refusal.setting, None);
         }
         for foreign in ["", "<html>", "[]", "{}", r#"{"error":"bad gateway"}"#] {

@@ -59,6 +59,7 @@ fn each_outcome_has_its_exit_code() {
         (3, &run("stop reason=refusal")),
         (4, &run("stop reason=max_tokens")),
         (5, &["show", "nope"]),
+        (5, &["export", "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4"]),
         (5, &["interrupt", &thread]),
         (5, &["answer", &thread]),
         (5, &["search", "xylophone"]),
@@ -105,6 +106,19 @@ fn a_daemon_that_cannot_be_reached_or_refuses_has_its_exit_code() {
         &["export", "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4"],
     ] {
         let (code, stderr) = code(&stranger, &[args, &["--connect", &url]].concat());
+        assert_eq!(code, Some(7), "{args:?}: {stderr}");
+    }
+    // A token whose role permits less than the command requests, over HTTP and the app protocol.
+    let made = acpd(
+        &daemon.place,
+        &["token", "create", "--name", "eve", "--role", "observer"],
+    );
+    let eve = Place::new("").with_env("ACPD_TOKEN", made.stdout.trim());
+    for args in [
+        &["pair", "--url", "https://box.example"][..],
+        &["run", "--agent", "fake", "x"],
+    ] {
+        let (code, stderr) = code(&eve, &[args, &["--connect", &url]].concat());
         assert_eq!(code, Some(7), "{args:?}: {stderr}");
     }
 }

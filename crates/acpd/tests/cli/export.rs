@@ -146,7 +146,7 @@ fn a_file_is_there_whole_or_as_it_was() {
     std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o640)).unwrap();
     std::os::unix::fs::symlink("old.jsonl", work.join("link.jsonl")).unwrap();
     let refused = acpd(&daemon.place, &["export", NOBODY, "-o", "link.jsonl"]);
-    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.code, Some(5));
     assert!(refused.stderr.contains("does not exist"), "{}", refused.stderr);
     assert_eq!(std::fs::read_to_string(&old).unwrap(), "old");
     assert_eq!(
