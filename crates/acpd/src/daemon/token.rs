@@ -56,7 +56,7 @@ async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<(
         bail!("the token could not be printed, so it was revoked again");
     }
     let until = expires_at
-        .map(|end| format!(", until {}", when(&json!(end))))
+        .map(|end| format!(", until {}", when(end)))
         .unwrap_or_default();
     print::hint(&format!(
         "{} is {}{until}; the token is shown only now: set ACPD_TOKEN to it, or send it as \"Authorization: Bearer TOKEN\"",
@@ -97,7 +97,7 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
 }
 
 fn row(token: &tokens::IssuedToken, now: i64) -> [String; 4] {
-    let end = token.expires_at.map(|end| when(&json!(end)));
+    let end = token.expires_at.map(when);
     let end = match end {
         None => "never".to_owned(),
         Some(end) if is_expired(token, now) => format!("{end} (expired)"),
@@ -106,7 +106,7 @@ fn row(token: &tokens::IssuedToken, now: i64) -> [String; 4] {
     [
         token.name.clone(),
         token.role.name().to_owned(),
-        ago(&json!(token.created_at)),
+        ago(token.created_at),
         end,
     ]
 }
