@@ -1,9 +1,10 @@
 //! `objects!`, which defines an enum of objects that keeps an object it does not know.
 
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::protocol::AcpObject;
+/// An object of the Agent Client Protocol, which `protocol` names.
+type AcpObject = Map<String, Value>;
 
 /// Defines an enum of objects, which a member tells apart.
 ///
