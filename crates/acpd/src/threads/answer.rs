@@ -22,7 +22,7 @@ pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Ex
     let client = connect_with(settings, |options| options.approvals(true).texts(true)).await?;
     let thread = find_thread(&client, &args.thread.thread).await?;
     let mut open = OpenQuestion::oldest(client, thread.clone()).await?;
-    let inquiry = Inquiry::read(&open.asked.notification(), &open.asked.text);
+    let inquiry = Inquiry::read(&open.asked.notification());
     let inquiry = inquiry.context("the question cannot be read")?;
     let result = match given(args, &inquiry, &thread).await? {
         Some(result) => result,

@@ -471,7 +471,7 @@ async fn an_agent_is_offered_the_questions_that_its_editor_can_show() {
         editor.ask("session/new", open.clone()).await;
         assert_eq!(
             offers(&data_dir),
-            [shown.clone()],
+            std::slice::from_ref(&shown),
             "one process, of the right kind"
         );
         editor.ask("session/new", open).await;
