@@ -2,7 +2,7 @@
 
 //! The types of the app protocol.
 //!
-//! What this version of the client does not know is no error: unknown members are skipped, and unknown words, objects and
+//! What this version of the client does not know causes no error: unknown members are skipped, and unknown words, objects and
 //! notifications are kept as they are.
 
 use std::collections::BTreeMap;
@@ -175,13 +175,13 @@ pub struct AgentExamined {
 #[serde(rename_all = "camelCase")]
 pub struct AgentHello {
     /// ACP capabilities of the agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub agent_capabilities: Option<AcpObject>,
     /// Name and version of the agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub agent_info: Option<AcpObject>,
     /// ACP authentication methods of the agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub auth_methods: Option<Vec<AcpObject>>,
     /// The version of ACP that the agent chose.
     pub protocol_version: i64,
@@ -404,7 +404,7 @@ pub struct Approval {
     /// The agent's title of the tool call, or acpd's own title if there is no `itemId`.
     pub title: String,
     /// The agent's own description of the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub tool_call: Option<AcpObject>,
     /// Milliseconds since the epoch.
     pub ts: u64,
@@ -735,7 +735,7 @@ words! {
 #[serde(rename_all = "camelCase")]
 pub struct Delta {
     /// A content block other than plain text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub content: Option<AcpObject>,
     /// The member `itemId`.
     pub item_id: String,
@@ -1091,7 +1091,7 @@ pub struct Initialized {
 #[serde(rename_all = "camelCase")]
 pub struct InputWanted {
     /// The params of ACP's `elicitation/create`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub elicitation: Option<AcpObject>,
     /// The member `itemId`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1103,7 +1103,7 @@ pub struct InputWanted {
     pub request_id: String,
     /// JSON Schema of a form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<JsonText>,
+    pub schema: Option<Json>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.
@@ -1441,7 +1441,7 @@ pub struct LogDamaged {
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     /// ACP content blocks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub content: Option<Vec<AcpObject>>,
     /// The agent's own id for the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1459,7 +1459,7 @@ pub struct Message {
 #[serde(rename_all = "camelCase")]
 pub struct MessageCompleted {
     /// ACP content blocks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub content: Option<Vec<AcpObject>>,
     /// The member `itemId`.
     pub item_id: String,
@@ -1490,7 +1490,7 @@ pub struct MessageCompleted {
 #[serde(rename_all = "camelCase")]
 pub struct MessageStarted {
     /// ACP content blocks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub content: Option<Vec<AcpObject>>,
     /// The member `itemId`.
     pub item_id: String,
@@ -1877,6 +1877,7 @@ pub struct PolicyExplained {
     /// The decision and its reason.
     pub decision: AcpObject,
     /// Every part of the call, with its matching rules.
+    #[serde(deserialize_with = "crate::objects::of_agent")]
     pub subjects: Vec<AcpObject>,
 }
 
@@ -2478,10 +2479,10 @@ pub struct StartThread {
     /// Absolute path of the working directory.
     pub cwd: String,
     /// The first turn as ACP content blocks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub input: Option<Vec<AcpObject>>,
     /// ACP `McpServer` objects, passed on to the agent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::objects::of_agent")]
     pub mcp_servers: Vec<AcpObject>,
     /// Arbitrary data that the client stores with the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2872,10 +2873,10 @@ pub struct Thread {
     /// Whether the thread is archived.
     pub archived: bool,
     /// ACP's `available_commands_update` with the agent's commands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub available_commands_update: Option<AcpObject>,
     /// ACP's `SessionConfigOption` objects.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub config_options: Option<Vec<AcpObject>>,
     /// When the thread was created or forked, in milliseconds since the epoch.
     pub created_at: u64,
@@ -2910,7 +2911,7 @@ pub struct Thread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode_id: Option<String>,
     /// ACP's `SessionModeState`, as it was when the session was opened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub modes: Option<AcpObject>,
     /// The name that a user set, else the agent's title, else the beginning of the first prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3443,13 +3444,13 @@ pub struct ThreadUpdated {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentBound>,
     /// ACP's `available_commands_update`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub available_commands_update: Option<AcpObject>,
     /// The originator of the change of the name, the data, the pin or the directories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
     /// ACP's `config_option_update`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub config_option_update: Option<AcpObject>,
     /// The directories that the thread works in from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3481,7 +3482,7 @@ pub struct ThreadUpdated {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionParams>,
     /// ACP's `session_info_update`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub session_info: Option<AcpObject>,
     /// The member `threadId`.
     pub thread_id: String,
@@ -3519,7 +3520,7 @@ pub struct ThreadsSeen {
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsage {
     /// ACP's `Cost`: what the agent's session has cost, as the agent reported it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub cost: Option<AcpObject>,
     /// Tokens that fit into the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3535,7 +3536,7 @@ pub struct TokenUsage {
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsageUpdated {
     /// ACP's `Cost`: what the agent's session has cost, as the agent reported it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub cost: Option<AcpObject>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
@@ -3543,7 +3544,7 @@ pub struct TokenUsageUpdated {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// What the thread has cost in this currency, with all sessions of its agent, as ACP's `Cost`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub thread_cost: Option<AcpObject>,
     /// The member `threadId`.
     pub thread_id: String,
@@ -3574,7 +3575,7 @@ pub struct ToolCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The ACP tool call with all its updates applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub tool_call: Option<AcpObject>,
     /// The agent's id for the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3608,7 +3609,7 @@ pub struct ToolCallCompleted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The ACP tool call with all its updates applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub tool_call: Option<AcpObject>,
     /// The agent's id for the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3648,7 +3649,7 @@ pub struct ToolCallStarted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The ACP tool call with all its updates applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub tool_call: Option<AcpObject>,
     /// The agent's id for the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3684,7 +3685,7 @@ pub struct ToolCallUpdated {
     /// The member `threadId`.
     pub thread_id: String,
     /// ACP's `tool_call_update`. Absent members are unchanged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub tool_call: Option<AcpObject>,
     /// Milliseconds since the epoch.
     pub ts: u64,
@@ -3734,7 +3735,7 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<bool>,
     /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub input: Option<Vec<AcpObject>>,
     /// Items in the order in which they started; only if the request includes turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3757,7 +3758,7 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
     /// The token usage that the agent reported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub token_usage: Option<AcpObject>,
     /// Milliseconds in which a question waited for its answer; while the turn runs, without the present wait. The rest of the turn's time is that of the agent. Absent for none, and in logs from before this member existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3795,7 +3796,7 @@ pub struct TurnCompleted {
     /// The member `threadId`.
     pub thread_id: String,
     /// The member `tokenUsage`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub token_usage: Option<AcpObject>,
     /// Milliseconds since the epoch.
     pub ts: u64,
@@ -3901,13 +3902,13 @@ pub struct TurnQueueSteerParams {
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartParams {
     /// `_meta` of the prompt, which the agent receives unchanged. `traceparent` and `tracestate` in it are W3C trace context.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub meta: Option<AcpObject>,
     /// The client's own id for the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_turn_id: Option<String>,
     /// ACP content blocks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub input: Option<Vec<AcpObject>>,
     /// Id of an earlier turn that this prompt replaces. It and all later turns leave the conversation first, as by `thread/rollback`; if that or the prompt is refused, nothing changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3980,6 +3981,7 @@ pub struct TurnSteering {
     /// The member `by`.
     pub by: By,
     /// ACP content blocks.
+    #[serde(deserialize_with = "crate::objects::of_agent")]
     pub content: Vec<AcpObject>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
@@ -4107,6 +4109,7 @@ pub struct UsageSum {
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
     /// ACP content blocks.
+    #[serde(deserialize_with = "crate::objects::of_agent")]
     pub content: Vec<AcpObject>,
     /// The member `itemId`.
     pub item_id: String,

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, overload
 #: Increases when something is renamed or removed.
 PROTOCOL_VERSION = 1
 
-#: Notifications that belong to a connection, and are no events of a thread.
+#: Notifications of a connection, which belong to no thread.
 CONNECTION_NOTIFICATIONS = frozenset((
     "serverRequest/rejected",
     "thread/list/changed",
