@@ -1103,7 +1103,7 @@ pub struct InputWanted {
     pub request_id: String,
     /// JSON Schema of a form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Json>,
+    pub schema: Option<JsonText>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.

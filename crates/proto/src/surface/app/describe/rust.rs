@@ -352,9 +352,9 @@ fn fields(out: &mut String, schema: &Value, indent: &str, visible: &str) {
         }
         let mut kind = type_of(of);
         let text = of["description"].as_str().unwrap_or_default();
-        if kind == "Json" && text.starts_with("JSON Schema") {
+        if text.starts_with("JSON Schema") && matches!(kind.as_str(), "Json" | "Option<Json>") {
             // The fields of a form have an order, which a map would lose.
-            kind = "JsonText".into();
+            kind = kind.replace("Json", "JsonText");
         }
         if !is_required && text.contains("`null` if it was removed") {
             // Absent, `null` and a value are three things here.
