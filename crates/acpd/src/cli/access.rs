@@ -5,15 +5,24 @@ use std::path::PathBuf;
 use acpd_model::Role;
 use clap::{Args, Subcommand};
 
+use super::group::examples;
+
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
     /// Create a token and print it once
+    #[command(before_help = examples([
+        "acpd token create --name phone --role approver",
+        "acpd token create --name ci --role operator --expires 30d > token",
+    ]))]
     Create(TokenCreateArgs),
     /// List tokens
+    #[command(before_help = examples(["acpd token list"]))]
     List(TokenListArgs),
     /// Revoke a token and close its connections
+    #[command(before_help = examples(["acpd token revoke phone"]))]
     Revoke(TokenRevokeArgs),
     /// Print an address at which an editor that cannot send a token can open one connection
+    #[command(before_help = examples(["acpd token ticket --agent claude"]))]
     Ticket(TokenTicketArgs),
 }
 
@@ -85,10 +94,19 @@ pub struct PairArgs {
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
     /// Show whether an action would be allowed, asked or denied, and by which rule
+    #[command(before_help = examples([
+        "acpd policy test --bash \"git push\"",
+        "acpd policy test --agent claude --write src/main.rs",
+    ]))]
     Test(PolicyTestArgs),
     /// List the remembered answers that apply to all threads of an agent
+    #[command(before_help = examples([
+        "acpd policy answers",
+        "acpd policy answers --agent claude --json | jq .rule",
+    ]))]
     Answers(PolicyAnswersArgs),
     /// Revoke a remembered answer that applies to all threads of an agent
+    #[command(before_help = examples(["acpd policy revoke claude 4294967297"]))]
     Revoke(PolicyRevokeArgs),
 }
 

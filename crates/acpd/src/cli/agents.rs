@@ -2,23 +2,66 @@
 
 use clap::{Args, Subcommand};
 
+use super::codex::CodexArgs;
+use super::editors::EditorsCommand;
+use super::group::{Group, examples};
+
+/// Commands about agents, and programs that use acpd as an agent.
+#[derive(Debug, Subcommand)]
+pub enum Agents {
+    /// List, install and check agents
+    #[command(subcommand)]
+    Agents(AgentsCommand),
+    /// List editors, and add acpd to their settings
+    #[command(subcommand)]
+    Editors(EditorsCommand),
+    /// Run as an ACP agent for an editor, over standard input and output
+    #[command(before_help = examples(["acpd acp --agent claude     # as the agent command of an editor"]))]
+    Acp(AcpArgs),
+    /// Run the Codex TUI with the agents of the daemon, or a pipe for programs that start Codex
+    #[command(before_help = examples([
+        "acpd codex --agent claude",
+        "acpd codex \"fix the failing test\"",
+        "acpd codex resume",
+        "acpd codex app-server        # as the codex program of an extension or SDK",
+    ]))]
+    Codex(CodexArgs),
+}
+
+impl Group for Agents {
+    const HEADING: &'static str = "Agents and editors";
+    const ON_HOST: &'static [&'static str] =
+        &["agents uninstall", "agents update", "agents login", "editors"];
+}
+
 #[derive(Debug, Subcommand)]
 pub enum AgentsCommand {
     /// List configured agents, then agents of the registry
+    #[command(before_help = examples([
+        "acpd agents list",
+        "acpd agents list --json | jq -r 'select(.installed).id'",
+    ]))]
     List(AgentsListArgs),
     /// List running agent processes and their memory use
+    #[command(before_help = examples(["acpd agents running"]))]
     Running(AgentsRunningArgs),
     /// Show the default agent, or set it in the configuration
+    #[command(before_help = examples(["acpd agents default", "acpd agents default gemini"]))]
     Default(AgentsDefaultArgs),
     /// Install an agent of the registry into the data directory
+    #[command(before_help = examples(["acpd agents install goose"]))]
     Install(AgentsInstallArgs),
     /// Remove an installed agent from the data directory
+    #[command(before_help = examples(["acpd agents uninstall goose"]))]
     Uninstall(AgentsUninstallArgs),
     /// Download the current registry
+    #[command(before_help = examples(["acpd agents update"]))]
     Update(AgentsUpdateArgs),
     /// Sign in to an agent in the terminal
+    #[command(before_help = examples(["acpd agents login claude-code"]))]
     Login(AgentsLoginArgs),
     /// Start an agent and show its capabilities; exits with 0 if it works
+    #[command(before_help = examples(["acpd agents doctor gemini"]))]
     Doctor(AgentsDoctorArgs),
 }
 
@@ -106,4 +149,14 @@ pub struct AgentsDoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AcpArgs {
+    /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Continue this thread in the editor's first new session; as in "acpd show"
+    #[arg(long, value_name = "THREAD")]
+    pub thread: Option<String>,
 }

@@ -3,8 +3,73 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use clap_complete::Shell;
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::access::PairArgs;
+use super::backup::{BackupArgs, RestoreArgs};
+use super::doctor::DoctorArgs;
+use super::group::{Group, examples};
+use super::service::ServiceCommand;
+
+/// Commands about the daemon.
+#[derive(Debug, Subcommand)]
+pub enum Daemon {
+    /// Start the daemon in this terminal
+    #[command(before_help = examples([
+        "acpd serve",
+        "acpd serve --demo",
+        "acpd serve --listen 127.0.0.1:5000",
+    ]))]
+    Serve(ServeArgs),
+    /// Open the web UI in a browser, signed in
+    #[command(before_help = examples(["acpd open", "acpd open --print"]))]
+    Open(OpenArgs),
+    /// Sign in a phone by a QR code, with a token of its own
+    #[command(before_help = examples([
+        "acpd pair --tailscale",
+        "acpd pair --url https://box.example --role operator",
+        "acpd pair --ttl 1h --name tablet",
+    ]))]
+    Pair(PairArgs),
+    /// Show whether the daemon runs, where, and what it runs
+    #[command(before_help = examples(["acpd status", "acpd status --json"]))]
+    Status(StatusArgs),
+    /// Stop the daemon, after asking if turns run or questions wait
+    #[command(before_help = examples(["acpd stop", "acpd stop --when-idle"]))]
+    Stop(StopArgs),
+    /// Stop the daemon and start it again in the background
+    #[command(before_help = examples(["acpd restart", "acpd restart --when-idle"]))]
+    Restart(StopArgs),
+    /// Print the log of the daemon in the background
+    #[command(before_help = examples(["acpd logs -f"]))]
+    Logs(LogsArgs),
+    /// Check everything that acpd depends on, and suggest fixes
+    #[command(before_help = examples([
+        "acpd doctor",
+        "acpd doctor --agents --network",
+        "acpd doctor --json | jq -r '.findings[] | select(.level != \"ok\") | .message'",
+    ]))]
+    Doctor(DoctorArgs),
+    /// Install acpd as a service of systemd or launchd
+    #[command(subcommand)]
+    Service(ServiceCommand),
+    /// Back up all threads into one file, also while the daemon runs
+    #[command(before_help = examples(["acpd backup ~/backup/acpd.tar"]))]
+    Backup(BackupArgs),
+    /// Restore a data directory from a backup
+    #[command(before_help = examples([
+        "acpd restore ~/backup/acpd.tar",
+        "acpd restore --data-dir /srv/acpd acpd.tar",
+    ]))]
+    Restore(RestoreArgs),
+}
+
+impl Group for Daemon {
+    const HEADING: &'static str = "Daemon";
+    const ON_HOST: &'static [&'static str] = &[
+        "backup", "doctor", "logs", "open", "restart", "restore", "serve", "service", "stop",
+    ];
+}
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
@@ -73,16 +138,6 @@ pub struct OpenArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct AcpArgs {
-    /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
-    #[arg(long, value_name = "NAME")]
-    pub agent: Option<String>,
-    /// Continue this thread in the editor's first new session; as in "acpd show"
-    #[arg(long, value_name = "THREAD")]
-    pub thread: Option<String>,
-}
-
-#[derive(Debug, Args)]
 pub struct KeepArgs {
     /// Identifier of the daemon's run
     #[arg(value_name = "RUN")]
@@ -124,18 +179,4 @@ pub struct LogsArgs {
     /// Number of lines
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
     pub limit: usize,
-}
-
-#[derive(Debug, Args)]
-pub struct CompletionsArgs {
-    /// Shell
-    #[arg(value_name = "SHELL")]
-    pub shell: Shell,
-}
-
-#[derive(Debug, Args)]
-pub struct ManArgs {
-    /// Directory, which must exist
-    #[arg(value_name = "DIR")]
-    pub dir: PathBuf,
 }

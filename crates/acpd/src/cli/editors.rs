@@ -2,11 +2,19 @@
 
 use clap::{Args, Subcommand};
 
+use super::group::examples;
+
 #[derive(Debug, Subcommand)]
 pub enum EditorsCommand {
     /// List editors, whether they are on this host, and what they start
+    #[command(before_help = examples(["acpd editors list"]))]
     List(EditorsListArgs),
     /// Add acpd to the settings of an editor; prints the change and asks
+    #[command(before_help = examples([
+        "acpd editors install zed",
+        "acpd editors install vscode --agent gemini",
+        "acpd editors install neovim          # prints what belongs into its configuration",
+    ]))]
     Install(EditorsInstallArgs),
 }
 

@@ -5,57 +5,11 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command as Clap, CommandFactory, FromArgMatches};
 
-use super::examples::EXAMPLES;
-use super::{Cli, Command};
+use super::group::Listed;
+use super::{Cli, groups};
 use crate::exit::Exit;
 use crate::options::Common;
 use crate::terminal::print;
-
-/// The groups of commands in the help of `acpd`.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Work", &["run", "attach", "send", "answer", "type", "interrupt"]),
-    (
-        "Threads",
-        &[
-            "threads",
-            "show",
-            "search",
-            "rename",
-            "move",
-            "add-dir",
-            "pin",
-            "unpin",
-            "archive",
-            "unarchive",
-            "delete",
-            "prune",
-            "usage",
-            "export",
-            "share",
-        ],
-    ),
-    ("Agents and editors", &["agents", "editors", "acp", "codex"]),
-    (
-        "Daemon",
-        &[
-            "serve", "open", "pair", "status", "stop", "restart", "logs", "doctor", "service", "backup",
-            "restore",
-        ],
-    ),
-    (
-        "Configuration, access and tools",
-        &[
-            "setup",
-            "config",
-            "notifications",
-            "token",
-            "policy",
-            "schema",
-            "completions",
-            "man",
-        ],
-    ),
-];
 
 const FIRST_STEPS: &str = "\
 First steps:
@@ -148,7 +102,7 @@ fn path(matches: &ArgMatches) -> String {
 }
 
 fn is_on_host(path: &str) -> bool {
-    Command::ON_HOST.iter().any(|command| {
+    groups().iter().flat_map(|group| group.on_host).any(|command| {
         let below = path.strip_prefix(command);
         below.is_some_and(|below| below.is_empty() || below.starts_with(' '))
     })
@@ -177,22 +131,17 @@ pub fn help() -> String {
 /// Returns the command line with its help texts.
 pub fn command() -> Clap {
     let mut command = Cli::command();
-    for (path, examples) in EXAMPLES.iter().copied() {
-        let examples = examples.replace('\n', "\n  ");
-        let examples = format!("Examples:\n  {examples}");
-        command = changed(command, path, |command| command.before_help(examples));
-    }
     for (path, codes) in OWN_EXIT_CODES {
         command = changed(command, path, |command| command.after_help(codes));
     }
     let remote = command.get_arguments().filter(|arg| is_remote(arg)).cloned();
     let hidden: Vec<Arg> = remote.map(|arg| arg.hide(true)).collect();
-    for path in Command::ON_HOST.iter().chain(&Command::WITHOUT_DAEMON) {
+    for path in groups().iter().flat_map(Listed::local) {
         command = changed(command, path, |command| hide_in(command, &hidden));
     }
     let top = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST_STEPS}\n\n{}{}\n{EXIT_CODES}\n\nacpd help COMMAND explains a command. A running daemon serves the documents at /docs/.\n",
-        groups(&command),
+        listed(&command),
         options(&command),
     );
     laid_out(command).help_template(top)
@@ -221,11 +170,11 @@ fn is_remote(arg: &Arg) -> bool {
     matches!(arg.get_id().as_str(), "connect" | "tls_fingerprint")
 }
 
-fn groups(command: &Clap) -> String {
+fn listed(command: &Clap) -> String {
     let mut text = String::new();
-    for (group, names) in GROUPS {
-        text.push_str(&format!("{group}:\n"));
-        for name in names {
+    for group in groups() {
+        text.push_str(&format!("{}:\n", group.heading));
+        for name in &group.names {
             let about = command.find_subcommand(name).and_then(Clap::get_about);
             let about = about.map(StyledStr::to_string).unwrap_or_default();
             text.push_str(&format!("  {name:<13} {about}\n"));
@@ -379,7 +328,12 @@ mod tests {
 
     #[test]
     fn every_command_is_in_one_group() {
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let groups = groups();
+        let mut grouped: Vec<&str> = groups
+            .iter()
+            .flat_map(|group| &group.names)
+            .map(String::as_str)
+            .collect();
         grouped.sort_unstable();
         let command = command();
         let mut visible: Vec<&str> = command
@@ -420,9 +374,9 @@ mod tests {
         let (_, after) = rest.split_once(END).unwrap();
         let mut list = String::new();
         let whole = command();
-        for (group, names) in GROUPS {
-            list.push_str(&format!("\n### {group}\n\n| Command | |\n|---|---|\n"));
-            for name in names {
+        for group in groups() {
+            list.push_str(&format!("\n### {}\n\n| Command | |\n|---|---|\n", group.heading));
+            for name in &group.names {
                 let command = whole.find_subcommand(name).unwrap().clone();
                 list.push_str(&rows(&Clap::new("acpd").subcommand(command), "acpd"));
             }
@@ -504,7 +458,7 @@ mod tests {
         for far in ["show", "send", "agents list", "agents doctor", "token ticket"] {
             assert!(help(far).contains("--connect"), "{far}: {}", help(far));
         }
-        for path in Command::ON_HOST.iter().chain(&Command::WITHOUT_DAEMON) {
+        for path in groups().iter().flat_map(Listed::local) {
             assert!(!help(path).contains("--connect"), "{path}: {}", help(path));
         }
         assert!(is_on_host("token create") && is_on_host("policy test") && is_on_host("stop"));

@@ -2,11 +2,15 @@
 
 use clap::{Args, Subcommand};
 
+use super::group::examples;
+
 #[derive(Debug, Subcommand)]
 pub enum NotificationsCommand {
     /// List the targets, with what waits for each and its last error
+    #[command(before_help = examples(["acpd notifications list"]))]
     List(NotificationsListArgs),
     /// Send a test notification to one target or to all, and show the results
+    #[command(before_help = examples(["acpd notifications test", "acpd notifications test phone"]))]
     Test(NotificationsTestArgs),
 }
 

@@ -2,13 +2,21 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::group::examples;
+
 #[derive(Debug, Subcommand)]
 pub enum ServiceCommand {
     /// Install and start acpd as a service of this user, or of the system
+    #[command(before_help = examples([
+        "acpd service install",
+        "sudo acpd service install --system --user acpd",
+    ]))]
     Install(ServiceInstallArgs),
     /// Stop and remove the service; threads and settings stay
+    #[command(before_help = examples(["acpd service uninstall"]))]
     Uninstall(ServiceChangeArgs),
     /// Show whether the service is installed, enabled and active; exits with 0 if it is active
+    #[command(before_help = examples(["acpd service status", "acpd service status --json | jq .active"]))]
     Status(ServiceStatusArgs),
 }
 

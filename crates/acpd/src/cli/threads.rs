@@ -4,7 +4,80 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use crate::options::Permissions;
+use super::group::{Group, examples};
+
+/// Commands about threads.
+#[derive(Debug, Subcommand)]
+pub enum Threads {
+    /// List threads, the last changed first
+    #[command(alias = "ls")]
+    #[command(before_help = examples([
+        "acpd threads",
+        "acpd threads -s waiting",
+        "acpd threads -n 100 --json",
+    ]))]
+    Threads(ThreadsArgs),
+    /// Show a thread: its turns, what the agent did, and open questions
+    #[command(before_help = examples(["acpd show @last", "acpd show 5e31c427 -n 1"]))]
+    Show(ShowArgs),
+    /// Search the text of all threads, newest first
+    #[command(before_help = examples([
+        "acpd search migration",
+        "acpd search -t @last \"\\\"exact phrase\\\"\"",
+    ]))]
+    Search(SearchArgs),
+    /// Rename a thread
+    #[command(before_help = examples([
+        "acpd rename 5e31c427 \"Fix the login\"",
+        "acpd rename 5e31c427 --reset",
+    ]))]
+    Rename(RenameArgs),
+    /// Let a thread work in another directory, such as its own after a move
+    #[command(before_help = examples([
+        "acpd move @last",
+        "acpd move 5e31c427 ~/src/app --add-dir ~/src/library",
+    ]))]
+    Move(MoveArgs),
+    /// Let a thread's agent use a further directory, for which it starts anew
+    #[command(before_help = examples(["acpd add-dir @last ~/src/library"]))]
+    AddDir(AddDirArgs),
+    /// Pin a thread: clients list it first, for all users
+    #[command(before_help = examples(["acpd pin @last"]))]
+    Pin(ThreadArgs),
+    /// Remove the pin of a thread
+    #[command(before_help = examples(["acpd unpin \"Fix the login\""]))]
+    Unpin(ThreadArgs),
+    /// Archive a thread, hiding it from "acpd threads"
+    #[command(before_help = examples(["acpd archive 5e31c427"]))]
+    Archive(ThreadArgs),
+    /// Unarchive a thread
+    #[command(before_help = examples(["acpd unarchive \"Fix the login\""]))]
+    Unarchive(ThreadArgs),
+    /// Delete a thread and its log, for good
+    #[command(alias = "rm")]
+    #[command(before_help = examples(["acpd delete 5e31c427"]))]
+    Delete(DeleteArgs),
+    /// Remove threads and attachments beyond the limits of the configuration
+    #[command(before_help = examples(["acpd prune --dry-run", "acpd prune --yes --json | jq .bytes"]))]
+    Prune(PruneArgs),
+    /// Show the tokens and costs of threads, by day, agent, thread or folder
+    #[command(before_help = examples([
+        "acpd usage",
+        "acpd usage --days 7 --by agent",
+        "acpd usage --by thread --json | jq .spent",
+    ]))]
+    Usage(UsageArgs),
+    /// Export a thread as JSON lines, Markdown or HTML
+    #[command(before_help = examples(["acpd export @last -o story.md", "acpd export 5e31c427 | jq .type"]))]
+    Export(ExportArgs),
+    /// Create, list and revoke links with which anyone can read one thread
+    #[command(subcommand)]
+    Share(ShareCommand),
+}
+
+impl Group for Threads {
+    const HEADING: &'static str = "Threads";
+}
 
 /// The thread of a command.
 #[derive(Debug, Args)]
@@ -12,79 +85,6 @@ pub struct ThreadArg {
     /// Thread: the beginning or end of its id, its name, or @last for the last changed one
     #[arg(value_name = "THREAD")]
     pub thread: String,
-}
-
-/// Settings of the agent's session, by id or label in any case.
-#[derive(Debug, Clone, Default, Args)]
-pub struct SessionArgs {
-    /// Model that answers, by its id or label; an unknown one prints the list
-    #[arg(long, short, value_name = "NAME")]
-    pub model: Option<String>,
-    /// Mode of the agent, by its id or label; an unknown one prints the list
-    #[arg(long, value_name = "NAME")]
-    pub mode: Option<String>,
-    /// Any option of the agent, such as effort=high; repeatable
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
-}
-
-impl SessionArgs {
-    /// Returns whether something is to be set.
-    pub fn is_any(&self) -> bool {
-        self.model.is_some() || self.mode.is_some() || !self.set.is_empty()
-    }
-}
-
-#[derive(Debug, Default, Args)]
-pub struct RunArgs {
-    /// The prompt; "-" reads it from standard input
-    #[arg(value_name = "PROMPT")]
-    pub prompt: String,
-    /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
-    #[arg(long, short, value_name = "NAME", conflicts_with = "thread")]
-    pub agent: Option<String>,
-    /// Working directory of the agent [default: current directory]
-    #[arg(long, short = 'C', value_name = "DIR", conflicts_with = "thread")]
-    pub cwd: Option<PathBuf>,
-    /// Continue this thread instead of starting a new one; as in "acpd show"
-    #[arg(long, short, value_name = "THREAD")]
-    pub thread: Option<String>,
-    /// How to answer the agent's permission requests
-    #[arg(long, short, value_name = "HOW", default_value = "ask")]
-    pub permissions: Permissions,
-    #[command(flatten)]
-    pub session: SessionArgs,
-    /// The new thread's own permission policy: permissive, standard, restricted or readonly
-    #[arg(long, value_name = "NAME", conflicts_with = "thread")]
-    pub policy: Option<String>,
-    /// Another directory of the new thread; repeatable
-    #[arg(long, value_name = "DIR", conflicts_with = "thread", value_hint = ValueHint::DirPath)]
-    pub add_dir: Vec<PathBuf>,
-    /// File of this host to send along, such as a picture; repeatable
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub attach: Vec<PathBuf>,
-    /// Do not wait for the answer: print the thread's id once the daemon has accepted the prompt
-    #[arg(long, short, conflicts_with = "permissions")]
-    pub detach: bool,
-    /// Print every notification of the app protocol as JSON, one per line; with --detach, the ids
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Default, Args)]
-pub struct AttachArgs {
-    /// Thread, as in "acpd show" [default: pick one of a list]
-    #[arg(value_name = "THREAD")]
-    pub thread: Option<String>,
-    /// Start a thread; this is also what happens if there is none yet
-    #[arg(long, short, conflicts_with = "thread")]
-    pub new: bool,
-    /// Agent of the new thread [default: the configured default, or the only configured agent]
-    #[arg(long, short, value_name = "NAME", requires = "new")]
-    pub agent: Option<String>,
-    /// Working directory of the new thread's agent [default: current directory]
-    #[arg(long, short = 'C', value_name = "DIR", requires = "new")]
-    pub cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -175,80 +175,6 @@ pub struct ShowArgs {
     /// Maximum number of turns, counted from the last one [default: all]
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Print the thread as one line of JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct SendArgs {
-    #[command(flatten)]
-    pub thread: ThreadArg,
-    /// The prompt; "-" reads it from standard input
-    #[arg(value_name = "PROMPT")]
-    pub prompt: String,
-    /// Add the prompt to the running turn, if the agent can, instead of queueing it
-    #[arg(long)]
-    pub steer: bool,
-    /// Send the prompt in place of an earlier turn's, which leaves the conversation with all that followed
-    #[arg(long, value_name = "TURN", value_parser = turn, conflicts_with = "steer")]
-    pub replace: Option<String>,
-    #[command(flatten)]
-    pub session: SessionArgs,
-    /// File of this host to send along, such as a picture; repeatable
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub attach: Vec<PathBuf>,
-    /// Print the turn as one line of JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct AnswerArgs {
-    #[command(flatten)]
-    pub thread: ThreadArg,
-    /// Number of the option, as shown without this argument; "allow" and "reject" mean once
-    #[arg(value_name = "OPTION", conflicts_with_all = ["input", "dismiss"])]
-    pub option: Option<String>,
-    /// Answers to a form, as a JSON object; "-" reads it from standard input
-    #[arg(long, value_name = "JSON", conflicts_with = "dismiss")]
-    pub input: Option<String>,
-    /// Decline to answer a form
-    #[arg(long)]
-    pub dismiss: bool,
-    /// Print the question, or the answer, as one line of JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct TypeArgs {
-    #[command(flatten)]
-    pub thread: ThreadArg,
-    /// A line to type; "-" reads all of standard input; without it, the line is asked for, and not shown if it is a secret
-    #[arg(value_name = "TEXT", conflicts_with_all = ["end_of_input", "interrupt", "kill"])]
-    pub text: Option<String>,
-    /// The terminal, if several commands run
-    #[arg(long, value_name = "ID")]
-    pub terminal: Option<String>,
-    /// Press Ctrl-D, which ends the input
-    #[arg(long, conflicts_with_all = ["interrupt", "kill"])]
-    pub end_of_input: bool,
-    /// Press Ctrl-C
-    #[arg(long, conflicts_with = "kill")]
-    pub interrupt: bool,
-    /// End the command
-    #[arg(long)]
-    pub kill: bool,
-    /// Print the command as one line of JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct InterruptArgs {
-    #[command(flatten)]
-    pub thread: ThreadArg,
     /// Print the thread as one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -384,10 +310,17 @@ impl ExportFormat {
 #[derive(Debug, Subcommand)]
 pub enum ShareCommand {
     /// Create a link and print it once
+    #[command(before_help = examples([
+        "acpd share create @last",
+        "acpd share create 5e31c427 --expires 24h --name \"for the review\"",
+        "acpd share create @last --url https://box.example:4127",
+    ]))]
     Create(ShareCreateArgs),
     /// List links
+    #[command(before_help = examples(["acpd share list", "acpd share list @last"]))]
     List(ShareListArgs),
     /// Revoke a link and close its connections
+    #[command(before_help = examples(["acpd share revoke 9f2c41d07b6e5a38"]))]
     Revoke(ShareRevokeArgs),
 }
 
@@ -428,13 +361,4 @@ pub struct ShareRevokeArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// Reads the id of a turn, or its number alone.
-fn turn(given: &str) -> Result<String, String> {
-    let number = given.strip_prefix("turn_").unwrap_or(given);
-    match number.parse::<u32>() {
-        Ok(number) => Ok(format!("turn_{number}")),
-        Err(_) => Err("a turn is named as \"acpd show\" does, such as turn_2".to_owned()),
-    }
 }
