@@ -26,7 +26,8 @@ fn turn() -> TurnId {
     TurnId(3)
 }
 
-/// Returns every request that a client can make, about `thread` if it concerns a thread.
+/// Returns requests that a client can make, about `thread` if they concern a thread. Those that follow a thread's order, and those
+/// that a link permits, are complete.
 fn requests(thread: ThreadId) -> Vec<Request> {
     let start = StartThread {
         thread: None,
@@ -210,14 +211,24 @@ const PERMITTED: [RequestKind; 8] = [
     RequestKind::CloseThread,
 ];
 
+/// A request that concerns no thread and that a link refuses is known by its kind alone.
 #[test]
-fn every_kind_of_request_is_among_them() {
+fn every_kind_of_request_about_a_thread_is_among_them() {
     let known: Vec<RequestKind> = requests(SHARED).iter().map(Request::kind).collect();
     let missing: Vec<_> = RequestKind::ALL
         .iter()
+        .filter(|kind| kind.order() == Order::Thread || kind.shared_access() != SharedAccess::Refused)
         .filter(|kind| !known.contains(kind))
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn a_shared_thread_permits_no_other_kind() {
+    for kind in RequestKind::ALL {
+        let permits = shared().check_scope(*kind).is_ok();
+        assert_eq!(permits, PERMITTED.contains(kind), "{kind:?}");
+    }
 }
 
 #[test]
