@@ -91,7 +91,7 @@ PACKAGE = $(PYTHON) packaging/build.py --version $(VERSION) $(TARGET:%=--target 
 
 # A recipe that fails in the middle is run again.
 .DELETE_ON_ERROR:
-.PHONY: help run dev web docs layouts docs-pictures test test-web test-python test-ui test-agents test-interop test-shells dist test-dist fuzz check fmt clippy doclinks deny bench bench-scale bench-ui sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web docs layouts docs-pictures test test-web test-python test-ui test-agents test-interop test-shells dist test-dist fuzz check check-recipes fmt clippy doclinks deny bench bench-scale bench-ui sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -189,6 +189,11 @@ dist: ## Build the installation packages into dist/; TARGET=rust-target, RELEASE
 test-dist: ## Install, use, upgrade and remove each package that "make dist" built, in scratch folders; lint the others
 	@test -f dist/SHA256SUMS || { echo "there are no packages: run make dist first" >&2; exit 1; }
 	ACPD_VERSION=$(VERSION) PYTHONPATH=packaging $(PYTHON) -m unittest discover -s packaging/tests $(ARGS)
+
+# In a copy below .tools/recipes, with a target directory of its own: the first run compiles everything.
+check-recipes: ## Carry out the recipes of CONTRIBUTING.md in a copy of the tree, and check what asks for their steps
+	@test -n "$(PYTHON)" || { echo "the recipes are carried out with Python 3.10 or later" >&2; exit 1; }
+	CARGO="$(CARGO)" $(PYTHON) xtask/recipes/apply.py $(ARGS)
 
 # The corpus of crates/fuzz is only read; what is found goes on from run to run in .tools/fuzz. dash runs the trap for EXIT only if the
 # shell exits, and a signal ends it otherwise.
