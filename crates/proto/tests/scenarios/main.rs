@@ -16,6 +16,7 @@ mod clock;
 mod codex;
 mod echo;
 mod elicitation;
+mod emitted;
 mod export;
 mod faults;
 mod fork;
