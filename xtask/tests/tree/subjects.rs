@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::not_tested::not_tested;
 
 /// Commits after this one have such subjects.
-const BASE: &str = "e76ef6c32430778b076238de8ff32ef563dc66e7";
+const BASE: &str = "10d5b70c541f598bdecc89e4f9169bb4cbb53a77";
 
 const MAX_CHARS: usize = 72;
 

@@ -1,7 +1,7 @@
 //! Caches agents' `initialize` results, so that an editor that connects need not wait for a process to start.
 //!
 //! In: an agent's name and configuration. Out: the result of its `initialize`, verbatim, whatever modes of elicitation the agent
-//! was offered: editors are told the same about it. Owns: the last result of each agent, and the running probes, one for each
+//! was offered: editors hear the same about it. Owns: the last result of each agent, and the running probes, one for each
 //! agent. Never: caches a failure, or returns a result from a different configuration.
 
 use std::collections::BTreeMap;
