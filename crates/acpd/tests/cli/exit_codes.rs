@@ -116,7 +116,7 @@ fn a_daemon_that_cannot_be_reached_or_refuses_has_its_exit_code() {
     let eve = Place::new("").with_env("ACPD_TOKEN", made.stdout.trim());
     for args in [
         &["pair", "--url", "https://box.example"][..],
-        &["run", "--agent", "fake", "x"],
+        &["run", "--agent", "fake", "--cwd", "/", "x"],
     ] {
         let (code, stderr) = code(&eve, &[args, &["--connect", &url]].concat());
         assert_eq!(code, Some(7), "{args:?}: {stderr}");

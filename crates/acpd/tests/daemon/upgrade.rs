@@ -26,6 +26,7 @@ fn without_cursors(value: &mut Value) {
 /// - a queued turn has its prompt;
 /// - an answer that acpd remembers is shown with its duration;
 /// - a message has the time of its start;
+/// - a line of the agent that is not JSON-RPC is called invalid;
 /// - a turn has its notices, and the answers to its questions, and a thread without turns has one for its notices.
 fn as_of_now(value: &mut Value) {
     without_cursors(value);
@@ -69,7 +70,11 @@ fn restarted(value: &mut Value) {
         }
         Value::String(text) if text == "It failed." => "It was interrupted.".clone_into(text),
         Value::String(text) if text.starts_with("**Turn ") => *text = text.replace(" failed", " interrupted"),
-        Value::String(text) => *text = text.replace(BEFORE, NOW),
+        Value::String(text) => {
+            *text = text
+                .replace(BEFORE, NOW)
+                .replace("wrote a line that is no message", "wrote an invalid line");
+        }
         _ => {}
     }
 }
