@@ -45,6 +45,7 @@ impl Socket {
             let server = socket.greet(options).await?;
             if options.silence.is_none() {
                 socket.silence = announced(&server.limits);
+                socket.dead_at = Instant::now() + socket.silence;
             }
             Ok((socket, server))
         };
