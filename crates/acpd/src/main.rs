@@ -15,6 +15,7 @@ mod exit;
 mod file_system;
 mod first_run;
 mod incoming;
+mod lenient;
 mod options;
 mod own_program;
 mod pair;

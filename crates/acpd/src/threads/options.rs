@@ -9,12 +9,13 @@ use acpd_client::protocol::{
 use acpd_model::similar::nearest;
 use anyhow::Context;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, Deserializer};
+use serde::de::Deserializer;
 use serde_json::Value;
 
 use crate::cli::SessionArgs;
 use crate::client::Client;
 use crate::exit::Exit;
+use crate::lenient::lenient;
 use crate::terminal::plain::plain_line;
 use crate::threads::find::read_thread;
 
@@ -65,11 +66,6 @@ struct Entry {
     name: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     options: Option<Vec<Value>>,
-}
-
-fn lenient<'de, T: DeserializeOwned + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    Ok(T::deserialize(value).unwrap_or_default())
 }
 
 /// Returns those values that are objects.

@@ -5,8 +5,10 @@
 
 use acpd_client::protocol::AcpObject;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, Deserializer};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::lenient::{lenient, lenient_list};
 
 /// Parts of a `session/new` result and of a `config_option_update`.
 #[derive(Debug, Default, Deserialize)]
@@ -58,19 +60,6 @@ pub fn read<T: DeserializeOwned + Default>(object: &AcpObject) -> T {
 pub fn text_of(blocks: &[AcpObject]) -> String {
     let texts = blocks.iter().filter_map(|block| read::<Block>(block).text);
     texts.collect::<Vec<_>>().join("\n")
-}
-
-fn lenient<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).ok())
-}
-
-fn lenient_list<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    let values = lenient::<Vec<Value>, D>(deserializer)?.unwrap_or_default();
-    Ok(values
-        .into_iter()
-        .filter_map(|value| serde_json::from_value(value).ok())
-        .collect())
 }
 
 #[cfg(test)]
