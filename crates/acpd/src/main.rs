@@ -14,7 +14,6 @@ mod editors;
 mod exit;
 mod file_system;
 mod first_run;
-mod incoming;
 mod lenient;
 mod options;
 mod own_program;

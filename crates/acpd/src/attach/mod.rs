@@ -31,8 +31,9 @@ use crate::settings::Settings;
 use crate::terminal::items::short_id;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
+use crate::threads::default_agent::default_agent;
 use crate::threads::find::{find_thread, last_thread};
-use crate::threads::run::{default_agent_of, directory};
+use crate::threads::prompt::directory;
 
 /// Follows a thread in the terminal until the user detaches.
 pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Exit> {
@@ -86,7 +87,7 @@ async fn start(settings: &Settings, client: &Client, args: &AttachArgs) -> anyho
     let cwd = directory(settings, args.cwd.as_deref(), "set --cwd to")?;
     let agent = match &args.agent {
         Some(agent) => agent.clone(),
-        None => default_agent_of(client, settings).await?,
+        None => default_agent(client, settings).await?,
     };
     let params = ThreadStartParams {
         agent_type: agent,

@@ -1,8 +1,7 @@
-//! Errors of the daemon, as errors of a command.
+//! Errors of the daemon over HTTP, as errors of a command.
 
 use acpd_model::json;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::exit::{Exit, known, refused};
 
@@ -40,14 +39,6 @@ impl Refusal {
 }
 
 const NO_REASON: &str = "the daemon refused without a reason";
-
-/// Returns a JSON-RPC error of the daemon as an error of the command, for commands that do not use the typed client yet.
-pub fn refusal(error: &Value) -> anyhow::Error {
-    let code = error["data"]["code"].as_str().and_then(known);
-    let message = error["message"].as_str().unwrap_or(NO_REASON);
-    let detail = error["data"]["detail"].as_str();
-    Exit::of_code(code).error(refused(code, message, detail))
-}
 
 #[cfg(test)]
 mod tests {

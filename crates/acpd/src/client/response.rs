@@ -7,7 +7,6 @@ use anyhow::{Context, anyhow, bail};
 use hyper::Response;
 use hyper::body::{Body, Bytes, Incoming};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use tokio_tungstenite::tungstenite;
 
 use crate::client::refusal::Refusal;
@@ -55,11 +54,6 @@ fn not_accepted(name: &str) -> anyhow::Error {
     Exit::Forbidden.error(format!(
         "{name} does not accept this access token; \"acpd token list\" on its host shows the valid ones"
     ))
-}
-
-/// Reads a short response; returns `None` if it is not JSON.
-pub async fn short(body: Incoming) -> anyhow::Result<Option<Value>> {
-    Ok(json::read(&text(body).await?).ok())
 }
 
 /// Reads a short response whose members may be absent. One that is not JSON, as from another server, has none.

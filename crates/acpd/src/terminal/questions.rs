@@ -1,6 +1,6 @@
 //! The daemon's questions to the user at the terminal.
 //!
-//! In: the daemon's requests, and when one is resolved. Out: responses. Owns: the terminal and its typed lines. Never:
+//! In: the daemon's questions, and when one is resolved. Out: answers. Owns: the terminal and its typed lines. Never:
 //! accepts for a user who cannot be asked; it declines, and prints why.
 
 mod choice;
@@ -40,8 +40,6 @@ pub struct Questions {
 }
 
 struct Question {
-    /// The id of the daemon's request.
-    id: Value,
     inquiry: Inquiry,
     /// Whether the terminal shows it.
     shown: bool,
@@ -73,10 +71,9 @@ impl Questions {
         self.how == Permissions::Ask && Self::has_terminal()
     }
 
-    /// Adds a question. `id` is the id of the daemon's request.
-    pub fn add(&mut self, id: Value, inquiry: Inquiry) {
+    /// Adds a question.
+    pub fn add(&mut self, inquiry: Inquiry) {
         self.open.push_back(Question {
-            id,
             inquiry,
             shown: false,
         });
@@ -93,8 +90,8 @@ impl Questions {
         }
     }
 
-    /// Returns the next response: the request's id and its `result`. Waits forever if no question is open. Cancel-safe.
-    pub async fn next(&mut self) -> (Value, Value) {
+    /// Returns the next answer, after the id of its question. Waits forever if no question is open. Cancel-safe.
+    pub async fn next(&mut self) -> (String, Value) {
         let Some(question) = self.open.front_mut() else {
             return std::future::pending().await;
         };
@@ -126,7 +123,7 @@ impl Questions {
             },
             (Wants::Unknown { title, why }, _) => dismiss(title, &format!("since {why:#}")),
         };
-        let id = question.id.take();
+        let id = std::mem::take(&mut question.inquiry.request);
         self.open.pop_front();
         (id, result)
     }

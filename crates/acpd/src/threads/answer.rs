@@ -22,12 +22,12 @@ pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Ex
     let client = connect_with(settings, |options| options.approvals(true).texts(true)).await?;
     let thread = find_thread(&client, &args.thread.thread).await?;
     let mut open = OpenQuestion::oldest(client, thread.clone()).await?;
-    let inquiry = Inquiry::read(&open.asked.notification());
+    let inquiry = Inquiry::read(&open.asked);
     let inquiry = inquiry.context("the question cannot be read")?;
     let result = match given(args, &inquiry, &thread).await? {
         Some(result) => result,
         None if args.json => {
-            print::json(&open.asked.params.to_string());
+            print::json(&open.params.to_string());
             return Ok(Exit::Success);
         }
         None if !Questions::has_terminal() => {
@@ -37,7 +37,7 @@ pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Ex
         None => {
             let mut questions = Questions::new(Permissions::Ask);
             let id = inquiry.request.clone();
-            questions.add(json!(id), inquiry);
+            questions.add(inquiry);
             tokio::select! {
                 (_, result) = questions.next() => result,
                 resolved = open.resolved() => {

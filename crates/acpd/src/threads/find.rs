@@ -1,13 +1,11 @@
 //! The thread that a user names.
 
-use acpd_client::Error;
-use acpd_client::protocol::{ListThreads, Thread, ThreadReadParams, ThreadSummary, ThreadsListed};
+use acpd_client::protocol::{ListThreads, Thread, ThreadReadParams, ThreadSummary};
+use acpd_client::{Client, Error};
 use acpd_model::ThreadId;
 use acpd_model::similar::nearest;
-use anyhow::Context;
 use serde::Deserialize;
 
-use crate::client::Client;
 use crate::client::whole::Whole;
 use crate::exit::Exit;
 use crate::terminal::items::short_id;
@@ -20,48 +18,14 @@ const LISTED: usize = 5;
 /// The name of the thread that changed last.
 const LAST: &str = "@last";
 
-/// A client that lists threads.
-trait ThreadLister {
-    async fn list(&mut self, params: &ListThreads) -> anyhow::Result<Vec<ThreadSummary>>;
-}
-
-impl ThreadLister for &acpd_client::Client {
-    async fn list(&mut self, params: &ListThreads) -> anyhow::Result<Vec<ThreadSummary>> {
-        Ok(self.thread_list(params).await?.data)
-    }
-}
-
-impl ThreadLister for Client {
-    async fn list(&mut self, params: &ListThreads) -> anyhow::Result<Vec<ThreadSummary>> {
-        let page = self.request("thread/list", serde_json::to_value(params)?).await?;
-        let page: ThreadsListed =
-            serde_json::from_value(page).context("the list of threads cannot be read")?;
-        Ok(page.data)
-    }
-}
-
 /// Returns the full id of a thread. `given` is the beginning or end of an id, a name, or `@last`.
-pub async fn find_thread(mut client: &acpd_client::Client, given: &str) -> anyhow::Result<String> {
-    resolve(&mut client, given).await
-}
-
-/// Does the same as [`find_thread`], for commands that do not use the typed client yet.
-pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
-    resolve(client, given).await
-}
-
-/// Returns the thread that changed last.
-pub async fn last_thread(mut client: &acpd_client::Client) -> anyhow::Result<Option<String>> {
-    last_of(&mut client).await
-}
-
-async fn resolve(client: &mut impl ThreadLister, given: &str) -> anyhow::Result<String> {
+pub async fn find_thread(client: &Client, given: &str) -> anyhow::Result<String> {
     let given = given.trim();
     if let Ok(whole) = given.parse::<ThreadId>() {
         return Ok(whole.to_string());
     }
     if given == LAST {
-        let last = last_of(client).await?;
+        let last = last_thread(client).await?;
         return last.ok_or_else(|| Exit::NotFound.error("there are no threads yet"));
     }
     if given.is_empty() {
@@ -99,17 +63,18 @@ async fn resolve(client: &mut impl ThreadLister, given: &str) -> anyhow::Result<
     }
 }
 
-async fn last_of(client: &mut impl ThreadLister) -> anyhow::Result<Option<String>> {
+/// Returns the thread that changed last.
+pub async fn last_thread(client: &Client) -> anyhow::Result<Option<String>> {
     let newest = ListThreads {
         limit: Some(1),
         ..ListThreads::default()
     };
-    let threads = client.list(&newest).await?;
+    let threads = client.thread_list(&newest).await?.data;
     Ok(threads.into_iter().next().map(|thread| thread.id))
 }
 
 /// Returns the error for a thread that does not exist, with a similar one of the last changed threads.
-async fn unknown(client: &mut impl ThreadLister, given: &str) -> anyhow::Result<anyhow::Error> {
+async fn unknown(client: &Client, given: &str) -> anyhow::Result<anyhow::Error> {
     let whole_page = ListThreads {
         limit: Some(PAGE as u64),
         ..ListThreads::default()
@@ -126,17 +91,14 @@ async fn unknown(client: &mut impl ThreadLister, given: &str) -> anyhow::Result<
 }
 
 /// Returns the first page of matching threads, then of archived ones.
-async fn matching(
-    client: &mut impl ThreadLister,
-    filter: &ListThreads,
-) -> anyhow::Result<Vec<ThreadSummary>> {
+async fn matching(client: &Client, filter: &ListThreads) -> anyhow::Result<Vec<ThreadSummary>> {
     let mut found = Vec::new();
     for archived in [false, true] {
         let params = ListThreads {
             archived: Some(archived),
             ..filter.clone()
         };
-        found.extend(client.list(&params).await?);
+        found.extend(client.thread_list(&params).await?.data);
     }
     Ok(found)
 }
@@ -168,7 +130,7 @@ fn listed(threads: &[ThreadSummary]) -> String {
 }
 
 /// Returns the thread that a user names, as [`find_thread`] finds it, without its turns.
-pub async fn named(client: &acpd_client::Client, given: &str) -> anyhow::Result<Whole<Thread>> {
+pub async fn named(client: &Client, given: &str) -> anyhow::Result<Whole<Thread>> {
     let id = find_thread(client, given).await?;
     Ok(read_thread(client, id).await?)
 }
@@ -180,7 +142,7 @@ struct Found {
 }
 
 /// Returns the thread with a full id, without its turns.
-pub async fn read_thread(client: &acpd_client::Client, id: String) -> Result<Whole<Thread>, Error> {
+pub async fn read_thread(client: &Client, id: String) -> Result<Whole<Thread>, Error> {
     let params = ThreadReadParams {
         thread_id: id,
         ..ThreadReadParams::default()

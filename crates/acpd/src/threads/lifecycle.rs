@@ -17,7 +17,7 @@ use crate::terminal::items::short_id;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
 use crate::threads::find::{named, read_thread};
-use crate::threads::run::directory;
+use crate::threads::prompt::directory;
 
 /// Least number of characters of an id that name a thread to delete.
 const DELETED_ID_CHARS: usize = 8;

@@ -2,12 +2,14 @@
 
 pub mod answer;
 pub mod attachments;
+pub mod default_agent;
 pub mod export;
 pub mod find;
 pub mod lifecycle;
 pub mod list;
 mod open_question;
 pub mod options;
+pub mod prompt;
 pub mod prune;
 pub mod run;
 pub mod search;

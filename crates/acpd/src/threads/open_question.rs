@@ -15,7 +15,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::exit::Exit;
-use crate::incoming::Incoming;
 
 /// An open question, which this client and others may answer.
 pub struct OpenQuestion {
@@ -23,8 +22,10 @@ pub struct OpenQuestion {
     notifications: Notifications,
     /// Its id.
     pub id: String,
-    /// The daemon's request.
-    pub asked: Incoming,
+    /// The question.
+    pub asked: Notification,
+    /// Its whole params.
+    pub params: Value,
 }
 
 /// A message of the daemon, as its text.
@@ -63,25 +64,16 @@ impl OpenQuestion {
             if is_end_of(&received, &id).is_some() {
                 return Err(Exit::NotFound.error("the question was answered a moment ago"));
             }
-            let Message {
-                id: Some(request),
-                params,
-            } = message(&received)?
-            else {
+            let Message { id: Some(_), params } = message(&received)? else {
                 continue;
             };
             if Named::deserialize(&params).is_ok_and(|named| named.request_id == id) {
-                let asked = Incoming {
-                    method: received.method().to_owned(),
-                    params,
-                    text: received.text.as_deref().unwrap_or_default().to_owned(),
-                    id: Some(request),
-                };
                 return Ok(Self {
                     client,
                     notifications,
                     id,
-                    asked,
+                    asked: received.notification.clone(),
+                    params,
                 });
             }
         }
@@ -89,14 +81,7 @@ impl OpenQuestion {
 
     /// Sends an answer. [`resolved`](Self::resolved) returns whether it was the first one.
     pub async fn answer(&self, answer: &QuestionAnswered) -> anyhow::Result<()> {
-        let sent = match Reply::of(&self.id, answer) {
-            Reply::Approve(params) => self.client.item_approve(&params).await,
-            Reply::Input(params) => self.client.item_answer(&params).await,
-        };
-        match sent {
-            Err(Error::Refused(refusal)) if refusal.code == ErrorCode::AlreadyResolved.word() => Ok(()),
-            sent => Ok(sent.map(drop)?),
-        }
+        Ok(send_answer(&self.client, &self.id, answer).await?)
     }
 
     /// Waits until the question is resolved, and returns how, and the whole params of that. Cancel-safe.
@@ -107,6 +92,18 @@ impl OpenQuestion {
                 return Ok((resolved.clone(), message(&received)?.params));
             }
         }
+    }
+}
+
+/// Sends the answer to a question. That another client was faster is no error: the daemon reports how the question was resolved.
+pub async fn send_answer(client: &Client, id: &str, answer: &QuestionAnswered) -> Result<(), Error> {
+    let sent = match Reply::of(id, answer) {
+        Reply::Approve(params) => client.item_approve(&params).await,
+        Reply::Input(params) => client.item_answer(&params).await,
+    };
+    match sent {
+        Err(Error::Refused(refusal)) if refusal.code == ErrorCode::AlreadyResolved.word() => Ok(()),
+        sent => sent.map(drop),
     }
 }
 
@@ -321,7 +318,7 @@ mod tests {
         let command = async {
             let mut question = OpenQuestion::oldest(client, "t".to_owned()).await.unwrap();
             assert_eq!(question.id, "req_1");
-            assert_eq!(question.asked.params["newer"], true);
+            assert_eq!(question.params["newer"], true);
             let dismissed = serde_json::from_value(json!({ "dismissed": true })).unwrap();
             question.answer(&dismissed).await.unwrap();
             let (resolved, json) = question.resolved().await.unwrap();

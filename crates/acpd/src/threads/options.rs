@@ -3,9 +3,8 @@
 //! In: config options of a thread, and names. Out: the requests that set them. Never: sets a value that the agent does not
 //! offer, or guesses between two.
 
-use acpd_client::protocol::{
-    AcpObject, ConfigValue, Thread, ThreadConfigSetParams, ThreadFound, ThreadReadParams,
-};
+use acpd_client::Client;
+use acpd_client::protocol::{AcpObject, ConfigValue, Thread, ThreadConfigSetParams};
 use acpd_model::similar::nearest;
 use anyhow::Context;
 use serde::Deserialize;
@@ -13,7 +12,6 @@ use serde::de::Deserializer;
 use serde_json::Value;
 
 use crate::cli::SessionArgs;
-use crate::client::Client;
 use crate::exit::Exit;
 use crate::lenient::lenient;
 use crate::terminal::plain::plain_line;
@@ -200,64 +198,14 @@ pub fn check(args: &SessionArgs) -> anyhow::Result<()> {
     Wish::all(args).map(drop)
 }
 
-/// A client that reads and sets the options of a thread.
-trait OptionsClient {
-    async fn options(&mut self, thread_id: &str) -> anyhow::Result<Vec<SessionOption>>;
-    async fn set(&mut self, params: &ThreadConfigSetParams) -> anyhow::Result<()>;
-}
-
-impl OptionsClient for &acpd_client::Client {
-    async fn options(&mut self, thread_id: &str) -> anyhow::Result<Vec<SessionOption>> {
-        let thread = read_thread(self, thread_id.to_owned()).await?;
-        Ok(SessionOption::of(&thread))
-    }
-
-    async fn set(&mut self, params: &ThreadConfigSetParams) -> anyhow::Result<()> {
-        self.thread_config_set(params).await?;
-        Ok(())
-    }
-}
-
-impl OptionsClient for Client {
-    async fn options(&mut self, thread_id: &str) -> anyhow::Result<Vec<SessionOption>> {
-        let params = ThreadReadParams {
-            thread_id: thread_id.to_owned(),
-            ..ThreadReadParams::default()
-        };
-        let found = self.request("thread/read", serde_json::to_value(params)?).await?;
-        let found = ThreadFound::deserialize(found).context("the thread cannot be read")?;
-        Ok(SessionOption::of(&found.thread))
-    }
-
-    async fn set(&mut self, params: &ThreadConfigSetParams) -> anyhow::Result<()> {
-        let params = serde_json::to_value(params)?;
-        self.request("thread/config/set", params).await?;
-        Ok(())
-    }
-}
-
 /// Sets what the user wants in a thread, as the daemon returned it. Nothing is set if the agent offers none of it.
-pub async fn set(
-    mut client: &acpd_client::Client,
-    thread: &Thread,
-    args: &SessionArgs,
-) -> anyhow::Result<()> {
-    set_all(&mut client, thread, args).await
-}
-
-/// Does the same as [`set`], for commands that do not use the typed client yet.
-pub async fn apply(client: &mut Client, thread: &Value, args: &SessionArgs) -> anyhow::Result<()> {
-    let thread = Thread::deserialize(thread).context("the thread cannot be read")?;
-    set_all(client, &thread, args).await
-}
-
-async fn set_all(client: &mut impl OptionsClient, thread: &Thread, args: &SessionArgs) -> anyhow::Result<()> {
+pub async fn set(client: &Client, thread: &Thread, args: &SessionArgs) -> anyhow::Result<()> {
     let mut options = SessionOption::of(thread);
     let mut done: Vec<String> = Vec::new();
     for wish in Wish::all(args)? {
         if !done.is_empty() {
             // Another model can have other options.
-            options = client.options(&thread.id).await?;
+            options = SessionOption::of(&read_thread(client, thread.id.clone()).await?);
         }
         let (option, value) = wish.resolve(&options).map_err(|why| {
             let already = if done.is_empty() {
@@ -272,7 +220,7 @@ async fn set_all(client: &mut impl OptionsClient, thread: &Thread, args: &Sessio
             thread_id: thread.id.clone(),
             value,
         };
-        let set = client.set(&params).await;
+        let set = client.thread_config_set(&params).await;
         let option = plain_line(&params.config_id);
         set.with_context(|| format!("{option} cannot be set"))?;
         done.push(option);

@@ -1,13 +1,14 @@
 //! `acpd show`.
 
-use acpd_client::protocol::{Thread, TokenUsage, Turn};
+use acpd_client::Client;
+use acpd_client::protocol::{Thread, ThreadReadParams, TokenUsage, Turn};
 use acpd_policy::in_lines;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::cli::ShowArgs;
-use crate::client::Client;
+use crate::client::connect::connect;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::items::remarks::{ShownNotice, plan_line};
@@ -17,7 +18,7 @@ use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 use crate::terminal::questions::subjects;
 use crate::terminal::time::when;
-use crate::threads::find::find;
+use crate::threads::find::find_thread;
 use crate::threads::list::status_of;
 
 /// Maximum number of turns on a page.
@@ -28,9 +29,9 @@ const SHOWN_LINES: usize = 200;
 
 /// Prints a thread.
 pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<Exit> {
-    let mut client = Client::connect(settings, false).await?;
-    let id = find(&mut client, &args.thread.thread).await?;
-    let thread = read(&mut client, &id, args.limit.unwrap_or(usize::MAX)).await?;
+    let client = connect(settings, false).await?;
+    let id = find_thread(&client, &args.thread.thread).await?;
+    let thread = read(&client, &id, args.limit.unwrap_or(usize::MAX)).await?;
     if args.json {
         print::json(&thread.to_string());
     } else {
@@ -73,19 +74,22 @@ struct Answer {
 }
 
 /// Reads a thread with its last turns.
-async fn read(client: &mut Client, id: &str, limit: usize) -> anyhow::Result<Value> {
+async fn read(client: &Client, id: &str, limit: usize) -> anyhow::Result<Value> {
     let mut cursor = None;
     let mut turns = Vec::new();
     loop {
         // A turn that is too large for a page is on two.
         let wanted = limit.saturating_sub(turns.len()).clamp(1, PAGE);
-        let params = json!({ "threadId": id, "includeTurns": true, "cursor": cursor, "limit": wanted });
-        let answer = client.request("thread/read", params).await?;
-        let mut page = Answer::deserialize(answer)
-            .context("the daemon's response cannot be read")?
-            .thread;
+        let params = ThreadReadParams {
+            cursor,
+            include_turns: Some(true),
+            limit: Some(wanted.try_into().unwrap_or(u64::MAX)),
+            thread_id: id.to_owned(),
+        };
+        let answer: Answer = client.call("thread/read", &params).await?;
+        let mut page = answer.thread;
         turns = joined(page.turns, turns);
-        cursor.clone_from(&page.cursor);
+        cursor = page.cursor.clone();
         if cursor.is_none() || turns.len() >= limit {
             page.turns = turns;
             return Ok(serde_json::to_value(page)?);
@@ -234,6 +238,8 @@ fn first_lines(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::terminal::items::fixtures::object;
 

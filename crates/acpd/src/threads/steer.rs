@@ -19,7 +19,7 @@ use crate::terminal::progress::Progress;
 use crate::threads::attachments::Attachments;
 use crate::threads::find::{find_thread, named, read_thread};
 use crate::threads::options;
-use crate::threads::run::read_prompt;
+use crate::threads::prompt::read_prompt;
 
 /// Sends a prompt to a thread, without following the turn.
 pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> {
