@@ -16,8 +16,8 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::protocol::{
-    AgentExamined, CallSubject, Item, ItemObject, Notification, StartThread, Thread, ThreadListParams,
-    ThreadNameSetParams, ThreadStatus, ThreadUpdated,
+    Agent, AgentExamined, Approval, CallSubject, Item, ItemObject, Notification, StartThread, Thread,
+    ThreadListParams, ThreadNameSetParams, ThreadStatus, ThreadUpdated, UsageRead,
 };
 use crate::{Client, ConnectError, Connection, Error, Follow, Options, State, Transport, Update};
 
@@ -580,6 +580,26 @@ fn what_an_agent_sends_in_place_of_an_object_is_left_out() {
     let hello = read(&json!({ "protocolVersion": 1, "authMethods": ["x", { "id": "key" }, null] }));
     let methods = hello.auth_methods.expect("it is a list");
     assert_eq!(json!(methods), json!([{ "id": "key" }]));
+}
+
+#[test]
+fn what_an_older_daemon_does_not_send_has_its_default() {
+    let agent = json!({ "id": "a", "installed": true, "source": "config", "title": "A" });
+    let agent: Agent = serde_json::from_value(agent).expect("it is an agent");
+    assert!(!agent.is_default && !agent.is_set_up);
+    let total = json!({ "costs": [], "inputTokens": 1, "outputTokens": 2, "totalTokens": 3 });
+    let used = json!({ "data": [], "firstDay": "2026-01-01", "lastDay": "2026-01-02", "omitted": 1, "total": total });
+    let used: UsageRead = serde_json::from_value(used).expect("it is a report");
+    assert_eq!((used.omitted, used.currencies_omitted), (1, 0));
+    let question =
+        json!({ "threadId": "t", "seq": 1, "ts": 0, "requestId": "r", "title": "rm x", "options": [] });
+    let question: Approval = serde_json::from_value(question).expect("it is a question");
+    assert_eq!(question.subjects, []);
+    // What every daemon sends, and nothing can stand in for, is still required.
+    let nameless = json!({ "installed": true, "source": "config", "title": "A" });
+    assert!(serde_json::from_value::<Agent>(nameless).is_err());
+    let odd = json!({ "id": "a", "installed": "yes", "source": "config", "title": "A" });
+    assert!(serde_json::from_value::<Agent>(odd).is_err());
 }
 
 #[test]

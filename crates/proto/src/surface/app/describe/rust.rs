@@ -21,7 +21,8 @@ const UNRECOGNIZED: &str = "Unrecognized";
 pub fn types(document: &Value) -> String {
     let mut out = format!(
         "{HEAD}//! The types of the app protocol.\n//!\n//! What this version of the client does not know causes no error: unknown members are skipped, and unknown words, \
-         objects and\n//! notifications are kept as they are.\n\nuse std::collections::BTreeMap;\n\nuse serde::{{Deserialize, Serialize}};\n\
+         objects and\n//! notifications are kept as they are. Nor does what an older daemon does not send: numbers, booleans and lists of responses and \
+         questions\n//! are then 0, `false` and empty.\n\nuse std::collections::BTreeMap;\n\nuse serde::{{Deserialize, Serialize}};\n\
          use serde_json::value::RawValue;\nuse serde_json::{{Map, Value}};\n\nuse crate::JsonText;\nuse crate::json::read;\nuse crate::objects::objects;\nuse crate::words::words;\n"
     );
     let version = &document["protocolVersion"];
@@ -81,6 +82,8 @@ struct Writer<'a> {
     params: BTreeSet<&'a str>,
     /// Types that are sent by clients.
     sent: BTreeSet<&'a str>,
+    /// Types of responses and questions of the daemon.
+    received: BTreeSet<&'a str>,
     /// Structs that can be made without any value.
     default: BTreeSet<&'a str>,
 }
@@ -91,17 +94,16 @@ impl<'a> Writer<'a> {
         let params: BTreeSet<&str> = methods.collect();
         let answers =
             members(&document["serverRequests"]).map(|(_, entry)| target(document, &entry["result"]));
-        let mut sent = BTreeSet::new();
-        let mut open: Vec<&str> = params.iter().copied().chain(answers).collect();
-        while let Some(name) = open.pop() {
-            if sent.insert(name) {
-                references(&document["$defs"][name], &mut open);
-            }
-        }
+        let results = members(&document["methods"]).map(|(_, entry)| target(document, &entry["result"]));
+        let questions =
+            members(&document["serverRequests"]).map(|(_, entry)| target(document, &entry["params"]));
+        let sent = with_references(document, params.iter().copied().chain(answers).collect());
+        let received = with_references(document, results.chain(questions).collect());
         let mut writer = Self {
             document,
             params,
             sent,
+            received,
             default: BTreeSet::new(),
         };
         // A struct may contain another one.
@@ -183,9 +185,11 @@ impl<'a> Writer<'a> {
             // An older daemon does not have what it does not name.
             let mut optional = schema.clone();
             optional["required"] = Value::Null;
-            fields(out, &optional, "    ", "pub ");
+            fields(out, &optional, Absent::IsError, "    ", "pub ");
+        } else if self.received.contains(name) {
+            fields(out, schema, Absent::IsDefault, "    ", "pub ");
         } else {
-            fields(out, schema, "    ", "pub ");
+            fields(out, schema, Absent::IsError, "    ", "pub ");
         }
         let _ = writeln!(out, "{more}}}");
     }
@@ -251,6 +255,25 @@ impl<'a> Writer<'a> {
             "    /// What this version of the client does not know.\n    #[serde(untagged)]\n    {UNRECOGNIZED}(Value),\n}}"
         );
     }
+}
+
+/// What a required member is that is absent.
+#[derive(Clone, Copy, PartialEq)]
+enum Absent {
+    IsError,
+    /// The default of its type, if it is a number, a boolean, a list or a map: a daemon that is older than the member does not send it.
+    IsDefault,
+}
+
+/// Returns types with all those that they refer to.
+fn with_references<'a>(document: &'a Value, mut open: Vec<&'a str>) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if found.insert(name) {
+            references(&document["$defs"][name], &mut open);
+        }
+    }
+    found
 }
 
 /// Collects the types that a schema refers to.
@@ -321,7 +344,7 @@ fn tagged_variant(out: &mut String, choice: &Value, tag: &str) {
     }
     if members(&own["properties"]).next().is_some() {
         out.push_str(" {\n");
-        fields(out, &own, "        ", "");
+        fields(out, &own, Absent::IsError, "        ", "");
         out.push_str("    }");
     }
     out.push_str(",\n");
@@ -340,7 +363,7 @@ fn member_variant(out: &mut String, choice: &Value) {
     }
 }
 
-fn fields(out: &mut String, schema: &Value, indent: &str, visible: &str) {
+fn fields(out: &mut String, schema: &Value, absent: Absent, indent: &str, visible: &str) {
     for (member, of) in members(&schema["properties"]) {
         about(out, of, indent, || format!("The member `{member}`."));
         let is_required = requires(schema, member);
@@ -374,6 +397,8 @@ fn fields(out: &mut String, schema: &Value, indent: &str, visible: &str) {
             } else if kind.starts_with("BTreeMap<") {
                 attributes.push("skip_serializing_if = \"BTreeMap::is_empty\"".into());
             }
+        } else if absent == Absent::IsDefault && has_plain_default(&kind) {
+            attributes.push("default".into());
         }
         if matches!(
             kind.as_str(),
@@ -391,6 +416,13 @@ fn fields(out: &mut String, schema: &Value, indent: &str, visible: &str) {
         };
         let _ = writeln!(out, "{indent}{visible}{raw}{name}: {kind},");
     }
+}
+
+/// Returns whether a type of Rust has a default that says as much as the absence of its value.
+fn has_plain_default(kind: &str) -> bool {
+    matches!(kind, "bool" | "u64" | "i64" | "f64")
+        || kind.starts_with("Vec<")
+        || kind.starts_with("BTreeMap<")
 }
 
 /// Words of Rust that members are named like.
