@@ -16,8 +16,8 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::protocol::{
-    Agent, AgentExamined, Approval, CallSubject, Item, ItemObject, Notification, StartThread, Thread,
-    ThreadListParams, ThreadNameSetParams, ThreadStatus, ThreadUpdated, UsageRead,
+    Agent, AgentExamined, Approval, CallSubject, Item, ItemObject, LimitsInForce, Notification, StartThread,
+    Thread, ThreadListParams, ThreadNameSetParams, ThreadStatus, ThreadUpdated, UsageRead,
 };
 use crate::{Client, ConnectError, Connection, Error, Follow, Options, State, Transport, Update};
 
@@ -598,6 +598,8 @@ fn what_an_older_daemon_does_not_send_has_its_default() {
     // What every daemon sends, and nothing can stand in for, is still required.
     let nameless = json!({ "installed": true, "source": "config", "title": "A" });
     assert!(serde_json::from_value::<Agent>(nameless).is_err());
+    let limits = json!({ "requestsPerWindow": 100, "requestWindowSecs": 10 });
+    assert!(serde_json::from_value::<LimitsInForce>(limits).is_err());
     let odd = json!({ "id": "a", "installed": "yes", "source": "config", "title": "A" });
     assert!(serde_json::from_value::<Agent>(odd).is_err());
 }

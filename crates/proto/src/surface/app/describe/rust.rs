@@ -186,7 +186,7 @@ impl<'a> Writer<'a> {
             let mut optional = schema.clone();
             optional["required"] = Value::Null;
             fields(out, &optional, Absent::IsError, "    ", "pub ");
-        } else if self.received.contains(name) {
+        } else if self.received.contains(name) && name != "LimitsInForce" {
             fields(out, schema, Absent::IsDefault, "    ", "pub ");
         } else {
             fields(out, schema, Absent::IsError, "    ", "pub ");
@@ -260,6 +260,7 @@ impl<'a> Writer<'a> {
 /// What a required member is that is absent.
 #[derive(Clone, Copy, PartialEq)]
 enum Absent {
+    /// An error, as for the daemon's limits: one of 0 would let nothing pass.
     IsError,
     /// The default of its type, if it is a number, a boolean, a list or a map: a daemon that is older than the member does not send it.
     IsDefault,
