@@ -326,6 +326,31 @@ fn a_question_answered_by_another_client_leaves_the_screen() {
 }
 
 #[test]
+fn a_question_that_is_open_already_is_answered_once() {
+    let daemon = Daemon::start();
+    let left = acpd(&daemon.place, &["run", "--detach", "permission kind=edit"]);
+    assert_eq!(left.code, Some(0), "{}", left.stderr);
+    let id = left.stdout.trim_end();
+    let mut other = Client::new(&daemon);
+    other.resume(id, 0);
+    let question = other.question();
+    let run = acpd(
+        &daemon.place,
+        &["run", "-t", id, "--json", "--permissions", "allow", "say next"],
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let lines = run
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let asked = lines.filter(|line| line["params"]["requestId"] == question.params["requestId"]);
+    let methods: Vec<String> = asked
+        .map(|line| line["method"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(methods, [question.method.as_str(), "serverRequest/resolved"]);
+}
+
+#[test]
 fn a_form_is_filled_in_on_a_terminal() {
     let daemon = Daemon::start();
     let mut run = Running::start(&mut on_terminal(&daemon.place.command(&[
