@@ -205,7 +205,8 @@ pub async fn set(client: &Client, thread: &Thread, args: &SessionArgs) -> anyhow
     for wish in Wish::all(args)? {
         if !done.is_empty() {
             // Another model can have other options.
-            options = SessionOption::of(&read_thread(client, thread.id.clone()).await?);
+            let changed = read_thread(client, thread.id.clone()).await?;
+            options = SessionOption::of(&changed);
         }
         let (option, value) = wish.resolve(&options).map_err(|why| {
             let already = if done.is_empty() {
