@@ -133,6 +133,8 @@ struct Turn {
     is_announced: bool,
     /// Number of the last event that was there when the daemon confirmed the subscription.
     known_seq: u64,
+    /// The turn, if it has failed before the response arrived.
+    failed: Option<protocol::Turn>,
     /// Why the daemon has refused the prompt, until all events before are shown.
     refused: Option<anyhow::Error>,
     /// Whether the daemon has refused the prompt.
@@ -167,6 +169,7 @@ impl Turn {
             id: None,
             is_announced: false,
             known_seq: 0,
+            failed: None,
             refused: None,
             is_refused: false,
             sent: false,
@@ -321,6 +324,9 @@ impl Turn {
             self.know_thread(thread);
         }
         self.announce();
+        if let Some(failed) = self.failed.take() {
+            return Ok(Some(self.ended(&failed)));
+        }
         let Some(turn) = begun.turn else {
             return Ok(None);
         };
@@ -415,8 +421,10 @@ impl Turn {
         }
         match notification {
             Notification::ServerRequestResolved(answer) => self.questions.settled(&answer.request_id),
-            Notification::TurnCompleted(completed) if completed.turn.id == self.id => {
-                return Ok(Some(self.ended(&completed.turn)));
+            Notification::TurnCompleted(completed)
+                if completed.turn.id == self.id && self.refused.is_none() =>
+            {
+                return Ok(self.end(&completed.turn));
             }
             _ => {}
         }
@@ -430,6 +438,15 @@ impl Turn {
             self.questions.add(inquiry);
         }
         Ok(None)
+    }
+
+    /// Ends with the turn. If the agent could not be started, the response says more than the turn, and may come after its end.
+    fn end(&mut self, turn: &protocol::Turn) -> Option<Exit> {
+        if turn.status == TurnStatus::Failed && self.begun.is_some() {
+            self.failed = Some(turn.clone());
+            return None;
+        }
+        Some(self.ended(turn))
     }
 
     fn ended(&mut self, turn: &protocol::Turn) -> Exit {
