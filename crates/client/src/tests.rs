@@ -561,7 +561,7 @@ fn objects_are_read_by_their_kind_and_keep_what_is_unknown() {
 }
 
 #[test]
-fn what_an_agent_sends_in_place_of_an_object_is_left_out() {
+fn non_objects_of_an_agent_are_left_out() {
     let read = |hello: &Value| {
         let report = json!({ "agentType": "a", "millis": 1, "stderr": "", "strayLines": [], "hello": hello });
         let report: AgentExamined = serde_json::from_value(report).expect("it is a report");
@@ -583,7 +583,7 @@ fn what_an_agent_sends_in_place_of_an_object_is_left_out() {
 }
 
 #[test]
-fn what_an_older_daemon_does_not_send_has_its_default() {
+fn members_missing_from_older_daemons_have_defaults() {
     let agent = json!({ "id": "a", "installed": true, "source": "config", "title": "A" });
     let agent: Agent = serde_json::from_value(agent).expect("it is an agent");
     assert!(!agent.is_default && !agent.is_set_up);

@@ -8,6 +8,7 @@ use super::group::{Group, examples};
 
 /// Commands about agents, and programs that use acpd as an agent.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::enum_variant_names, reason = "they are the names of commands")]
 pub enum Agents {
     /// List, install and check agents
     #[command(subcommand)]

@@ -8,6 +8,7 @@ use super::group::{Group, examples};
 
 /// Commands about threads.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::enum_variant_names, reason = "they are the names of commands")]
 pub enum Threads {
     /// List threads, the last changed first
     #[command(alias = "ls")]

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_has_no_line() {
+    fn unknown_values_have_no_line() {
         let all = "running: acpd 1.2.3\nprocess: 42\nuptime: 0 s\naddress: http://127.0.0.1:1\ndata directory: /data\nconfiguration: \
                    /etc/acpd.toml\nthreads: more than 2000 in total, 2 active, 1 waiting for an answer\nagents that run: demo \
                    (busy)\nnotifications: 2 targets, 18446744073709551615 waiting; failing: phone: no \u{fffd}route\n";

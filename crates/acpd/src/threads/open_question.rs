@@ -95,7 +95,7 @@ impl OpenQuestion {
     }
 }
 
-/// Sends the answer to a question. That another client was faster is no error: the daemon reports how the question was resolved.
+/// Sends the answer to a question. That another client was faster is not an error: the daemon reports how the question was resolved.
 pub async fn send_answer(client: &Client, id: &str, answer: &QuestionAnswered) -> Result<(), Error> {
     let sent = match Reply::of(id, answer) {
         Reply::Approve(params) => client.item_approve(&params).await,

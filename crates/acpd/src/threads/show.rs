@@ -89,7 +89,7 @@ async fn read(client: &Client, id: &str, limit: usize) -> anyhow::Result<Value> 
         let answer: Answer = client.call("thread/read", &params).await?;
         let mut page = answer.thread;
         turns = joined(page.turns, turns);
-        cursor = page.cursor.clone();
+        cursor.clone_from(&page.cursor);
         if cursor.is_none() || turns.len() >= limit {
             page.turns = turns;
             return Ok(serde_json::to_value(page)?);

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_subscribers_of_a_thread_can_show_leaves_with_them() {
+    fn abilities_of_subscribers_leave_with_them() {
         let (all, thread) = (Subscribers::default(), ThreadId(uuid::Uuid::nil()));
         assert_eq!(all.elicitation(thread), ElicitationModes::NONE);
         let _reader = all.join(thread, someone("reader"), true);
