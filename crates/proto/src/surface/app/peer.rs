@@ -299,8 +299,12 @@ impl Peer {
 
     /// Checks what is known only after the params were read: whether an answer concerns more than its thread.
     fn check_reach(&self, request: &Request) -> Result<(), Failure> {
-        let permissions = self.exchange.permissions();
-        permissions.check_role(request.role(), "remembering an answer for other threads")
+        let what = if request.kind() == RequestKind::RevokeRemembered {
+            "revoking an answer that applies to other threads"
+        } else {
+            "remembering an answer for other threads"
+        };
+        self.exchange.permissions().check_role(request.role(), what)
     }
 
     fn response(&mut self, id: &RawValue, result: Result<&RawValue, ()>) {

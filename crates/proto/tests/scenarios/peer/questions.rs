@@ -278,20 +278,22 @@ fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
     let agents = acpd_policy::AGENT_IDS + 1;
     for role in [Role::Approver, Role::Operator, Role::Owner] {
         let mut tried = Vec::new();
-        let mut is_refused = |request: &str| {
+        let mut is_refused = |what: &str, request: &str| {
             let mut line = Line::ready_as(role, r#"{"approvals":true}"#);
             line.says(request);
             tried.push(match line.peer.poll_output() {
                 Some(Output::Send(message)) => {
                     let told: Value = serde_json::from_slice(&message).unwrap();
-                    let answer = if told["params"].is_object() { &told["params"] } else { &told };
+                    let answer = if told["params"].is_object() {
+                        &told["params"]
+                    } else {
+                        &told
+                    };
                     let (_, code, message) = error(answer);
                     assert_eq!(code, "forbidden", "{request}");
                     assert_eq!(
                         message,
-                        format!(
-                            "remembering an answer for other threads needs the role owner; this client has the role {role}"
-                        )
+                        format!("{what} needs the role owner; this client has the role {role}")
                     );
                     true
                 }
@@ -299,19 +301,29 @@ fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
                 other => panic!("{other:?}"),
             });
         };
+        let remembering = "remembering an answer for other threads";
         for scope in ["session", "thread", "agent", "daemon"] {
-            is_refused(&format!(
-                r#"{{"jsonrpc":"2.0","id":"r","method":"item/approve","params":{{"requestId":"{id}","approved":true,"scope":"{scope}"}}}}"#
-            ));
-            is_refused(&format!(
-                r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"decision":"accept","scope":"{scope}"}}}}"#
-            ));
+            is_refused(
+                remembering,
+                &format!(
+                    r#"{{"jsonrpc":"2.0","id":"r","method":"item/approve","params":{{"requestId":"{id}","approved":true,"scope":"{scope}"}}}}"#
+                ),
+            );
+            is_refused(
+                remembering,
+                &format!(
+                    r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"decision":"accept","scope":"{scope}"}}}}"#
+                ),
+            );
         }
         for answer in [7, agents] {
-            is_refused(&format!(
-                r#"{{"jsonrpc":"2.0","id":"r","method":"policy/remembered/revoke","params":{{"threadId":"{}","id":{answer}}}}}"#,
-                thread()
-            ));
+            is_refused(
+                "revoking an answer that applies to other threads",
+                &format!(
+                    r#"{{"jsonrpc":"2.0","id":"r","method":"policy/remembered/revoke","params":{{"threadId":"{}","id":{answer}}}}}"#,
+                    thread()
+                ),
+            );
         }
         let no = role != Role::Owner;
         assert_eq!(
