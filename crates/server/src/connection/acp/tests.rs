@@ -541,9 +541,13 @@ async fn rest(service: &Service, thread: acpd_model::ThreadId) {
         .await;
     done.unwrap().await.unwrap().unwrap();
     let uses = |one: &acpd_proto::surface::reply::RunningProcess| one.threads.contains(&thread);
-    while service.context.processes.list().await.unwrap().iter().any(uses) {
-        tokio::task::yield_now().await;
-    }
+    let left = async {
+        while service.context.processes.list().await.unwrap().iter().any(uses) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(10), left).await;
+    assert!(waited.is_ok(), "the process of {thread} never ended");
 }
 
 #[tokio::test]
