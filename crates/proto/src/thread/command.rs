@@ -38,7 +38,10 @@ pub enum Command {
     /// Changes how the agent's session is opened from now on; the reply is immediate.
     SetSessionParams(SessionChange),
     /// Starts the agent if it does not run; the reply is immediate.
-    Wake,
+    Wake {
+        /// The modes of elicitation that the client shows once it follows the thread.
+        shows: ElicitationModes,
+    },
     /// Sends a prompt, now or after the turns that are queued before it.
     StartTurn {
         /// ACP content blocks.

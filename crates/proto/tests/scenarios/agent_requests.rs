@@ -7,7 +7,7 @@ use acpd_proto::projection::Spec;
 use acpd_proto::thread::{Command, Input, Reply};
 use serde_json::{Value, json};
 
-use crate::support::{Scene, check};
+use crate::support::{Scene, check, wake};
 
 /// The `session/new` result of an agent that has both config options and the older modes.
 const OPTIONS: &str = r#"{"sessionId":"s-1","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]},"models":{"currentModelId":"m-1","availableModels":[{"modelId":"m-1","name":"One"},{"modelId":"m-2","name":"Two"}]},"configOptions":[{"id":"effort","name":"Effort","type":"select","currentValue":"low","options":[{"value":"low","name":"Low"},{"value":"high","name":"High"}]},{"id":"web","name":"Web","type":"boolean","currentValue":false,"big":18446744073709551616}]}"#;
@@ -478,7 +478,7 @@ fn a_failed_way_to_reopen_a_session_is_reported() {
         s.open_turn();
         s.stops_with("end_turn");
         s.exits("exit status 1");
-        s.ask(Command::Wake).unwrap();
+        s.ask(wake()).unwrap();
         s.answer("initialize", crate::support::FULL);
         s.refuse("session/resume", -32601, "Method not found");
         s.answer("session/load", "{}");
@@ -512,7 +512,7 @@ fn signing_in_is_not_cut_off_by_others() {
             method_id,
             members: None,
         }));
-        s.ask(Command::Wake).unwrap();
+        s.ask(wake()).unwrap();
         assert_eq!(s.stops, 0, "another window was opened");
         s.answer("authenticate", "{}");
         assert!(s.replies[&call].is_ok());

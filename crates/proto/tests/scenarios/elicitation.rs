@@ -4,10 +4,10 @@ use acpd_model::event::Outcome;
 use acpd_model::{ErrorCode, EventKind, Origin, RawJson, RequestEvent};
 use acpd_proto::agent::ElicitationModes;
 use acpd_proto::projection::Spec;
-use acpd_proto::thread::{Answer, Command, EditorCapabilities, Input};
+use acpd_proto::thread::{Answer, Command, EditorCapabilities, Input, Reply};
 use serde_json::{Value, json};
 
-use crate::support::{FULL, Scene, check};
+use crate::support::{FULL, Scene, check, wake};
 
 const FORM: &str = r#"{"sessionId":"s-1","mode":"form","message":"Which key?","requestedSchema":{"type":"object","properties":{"key":{"type":"string"},"n":{"type":"integer","maximum":18446744073709551616}}}}"#;
 
@@ -223,7 +223,12 @@ fn leave(s: &mut Scene, connection: &str) {
 fn restart(s: &mut Scene) {
     s.ask(Command::Rest).unwrap();
     s.exits("exit status 0");
-    s.ask(Command::Wake).unwrap();
+    s.ask(wake()).unwrap();
+    resume(s);
+}
+
+/// The process that was started opens the thread's session again.
+fn resume(s: &mut Scene) {
     s.answer("initialize", FULL);
     s.answer("session/resume", "{}");
     s.later(100);
@@ -263,7 +268,7 @@ fn the_client_that_creates_a_thread_counts_until_its_session_is_open() {
             s.exits("exit status 1");
             assert!(s.replies[&call].is_err());
             // It is not attached yet when it tries again, such as after a sign-in.
-            s.ask(Command::Wake).unwrap();
+            s.ask(wake()).unwrap();
             s.answer("initialize", FULL);
             s.answer("session/new", r#"{"sessionId":"s-1"}"#);
             assert_eq!(offered(s), [member.clone(), member]);
@@ -271,6 +276,41 @@ fn the_client_that_creates_a_thread_counts_until_its_session_is_open() {
             assert_eq!(offered(s)[2], json!({ "form": {}, "url": {} }));
         });
     }
+}
+
+/// It follows the thread only after the start.
+#[test]
+fn the_client_that_starts_an_agent_counts_beside_the_editors_for_this_start() {
+    check(|s| {
+        let start_for = |s: &mut Scene, shows| assert_eq!(s.ask(Command::Wake { shows }), Ok(Reply::Done));
+        create_for(s, ElicitationModes::NONE);
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        attach(s, "simple", ElicitationModes::NONE);
+        s.ask(Command::Rest).unwrap();
+        s.exits("exit status 0");
+        start_for(s, ElicitationModes::ALL);
+        resume(s);
+        // The process that runs has its offer, and the next one is not started for this client.
+        start_for(s, ElicitationModes::ALL);
+        restart(s);
+        let all = json!({ "form": {}, "url": {} });
+        assert_eq!(offered(s), [Value::Null, all.clone(), Value::Null]);
+        // The old process must exit first.
+        s.ask(Command::Rest).unwrap();
+        start_for(s, FORMS);
+        s.exits("exit status 0");
+        assert_eq!(offered(s)[3], json!({ "form": {} }));
+        resume(s);
+        // The agent has failed twice, and may start only later.
+        s.exits("exit status 1");
+        start_for(s, ElicitationModes::NONE);
+        s.exits("exit status 1");
+        start_for(s, ElicitationModes::ALL);
+        assert_eq!(offered(s).len(), 5);
+        s.later(1_000);
+        assert_eq!(offered(s)[4..], [Value::Null, all]);
+    });
 }
 
 #[test]
@@ -282,10 +322,10 @@ fn after_a_restart_of_the_daemon_the_editors_that_come_back_decide() {
     });
     let mut again = Scene::restarted(&scene.log);
     attach(&mut again, "simple", ElicitationModes::NONE);
-    again.ask(Command::Wake).unwrap();
+    again.ask(wake()).unwrap();
     assert_eq!(offered(&again), [Value::Null]);
     let mut without = Scene::restarted(&scene.log);
-    without.ask(Command::Wake).unwrap();
+    without.ask(wake()).unwrap();
     assert_eq!(offered(&without), [json!({ "form": {}, "url": {} })]);
 }
 

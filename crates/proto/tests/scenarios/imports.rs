@@ -4,10 +4,9 @@
 use acpd_model::event::{Binding, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemEvent, RawJson, SessionEvent, TurnId};
 use acpd_proto::projection::Spec;
-use acpd_proto::thread::Command;
 use serde_json::{Value, json};
 
-use crate::support::{FULL, Scene, check, message, thought, tool};
+use crate::support::{FULL, Scene, check, message, thought, tool, wake};
 
 const LOADS: &str = r#"{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}"#;
 
@@ -154,7 +153,7 @@ fn history_lines(said: &[Said], way: Way) -> Vec<String> {
 /// Restarts the agent, which loads its session and replays these updates.
 fn loads(s: &mut Scene, updates: &[String]) {
     if s.agent.is_none() {
-        s.ask(Command::Wake).unwrap();
+        s.ask(wake()).unwrap();
     }
     // The restart of an agent that has exited by itself is delayed.
     if s.agent.is_none() {
@@ -363,7 +362,7 @@ fn an_agent_that_dies_over_its_telling_leaves_no_trace_of_it() {
     check(|s| {
         spoken(s, &[ONE]);
         let before = shown(s);
-        s.ask(Command::Wake).unwrap();
+        s.ask(wake()).unwrap();
         s.answer("initialize", LOADS);
         for update in history_lines(&[ONE, NEW], WAYS[0]) {
             s.update(&update);
@@ -419,7 +418,7 @@ fn a_session_from_elsewhere_is_taken_over_whole() {
         assert_eq!(turn, TurnId(3));
         // From now on, it is a normal session.
         s.exits("exit status 0");
-        s.ask(Command::Wake).unwrap();
+        s.ask(wake()).unwrap();
         s.answer("initialize", FULL);
         assert_eq!(s.sent_as("session/resume").len(), 1);
     });

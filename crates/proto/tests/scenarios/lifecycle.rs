@@ -7,7 +7,7 @@ use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Change, Command, Input, InterruptOptions, LastUse, Reply};
 use serde_json::json;
 
-use crate::support::{FULL, Scene, check};
+use crate::support::{FULL, Scene, check, wake};
 
 /// An agent that can delete a session.
 const DELETES: &str =
@@ -189,7 +189,7 @@ fn an_archived_thread_accepts_no_turns_and_has_no_agent() {
         let logged = s.next_seq();
         change(s, Change::Archive).unwrap();
         s.exits("exit status 0");
-        s.ask(Command::Wake).unwrap();
+        s.ask(wake()).unwrap();
         assert_eq!(s.starts.len(), 1, "who only looks does not start it");
         let refused = s.start_turn(vec![text_block("x")], None).unwrap_err();
         assert_eq!(
@@ -247,7 +247,7 @@ fn a_thread_is_deleted_and_nothing_follows() {
         assert_eq!(s.stops, 1);
         s.chunk("late words");
         s.exits("exit status 0");
-        let refused = s.ask(Command::Wake).unwrap_err();
+        let refused = s.ask(wake()).unwrap_err();
         assert_eq!(refused.code, ErrorCode::NotFound);
         vanished(s, SessionDeleted::NotAsked);
     });

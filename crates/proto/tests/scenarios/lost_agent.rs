@@ -5,7 +5,7 @@ use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, SessionEvent, TurnId
 use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Command, HostReply, Reply};
 
-use crate::support::{FULL, Scene, check, tool};
+use crate::support::{FULL, Scene, check, tool, wake};
 
 /// Returns whether the last exit of the agent was expected.
 fn expected(scene: &Scene) -> bool {
@@ -204,8 +204,8 @@ fn waking_starts_one_process() {
     check(|s| {
         s.open_session();
         s.exits("exit status 0");
-        assert_eq!(s.ask(Command::Wake), Ok(Reply::Done));
-        assert_eq!(s.ask(Command::Wake), Ok(Reply::Done));
+        assert_eq!(s.ask(wake()), Ok(Reply::Done));
+        assert_eq!(s.ask(wake()), Ok(Reply::Done));
         assert_eq!(s.starts.len(), 2);
         comes_back(s);
     });
@@ -216,7 +216,7 @@ fn a_request_during_the_agents_exit_gets_the_next_process() {
     check(|s| {
         s.open_session();
         s.ask(Command::Rest).unwrap();
-        s.ask(Command::Wake).unwrap();
+        s.ask(wake()).unwrap();
         assert_eq!(s.starts.len(), 1, "not beside the old one");
         s.exits("exit status 0");
         assert_eq!(s.starts.len(), 2);

@@ -6,7 +6,7 @@ use acpd_model::{ErrorCode, EventKind, SessionEvent, TurnId};
 use acpd_proto::thread::{Change, Command};
 use serde_json::json;
 
-use crate::support::{FULL, Scene, check, message, thought, tool};
+use crate::support::{FULL, Scene, check, message, thought, tool, wake};
 
 /// Restarts the agent of a thread with one completed turn.
 fn reopened(scene: &mut Scene) {
@@ -14,7 +14,7 @@ fn reopened(scene: &mut Scene) {
     scene.chunk("first answer");
     scene.stops_with("end_turn");
     scene.exits("exit status 0");
-    scene.ask(Command::Wake).unwrap();
+    scene.ask(wake()).unwrap();
 }
 
 fn bindings(scene: &Scene) -> Vec<Binding> {
@@ -89,7 +89,7 @@ fn a_thread_whose_directory_was_moved_continues_in_the_new_one() {
         s.ask(moved("/new")).unwrap();
         assert_eq!(s.log.len(), logged, "it works there already");
         s.exits("exit status 0");
-        s.ask(Command::Wake).unwrap();
+        s.ask(wake()).unwrap();
         s.answer("initialize", FULL);
         let params = &s.sent_as("session/resume")[0].json["params"];
         assert_eq!(

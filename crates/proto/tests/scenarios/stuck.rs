@@ -5,7 +5,7 @@ use acpd_model::{EventKind, SessionEvent};
 use acpd_proto::thread::Command;
 use serde_json::json;
 
-use crate::support::{FULL, SESSION, Scene, check, message};
+use crate::support::{FULL, SESSION, Scene, check, message, wake};
 
 fn reopened(scene: &mut Scene) {
     scene.open_turn();
@@ -17,7 +17,7 @@ fn reopened(scene: &mut Scene) {
 
 /// Starts the next process, after any delay, and performs the handshake.
 fn starts_again(scene: &mut Scene) {
-    scene.ask(Command::Wake).unwrap();
+    scene.ask(wake()).unwrap();
     if !scene.awaits("initialize") {
         scene.later(30_000);
     }

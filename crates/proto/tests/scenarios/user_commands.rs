@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::export::{export, lines};
 use super::terminals::exit;
-use crate::support::{FULL, Scene, check, check_in};
+use crate::support::{FULL, Scene, check, check_in, wake};
 
 fn command(line: &str) -> Command {
     Command::RunCommand {
@@ -197,7 +197,7 @@ fn an_agent_that_exits_leaves_commands_of_users_running() {
         exits(s, &inside, exit(0), "");
         s.later(60_000);
         let alone = running(s, "alone");
-        s.ask(Command::Wake).unwrap();
+        s.ask(wake()).unwrap();
         s.answer("initialize", FULL);
         s.answer("session/resume", "{}");
         s.exits("exit status 1");

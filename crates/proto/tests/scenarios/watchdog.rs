@@ -3,10 +3,10 @@
 use acpd_model::TurnId;
 use acpd_model::event::TurnStatus;
 use acpd_proto::agent::AgentEvent;
-use acpd_proto::thread::{Command, HostReply, Input};
+use acpd_proto::thread::{HostReply, Input};
 use serde_json::Value;
 
-use crate::support::{FULL, SESSION, Scene, check, message, thought, tool};
+use crate::support::{FULL, SESSION, Scene, check, message, thought, tool, wake};
 
 const SILENCE: u64 = 7200 * 1000;
 
@@ -168,7 +168,7 @@ fn a_deadline_says_what_the_thread_waits_for() {
         assert_eq!(reason(s), None);
         for _ in 0..2 {
             s.exits("exit status 1");
-            s.send(Command::Wake);
+            s.send(wake());
         }
         assert_eq!(reason(s), Some("the agent may start again"));
         s.later(1_000);
@@ -224,7 +224,7 @@ fn an_agent_that_fails_again_and_again_is_started_less_often() {
         s.exits("exit status 1");
         for wait in [0, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000] {
             let starts = s.starts.len();
-            s.send(Command::Wake);
+            s.send(wake());
             if wait > 0 {
                 s.later(wait - 1);
                 assert_eq!(s.starts.len(), starts, "not before {wait} ms");
@@ -234,7 +234,7 @@ fn an_agent_that_fails_again_and_again_is_started_less_often() {
             s.exits("exit status 1");
         }
         s.later(30_000);
-        s.send(Command::Wake);
+        s.send(wake());
         s.answer("initialize", FULL);
         s.answer("session/resume", "{}");
         s.later(100);
@@ -242,7 +242,7 @@ fn an_agent_that_fails_again_and_again_is_started_less_often() {
         s.stops_with("end_turn");
         s.exits("exit status 1");
         let starts = s.starts.len();
-        s.send(Command::Wake);
+        s.send(wake());
         assert_eq!(s.starts.len(), starts + 1, "a turn that worked makes up for it");
         s.exits("exit status 1");
     });
@@ -258,7 +258,7 @@ fn forget(s: &mut Scene, hello: &str) {
     ));
     s.stops_with("end_turn");
     s.exits("exit status 0");
-    s.send(Command::Wake);
+    s.send(wake());
     s.answer("initialize", hello);
     s.answer("session/new", r#"{"sessionId":"s-2"}"#);
 }

@@ -16,6 +16,13 @@ fn owner() -> Origin {
     }))
 }
 
+/// Starts the agent for a client that shows no questions.
+pub fn wake() -> Command {
+    Command::Wake {
+        shows: ElicitationModes::NONE,
+    }
+}
+
 impl Scene {
     /// Sends a command. [`Scene::replies`] has the response under the returned number, now or later.
     pub fn send(&mut self, command: Command) -> u64 {

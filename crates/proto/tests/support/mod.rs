@@ -25,6 +25,7 @@ use acpd_proto::surface::contract::Gate;
 use uuid::Uuid;
 
 pub use agent::{FULL, SESSION, message, thought, tool};
+pub use client::wake;
 pub use machine::willing;
 pub use scene::{FORK, Scene, Sent};
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 use acpd_model::limits::RESTART_MILLIS_MAX;
 use acpd_model::{ErrorCode, Failure, PreviousContent, RawJson, TurnId};
 use acpd_proto::projection::Spec;
-use acpd_proto::thread::{Answer, Command, HostReply, Input};
+use acpd_proto::thread::{Answer, HostReply, Input};
 use serde_json::Value;
 
+use super::client::wake;
 use super::recording::{Line, Recording};
 use super::scene::Scene;
 
@@ -125,7 +126,7 @@ impl<'r> Replay<'r> {
                 ..Spec::default()
             });
         } else {
-            self.scene.ask(Command::Wake).unwrap();
+            self.scene.ask(wake()).unwrap();
             // The daemon delays the restart of an agent that failed before.
             if self.scene.agent.is_none() {
                 self.scene.later(RESTART_MILLIS_MAX);

@@ -30,6 +30,8 @@ pub struct Caller {
     pub defaults: Arc<Defaults>,
     /// The channel for agent requests to the client; `None` if the client does not answer them.
     pub delegate: Option<Delegate>,
+    /// The modes of elicitation that the client shows in the threads that it follows; none if it receives no questions.
+    pub shows: ElicitationModes,
     /// Whether the client follows the thread of its request.
     pub follows: bool,
     /// The newest thread that the client follows.
@@ -74,6 +76,7 @@ impl Caller {
             lane,
             defaults,
             delegate: None,
+            shows: ElicitationModes::NONE,
             follows: false,
             newest: None,
             signing_in: None,
@@ -81,8 +84,8 @@ impl Caller {
         }
     }
 
-    /// Returns the modes of elicitation that the client can show. Clients other than editors count as able to show both: what
-    /// they start may be answered from anywhere.
+    /// Returns the modes of elicitation that count for what the client creates. Clients other than editors count as able to
+    /// show both, whatever they show: what they create may be answered from anywhere.
     pub(super) fn elicitation(&self) -> ElicitationModes {
         let editor = self.delegate.as_ref();
         editor.map_or(ElicitationModes::ALL, |editor| editor.abilities.elicitation)

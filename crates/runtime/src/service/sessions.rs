@@ -114,9 +114,9 @@ impl Service {
             false,
         )
         .await?;
-        let woken = self
-            .directory
-            .command(live.thread, caller.by.clone(), Command::Wake);
+        // The client is a subscriber only once its request is answered, and the process starts before that.
+        let wake = Command::Wake { shows: caller.shows };
+        let woken = self.directory.command(live.thread, caller.by.clone(), wake);
         drop(woken.await?);
         Ok(())
     }

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use acpd_model::limits::LAST_WORDS_SECS;
 use acpd_model::{AccessScope, ErrorCode, Failure, Origin, ThreadId};
-use acpd_proto::agent::ElicitationModes;
 use acpd_proto::surface::contract::{
     ConnectionNotification, Delegated, Delivery, Output, Profile, Subscriber, Surface,
 };
@@ -359,9 +358,11 @@ impl<S: Surface> Connection<S> {
 
     /// Returns the client as a request about `thread` sees it.
     fn caller(&mut self, thread: Option<ThreadId>) -> Caller {
+        let profile = self.surface.profile();
+        let shows = profile.elicitation();
         let Profile {
             origin, abilities, ..
-        } = self.surface.profile();
+        } = profile;
         let delegate = abilities.map(|abilities| {
             let connection = &self.access.connection;
             let delegated = self
@@ -377,6 +378,7 @@ impl<S: Surface> Connection<S> {
             lane: self.surface.lane(),
             defaults: Arc::clone(&self.access.defaults),
             delegate,
+            shows,
             follows: thread.is_some_and(|thread| self.followed.contains(thread)),
             newest: self.followed.newest(),
             signing_in: self.signing_in,
@@ -459,12 +461,14 @@ impl<S: Surface> Connection<S> {
     }
 
     fn follow(&mut self, follow: FollowRequest) {
+        let profile = self.surface.profile();
+        let elicitation = profile.elicitation();
         let Profile {
             origin,
             may_answer,
             sees_subscribers,
-            abilities,
-        } = self.surface.profile();
+            ..
+        } = profile;
         let recipient = self.service.context.unsent.recipient(
             origin.principal.clone(),
             self.access.permissions,
@@ -473,11 +477,7 @@ impl<S: Surface> Connection<S> {
         let subscriber = Subscriber {
             who: origin,
             may_answer,
-            elicitation: match abilities {
-                _ if !may_answer => ElicitationModes::NONE,
-                Some(editor) => editor.elicitation,
-                None => ElicitationModes::ALL,
-            },
+            elicitation,
         };
         // Readers of a shared thread are visible to other clients, but cannot list them.
         let sees_subscribers = sees_subscribers && self.access.permissions.scope == AccessScope::Everything;

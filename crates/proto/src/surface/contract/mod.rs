@@ -23,6 +23,7 @@ pub(in crate::surface) use self::exchange::{
 pub use self::gate::{ANSWER, Gate, Handled, NewThread, UNKNOWN_METHOD};
 pub use self::lane::Lane;
 pub use self::output::{Delegated, Output};
+use crate::agent::ElicitationModes;
 use crate::surface::reply::Reply;
 use crate::thread::EditorCapabilities;
 use crate::time::Now;
@@ -81,4 +82,15 @@ pub struct Profile {
     pub sees_subscribers: bool,
     /// What it can do instead of the daemon for an agent; `None` if agents are never connected to it.
     pub abilities: Option<EditorCapabilities>,
+}
+
+impl Profile {
+    /// Returns the modes of elicitation that the client shows among the agent's questions that it receives.
+    pub fn elicitation(&self) -> ElicitationModes {
+        match self.abilities {
+            _ if !self.may_answer => ElicitationModes::NONE,
+            Some(editor) => editor.elicitation,
+            None => ElicitationModes::ALL,
+        }
+    }
 }

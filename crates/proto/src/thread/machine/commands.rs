@@ -44,9 +44,12 @@ impl Thread {
                 self.reopen_if_idle();
                 set.map(|()| Reply::Done)
             }
-            Command::Wake if self.session.check_accepts_turns(&self.journal).is_err() => Ok(Reply::Done),
-            Command::Wake => {
+            Command::Wake { .. } if self.session.check_accepts_turns(&self.journal).is_err() => {
+                Ok(Reply::Done)
+            }
+            Command::Wake { shows } => {
                 self.session.restart_if_stopping();
+                self.session.woken_by(shows);
                 self.wake();
                 Ok(Reply::Done)
             }

@@ -100,6 +100,9 @@ pub(super) struct Session {
     /// The modes of elicitation that the client can show that creates the thread, until the session is open. The client
     /// attaches and subscribes only then.
     creator: Option<ElicitationModes>,
+    /// The modes of elicitation that the clients show that have requested the next start. They may follow the thread only
+    /// after it.
+    wakers: ElicitationModes,
 }
 
 impl Session {
@@ -184,6 +187,11 @@ impl Session {
         self.creator = Some(elicitation);
     }
 
+    /// Records the modes of elicitation that a client shows that requests a start. They count for the next start only.
+    pub fn woken_by(&mut self, shows: ElicitationModes) {
+        self.wakers = self.wakers.or(shows);
+    }
+
     /// Starts the agent, unless it runs or is starting. `editors` are the modes of elicitation that the attached editors can
     /// show.
     pub fn wake(&mut self, journal: &mut Journal, editors: Option<ElicitationModes>) -> Wake {
@@ -194,7 +202,11 @@ impl Session {
                 self.restart_wanted = true;
                 return Wake::Replace;
             }
-            _ => return Wake::Nothing,
+            AgentState::Stopping => return Wake::Nothing,
+            AgentState::Starting | AgentState::SigningIn | AgentState::Ready => {
+                self.wakers = ElicitationModes::NONE;
+                return Wake::Nothing;
+            }
         }
         let live = journal.live();
         if live.is_deleted() || !self.watchdog.try_start(journal.now().mono) {
@@ -203,6 +215,7 @@ impl Session {
         self.agent = AgentState::Starting;
         self.quirks = Quirks::default();
         self.reopen_requested = false;
+        let wakers = std::mem::take(&mut self.wakers);
         let start = Start {
             names: Box::new(AgentNames::from(&*live.spec.agent)),
             cwd: live.spec.session_cwd().to_owned(),
@@ -219,12 +232,12 @@ impl Session {
             patience: Duration::from_secs(journal.limits().agent_start_secs),
             quirks: Quirks::default(),
             mode: None,
-            // Without an editor, any client may answer later.
+            // Without an editor, any client may answer later. Beside one, the client counts that requested the start.
             elicitation: editors
                 .into_iter()
                 .chain(self.creator)
                 .reduce(ElicitationModes::or)
-                .unwrap_or(ElicitationModes::ALL),
+                .map_or(ElicitationModes::ALL, |shown| shown.or(wakers)),
         };
         journal.push(Effect::StartAgent(start));
         Wake::Started

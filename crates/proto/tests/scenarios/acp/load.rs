@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::connection::{connection, deliver, opened, request, sent};
 use super::stage::{ABLE, SIMPLE, Stage, play};
-use crate::support::{thought, tool};
+use crate::support::{thought, tool, wake};
 
 /// Returns the exact updates that an editor received.
 fn updates(s: &Stage, who: usize) -> Vec<String> {
@@ -107,7 +107,7 @@ fn a_loaded_session_has_the_current_modes_and_options() {
         let who = Stage::at_work(SIMPLE, s);
         s.scene.exits("exit status 0");
         s.then(|scene| {
-            scene.send(acpd_proto::thread::Command::Wake);
+            scene.send(wake());
             scene.answer("initialize", crate::support::FULL);
             let modes = r#"{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask","n":1.10},{"id":"code","name":"Code"}]}"#;
             scene.answer("session/resume", &format!(r#"{{"modes":{modes}}}"#));

@@ -550,6 +550,44 @@ async fn rest(service: &Service, thread: acpd_model::ThreadId) {
     assert!(waited.is_ok(), "the process of {thread} never ended");
 }
 
+/// The client is a subscriber only once its request is answered.
+#[tokio::test]
+async fn a_client_that_starts_the_agent_counts_before_it_follows_the_thread() {
+    use acpd_model::Origin;
+    use acpd_proto::agent::ElicitationModes;
+    use acpd_proto::surface::request::{FollowFrom, OpenThread};
+
+    let (data_dir, service, mut simple) = lasting("wakes").await;
+    simple.ask("initialize", showing(&Value::Null)).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let session = answer(&simple.ask("session/new", open).await)["result"]["sessionId"].take();
+    let thread = session.as_str().unwrap().parse().unwrap();
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "continue" }] });
+    simple.ask("session/prompt", prompt.clone()).await;
+    for (shows, offered) in [
+        (ElicitationModes::ALL, json!({ "form": {}, "url": {} })),
+        (ElicitationModes::NONE, Value::Null),
+    ] {
+        rest(&service, thread).await;
+        let caller = Caller {
+            shows,
+            ..Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none())
+        };
+        let open = OpenThread {
+            thread,
+            from: FollowFrom::Latest,
+            turns: None,
+            session: None,
+            claims: Vec::new(),
+            starts_agent: true,
+        };
+        drop(service.call(&caller, Request::OpenThread(Box::new(open))).await);
+        simple.ask("session/prompt", prompt.clone()).await;
+        assert_eq!(offers(&data_dir).last(), Some(&offered));
+    }
+    close(service, &data_dir).await;
+}
+
 #[tokio::test]
 async fn a_session_elsewhere_has_a_process_there() {
     let (data_dir, service, mut editor) = lasting("elsewhere").await;
