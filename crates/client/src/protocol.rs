@@ -3,7 +3,8 @@
 //! The types of the app protocol.
 //!
 //! What this version of the client does not know causes no error: unknown members are skipped, and unknown words, objects and
-//! notifications are kept as they are.
+//! notifications are kept as they are. Nor does what an older daemon does not send: numbers, booleans and lists of responses and questions
+//! are then 0, `false` and empty.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +26,10 @@ pub const PROTOCOL_VERSION: u64 = 1;
 #[serde(rename_all = "camelCase")]
 pub struct Absence {
     /// When a client of the user was last in front, in milliseconds since the epoch.
+    #[serde(default)]
     pub since: u64,
     /// When the user came back, in milliseconds since the epoch.
+    #[serde(default)]
     pub until: u64,
 }
 
@@ -44,6 +47,7 @@ pub struct Agent {
     /// Name of the agent, which is the `agentType` of a thread.
     pub id: String,
     /// Whether the agent can be started.
+    #[serde(default)]
     pub installed: bool,
     /// The progress of its installation, if that runs now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,8 +56,10 @@ pub struct Agent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub installs_by: Option<String>,
     /// Whether it is the default of clients that name no agent: `default_agent` of the configuration, the only configured agent, or the only one that is set up if none is configured. At most one agent is. It is first in the list.
+    #[serde(default)]
     pub is_default: bool,
     /// Whether it is configured, on `PATH`, installed or part of acpd. Other agents are downloaded when they start, so clients offer to install them instead.
+    #[serde(default)]
     pub is_set_up: bool,
     /// Why the agent cannot be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,6 +93,7 @@ pub struct AgentAnswers {
     /// Name of the agent.
     pub agent_type: String,
     /// The answers, oldest first.
+    #[serde(default)]
     pub answers: Vec<RememberedAnswer>,
 }
 
@@ -96,6 +103,7 @@ pub struct AgentAnswers {
 #[serde(rename_all = "camelCase")]
 pub struct AgentAnswersListed {
     /// The member `data`.
+    #[serde(default)]
     pub data: Vec<AgentAnswers>,
 }
 
@@ -159,6 +167,7 @@ pub struct AgentExamined {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hello: Option<AgentHello>,
     /// Milliseconds from the start of the process to its response or its failure.
+    #[serde(default)]
     pub millis: u64,
     /// The sandbox of the agent and its terminals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,6 +175,7 @@ pub struct AgentExamined {
     /// The end of the agent's stderr.
     pub stderr: String,
     /// The first lines of the agent's stdout that are not messages.
+    #[serde(default)]
     pub stray_lines: Vec<String>,
 }
 
@@ -184,6 +194,7 @@ pub struct AgentHello {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub auth_methods: Option<Vec<AcpObject>>,
     /// The version of ACP that the agent chose.
+    #[serde(default)]
     pub protocol_version: i64,
 }
 
@@ -275,21 +286,26 @@ pub type AgentRunningParams = NoParams;
 #[serde(rename_all = "camelCase")]
 pub struct AgentSandbox {
     /// Writable directories in which no new files can be created, because they contain acpd's own files.
+    #[serde(default)]
     pub closed: Vec<String>,
     /// Restrictions that the kernel does not enforce.
+    #[serde(default)]
     pub gaps: Vec<String>,
     /// Configured paths that do not exist. They grant no access.
+    #[serde(default)]
     pub missing: Vec<String>,
     /// `workspace`, `readonly` or `off`.
     pub mode: String,
     /// `on`, `off`, or comma-separated ports.
     pub network: String,
     /// Readable paths, in addition to the writable ones; empty without a sandbox.
+    #[serde(default)]
     pub read: Vec<String>,
     /// Why there is no sandbox although none was switched off, or why one cannot be built on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Writable paths, in addition to the workspace.
+    #[serde(default)]
     pub write: Vec<String>,
 }
 
@@ -323,6 +339,7 @@ pub struct AgentSessionListParams {
 #[serde(rename_all = "camelCase")]
 pub struct AgentsListed {
     /// The member `data`.
+    #[serde(default)]
     pub data: Vec<Agent>,
 }
 
@@ -332,6 +349,7 @@ pub struct AgentsListed {
 #[serde(rename_all = "camelCase")]
 pub struct AgentsRunning {
     /// The member `data`.
+    #[serde(default)]
     pub data: Vec<RunningAgent>,
 }
 
@@ -389,6 +407,7 @@ pub struct Approval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
     /// The member `options`.
+    #[serde(default)]
     pub options: Vec<PermissionOption>,
     /// The member `reason`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -396,8 +415,10 @@ pub struct Approval {
     /// The member `requestId`.
     pub request_id: String,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
+    #[serde(default)]
     pub seq: u64,
     /// The effects of the call, as the daemon interprets them. The policy and the answer apply to exactly these. Empty in logs from before this member existed.
+    #[serde(default)]
     pub subjects: Vec<CallSubject>,
     /// The member `threadId`.
     pub thread_id: String,
@@ -407,6 +428,7 @@ pub struct Approval {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub tool_call: Option<AcpObject>,
     /// Milliseconds since the epoch.
+    #[serde(default)]
     pub ts: u64,
     /// The turn in which the event happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -675,6 +697,7 @@ pub type ConfigAgentSetParams = SetDefaultAgent;
 #[serde(rename_all = "camelCase")]
 pub struct ConfigChanged {
     /// Whether the file was written: it may have had the setting already.
+    #[serde(default)]
     pub changed: bool,
     /// Absolute path of the file on the daemon's host.
     pub file: String,
@@ -706,6 +729,7 @@ pub enum ConfigValue {
 #[serde(rename_all = "camelCase")]
 pub struct CostSum {
     /// The member `amount`.
+    #[serde(default)]
     pub amount: f64,
     /// The code of the currency, such as `USD`.
     pub currency: String,
@@ -758,12 +782,16 @@ pub struct Delta {
 #[serde(rename_all = "camelCase")]
 pub struct DiffSize {
     /// Number of added lines.
+    #[serde(default)]
     pub added: u64,
     /// Number of changed files.
+    #[serde(default)]
     pub files: u64,
     /// Whether there are changes that the diff does not show.
+    #[serde(default)]
     pub incomplete: bool,
     /// Number of removed lines.
+    #[serde(default)]
     pub removed: u64,
 }
 
@@ -1008,6 +1036,7 @@ pub struct Folder {
     /// Name of the folder.
     pub name: String,
     /// Whether it is the root of a Git repository or worktree.
+    #[serde(default)]
     pub repository: bool,
 }
 
@@ -1032,6 +1061,7 @@ pub type FolderListParams = ListFolders;
 #[serde(rename_all = "camelCase")]
 pub struct FoldersListed {
     /// The folders, sorted by name. Those whose name is not UTF-8 are left out.
+    #[serde(default)]
     pub folders: Vec<Folder>,
     /// The home directory of the daemon's user.
     pub home: String,
@@ -1043,6 +1073,7 @@ pub struct FoldersListed {
     /// Absolute path of the folder.
     pub path: String,
     /// Whether there are more.
+    #[serde(default)]
     pub truncated: bool,
 }
 
@@ -1080,6 +1111,7 @@ pub struct Initialized {
     /// The member `limits`.
     pub limits: LimitsInForce,
     /// The member `protocolVersion`.
+    #[serde(default)]
     pub protocol_version: u64,
     /// The member `serverInfo`.
     pub server_info: ServerInfo,
@@ -1105,12 +1137,14 @@ pub struct InputWanted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<JsonText>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
+    #[serde(default)]
     pub seq: u64,
     /// The member `threadId`.
     pub thread_id: String,
     /// The agent's message.
     pub title: String,
     /// Milliseconds since the epoch.
+    #[serde(default)]
     pub ts: u64,
     /// The turn in which the event happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1620,6 +1654,7 @@ pub struct NotificationTarget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Deliveries that failed since the last one that succeeded.
+    #[serde(default)]
     pub failures: u64,
     /// Name of the target.
     pub name: String,
@@ -1629,6 +1664,7 @@ pub struct NotificationTarget {
     /// `webhook`, `command`, `ntfy`, or `push` for the browser of a user.
     pub r#type: String,
     /// Notifications that wait for delivery.
+    #[serde(default)]
     pub waiting: u64,
 }
 
@@ -1638,6 +1674,7 @@ pub struct NotificationTarget {
 #[serde(rename_all = "camelCase")]
 pub struct NotificationTargetsListed {
     /// The member `data`.
+    #[serde(default)]
     pub data: Vec<NotificationTarget>,
 }
 
@@ -1662,6 +1699,7 @@ pub type NotificationTestParams = TestNotifications;
 #[serde(rename_all = "camelCase")]
 pub struct NotificationsTested {
     /// The member `data`.
+    #[serde(default)]
     pub data: Vec<NotificationTest>,
 }
 
@@ -1671,6 +1709,7 @@ pub struct NotificationsTested {
 #[serde(rename_all = "camelCase")]
 pub struct PendingSteering {
     /// Number of its event.
+    #[serde(default)]
     pub seq: u64,
     /// The member `text`.
     pub text: String,
@@ -1753,6 +1792,7 @@ pub struct PlacedAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_option_id: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
+    #[serde(default)]
     pub seq: u64,
     /// The member `threadId`.
     pub thread_id: String,
@@ -1760,6 +1800,7 @@ pub struct PlacedAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Milliseconds since the epoch.
+    #[serde(default)]
     pub ts: u64,
     /// The turn in which the event happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1802,10 +1843,12 @@ pub struct PlacedNotice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_by: Option<By>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
+    #[serde(default)]
     pub seq: u64,
     /// The member `threadId`.
     pub thread_id: String,
     /// Milliseconds since the epoch.
+    #[serde(default)]
     pub ts: u64,
     /// The turn in which the event happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -1877,7 +1920,7 @@ pub struct PolicyExplained {
     /// The decision and its reason.
     pub decision: AcpObject,
     /// Every part of the call, with its matching rules.
-    #[serde(deserialize_with = "crate::objects::of_agent")]
+    #[serde(default, deserialize_with = "crate::objects::of_agent")]
     pub subjects: Vec<AcpObject>,
 }
 
@@ -2016,6 +2059,7 @@ pub struct Remembered {
 #[serde(rename_all = "camelCase")]
 pub struct RememberedAnswer {
     /// Whether the answer allows the call; otherwise it denies it.
+    #[serde(default)]
     pub allow: bool,
     /// Hash of the input that the call must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2027,6 +2071,7 @@ pub struct RememberedAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The member `id`.
+    #[serde(default)]
     pub id: u64,
     /// Hash of the command line that the command must be part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2043,6 +2088,7 @@ pub struct RememberedAnswer {
 #[serde(rename_all = "camelCase")]
 pub struct RememberedListed {
     /// The member `data`.
+    #[serde(default)]
     pub data: Vec<RememberedAnswer>,
 }
 
@@ -2052,6 +2098,7 @@ pub struct RememberedListed {
 #[serde(rename_all = "camelCase")]
 pub struct Removal {
     /// About how many bytes were removed.
+    #[serde(default)]
     pub bytes: u64,
     /// The member `limit`.
     pub limit: RetentionLimit,
@@ -2061,6 +2108,7 @@ pub struct Removal {
     /// The member `threadId`.
     pub thread_id: String,
     /// When a turn last started or ended, in milliseconds since the epoch.
+    #[serde(default)]
     pub updated_at: i64,
 }
 
@@ -2156,20 +2204,28 @@ words! {
 #[serde(rename_all = "camelCase")]
 pub struct RetentionRun {
     /// Number of removed attachments of threads that stay.
+    #[serde(default)]
     pub attachments: u64,
     /// About how many bytes both took. They are overwritten and free after some seconds.
+    #[serde(default)]
     pub bytes: u64,
     /// Whether the configuration has any limit.
+    #[serde(default)]
     pub configured: bool,
     /// Whether nothing was removed.
+    #[serde(default)]
     pub dry_run: bool,
     /// Number of threads that stay although a limit applies, because they are in use or cannot be read.
+    #[serde(default)]
     pub kept: u64,
     /// Bytes that the log takes without what was removed.
+    #[serde(default)]
     pub log_bytes: u64,
     /// What was removed, in the order of removal; at most 1,000 entries.
+    #[serde(default)]
     pub removed: Vec<Removal>,
     /// Number of removed threads.
+    #[serde(default)]
     pub threads: u64,
 }
 
@@ -2258,15 +2314,18 @@ pub struct RunningAgent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_since: Option<u64>,
     /// Resident memory of the process and of all processes that it started, in bytes.
+    #[serde(default)]
     pub memory_bytes: u64,
     /// Process id; `null` while the process starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u64>,
     /// When the process was started, in milliseconds since the epoch.
+    #[serde(default)]
     pub started_at: u64,
     /// `busy` (in a turn), `idle`, `waiting` (for its first session) or `leaving` (being stopped).
     pub state: String,
     /// Ids of the threads that use the process: several if it is shared, none while it waits for its first session.
+    #[serde(default)]
     pub threads: Vec<String>,
 }
 
@@ -2436,6 +2495,7 @@ pub struct ShareCreated {
 #[serde(rename_all = "camelCase")]
 pub struct SharesListed {
     /// The member `data`.
+    #[serde(default)]
     pub data: Vec<ThreadShare>,
 }
 
@@ -2445,8 +2505,10 @@ pub struct SharesListed {
 #[serde(rename_all = "camelCase")]
 pub struct SignInRead {
     /// Whether one is in progress.
+    #[serde(default)]
     pub in_progress: bool,
     /// The lines with addresses and codes that the agent has printed for the last one.
+    #[serde(default)]
     pub lines: Vec<String>,
 }
 
@@ -2456,6 +2518,7 @@ pub struct SignInRead {
 #[serde(rename_all = "camelCase")]
 pub struct SnippetPiece {
     /// Whether the piece matches the query.
+    #[serde(default)]
     pub hit: bool,
     /// The member `text`.
     pub text: String,
@@ -2821,12 +2884,15 @@ pub struct TextFound {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Number of the event that contains the text.
+    #[serde(default)]
     pub seq: u64,
     /// An extract of the text: one line, in pieces. An ellipsis marks omitted text.
+    #[serde(default)]
     pub snippet: Vec<SnippetPiece>,
     /// The member `threadId`.
     pub thread_id: String,
     /// Time of that event, in milliseconds since the epoch.
+    #[serde(default)]
     pub ts: i64,
     /// The member `turnId`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2855,6 +2921,7 @@ words! {
 #[serde(rename_all = "camelCase")]
 pub struct TextsFound {
     /// The member `data`.
+    #[serde(default)]
     pub data: Vec<TextFound>,
     /// Cursor for the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2867,10 +2934,12 @@ pub struct TextsFound {
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
     /// Additional directories of the workspace.
+    #[serde(default)]
     pub additional_directories: Vec<String>,
     /// Name of the agent, as in `agent/list`.
     pub agent_type: String,
     /// Whether the thread is archived.
+    #[serde(default)]
     pub archived: bool,
     /// ACP's `available_commands_update` with the agent's commands.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
@@ -2879,6 +2948,7 @@ pub struct Thread {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub config_options: Option<Vec<AcpObject>>,
     /// When the thread was created or forked, in milliseconds since the epoch.
+    #[serde(default)]
     pub created_at: u64,
     /// Cursor for older turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2900,6 +2970,7 @@ pub struct Thread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn_status: Option<TurnStatus>,
     /// Number of the thread's last event.
+    #[serde(default)]
     pub latest_seq: u64,
     /// The editor that answers the agent's client requests; if absent, the daemon answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2917,6 +2988,7 @@ pub struct Thread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Ids of open questions.
+    #[serde(default)]
     pub pending_request_ids: Vec<String>,
     /// The place that a user has chosen for the pinned thread. Clients list those without a place first, then the lowest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2940,6 +3012,7 @@ pub struct Thread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_paused: Option<bool>,
     /// Ids of queued turns.
+    #[serde(default)]
     pub queued_turn_ids: Vec<String>,
     /// In `thread/list`: the principal of the connection has seen all changes until then, in milliseconds since the epoch. The thread is unread if `updatedAt` is later. Absent if the principal has never called `thread/seen/set`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2959,6 +3032,7 @@ pub struct Thread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<TokenUsage>,
     /// Number of turns in the conversation. Dropped turns do not count.
+    #[serde(default)]
     pub turn_count: u64,
     /// Id of the running turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -2967,6 +3041,7 @@ pub struct Thread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Vec<Turn>>,
     /// When a turn last started or ended, in milliseconds since the epoch.
+    #[serde(default)]
     pub updated_at: u64,
 }
 
@@ -3252,6 +3327,7 @@ pub struct ThreadResumeParams {
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResumed {
     /// Number of the thread's last event. Later events follow as notifications.
+    #[serde(default)]
     pub latest_seq: u64,
     /// The member `thread`.
     pub thread: Thread,
@@ -3279,10 +3355,12 @@ pub type ThreadSeenSetParams = SetSeen;
 #[serde(rename_all = "camelCase")]
 pub struct ThreadShare {
     /// The member `createdAt`.
+    #[serde(default)]
     pub created_at: i64,
     /// Name of the token that made it.
     pub created_by: String,
     /// The link ends then, or when the token that made it does.
+    #[serde(default)]
     pub expires_at: i64,
     /// Id of the link, which is not secret.
     pub id: String,
@@ -3352,8 +3430,10 @@ pub struct ThreadSummary {
     /// Name of the agent, as in `agent/list`.
     pub agent_type: String,
     /// Whether the thread is archived.
+    #[serde(default)]
     pub archived: bool,
     /// When the thread was created or forked, in milliseconds since the epoch.
+    #[serde(default)]
     pub created_at: u64,
     /// Absolute path of the working directory.
     pub cwd: String,
@@ -3392,8 +3472,10 @@ pub struct ThreadSummary {
     /// The member `status`.
     pub status: ThreadStatus,
     /// Number of turns in the conversation. Dropped turns do not count.
+    #[serde(default)]
     pub turn_count: u64,
     /// When a turn last started or ended, in milliseconds since the epoch.
+    #[serde(default)]
     pub updated_at: u64,
 }
 
@@ -3499,6 +3581,7 @@ pub struct ThreadUpdated {
 #[serde(rename_all = "camelCase")]
 pub struct ThreadsListed {
     /// The member `data`.
+    #[serde(default)]
     pub data: Vec<ThreadSummary>,
     /// Cursor for the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -3511,6 +3594,7 @@ pub struct ThreadsListed {
 #[serde(rename_all = "camelCase")]
 pub struct ThreadsSeen {
     /// Changes of all threads until then count as seen, in milliseconds since the epoch.
+    #[serde(default)]
     pub since: u64,
 }
 
@@ -4048,14 +4132,17 @@ words! {
 #[serde(rename_all = "camelCase")]
 pub struct UsageRead {
     /// Number of currencies that the total leaves out: a sum has the 8 that most threads report.
+    #[serde(default)]
     pub currencies_omitted: u64,
     /// Days from the last, other rows from the most expensive. Rows without usage are left out.
+    #[serde(default)]
     pub data: Vec<UsageRow>,
     /// The first day, such as `2026-11-01`, in UTC.
     pub first_day: String,
     /// The last day: today.
     pub last_day: String,
     /// Number of rows that are left out, because there are too many.
+    #[serde(default)]
     pub omitted: u64,
     /// What all threads have used in these days.
     pub total: UsageSum,
@@ -4094,12 +4181,16 @@ pub struct UsageRow {
 #[serde(rename_all = "camelCase")]
 pub struct UsageSum {
     /// Costs, one for each currency.
+    #[serde(default)]
     pub costs: Vec<CostSum>,
     /// Tokens of prompts and of what agents read.
+    #[serde(default)]
     pub input_tokens: u64,
     /// Tokens that agents wrote.
+    #[serde(default)]
     pub output_tokens: u64,
     /// All tokens, also those of caches and thoughts.
+    #[serde(default)]
     pub total_tokens: u64,
 }
 
@@ -4159,6 +4250,7 @@ pub struct WaitingQuestion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<u64>,
     /// Number of further unanswered questions of the thread.
+    #[serde(default)]
     pub more: u64,
     /// The answers that the agent offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
