@@ -89,11 +89,11 @@ async fn read(client: &Client, id: &str, limit: usize) -> anyhow::Result<Value> 
         let answer: Answer = client.call("thread/read", &params).await?;
         let mut page = answer.thread;
         turns = joined(page.turns, turns);
-        cursor.clone_from(&page.cursor);
-        if cursor.is_none() || turns.len() >= limit {
+        if page.cursor.is_none() || turns.len() >= limit {
             page.turns = turns;
             return Ok(serde_json::to_value(page)?);
         }
+        cursor = page.cursor;
     }
 }
 
