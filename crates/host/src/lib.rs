@@ -59,7 +59,7 @@ pub use stack_read::read_through_stack;
 pub use supervision::{Supervision, count_as_agent, keep};
 pub use tail::Tail;
 #[cfg(target_os = "linux")]
-pub use tcp_peer::{user_of_tcp_listener, user_of_tcp_peer};
+pub use tcp_peer::{sockets_of_tcp_listener, user_of_tcp_listener, user_of_tcp_peer};
 pub use terminal::{Terminal, TerminalSpec, TerminalUpdate};
 pub use walk::{LookupError, Walk, Walks};
 pub use wsl::windows_drives;

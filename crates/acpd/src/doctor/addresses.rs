@@ -46,6 +46,9 @@ fn of_address(found: &Address) -> Finding {
             Finding::ok(group, format!("{taken}; the daemon takes another port"))
         }
         AddressState::Hindered(hindrance) => Finding::hindrance(group, hindrance),
+        AddressState::Failed(reason) => {
+            Finding::problem(group, format!("cannot listen on {address}: {reason}"))
+        }
     }
 }
 
@@ -83,6 +86,11 @@ mod tests {
                 AddressState::Hindered(Hindrance::NoTls(address)),
                 Level::Problem,
                 "not a loopback address",
+            ),
+            (
+                AddressState::Failed("too many open files".to_owned()),
+                Level::Problem,
+                "cannot listen on 127.0.0.1:1: too many open files",
             ),
         ] {
             assert_found(&[of_address(&Address { address, state })], level, part);

@@ -5,9 +5,11 @@ use std::net::{SocketAddr, TcpListener};
 
 use acpd_server::host_check::AllowedHosts;
 use acpd_server::net::listener;
+use rustix::io::Errno;
 
 use super::hindrance::Hindrance;
 use super::holder::{Holder, processes};
+use crate::exit::without_numbers;
 use crate::settings::Settings;
 
 /// An address of the daemon.
@@ -28,6 +30,8 @@ pub enum State {
     /// Another program has it, as this says, and the daemon takes another port, since nothing names this one.
     Replaced(String),
     Hindered(Hindrance),
+    /// The attempt to listen failed for this reason, which is not about the address.
+    Failed(String),
 }
 
 /// Tries the addresses. `daemon` is the process of the daemon that runs on the data directory.
@@ -40,8 +44,9 @@ pub fn addresses(settings: &Settings, daemon: Option<u32>) -> Vec<Address> {
             state: state(settings, address, daemon),
         })
         .collect();
-    // The first one was free again when the second one was tried.
+    // The first one was free again when the second one was tried. A daemon that listens on the second one has another port as its first.
     if let Some(codex) = addresses.get_mut(1)
+        && !matches!(codex.state, State::Own)
         && is_twice(settings, codex.address)
     {
         codex.state = State::Hindered(taken(settings, codex.address, Holder::Itself));
@@ -68,30 +73,39 @@ pub fn unsuitable(settings: &Settings) -> Vec<Hindrance> {
     found
 }
 
-/// Returns what hinders a daemon that could not listen on an address.
-pub fn refused(settings: &Settings, address: SocketAddr, error: &io::Error) -> Hindrance {
-    if error.kind() != io::ErrorKind::AddrInUse {
-        return Hindrance::AddressRefused {
-            address,
-            reason: error.to_string(),
-            advice: advice(settings, address),
+/// Returns what hinders a daemon that could not listen on an address. Returns `None` if the error is not about the address, such as that
+/// of a process with too many open files.
+pub fn refused(settings: &Settings, address: SocketAddr, error: &io::Error) -> Option<Hindrance> {
+    if error.kind() == io::ErrorKind::AddrInUse {
+        let holder = if is_twice(settings, address) {
+            Holder::Itself
+        } else {
+            Holder::of(address, processes(address))
         };
+        return Some(taken(settings, address, holder));
     }
-    let holder = if is_twice(settings, address) {
-        Holder::Itself
-    } else {
-        Holder::of(address, processes(address.port()))
-    };
-    taken(settings, address, holder)
+    is_about_address(error).then(|| Hindrance::AddressRefused {
+        address,
+        reason: error.to_string(),
+        advice: advice(settings, address),
+    })
+}
+
+/// Returns whether a daemon with another address may not have the error.
+fn is_about_address(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrNotAvailable, PermissionDenied};
+    matches!(error.kind(), AddrNotAvailable | PermissionDenied)
+        // A host without IPv6.
+        || Errno::from_io_error(error) == Some(Errno::AFNOSUPPORT)
 }
 
 fn state(settings: &Settings, address: SocketAddr, daemon: Option<u32>) -> State {
     let error = match TcpListener::bind(address) {
         Ok(_) => return State::Free,
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => error,
-        Err(error) => return State::Hindered(refused(settings, address, &error)),
+        Err(error) => return failed(settings, address, &error),
     };
-    let processes = processes(address.port());
+    let processes = processes(address);
     if daemon.is_some_and(|daemon| processes.iter().any(|process| process.pid == daemon)) {
         State::Own
     } else if processes.first().is_some_and(|process| process.name == "systemd") {
@@ -99,7 +113,14 @@ fn state(settings: &Settings, address: SocketAddr, daemon: Option<u32>) -> State
     } else if settings.any_port && address == settings.daemon.address() {
         State::Replaced(listener::taken(address))
     } else {
-        State::Hindered(refused(settings, address, &error))
+        failed(settings, address, &error)
+    }
+}
+
+fn failed(settings: &Settings, address: SocketAddr, error: &io::Error) -> State {
+    match refused(settings, address, error) {
+        Some(hindrance) => State::Hindered(hindrance),
+        None => State::Failed(without_numbers(&error.to_string())),
     }
 }
 
@@ -134,6 +155,9 @@ fn advice(settings: &Settings, address: SocketAddr) -> String {
 
 #[cfg(test)]
 mod tests {
+    use acpd_server::StartError;
+
+    use super::super::explain;
     use super::*;
     use crate::options::Common;
 
@@ -160,14 +184,10 @@ mod tests {
             panic!("it hinders");
         };
         let words = hindrance.to_string();
-        // Where the process can be found, it is this test, whose name begins like that of acpd.
-        let holder = if cfg!(target_os = "linux") {
-            "another acpd, with another data directory, listens there"
-        } else {
-            "another program listens there"
-        };
         assert!(
-            words.starts_with(&format!("cannot listen on {address}: {holder}")),
+            words.starts_with(&format!(
+                "cannot listen on {address}: another program listens there"
+            )),
             "{words}"
         );
         assert!(
@@ -176,7 +196,7 @@ mod tests {
         );
         // The start fails with the same words.
         let error = io::Error::from(io::ErrorKind::AddrInUse);
-        assert_eq!(refused(&named, address, &error).to_string(), words);
+        assert_eq!(refused(&named, address, &error).unwrap().to_string(), words);
         // Only a daemon for which nothing names an address takes another one.
         named.any_port = true;
         assert!(
@@ -211,7 +231,20 @@ mod tests {
             "{words}"
         );
         let error = io::Error::from(io::ErrorKind::AddrInUse);
-        assert_eq!(refused(&settings, address, &error).to_string(), words);
+        assert_eq!(refused(&settings, address, &error).unwrap().to_string(), words);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_daemon_with_a_remembered_port_has_the_usual_one_for_codex() {
+        let dir = tempfile::tempdir().unwrap();
+        let codex = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = codex.local_addr().unwrap();
+        // The settings name the usual address, though the daemon listens on its remembered one.
+        let mut settings = settings(&dir, &format!("[codex]\nlisten = \"{address}\"\n"), Some(address));
+        settings.any_port = true;
+        let found = addresses(&settings, Some(std::process::id()));
+        assert!(matches!(found[1].state, State::Own), "{found:?}");
     }
 
     #[test]
@@ -224,6 +257,28 @@ mod tests {
             &addresses(&settings, None)[0].state,
             State::Hindered(Hindrance::AddressRefused { .. })
         ));
+        for errno in [Errno::ADDRNOTAVAIL, Errno::ACCESS, Errno::AFNOSUPPORT] {
+            let words = refused(&settings, address, &errno.into()).unwrap().to_string();
+            assert!(words.contains("choose another address with"), "{words}");
+        }
+    }
+
+    #[test]
+    fn an_error_that_another_address_has_too_is_no_reason_to_choose_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let address = "127.0.0.1:1".parse().unwrap();
+        let settings = settings(&dir, "", Some(address));
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+            assert!(refused(&settings, address, &errno.into()).is_none(), "{errno}");
+            let State::Failed(reason) = failed(&settings, address, &errno.into()) else {
+                panic!("{errno}");
+            };
+            assert!(!reason.contains("os error"), "{reason}");
+        }
+        let source = Errno::MFILE.into();
+        let error = explain(StartError::Listen { address, source }, &settings).to_string();
+        assert!(error.starts_with("cannot listen on 127.0.0.1:1: "), "{error}");
+        assert!(!error.contains("choose another address"), "{error}");
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Holder {
     pub fn of(address: SocketAddr, processes: Vec<Process>) -> Self {
         let own = rustix::process::geteuid().as_raw();
         let process = processes.into_iter().next();
-        let is_named = |process: &Process| process.name.starts_with("acpd");
+        let is_named = |process: &Process| process.name == "acpd";
         Self::Program {
             is_acpd: process.as_ref().is_some_and(is_named) || is_acpd(address),
             process,
@@ -75,13 +75,9 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Returns the processes that listen on a port, as far as this user may see them.
-pub fn processes(port: u16) -> Vec<Process> {
-    let mut sockets = Vec::new();
-    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        let text = std::fs::read_to_string(table).unwrap_or_default();
-        sockets.extend(listening(&text, port));
-    }
+/// Returns the processes that listen on an address, as far as this user may see them.
+pub fn processes(address: SocketAddr) -> Vec<Process> {
+    let sockets = sockets(address);
     if sockets.is_empty() {
         return Vec::new();
     }
@@ -103,16 +99,18 @@ pub fn processes(port: u16) -> Vec<Process> {
     holders.map(process).collect()
 }
 
-/// Returns the sockets of a table of the kernel that listen on a port, as links of descriptors name them.
-fn listening(table: &str, port: u16) -> Vec<String> {
-    const LISTENS: &str = "0A";
-    let rows = table.lines().skip(1).filter_map(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let (_, local_port) = fields.get(1)?.rsplit_once(':')?;
-        let is_wanted = u16::from_str_radix(local_port, 16) == Ok(port) && fields.get(3) == Some(&LISTENS);
-        is_wanted.then(|| fields.get(9).map(|inode| format!("socket:[{inode}]")))?
-    });
-    rows.collect()
+/// Returns the sockets that listen on an address, as links of descriptors name them.
+#[cfg(target_os = "linux")]
+fn sockets(address: SocketAddr) -> Vec<String> {
+    // Where the kernel hides its tables, the clause names no process.
+    let inodes = acpd_host::sockets_of_tcp_listener(address).unwrap_or_default();
+    inodes.iter().map(|inode| format!("socket:[{inode}]")).collect()
+}
+
+/// Returns none: this system does not say which sockets listen on an address.
+#[cfg(not(target_os = "linux"))]
+fn sockets(_: SocketAddr) -> Vec<String> {
+    Vec::new()
 }
 
 /// Returns whether a daemon of acpd answers at an address. It needs no token to say so.
@@ -215,12 +213,38 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_the_kernel_is_read() {
-        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
-            \u{20}  0: 0100007F:101F 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4242 1 0 100\n\
-            \u{20}  1: 0100007F:101F 0100007F:9999 01 00000000:00000000 00:00000000 00000000     0        0 4343 1 0 100\n";
-        assert_eq!(listening(table, 4127), ["socket:[4242]"]);
-        assert_eq!(listening(table, 80), [""; 0]);
-        assert_eq!(listening("", 80), [""; 0]);
+    #[cfg(target_os = "linux")]
+    fn a_process_at_another_address_with_the_same_port_does_not_count() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let is_found = |address: [u8; 4]| {
+            let mut found = processes((address, port).into()).into_iter();
+            found.any(|process| process.pid == std::process::id())
+        };
+        assert!(is_found([127, 0, 0, 1]));
+        assert!(is_found([0, 0, 0, 0]), "it needs this address, too");
+        assert!(!is_found([127, 0, 0, 2]));
+    }
+
+    #[test]
+    fn only_the_name_of_acpd_itself_is_that_of_a_daemon() {
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        for (name, expected) in [
+            ("acpd", true),
+            ("acpd-exporter", false),
+            ("acpd2", false),
+            ("", false),
+        ] {
+            let process = Process {
+                pid: 7,
+                name: name.to_owned(),
+            };
+            let Holder::Program { is_acpd, .. } = Holder::of(address, vec![process]) else {
+                panic!("it is a program");
+            };
+            assert_eq!(is_acpd, expected, "{name}");
+        }
     }
 }

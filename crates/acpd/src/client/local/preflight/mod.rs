@@ -66,7 +66,10 @@ pub fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
     let data_dir = &settings.daemon.data_dir;
     let hindrance = match &error {
         StartError::NotLoopback(address) => Hindrance::NoTls(*address),
-        StartError::Listen { address, source } => address::refused(settings, *address, source),
+        StartError::Listen { address, source } => match address::refused(settings, *address, source) {
+            Some(hindrance) => hindrance,
+            None => return error.into(),
+        },
         StartError::Host(wrong) => Hindrance::Host {
             reason: wrong.to_string(),
             config: settings.config_path.clone(),
