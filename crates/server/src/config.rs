@@ -12,7 +12,8 @@ use acpd_log::Durability;
 use acpd_model::Limits;
 use acpd_model::section::{About, Folder, Reload, Section, Setting};
 use acpd_policy::Policy;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::net::tls::TlsConfig;
 use crate::notify::{NotificationsConfig, TargetConfig};
@@ -101,6 +102,7 @@ config! {
         };
         /// The directory of the log and the tokens; empty if the file names none, which a daemon does not start with. Agents cannot
         /// access it.
+        #[serde(deserialize_with = "named_directory")]
         data_dir: PathBuf = About {
             reload: Reload::Restart,
             settings: &[Setting::new("", "path", "`~/.local/state/acpd`")],
@@ -281,6 +283,17 @@ impl Config {
         let directories = std::iter::once(&self.data_dir).chain(&self.record_wire);
         Reserved::new(directories.cloned().collect(), files)
     }
+}
+
+/// Reads the path of a directory. An empty one would be the directory of the file, or no directory at all.
+fn named_directory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+    let path = PathBuf::deserialize(deserializer)?;
+    if path.as_os_str().is_empty() {
+        return Err(D::Error::custom(
+            "the path is empty: name a directory, or remove the line",
+        ));
+    }
+    Ok(path)
 }
 
 /// Network settings (`[server]`).

@@ -16,7 +16,7 @@ pub fn folder_of(file: &Path) -> Folder {
 pub fn data_dir_of(path: &Path, text: &str) -> Option<PathBuf> {
     let (table, _) = DeTable::parse_recoverable(text);
     let dir = table.get_ref().get("data_dir")?.get_ref().as_str()?;
-    Some(folder_of(path).resolve(Path::new(dir)))
+    (!dir.is_empty()).then(|| folder_of(path).resolve(Path::new(dir)))
 }
 
 #[cfg(test)]
@@ -31,6 +31,8 @@ mod tests {
             let dir = data_dir_of(Path::new(PATH), text);
             assert_eq!(dir.as_deref(), Some(Path::new("/etc/acpd/d")), "{text}");
         }
-        assert_eq!(data_dir_of(Path::new(PATH), "data_dir = 1"), None);
+        for text in ["data_dir = 1", "data_dir = ''", "data_dir = ''\n[policy", ""] {
+            assert_eq!(data_dir_of(Path::new(PATH), text), None, "{text}");
+        }
     }
 }

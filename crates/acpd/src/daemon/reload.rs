@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use acpd_files::private_file::UserFile;
 use acpd_server::auth::tokens;
+use acpd_server::net::tls::TlsError;
 use acpd_server::{Config, Daemon};
 
 use crate::daemon::modes;
@@ -55,7 +56,7 @@ pub struct Files {
 
 impl Files {
     /// Begins to watch. Called before the daemon reads its files, so that no later change is missed.
-    pub fn of(config: &Config, config_path: &Path) -> anyhow::Result<Self> {
+    pub fn of(config: &Config, config_path: &Path) -> Result<Self, TlsError> {
         let certificate = match &config.server.tls {
             Some(tls) => <[_; 2]>::from(tls.files(&config.data_dir)?)
                 .map(Watched::new)

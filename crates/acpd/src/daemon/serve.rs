@@ -93,7 +93,8 @@ async fn serve_until_stopped(
     let mut interrupt = signal(SignalKind::interrupt())?;
     // Closing the terminal must not stop the daemon. A SIGHUP from elsewhere means "reload your files".
     let mut hangup = signal(SignalKind::hangup())?;
-    let mut files = Files::of(&settings.daemon, &settings.config_path)?;
+    let mut files = Files::of(&settings.daemon, &settings.config_path)
+        .map_err(|error| preflight::explain(error.into(), &settings))?;
     let token = settings.token.as_deref().map(Token::given).transpose()?;
     let open = settings.own_command("open");
     let data_dir = settings.daemon.data_dir.clone();

@@ -15,14 +15,14 @@ const SOON_DAYS: i64 = 14;
 const DAY_SECS: i64 = 24 * 60 * 60;
 
 /// What is known about the certificate.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 enum Facts {
     /// There is no TLS.
     None,
     /// The daemon makes the certificate when it starts.
     ToBeMade,
     /// It cannot be used.
-    Broken(String),
+    Broken(Hindrance),
     /// It can be used.
     Good {
         path: String,
@@ -45,13 +45,13 @@ fn facts(subject: &Subject) -> Facts {
     };
     let (cert, key) = match tls.files(&daemon.data_dir) {
         Ok(files) => files,
-        Err(error) => return Facts::Broken(error.to_string()),
+        Err(error) => return Facts::Broken(Hindrance::of_tls(tls, &error)),
     };
     if tls.self_signed && !(cert.exists() && key.exists()) {
         return Facts::ToBeMade;
     }
     match TlsConfig::load(tls, &daemon.data_dir, &[]) {
-        Err(error) => Facts::Broken(error.to_string()),
+        Err(error) => Facts::Broken(Hindrance::of_tls(tls, &error)),
         Ok(_) => Facts::Good {
             ends: std::fs::read(&cert).ok().and_then(|pem| not_after(&pem)),
             path: cert.display().to_string(),
@@ -68,12 +68,7 @@ fn findings(facts: &Facts, now: Timestamp) -> Vec<Finding> {
             "there is none; the daemon needs one to listen on the network",
         ),
         Facts::ToBeMade => Finding::ok(group, "the daemon makes a self-signed certificate when it starts"),
-        Facts::Broken(reason) => Finding::hindrance(
-            group,
-            &Hindrance::Tls {
-                reason: reason.clone(),
-            },
-        ),
+        Facts::Broken(hindrance) => Finding::hindrance(group, hindrance),
         Facts::Good { path, ends: None, .. } => Finding::warning(
             group,
             format!("the end of the certificate in {path} cannot be read"),
@@ -120,6 +115,13 @@ mod tests {
         }
     }
 
+    fn broken(is_own: bool) -> Facts {
+        Facts::Broken(Hindrance::Tls {
+            reason: "no key".to_owned(),
+            is_own,
+        })
+    }
+
     #[test]
     fn the_certificate_of_the_daemon_is_read() {
         let dir = tempfile::tempdir().unwrap();
@@ -138,7 +140,8 @@ mod tests {
         for (facts, level, part) in [
             (Facts::None, Level::Ok, "there is none"),
             (Facts::ToBeMade, Level::Ok, "when it starts"),
-            (Facts::Broken("no key".to_owned()), Level::Problem, "no key"),
+            (broken(true), Level::Problem, "no key"),
+            (broken(false), Level::Problem, "no key"),
             (good(None), Level::Warning, "cannot be read"),
             (
                 good(Some("2026-11-24T23:59:59Z")),

@@ -49,7 +49,7 @@ type Prepare<'a> = Box<dyn Fn(&Place) + 'a>;
 fn doctor_has_the_words_of_each_start_that_fails() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = taken.local_addr().expect("it has an address").to_string();
-    let cases: [(&str, Prepare, &[&str]); 9] = [
+    let cases: [(&str, Prepare, &[&str]); 12] = [
         (
             "a daemon on the host \"another-host\"",
             Box::new(|place: &Place| {
@@ -115,6 +115,28 @@ fn doctor_has_the_words_of_each_start_that_fails() {
         (
             "in [server] hosts",
             Box::new(|place: &Place| place.configure("[server]\nhosts = [\"https://box.example/\"]\n")),
+            &[],
+        ),
+        (
+            "[server.tls] requires cert and key, or self_signed = true",
+            Box::new(|place: &Place| place.configure("[server.tls]\ncert = \"box.pem\"\n")),
+            &[],
+        ),
+        (
+            "box.pem cannot be used for TLS",
+            Box::new(|place: &Place| {
+                place.configure("[server.tls]\ncert = \"box.pem\"\nkey = \"box.key\"\n");
+            }),
+            &[],
+        ),
+        (
+            "remove tls-cert.pem and tls-key.pem from the data directory",
+            Box::new(|place: &Place| {
+                place.configure("[server.tls]\nself_signed = true\n");
+                for file in ["tls-cert.pem", "tls-key.pem"] {
+                    write_private(&place.data().join(file), "-----BEGIN");
+                }
+            }),
             &[],
         ),
     ];
@@ -203,6 +225,10 @@ fn a_wrong_configuration() {
             ["line 1", "at listen", "such as \"127.0.0.1:4127\""],
         ),
         ("[agents.a\n", ["line 1", "is wrong", "unclosed table"]),
+        (
+            "data_dir = \"\"\n",
+            ["line 1", "at data_dir", "the path is empty: name a directory"],
+        ),
     ] {
         place.configure(text);
         refused(&acpd(&place, &["serve"]), 2, &parts);
@@ -315,6 +341,20 @@ fn a_data_directory_that_cannot_be_made() {
     std::fs::write(parent.join("data"), "mine").expect("it can be written");
     refused(&acpd(&place, &serve), 1, &[&inside, "cannot be used"]);
     assert_eq!(std::fs::read(parent.join("data")).expect("it is there"), b"mine");
+}
+
+#[test]
+fn a_data_directory_below_a_file() {
+    let place = Place::new("");
+    let file = place.home().join("file");
+    std::fs::write(&file, "mine").expect("it can be written");
+    let inside = file.join("data").display().to_string();
+    let file_said = format!("{} is not a directory", file.display());
+    let serve = ["serve", "--data-dir", &inside];
+    let started = acpd(&place, &serve);
+    refused(&started, 1, &[&inside, &file_said, "--data-dir"]);
+    doctor_says_the_same(&place, &[], &serve[1..], &started);
+    assert_eq!(std::fs::read(&file).expect("it is there"), b"mine");
 }
 
 #[test]

@@ -174,6 +174,9 @@ fn state(dir: &Path) -> State {
 
 /// Returns why nothing can be created in a directory.
 fn denied(dir: &Path) -> Option<Denied> {
+    if !dir.is_dir() {
+        return Some(Denied::NotDirectory);
+    }
     match access(dir, Access::WRITE_OK | Access::EXEC_OK) {
         Ok(()) => None,
         Err(Errno::ROFS) => Some(Denied::ReadOnly),
@@ -184,7 +187,8 @@ fn denied(dir: &Path) -> Option<Denied> {
 /// Reads the version of the log from its file. `SQLite` itself would create files beside it.
 fn log(path: &Path) -> Log {
     match header(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Log::New,
+        // Its directory does not exist, or cannot.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Log::New,
         Err(error) => Log::Unreadable(error.to_string()),
         Ok(header) => version(&header),
     }
@@ -266,6 +270,14 @@ mod tests {
                 with_state(State::CannotBeMade("/".into(), Denied::Access)),
                 true,
                 ["/d cannot be created: this user may not write to /", "--data-dir"],
+            ),
+            (
+                with_state(State::CannotBeMade("/f".into(), Denied::NotDirectory)),
+                true,
+                [
+                    "/d cannot be created: /f is not a directory",
+                    "; name another directory",
+                ],
             ),
             (
                 with_state(State::Refused("mode 0755".to_owned())),
@@ -383,6 +395,17 @@ mod tests {
         let file = dir.path().join("file");
         std::fs::write(&file, "mine").unwrap();
         assert!(matches!(state(&file), State::Refused(_)));
+        // Whatever its mode permits.
+        for mode in [0o600, 0o700] {
+            std::fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+            for below in [file.join("data"), file.join("data/deeper")] {
+                assert_eq!(
+                    state(&below),
+                    State::CannotBeMade(file.clone(), Denied::NotDirectory)
+                );
+                assert_eq!(log(&below.join("log.db")), Log::New);
+            }
+        }
         assert_eq!(std::fs::read(&file).unwrap(), b"mine");
     }
 }

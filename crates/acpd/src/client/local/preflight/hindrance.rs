@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use acpd_server::net::tls::{TlsConfig, TlsError};
+
 use super::holder::Holder;
 use crate::client::local::elsewhere::Elsewhere;
 use crate::exit::{Exit, without_numbers};
@@ -57,7 +59,11 @@ pub enum Hindrance {
     /// A configured host name is invalid.
     Host { reason: String, config: PathBuf },
     /// The certificate cannot be used.
-    Tls { reason: String },
+    Tls {
+        reason: String,
+        /// Whether the daemon has made it, and makes another one if it is gone.
+        is_own: bool,
+    },
     /// A file that the daemon needs cannot be used.
     File {
         path: PathBuf,
@@ -86,9 +92,19 @@ pub enum Denied {
     ReadOnly,
     /// This user has no access.
     Access,
+    /// It is not a directory.
+    NotDirectory,
 }
 
 impl Hindrance {
+    /// Creates the one of a certificate that cannot be used.
+    pub fn of_tls(tls: &TlsConfig, error: &TlsError) -> Self {
+        Self::Tls {
+            reason: error.to_string(),
+            is_own: tls.self_signed && !matches!(error, TlsError::Config),
+        }
+    }
+
     /// Returns whether a start fails for certain, or must not be tried. For the others, it shows.
     pub fn is_certain(&self) -> bool {
         match self {
@@ -127,6 +143,7 @@ impl Hindrance {
                         format!("{dir} cannot be created: {parent} is on a read-only file system")
                     }
                     Denied::Access => format!("{dir} cannot be created: this user may not write to {parent}"),
+                    Denied::NotDirectory => format!("{dir} cannot be created: {parent} is not a directory"),
                 }
             }
             Self::NotPrivate { dir, reason } => {
@@ -142,6 +159,9 @@ impl Hindrance {
                     "this user may not write to {}, so no event can be stored",
                     dir.display()
                 ),
+                Denied::NotDirectory => {
+                    format!("{} is not a directory, so no event can be stored", dir.display())
+                }
             },
             Self::DiskFull { dir, free } => format!(
                 "the disk of {} is full, only {} KiB are free; nothing is lost",
@@ -166,7 +186,7 @@ impl Hindrance {
                 "{address} is not a loopback address, and TLS is not configured: the access token would be sent in clear text"
             ),
             Self::Host { reason, .. } => reason.clone(),
-            Self::Tls { reason } => format!("TLS cannot be used: {}", without_numbers(reason)),
+            Self::Tls { reason, .. } => format!("TLS cannot be used: {}", without_numbers(reason)),
             Self::File { reason, .. } => without_numbers(reason),
             Self::AddressTaken { address, holder, .. } => format!("cannot listen on {address}: {holder}"),
             Self::AddressRefused { address, reason, .. } => {
@@ -191,6 +211,7 @@ impl Hindrance {
                 Denied::Access => {
                     format!("change its permissions, or name another directory with {ANOTHER}")
                 }
+                Denied::NotDirectory => format!("name another directory with {ANOTHER}"),
             },
             Self::DiskFull { .. } => {
                 "free some space and start again; a running daemon continues by itself".to_owned()
@@ -205,7 +226,14 @@ impl Hindrance {
             }
             Self::NoTls(_) => "set up [server.tls], use an SSH tunnel, or pass --insecure-listen".to_owned(),
             Self::Host { config, .. } => format!("correct hosts of [server] in {}", config.display()),
-            Self::Tls { .. } => "correct cert and key of [server.tls] in the configuration".to_owned(),
+            Self::Tls { is_own: true, .. } => {
+                "correct the file, or remove tls-cert.pem and tls-key.pem from the data directory: the daemon makes others, with a new \
+                 fingerprint"
+                    .to_owned()
+            }
+            Self::Tls { is_own: false, .. } => {
+                "correct cert and key of [server.tls] in the configuration".to_owned()
+            }
             Self::File { advice, .. }
             | Self::AddressTaken { advice, .. }
             | Self::AddressRefused { advice, .. } => advice.clone(),

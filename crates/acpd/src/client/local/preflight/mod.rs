@@ -74,9 +74,15 @@ pub fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
             reason: wrong.to_string(),
             config: settings.config_path.clone(),
         },
-        StartError::Tls(wrong) => Hindrance::Tls {
-            reason: wrong.to_string(),
-        },
+        StartError::Tls(wrong) => {
+            let tls = settings.daemon.server.tls.clone().unwrap_or_default();
+            let hindrance = Hindrance::of_tls(&tls, wrong);
+            // The daemon could not write its own certificate.
+            if matches!(hindrance, Hindrance::Tls { is_own: true, .. }) && unwritable(data_dir).is_some() {
+                return explained(error.into(), data_dir);
+            }
+            hindrance
+        }
         StartError::Log(LogError::Newer { path, version, known }) => Hindrance::NewerLog {
             path: path.into(),
             version: *version,
@@ -98,4 +104,72 @@ pub fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
         },
     };
     hindrance.error()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
+    use acpd_server::net::tls::TlsConfig;
+
+    use super::*;
+    use crate::options::Common;
+
+    #[test]
+    fn the_advice_about_a_certificate_fits_its_maker() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        std::fs::set_permissions(&data, Permissions::from_mode(0o700)).unwrap();
+        let config = dir.path().join("acpd.toml");
+        let explained = |text: &str| {
+            std::fs::write(&config, format!("[server.tls]\n{text}")).unwrap();
+            let common = Common {
+                config: Some(config.clone()),
+                data_dir: Some(data.clone()),
+                ..Common::default()
+            };
+            let settings = Settings::load(&common).unwrap().checked().unwrap();
+            let tls = settings.daemon.server.tls.clone().unwrap();
+            let error = tls.load(&data, &[]).unwrap_err();
+            explain(error.into(), &settings).to_string()
+        };
+        let in_configuration = "correct cert and key of [server.tls] in the configuration";
+        let own = "remove tls-cert.pem and tls-key.pem from the data directory: the daemon makes others, with a new fingerprint";
+        for half in ["", "cert = 'x'\n", "self_signed = true\ncert = 'x'\nkey = 'y'\n"] {
+            let words = explained(half);
+            assert!(
+                words.contains("requires cert and key, or self_signed = true"),
+                "{words}"
+            );
+            assert!(words.ends_with(in_configuration), "{words}");
+        }
+        let words = explained("cert = 'x'\nkey = 'y'\n");
+        assert!(words.ends_with(in_configuration), "{words}");
+        let made = TlsConfig {
+            self_signed: true,
+            ..TlsConfig::default()
+        };
+        made.load(&data, &[]).unwrap();
+        let cert = data.join("tls-cert.pem");
+        let key = data.join("tls-key.pem");
+        let open = |mode: u32| std::fs::set_permissions(&key, Permissions::from_mode(mode)).unwrap();
+        open(0o644);
+        let words = explained("self_signed = true\n");
+        assert!(words.contains("chmod 600") && words.ends_with(own), "{words}");
+        open(0o600);
+        let pem = std::fs::read(&cert).unwrap();
+        for damaged in [&b""[..], &pem[..pem.len() / 2]] {
+            std::fs::write(&cert, damaged).unwrap();
+            let words = explained("self_signed = true\n");
+            assert!(words.contains("tls-cert.pem cannot be used for TLS"), "{words}");
+            assert!(words.ends_with(own), "{words}");
+        }
+        // A directory that cannot be used explains it, and not what the daemon made there.
+        std::fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
+        let words = explained("self_signed = true\n");
+        assert!(words.contains("chmod 700"), "{words}");
+        assert!(!words.contains("remove tls-cert.pem"), "{words}");
+    }
 }
