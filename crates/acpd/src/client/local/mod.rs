@@ -2,7 +2,7 @@
 //!
 //! | File | Subject |
 //! |---|---|
-//! | `notice` | where the daemon listens, as it publishes it |
+//! | `daemon_file` | where the daemon listens, as it publishes it |
 //! | `elsewhere` | daemons of other hosts that use the same directory |
 //! | `lifetime` | what ends a daemon in the background |
 //! | `preflight` | what hinders the start of a daemon |
