@@ -129,6 +129,18 @@ impl protocol::Notification {
         let method = self.method();
         method.ends_with("/requestApproval") || method == "item/tool/requestUserInput"
     }
+
+    /// Returns the id of the question, if it is one.
+    pub(crate) fn question_id(&self) -> Option<&str> {
+        match self {
+            Self::ItemCommandExecutionRequestApproval(approval)
+            | Self::ItemFileChangeRequestApproval(approval)
+            | Self::ItemPermissionsRequestApproval(approval) => Some(&approval.request_id),
+            Self::ItemToolRequestUserInput(wanted) => Some(&wanted.request_id),
+            Self::Unrecognized { params, .. } if self.is_question() => params["requestId"].as_str(),
+            _ => None,
+        }
+    }
 }
 
 impl From<&str> for protocol::Words {

@@ -15,6 +15,9 @@ use crate::inbox::Inbox;
 use crate::protocol::{Notification, ThreadResumeParams, ThreadResumed};
 use crate::received::Received;
 
+/// Bytes of questions that are kept until the beginning is known. One question of any size is kept.
+const EARLY_BYTES: usize = 1 << 20;
+
 /// Where a subscription begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Follow {
@@ -56,6 +59,26 @@ pub(crate) enum Wanted {
 /// Reports the outcome of the first `thread/resume`.
 pub(crate) type First = oneshot::Sender<Result<ThreadResumed, Error>>;
 
+/// Questions that arrived before the beginning was known.
+#[derive(Debug, Default)]
+struct EarlyQuestions {
+    kept: Vec<(Received, usize)>,
+    bytes: usize,
+    /// Whether there were more than fit.
+    is_full: bool,
+}
+
+impl EarlyQuestions {
+    fn push(&mut self, question: Received, bytes: usize) {
+        if !self.kept.is_empty() && self.bytes.saturating_add(bytes) > EARLY_BYTES {
+            self.is_full = true;
+            return;
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.kept.push((question, bytes));
+    }
+}
+
 /// The subscription.
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -70,6 +93,7 @@ pub(crate) struct Stream {
     taken: Option<u64>,
     /// The last event that arrived before the beginning was known.
     early: u64,
+    early_questions: EarlyQuestions,
     /// Whether the next event on the connection is the next one for the reader.
     synced: bool,
     /// Whether the daemon sends events.
@@ -101,6 +125,7 @@ impl Stream {
             backoff,
             first: Some(first),
             early: 0,
+            early_questions: EarlyQuestions::default(),
             synced: false,
             subscribed: false,
             busy: false,
@@ -150,6 +175,11 @@ impl Stream {
         if let Some(seq) = seq {
             if self.taken.is_none() {
                 self.early = self.early.max(seq);
+                // It may have been answered before the beginning: an earlier subscription has left it on the connection.
+                if self.follow.repeat_questions && notification.is_question() {
+                    self.early_questions.push(notification, bytes);
+                }
+                return false;
             }
             let Some(taken) = self.taken.filter(|taken| *taken < seq) else {
                 if self.follow.repeat_questions && notification.is_question() {
@@ -210,6 +240,7 @@ impl Stream {
         if self.taken.is_none() {
             self.taken = Some(resumed.latest_seq);
             self.synced &= self.early <= resumed.latest_seq;
+            self.begin_questions(&resumed);
         }
         if let Some(first) = self.first.take() {
             // A caller that does not wait for it any more has dropped the subscription.
@@ -217,13 +248,34 @@ impl Stream {
         }
     }
 
-    /// Handles a refused `thread/resume`. Returns whether the stream has ended.
+    /// Delivers the early questions that are open at the beginning.
+    fn begin_questions(&mut self, resumed: &ThreadResumed) {
+        let early = std::mem::take(&mut self.early_questions);
+        let open = &resumed.thread.pending_request_ids;
+        for (question, bytes) in early.kept {
+            if question
+                .question_id()
+                .is_some_and(|id| open.iter().any(|open| open == id))
+            {
+                self.repeated(question, bytes);
+            }
+        }
+        if early.is_full {
+            // The daemon repeats the others when the client subscribes again, once the reader has these.
+            self.inbox.block();
+            self.paused = true;
+            self.synced = false;
+        }
+    }
+
+    /// Handles a refused `thread/resume`. The caller of the first one learns why, and decides about a retry. Returns whether the
+    /// stream has ended.
     pub(crate) fn refused(&mut self, error: Error, now: Instant) -> bool {
         self.busy = false;
         if matches!(error, Error::Disconnected(_) | Error::Closed) {
             return false;
         }
-        if error.is_retryable() {
+        if error.is_retryable() && self.first.is_none() {
             self.retry_at = Some(now + self.backoff.delay(self.failures));
             self.failures = self.failures.saturating_add(1);
             return false;
@@ -244,6 +296,7 @@ impl Stream {
 
     /// Handles the loss of the connection.
     pub(crate) fn lost(&mut self) {
+        self.early_questions = EarlyQuestions::default();
         self.synced = false;
         self.subscribed = false;
         self.busy = false;
@@ -349,6 +402,13 @@ mod tests {
         Notification::read("item/permissions/requestApproval", &params).into()
     }
 
+    /// Returns a response with open questions.
+    fn asking(latest: u64, open: &[&str]) -> ThreadResumed {
+        let mut resumed = resumed(latest);
+        resumed.thread.pending_request_ids = open.iter().map(|id| (*id).to_owned()).collect();
+        resumed
+    }
+
     /// Returns the numbers of what the reader finds.
     fn found(stream: &Stream) -> Vec<u64> {
         let mut context = Context::from_waker(Waker::noop());
@@ -369,9 +429,10 @@ mod tests {
             };
             let (mut stream, _outcome) = stream(follow, 100);
             assert_eq!(after(&mut stream, now), Some(None));
-            // The daemon may send one before its response.
+            // The daemon may send one before its response, also one that was answered meanwhile.
+            stream.take(question(1), 1, now);
             stream.take(question(3), 1, now);
-            stream.resumed(resumed(4));
+            stream.resumed(asking(4, &["r3"]));
             assert_eq!(after(&mut stream, now), None, "nothing is missing");
             stream.take(question(2), 1, now);
             stream.take(event(4), 1, now);
@@ -405,7 +466,39 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_final_refusal_ends_it_and_another_one_is_tried_again() {
+    async fn early_questions_are_bounded_and_the_others_are_repeated_later() {
+        let now = Instant::now();
+        let follow = Follow {
+            repeat_questions: true,
+            ..Follow::default()
+        };
+        let (mut stream, _outcome) = stream(follow, 100);
+        assert_eq!(after(&mut stream, now), Some(None));
+        stream.take(question(1), EARLY_BYTES, now);
+        stream.take(question(2), 1, now);
+        stream.resumed(asking(4, &["r1", "r2"]));
+        assert_eq!(found(&stream), [1]);
+        assert_eq!(stream.wanted(now), Some(Wanted::Unsubscribe));
+        stream.unpaused();
+        assert_eq!(after(&mut stream, now), Some(Some(4)));
+        // Those of a connection that breaks before its response are forgotten.
+        let (mut stream, _outcome) = self::stream(
+            Follow {
+                repeat_questions: true,
+                ..Follow::default()
+            },
+            100,
+        );
+        assert_eq!(after(&mut stream, now), Some(None));
+        stream.take(question(1), 1, now);
+        stream.lost();
+        assert_eq!(after(&mut stream, now), Some(None));
+        stream.resumed(asking(4, &["r1"]));
+        assert_eq!(found(&stream), [0_u64; 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_refusal_is_final_and_a_later_one_only_if_no_retry_helps() {
         let now = Instant::now();
         let (mut stream, mut outcome) = stream(Follow::default(), 2);
         let error = |retryable: bool| -> Error {
@@ -415,12 +508,21 @@ mod tests {
                 .expect("it is an error")
                 .into()
         };
+        for retryable in [true, false] {
+            let (mut stream, mut outcome) = self::stream(Follow::default(), 2);
+            assert_eq!(after(&mut stream, now), Some(None));
+            assert!(stream.refused(error(retryable), now));
+            assert!(matches!(outcome.try_recv(), Ok(Err(Error::Refused(_)))));
+        }
         assert_eq!(after(&mut stream, now), Some(None));
+        stream.resumed(resumed(4));
+        assert!(matches!(outcome.try_recv(), Ok(Ok(_))));
+        stream.lost();
+        assert_eq!(after(&mut stream, now), Some(Some(4)));
         assert!(!stream.refused(error(true), now));
         assert_eq!(stream.wanted(now), None);
         assert!(stream.due().is_some_and(|due| due > now));
-        assert_eq!(after(&mut stream, now + Duration::from_secs(1)), Some(None));
+        assert_eq!(after(&mut stream, now + Duration::from_secs(1)), Some(Some(4)));
         assert!(stream.refused(error(false), now));
-        assert!(matches!(outcome.try_recv(), Ok(Err(Error::Refused(_)))));
     }
 }
