@@ -84,6 +84,7 @@ mod control;
 mod driver;
 mod error;
 mod feed;
+mod heard;
 mod inbox;
 mod json;
 mod json_text;

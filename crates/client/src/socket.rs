@@ -2,6 +2,7 @@
 //!
 //! In: messages to send. Out: messages of the daemon, or why the connection ended. Never: knows threads, or reconnects.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
@@ -14,6 +15,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 
 use crate::address::{Opened, Transport};
 use crate::error::Error;
+use crate::heard::{Heard, Progress};
 use crate::message::{Incoming, request, result};
 use crate::options::Options;
 use crate::protocol::{ClientCapabilities, InitializeParams, Initialized, LimitsInForce, PROTOCOL_VERSION};
@@ -30,9 +32,11 @@ const LONGEST_SILENCE: Duration = Duration::from_hours(24);
 /// An open connection.
 pub(crate) struct Socket {
     frames: WebSocketStream<Box<dyn Transport>>,
+    /// The progress below messages: a large one takes longer than the silence over a slow link.
+    progress: Arc<Progress>,
     silence: Duration,
     max_message_bytes: usize,
-    /// When the connection counts as broken, if the daemon sends nothing until then.
+    /// When the connection counts as broken, if the daemon sends no byte until then.
     dead_at: Instant,
 }
 
@@ -85,10 +89,12 @@ impl Socket {
         Ok(Self::new(socket, options))
     }
 
-    fn new(frames: WebSocketStream<Box<dyn Transport>>, options: &Options) -> Self {
+    fn new(mut frames: WebSocketStream<Box<dyn Transport>>, options: &Options) -> Self {
         let silence = options.silence.unwrap_or(FIRST_SILENCE);
+        let progress = Heard::insert(frames.get_mut());
         Self {
             frames,
+            progress,
             silence,
             max_message_bytes: options.max_message_bytes,
             dead_at: Instant::now() + silence,
@@ -135,6 +141,11 @@ impl Socket {
     pub(crate) async fn next(&mut self) -> Result<String, Error> {
         loop {
             let Ok(received) = timeout_at(self.dead_at, self.frames.next()).await else {
+                let until = self.progress.read_at() + self.silence;
+                if until > Instant::now() {
+                    self.dead_at = until;
+                    continue;
+                }
                 return Err(Error::Silent {
                     silence: self.silence,
                 });
@@ -156,10 +167,24 @@ impl Socket {
 
     /// Sends a message.
     pub(crate) async fn send(&mut self, text: String) -> Result<(), Error> {
-        let until = Instant::now() + self.silence;
-        match timeout_at(until, self.frames.send(Message::text(text))).await {
-            Ok(sent) => sent.map_err(|error| self.lost(&error)),
-            Err(_) => {
+        let sent = {
+            let mut until = Instant::now() + self.silence;
+            let mut sending = self.frames.send(Message::text(text));
+            loop {
+                if let Ok(sent) = timeout_at(until, &mut sending).await {
+                    break Some(sent);
+                }
+                until = self.progress.written_at() + self.silence;
+                if until <= Instant::now() {
+                    break None;
+                }
+                // A daemon that reads is not silent.
+                self.dead_at = self.dead_at.max(until);
+            }
+        };
+        match sent {
+            Some(sent) => sent.map_err(|error| self.lost(&error)),
+            None => {
                 let silence = self.silence;
                 Err(Error::Disconnected(format!(
                     "the daemon read nothing for {silence:?}"

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::io::DuplexStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
@@ -746,6 +746,63 @@ async fn a_silent_daemon_is_given_as_long_as_its_pings_take() {
         "{closed:?}"
     );
     assert_eq!(began.elapsed().as_secs(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_over_a_slow_link_is_no_silence() {
+    const PIECES: usize = 8;
+    const PIECE: usize = 1000;
+    let (pipes, mut connections) = mpsc::unbounded_channel();
+    let options = Options::connector("test", move || {
+        let (client, server) = tokio::io::duplex(PIECE);
+        let sent = pipes.send(server);
+        async move {
+            sent.map_err(|_| io::Error::other("the script is over"))?;
+            Ok(Connection::stream(client))
+        }
+    });
+    let script = async {
+        let mut server = Server::accept(&mut connections).await;
+        // The request takes longer than the silence, which is 30 s, and the response as well.
+        let wire = server.socket.get_mut();
+        let mut piece = vec![0; PIECE];
+        for _ in 0..PIECES {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            wire.read_exact(&mut piece).await.expect("the client writes");
+        }
+        let text = "x".repeat(PIECE * PIECES);
+        let response = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{text}"}}"#);
+        // A whole frame of text, with a length of 16 bits.
+        let mut frame = vec![0x81, 126];
+        let length = u16::try_from(response.len()).expect("it is short");
+        frame.extend(length.to_be_bytes());
+        frame.extend(response.as_bytes());
+        for piece in frame.chunks(PIECE) {
+            wire.write_all(piece).await.expect("the client reads");
+            tokio::time::sleep(Duration::from_secs(20)).await;
+        }
+        server
+    };
+    let program = async {
+        let client = Client::connect(options.reconnect(false))
+            .await
+            .expect("it connects");
+        let text = "y".repeat(PIECE * PIECES);
+        let response: String = client.call("echo", &text).await.expect("the link is slow");
+        assert_eq!(response.len(), text.len());
+        client
+    };
+    let (_server, client) = tokio::join!(script, program);
+    // A client that hears no byte still ends.
+    let closed = client
+        .state()
+        .wait_for(|state| matches!(state, State::Closed(_)))
+        .await
+        .map(|state| state.clone());
+    assert!(
+        matches!(closed, Ok(State::Closed(Error::Silent { .. }))),
+        "{closed:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
