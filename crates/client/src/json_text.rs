@@ -1,5 +1,6 @@
 //! JSON whose text matters.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -15,9 +16,9 @@ impl JsonText {
         self.0.get()
     }
 
-    /// Reads the value.
-    pub fn read<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
-        serde_json::from_str(self.get())
+    /// Reads the value. Parts that no type can hold, such as halves of surrogate pairs, are replaced, as in all messages.
+    pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        crate::json::read(&self.0)
     }
 }
 
@@ -29,7 +30,21 @@ impl PartialEq for JsonText {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
+    use super::JsonText;
     use crate::protocol::Notification;
+
+    #[test]
+    fn parts_that_no_type_can_hold_are_replaced() {
+        let text: JsonText =
+            serde_json::from_str(r#"{"half":"a \ud83d b","big":1e999}"#).expect("it is JSON");
+        let value: Value = text.read().expect("it can be read");
+        assert_eq!(
+            value,
+            serde_json::json!({ "half": "a \u{fffd} b", "big": "1e999" })
+        );
+    }
 
     #[test]
     fn the_fields_of_a_form_keep_the_order_of_the_agent() {
@@ -43,7 +58,7 @@ mod tests {
         else {
             panic!("it is a question");
         };
-        assert_eq!(wanted.schema.as_ref().map(super::JsonText::get), Some(schema));
+        assert_eq!(wanted.schema.as_ref().map(JsonText::get), Some(schema));
         let written = serde_json::to_string(&wanted).expect("it can be written");
         assert!(written.contains(schema), "{written}");
     }

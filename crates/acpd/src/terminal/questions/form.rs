@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use acpd_client::JsonText;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
@@ -74,12 +75,12 @@ impl<'de> Deserialize<'de> for Properties {
 impl Form {
     /// Reads a question with this title. `url` is an address to open. `schema` is the form's JSON schema, as its agent wrote
     /// it. Fails if it requires a value that cannot be typed on one line.
-    pub fn read(title: &str, url: Option<&str>, schema: Option<&str>) -> anyhow::Result<Self> {
+    pub fn read(title: &str, url: Option<&str>, schema: Option<&JsonText>) -> anyhow::Result<Self> {
         let Schema {
             properties: Properties(properties),
             required,
         } = match schema {
-            Some(schema) => acpd_model::json::read(schema).context("it cannot be read")?,
+            Some(schema) => schema.read().context("it cannot be read")?,
             None if url.is_some() => Schema::default(),
             None => bail!("it is of a kind that acpd run does not know"),
         };
@@ -206,10 +207,25 @@ impl Form {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Form, Taken};
+    use super::{Form, JsonText, Taken};
+
+    fn read(schema: &str) -> anyhow::Result<Form> {
+        let schema: JsonText = serde_json::from_str(schema).expect("it is JSON");
+        Form::read("t", None, Some(&schema))
+    }
 
     fn form(schema: &str) -> Form {
-        Form::read("t", None, Some(schema)).expect("it can be asked")
+        read(schema).expect("it can be asked")
+    }
+
+    #[test]
+    fn a_schema_with_half_of_a_pair_can_be_asked() {
+        let mut form = form(r#"{"properties":{"a":{"type":"string","title":"x \ud83d"}}}"#);
+        assert_eq!(form.question(), "x \u{fffd} (optional): ");
+        assert_eq!(
+            response(&mut form, &["2"]),
+            Some(json!({ "answers": { "a": "2" } }))
+        );
     }
 
     /// Returns the response to these lines, all of which must be valid.
@@ -296,7 +312,7 @@ mod tests {
             r#"{"properties":[]}"#,
             "5",
         ] {
-            assert!(Form::read("t", None, Some(schema)).is_err(), "{schema}");
+            assert!(read(schema).is_err(), "{schema}");
         }
     }
 }

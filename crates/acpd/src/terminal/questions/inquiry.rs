@@ -3,7 +3,6 @@
 //! In: messages of the daemon. Out: a question in its parts, and its text. Never: takes a question that this version cannot read
 //! for a permission request, which could be accepted.
 
-use acpd_client::JsonText;
 use acpd_client::protocol::{Approval, Notification};
 use anyhow::anyhow;
 use serde::Deserialize;
@@ -57,8 +56,7 @@ impl Inquiry {
                 wants: Wants::Permission(Box::new(approval.clone())),
             }),
             Notification::ItemToolRequestUserInput(wanted) => {
-                let schema = wanted.schema.as_ref().map(JsonText::get);
-                let form = Form::read(&wanted.title, wanted.url.as_deref(), schema);
+                let form = Form::read(&wanted.title, wanted.url.as_deref(), wanted.schema.as_ref());
                 Some(Self {
                     request: wanted.request_id.clone(),
                     wants: form.map_or_else(|why| Wants::unknown(&wanted.title, why), Wants::Information),
