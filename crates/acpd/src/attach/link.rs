@@ -70,7 +70,12 @@ impl Link {
             _ => return Err(Error::Closed),
         };
         let notifications = client.notifications();
-        let mut subscription = client.follow(thread, newest_page()).await?;
+        let mut subscription = tokio::select! {
+            // The client would wait for the next connection, and the user has no picture yet that says so.
+            biased;
+            followed = client.follow(thread, newest_page()) => followed?,
+            error = lost(&mut state) => return Err(error),
+        };
         let resumed = subscription.take_resumed().ok_or(Error::Closed)?;
         let link = Self {
             client,
@@ -145,11 +150,23 @@ impl Link {
     pub async fn next(&mut self) -> News {
         loop {
             tokio::select! {
-                // Requests that a lost connection has cut off fail before the state says that it is lost.
+                // Requests that a lost connection has cut off fail, and earlier events arrive, before the state says that it is lost.
                 biased;
                 Some(replied) = self.requests.next() => {
                     if let Some(news) = replied {
                         return news;
+                    }
+                }
+                (at, event) = next_event(&mut self.followed) => {
+                    match event {
+                        Some(Ok(event)) => return News::Notification(Box::new(event)),
+                        Some(Err(error)) if FailureKind::of(&error) != FailureKind::Lost => {
+                            let thread = self.followed.swap_remove(at).thread_id().to_owned();
+                            let failure = failure(error);
+                            return News::Unfollowed { thread, failure };
+                        }
+                        // The thread was deleted, or the client is closed, which its state says.
+                        _ => drop(self.followed.swap_remove(at)),
                     }
                 }
                 changed = self.state.changed() => {
@@ -167,18 +184,6 @@ impl Link {
                     let Opening { token, .. } = self.opening.swap_remove(at);
                     let reply = subscribed.map_err(failure).and_then(|followed| self.opened(followed));
                     return News::Reply { token, reply };
-                }
-                (at, event) = next_event(&mut self.followed) => {
-                    match event {
-                        Some(Ok(event)) => return News::Notification(Box::new(event)),
-                        Some(Err(error)) if FailureKind::of(&error) != FailureKind::Lost => {
-                            let thread = self.followed.swap_remove(at).thread_id().to_owned();
-                            let failure = failure(error);
-                            return News::Unfollowed { thread, failure };
-                        }
-                        // The thread was deleted, or the client is closed, which its state says.
-                        _ => drop(self.followed.swap_remove(at)),
-                    }
                 }
                 Some(update) = self.notifications.next() => {
                     if let Ok(Update::Notification(received)) = update
@@ -198,6 +203,16 @@ impl Link {
         let resumed = resumed.ok_or_else(|| failure(Error::Closed))?;
         self.followed.push(subscription);
         Ok(Reply::Followed(Box::new(resumed)))
+    }
+}
+
+/// Waits until there is no connection. Returns why.
+async fn lost(state: &mut watch::Receiver<State>) -> Error {
+    let is_lost = |state: &State| matches!(state, State::Waiting { .. } | State::Closed(_));
+    match state.wait_for(is_lost).await.as_deref() {
+        Ok(State::Waiting { error, .. } | State::Closed(error)) => error.clone(),
+        // The task of the client is gone.
+        _ => Error::Closed,
     }
 }
 

@@ -65,9 +65,18 @@ impl Server {
     }
 
     async fn refuse(&mut self, method: &str, code: &str) {
+        self.refuse_with(method, code, false).await;
+    }
+
+    async fn refuse_for_now(&mut self, method: &str, code: &str) {
+        self.refuse_with(method, code, true).await;
+    }
+
+    async fn refuse_with(&mut self, method: &str, code: &str, retryable: bool) {
         let asked = self.message().await;
         assert_eq!(asked["method"], method, "{asked}");
-        let error = json!({ "code": -32000, "message": code, "data": { "code": code, "retryable": false } });
+        let error =
+            json!({ "code": -32000, "message": code, "data": { "code": code, "retryable": retryable } });
         self.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error }))
             .await;
     }
@@ -187,6 +196,43 @@ async fn a_lost_connection_fails_requests_first_and_subscriptions_continue() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_first_thread_without_a_response_is_an_error_that_says_why() {
+    // The daemon refuses it for now.
+    let (client, mut pipes) = scripted();
+    let script = async {
+        let mut server = Server::accept(&mut pipes, true).await;
+        server.refuse_for_now("thread/resume", "overloaded").await;
+        server
+    };
+    let (_server, opened) = tokio::join!(script, Link::open(client, "t"));
+    let error = opened.map(drop).expect_err("it is refused");
+    assert!(error.is_retryable() && error.code() == "overloaded", "{error:?}");
+    // The connection is lost before the response.
+    let (client, mut pipes) = scripted();
+    let script = async {
+        let mut server = Server::accept(&mut pipes, true).await;
+        let asked = server.message().await;
+        assert_eq!(asked["method"], "thread/resume");
+    };
+    let ((), opened) = tokio::join!(script, Link::open(client, "t"));
+    let error = opened.map(drop).expect_err("the connection is lost");
+    assert_eq!(error.code(), "disconnected", "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_for_now_of_a_later_thread_is_reported() {
+    let (client, mut pipes) = scripted();
+    let (mut link, mut server) = linked(&mut pipes, client).await;
+    link.follow(1, "busy".to_owned()).expect("there is room");
+    let script = async {
+        server.refuse_for_now("thread/resume", "overloaded").await;
+        server
+    };
+    let (_server, news) = tokio::join!(script, next(&mut link, 1));
+    assert_eq!(news, ["1 Other"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_thread_is_followed_again_in_place_of_the_earlier_subscription() {
     let (client, mut pipes) = scripted();
     let (mut link, mut server) = linked(&mut pipes, client).await;
@@ -250,23 +296,24 @@ async fn a_refused_subscription_and_too_many_requests_are_said() {
         next(&mut link, 1)
     );
     assert_eq!(news, ["1 NotFound"]);
-    let (server, news) = tokio::join!(
-        async {
-            server.status("t", 4).await;
-            server
-        },
-        next(&mut link, 1)
-    );
-    assert_eq!(news, ["t thread/status/changed 4"]);
-    // The thread was deleted while the connection was lost.
+    // The thread was deleted while the connection was lost. What came before is shown before.
     let script = async {
+        server.status("t", 4).await;
         drop(server);
         let mut server = Server::accept(&mut pipes, true).await;
         server.refuse("thread/resume", "not_found").await;
         server
     };
-    let (_server, news) = tokio::join!(script, next(&mut link, 3));
-    assert_eq!(news, ["lost", "connected, replaces: true", "t ended: NotFound"]);
+    let (_server, news) = tokio::join!(script, next(&mut link, 4));
+    assert_eq!(
+        news,
+        [
+            "t thread/status/changed 4",
+            "lost",
+            "connected, replaces: true",
+            "t ended: NotFound"
+        ]
+    );
     for (token, _) in (0..).zip(0..IN_FLIGHT) {
         link.request(token, list()).expect("there is room");
     }
