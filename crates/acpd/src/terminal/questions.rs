@@ -3,6 +3,7 @@
 //! In: the daemon's questions, and when one is resolved. Out: answers. Owns: the terminal and its typed lines. Never:
 //! accepts for a user who cannot be asked; it declines, and prints why.
 
+mod answer;
 mod choice;
 mod field;
 mod form;
@@ -17,6 +18,7 @@ use acpd_client::protocol::Approval;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+pub use self::answer::Answer;
 pub use self::choice::Choice;
 pub use self::form::{Form, Taken, dismissed};
 pub use self::inquiry::{Inquiry, Wants};

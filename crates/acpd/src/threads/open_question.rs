@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use acpd_client::protocol::{
-    AnswerInput, Approve, Notification, QuestionAnswered, Resolved, ThreadResumeParams,
-};
+use acpd_client::protocol::{Notification, QuestionAnswered, Resolved, ThreadResumeParams};
 use acpd_client::{Client, Error, Notifications, Received, Update};
 use acpd_model::{ErrorCode, json};
 use anyhow::Context;
@@ -15,6 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::exit::Exit;
+use crate::terminal::questions::Answer;
 
 /// An open question, which this client and others may answer.
 pub struct OpenQuestion {
@@ -31,8 +30,6 @@ pub struct OpenQuestion {
 /// A message of the daemon, as its text.
 #[derive(Deserialize)]
 struct Message {
-    /// The id of a request; a notification has none.
-    id: Option<Value>,
     #[serde(default)]
     params: Value,
 }
@@ -45,8 +42,8 @@ struct Named {
 }
 
 impl OpenQuestion {
-    /// Returns the oldest open question of a thread, which the daemon sends to a new subscriber. The client receives questions as
-    /// requests, and keeps the texts of messages.
+    /// Returns the oldest open question of a thread, which the daemon sends to a new subscriber. The client keeps the
+    /// texts of messages.
     pub async fn oldest(client: Client, thread_id: String) -> anyhow::Result<Self> {
         let mut notifications = client.notifications();
         let resume = ThreadResumeParams {
@@ -64,9 +61,12 @@ impl OpenQuestion {
             if is_end_of(&received, &id).is_some() {
                 return Err(Exit::NotFound.error("the question was answered a moment ago"));
             }
-            let Message { id: Some(_), params } = message(&received)? else {
+            // A client that may answer receives it as a request, and any other one as a notification. The daemon refuses an answer of
+            // the latter.
+            if !received.notification.is_question() {
                 continue;
-            };
+            }
+            let Message { params } = message(&received)?;
             if Named::deserialize(&params).is_ok_and(|named| named.request_id == id) {
                 return Ok(Self {
                     client,
@@ -97,9 +97,9 @@ impl OpenQuestion {
 
 /// Sends the answer to a question. That another client was faster is not an error: the daemon reports how the question was resolved.
 pub async fn send_answer(client: &Client, id: &str, answer: &QuestionAnswered) -> Result<(), Error> {
-    let sent = match Reply::of(id, answer) {
-        Reply::Approve(params) => client.item_approve(&params).await,
-        Reply::Input(params) => client.item_answer(&params).await,
+    let sent = match Answer::of(id, answer.clone()) {
+        Answer::Approve(params) => client.item_approve(&params).await,
+        Answer::Input(params) => client.item_answer(&params).await,
     };
     match sent {
         Err(Error::Refused(refusal)) if refusal.code == ErrorCode::AlreadyResolved.word() => Ok(()),
@@ -131,37 +131,6 @@ fn message(received: &Received) -> anyhow::Result<Message> {
     json::read(text).context("the daemon sent a message that cannot be read")
 }
 
-/// The request that answers a question.
-#[derive(Debug, PartialEq)]
-enum Reply {
-    Approve(Approve),
-    Input(AnswerInput),
-}
-
-impl Reply {
-    fn of(id: &str, answer: &QuestionAnswered) -> Self {
-        let answer = answer.clone();
-        if answer.decision.is_none() && answer.option_id.is_none() {
-            return Self::Input(AnswerInput {
-                answers: answer.answers,
-                dismissed: answer.dismissed,
-                request_id: id.to_owned(),
-            });
-        }
-        Self::Approve(Approve {
-            approved: match answer.decision.as_deref() {
-                Some("accept" | "acceptForSession") => Some(true),
-                Some("decline" | "declineForSession") => Some(false),
-                _ => None,
-            },
-            option_id: answer.option_id,
-            option_kind: answer.option_kind,
-            request_id: id.to_owned(),
-            scope: answer.scope,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
@@ -174,49 +143,6 @@ mod tests {
     use tokio_tungstenite::tungstenite;
 
     use super::*;
-
-    #[test]
-    fn an_answer_is_the_request_that_the_question_needs() {
-        let reply = |answer: Value| Reply::of("req_1", &serde_json::from_value(answer).unwrap());
-        let approve = |approved: Option<bool>, option: Option<&str>, kind: Option<&str>| {
-            Reply::Approve(Approve {
-                approved,
-                option_id: option.map(str::to_owned),
-                option_kind: kind.map(str::to_owned),
-                request_id: "req_1".to_owned(),
-                scope: None,
-            })
-        };
-        let input = |answers: Option<Value>, dismissed: bool| {
-            Reply::Input(AnswerInput {
-                answers,
-                dismissed,
-                request_id: "req_1".to_owned(),
-            })
-        };
-        for (answer, expected) in [
-            (
-                json!({ "decision": "acceptForSession", "optionId": "y", "optionKind": "allow_always" }),
-                approve(Some(true), Some("y"), Some("allow_always")),
-            ),
-            (
-                json!({ "decision": "decline", "optionId": "n", "optionKind": "reject_once" }),
-                approve(Some(false), Some("n"), Some("reject_once")),
-            ),
-            (
-                json!({ "decision": null, "optionId": "o", "optionKind": "_later" }),
-                approve(None, Some("o"), Some("_later")),
-            ),
-            (json!({ "decision": "accept" }), approve(Some(true), None, None)),
-            (
-                json!({ "answers": { "a": [1] } }),
-                input(Some(json!({ "a": [1] })), false),
-            ),
-            (json!({ "dismissed": true }), input(None, true)),
-        ] {
-            assert_eq!(reply(answer), expected);
-        }
-    }
 
     /// The daemon's end of a connection.
     struct Daemon(WebSocketStream<DuplexStream>);
@@ -329,6 +255,31 @@ mod tests {
             // What the daemon does not accept is an error, and no wait without an end.
             let error = question.answer(&dismissed).await.unwrap_err();
             assert_eq!(error.to_string(), "odd");
+        };
+        tokio::join!(script, command);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_may_not_answer_sees_the_question_and_the_refusal() {
+        let (client, mut daemon) = connected().await;
+        let script = async {
+            daemon.resume(&["req_1"]).await;
+            let params = json!({ "threadId": "t", "seq": 3, "ts": 1, "requestId": "req_1", "newer": true });
+            let question = json!({ "method": "item/newer/requestApproval", "params": params });
+            daemon.send(&question).await;
+            let error = json!({ "code": -32003, "message": "no", "data": { "code": "forbidden", "retryable": false } });
+            daemon.answer("item/answer", &json!({ "error": error })).await;
+            daemon
+        };
+        let command = async {
+            let question = OpenQuestion::oldest(client, "t".to_owned()).await.unwrap();
+            assert_eq!(
+                (&*question.id, &question.params["newer"]),
+                ("req_1", &json!(true))
+            );
+            let dismissed = serde_json::from_value(json!({ "dismissed": true })).unwrap();
+            let error = question.answer(&dismissed).await.unwrap_err();
+            assert_eq!(Exit::of(&error), Exit::Forbidden, "{error}");
         };
         tokio::join!(script, command);
     }

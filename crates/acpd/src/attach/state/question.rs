@@ -6,12 +6,12 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use acpd_client::protocol::{ItemAnswerParams, ItemApproveParams, Notification, QuestionAnswered};
+use acpd_client::protocol::{Notification, QuestionAnswered};
 use serde_json::Value;
 
 use super::exchange::Request;
 use crate::attach::conversation::line::wrap;
-use crate::terminal::questions::{self, Choice, Form, Inquiry, Taken, dismissed};
+use crate::terminal::questions::{self, Answer, Choice, Form, Inquiry, Taken, dismissed};
 
 /// Time that a question must be in sight before a key answers it: the key may have been meant for something else.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -248,36 +248,13 @@ impl Question {
 
 /// Returns the request that answers a question.
 fn response(request: &str, answer: Value) -> Answered {
-    let request_id = request.to_owned();
     let answered = match serde_json::from_value::<QuestionAnswered>(answer) {
         Ok(answered) => answered,
         Err(error) => return Answered::Refused(format!("the answer cannot be sent: {error}")),
     };
-    let QuestionAnswered {
-        answers,
-        decision,
-        dismissed,
-        option_id,
-        option_kind,
-        scope,
-    } = answered;
-    Answered::Response(if option_id.is_some() || decision.is_some() {
-        Request::Approve(ItemApproveParams {
-            // An option says by itself what it does.
-            approved: decision
-                .filter(|_| option_id.is_none())
-                .map(|decision| decision.starts_with("accept")),
-            option_id,
-            option_kind,
-            request_id,
-            scope,
-        })
-    } else {
-        Request::Answer(ItemAnswerParams {
-            answers,
-            dismissed,
-            request_id,
-        })
+    Answered::Response(match Answer::of(request, answered) {
+        Answer::Approve(params) => Request::Approve(params),
+        Answer::Input(params) => Request::Answer(params),
     })
 }
 

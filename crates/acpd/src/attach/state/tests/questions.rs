@@ -33,7 +33,8 @@ fn a_number_answers_a_question_that_was_in_sight() {
     assert!(scene.status().contains("1 to 2"));
     scene.choose("M-1");
     scene.key("Enter");
-    let given = json!({ "requestId": "req_1", "optionId": "yes", "optionKind": "allow_once" });
+    let given =
+        json!({ "requestId": "req_1", "approved": true, "optionId": "yes", "optionKind": "allow_once" });
     assert_eq!(answers(&mut scene), [given]);
     scene.choose("M-1");
     scene.key("Enter");
