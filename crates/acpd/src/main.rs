@@ -18,6 +18,7 @@ mod lenient;
 mod options;
 mod own_program;
 mod pair;
+mod path_text;
 mod remote;
 mod replace_file;
 mod runtime;

@@ -91,7 +91,7 @@ async fn start(settings: &Settings, client: &Client, args: &AttachArgs) -> anyho
     };
     let params = ThreadStartParams {
         agent_type: agent,
-        cwd: cwd.to_string_lossy().into_owned(),
+        cwd,
         ..ThreadStartParams::default()
     };
     Ok(client.thread_start(&params).await?.thread.id)

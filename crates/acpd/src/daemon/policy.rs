@@ -13,6 +13,7 @@ use anyhow::{Context, bail};
 
 use crate::cli::PolicyTestArgs;
 use crate::exit::Exit;
+use crate::path_text::path_text;
 use crate::settings::Settings;
 use crate::terminal::print;
 
@@ -77,7 +78,8 @@ fn request(settings: &Settings, args: &PolicyTestArgs, layers: &Layers<'_>) -> a
         Some(cwd) => std::path::absolute(cwd)?,
         None => std::env::current_dir().context("the current directory is not known")?,
     };
-    let cwd = cwd.to_str().context("the directory's name is not UTF-8")?;
+    let cwd = path_text(&cwd)?;
+    let cwd = cwd.as_str();
     let request = if let Some(line) = &args.subject.bash {
         Request::command_line(line, cwd)
     } else if let Some(path) = &args.subject.read {

@@ -26,6 +26,7 @@ use crate::daemon::open;
 use crate::exit::Exit;
 use crate::options::Common;
 use crate::own_program::own_program;
+use crate::path_text::path_text;
 use crate::settings::Settings;
 use crate::setup;
 use crate::terminal::ask::{ask, repeat_until};
@@ -278,10 +279,9 @@ async fn prompt(client: &Client, agent: String) -> anyhow::Result<Next> {
     }
     wait_for_agent(client, &agent).await?;
     let cwd = std::env::current_dir().context("this directory is gone")?;
-    let cwd = cwd.to_str().context("the directory's name is not UTF-8")?;
     let params = StartThread {
         agent_type: agent,
-        cwd: cwd.to_owned(),
+        cwd: path_text(&cwd)?,
         ..StartThread::default()
     };
     let started = client.thread_start(&params).await?;

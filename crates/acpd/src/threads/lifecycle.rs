@@ -11,6 +11,7 @@ use crate::cli::{AddDirArgs, DeleteArgs, MoveArgs, RenameArgs, ThreadArgs};
 use crate::client::connect::connect;
 use crate::client::whole::Whole;
 use crate::exit::Exit;
+use crate::path_text::path_text;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
 use crate::terminal::items::short_id;
@@ -104,9 +105,9 @@ pub async fn rename(settings: &Settings, args: &RenameArgs) -> anyhow::Result<Ex
 
 /// Lets a thread work in another directory.
 pub async fn set_directory(settings: &Settings, args: &MoveArgs) -> anyhow::Result<Exit> {
-    let cwd = unicode(&directory(settings, args.directory.as_deref(), "name")?)?;
+    let cwd = directory(settings, args.directory.as_deref(), "name")?;
     let more = args.add_dir.iter();
-    let more = more.map(|dir| unicode(&directory(settings, Some(dir), "set --add-dir to")?));
+    let more = more.map(|dir| directory(settings, Some(dir), "set --add-dir to"));
     let more: Vec<String> = more.collect::<anyhow::Result<_>>()?;
     let client = connect(settings, false).await?;
     let id = named(&client, &args.thread.thread).await?.known.id;
@@ -129,7 +130,7 @@ pub async fn add_directory(settings: &Settings, args: &AddDirArgs) -> anyhow::Re
         // Links stay in it: the daemon refuses them, and says where they lead. An agent may have made one.
         without_dots(&std::path::absolute(&args.directory)?)
     };
-    let directory = unicode(&directory)?;
+    let directory = path_text(&directory)?;
     let client = connect(settings, false).await?;
     let before = named(&client, &args.thread.thread).await?.known;
     let place = plain_line(&directory);
@@ -145,17 +146,6 @@ pub async fn add_directory(settings: &Settings, args: &AddDirArgs) -> anyhow::Re
         format!("may use {place}; its agent starts anew with the next prompt")
     };
     Ok(report(&thread, &done, args.json))
-}
-
-/// Returns a path as the text that the daemon accepts.
-fn unicode(path: &Path) -> anyhow::Result<String> {
-    let text = path.to_str().map(str::to_owned);
-    text.ok_or_else(|| {
-        Exit::Usage.error(format!(
-            "{} is not valid UTF-8: rename the directory, since the daemon accepts only text",
-            path.display()
-        ))
-    })
 }
 
 /// Resolves `.` and `..` of an absolute path by its names alone.
@@ -193,21 +183,7 @@ fn report(thread: &Whole<Thread>, done: &str, as_json: bool) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
-
     use super::*;
-
-    #[test]
-    fn a_directory_that_is_no_text_is_named() {
-        assert_eq!(unicode(Path::new("/ä")).unwrap(), "/ä");
-        let error = unicode(Path::new(OsStr::from_bytes(b"/a\xff"))).unwrap_err();
-        assert_eq!(Exit::of(&error), Exit::Usage);
-        assert!(
-            error.to_string().starts_with("/a\u{fffd} is not valid"),
-            "{error}"
-        );
-    }
 
     #[test]
     fn dots_are_resolved_by_name() {

@@ -12,6 +12,7 @@ use crate::cli::ThreadsArgs;
 use crate::client::connect::connect;
 use crate::client::whole::{Page, Whole};
 use crate::exit::Exit;
+use crate::path_text::path_text;
 use crate::settings::{Settings, home};
 use crate::terminal::folders::shortened;
 use crate::terminal::items::short_id;
@@ -43,7 +44,7 @@ pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<
         archived: Some(args.archived),
         pinned: args.pinned.then_some(true),
         agent_type: args.agent.clone(),
-        cwd: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
+        cwd: cwd.as_deref().map(path_text).transpose()?,
         status: status.map(|status| ListedStatus::from(status.get_name())),
         ..ListThreads::default()
     };

@@ -4,7 +4,7 @@
 //! has no prompt because something before it failed.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -23,6 +23,7 @@ use tokio::signal::unix::Signal;
 use crate::cli::{RunArgs, SessionArgs};
 use crate::client::connect::connect_with;
 use crate::exit::{Exit, sentence};
+use crate::path_text::path_text;
 use crate::settings::Settings;
 use crate::terminal::input::input;
 use crate::terminal::plain::{plain_line, visible_line};
@@ -106,10 +107,9 @@ impl Prompt {
             thread = Some(resumed.thread);
             agent
         } else {
-            let path = |dir: PathBuf| dir.to_string_lossy().into_owned();
-            start.cwd = directory(settings, args.cwd.as_deref(), "set --cwd to").map(path)?;
+            start.cwd = directory(settings, args.cwd.as_deref(), "set --cwd to")?;
             let more = args.add_dir.iter();
-            let more = more.map(|dir| directory(settings, Some(dir), "set --add-dir to").map(path));
+            let more = more.map(|dir| directory(settings, Some(dir), "set --add-dir to"));
             start.additional_directories = more.collect::<anyhow::Result<_>>()?;
             start.policy = policy.map(|policy| json!(policy));
             start.agent_type = match &args.agent {
@@ -327,10 +327,10 @@ async fn starting(client: &Client, agent: &str) -> anyhow::Result<String> {
 }
 
 /// Returns the agent's working directory: the given one, or else the current one. `how` says how to give one.
-pub fn directory(settings: &Settings, given: Option<&Path>, how: &str) -> anyhow::Result<PathBuf> {
+pub fn directory(settings: &Settings, given: Option<&Path>, how: &str) -> anyhow::Result<String> {
     match given {
         // The directory is on the daemon's host, so it cannot be checked here.
-        Some(cwd) if settings.remote.is_some() => Ok(cwd.to_owned()),
+        Some(cwd) if settings.remote.is_some() => path_text(cwd),
         None if settings.remote.is_some() => {
             Err(Exit::Usage.error(format!("{how} a directory on the daemon's host")))
         }
@@ -351,8 +351,8 @@ pub fn directory(settings: &Settings, given: Option<&Path>, how: &str) -> anyhow
                     visible_line(&real.display().to_string())
                 ));
             }
-            Ok(real)
+            path_text(&real)
         }
-        None => Ok(std::env::current_dir()?),
+        None => path_text(&std::env::current_dir()?),
     }
 }

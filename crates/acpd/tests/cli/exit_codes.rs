@@ -84,6 +84,55 @@ fn each_outcome_has_its_exit_code() {
     }
 }
 
+/// Other systems accept no such name.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_is_no_text_is_a_wrong_argument() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let daemon = Daemon::start();
+    let odd = daemon.place.work().join(OsStr::from_bytes(b"odd\xff"));
+    std::fs::create_dir(&odd).expect("it can be made");
+    for args in [
+        &["threads", "--cwd"][..],
+        &["run", "--agent", "fake", "hello", "--cwd"],
+        &["policy", "test", "--bash", "ls", "--cwd"],
+    ] {
+        let mut command = daemon.place.command(args);
+        command.arg(&odd);
+        let ended = outcome(&mut without_terminal(&command));
+        assert_eq!(ended.code, Some(2), "{args:?}: {}", ended.stderr);
+        let told = "is not valid UTF-8: rename the directory";
+        assert!(ended.stderr.contains(told), "{args:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn an_observer_sees_a_question_and_may_not_answer_it() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.start(&thread, "permission");
+    client.question();
+    let made = acpd(
+        &daemon.place,
+        &["token", "create", "--name", "eve", "--role", "observer"],
+    );
+    let eve = Place::new("").with_env("ACPD_TOKEN", made.stdout.trim());
+    let url = format!("http://{}", daemon.address());
+    for (expected, args) in [
+        (0, &["answer", &thread, "--connect", &url][..]),
+        (0, &["answer", &thread, "--json", "--connect", &url]),
+        (7, &["answer", &thread, "allow", "--connect", &url]),
+    ] {
+        let (code, stderr) = code(&eve, args);
+        assert_eq!(code, Some(expected), "{args:?}: {stderr}");
+    }
+    assert_eq!(acpd(&daemon.place, &["answer", &thread, "reject"]).code, Some(0));
+    assert_eq!(client.finish(&thread, &turn).said(), "rejected (reject_once)");
+}
+
 #[test]
 fn a_daemon_that_cannot_be_reached_or_refuses_has_its_exit_code() {
     let place = Place::new("");
