@@ -1,6 +1,7 @@
 //! `acpd status`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use acpd_client::Client;
 use acpd_client::protocol::{
@@ -23,6 +24,9 @@ use crate::terminal::plain::{plain_line, visible_line};
 use crate::terminal::print;
 use crate::terminal::time::span;
 use crate::threads::list::count;
+
+/// Time to count the threads. Without their number, the rest is still of use.
+const COUNTING: Duration = Duration::from_secs(2);
 
 /// What the daemon does, as `--json` prints it.
 #[derive(Debug, Serialize)]
@@ -100,7 +104,8 @@ async fn look(client: &Client) -> anyhow::Result<Status> {
     // Only the owner may list them.
     let params = NotificationListParams::default();
     let targets: Result<Page<Whole<NotificationTarget>>, _> = client.call("notification/list", &params).await;
-    let counted = count(client, &ListThreads::default()).await.ok();
+    let all = ListThreads::default();
+    let counted = in_time(count(client, &all)).await;
     Ok(Status {
         running: true,
         version: client.ready().await?.server_info.version.clone(),
@@ -114,6 +119,12 @@ async fn look(client: &Client) -> anyhow::Result<Status> {
         }),
         here: None,
     })
+}
+
+/// Returns what a future returns; `None` if it fails, or takes longer than a user of `acpd status` should wait. A daemon with a low
+/// limit of requests answers the pages of many threads within minutes.
+async fn in_time<T>(counting: impl Future<Output = anyhow::Result<T>>) -> Option<T> {
+    tokio::time::timeout(COUNTING, counting).await.ok()?.ok()
 }
 
 impl Here {
@@ -303,6 +314,17 @@ mod tests {
             in_lines(&far),
             "running: acpd 1.2.3\nthreads: 2 active, 1 waiting for an answer\nagents that run: none\n"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn threads_that_take_long_to_count_are_left_out() {
+        assert_eq!(in_time(async { Ok(7) }).await, Some(7));
+        let refused = async { Err::<u8, _>(anyhow::anyhow!("not for you")) };
+        assert_eq!(in_time(refused).await, None);
+        let began = tokio::time::Instant::now();
+        let endless = std::future::pending::<anyhow::Result<u8>>();
+        assert_eq!(in_time(endless).await, None);
+        assert_eq!(began.elapsed(), COUNTING);
     }
 
     #[test]
