@@ -123,10 +123,13 @@ fn words(error: &(dyn StdError + 'static)) -> String {
             "the connection to the daemon is lost; \"acpd status\" shows whether it runs".to_owned()
         }
         Some(Error::ClosedByDaemon { reason }) if reason.is_empty() => {
-            "the daemon closed the connection".to_owned()
+            "the daemon closed the connection; \"acpd status\" shows whether it runs".to_owned()
         }
         Some(Error::Silent { silence }) => {
-            format!("the daemon does not answer within {} s", silence.as_secs())
+            format!(
+                "the daemon does not answer within {} s; \"acpd status\" shows whether it runs",
+                silence.as_secs()
+            )
         }
         Some(Error::RequestTooLarge { bytes, limit, .. }) => format!(
             "the message has {bytes} bytes, and the daemon accepts {limit}: shorten the prompt, let the agent read a file, or \
@@ -276,7 +279,15 @@ mod tests {
             (
                 silent.into(),
                 Exit::Unreachable,
-                "the daemon does not answer within 30 s",
+                "the daemon does not answer within 30 s; \"acpd status\" shows whether it runs",
+            ),
+            (
+                Error::ClosedByDaemon {
+                    reason: String::new(),
+                }
+                .into(),
+                Exit::Unreachable,
+                "the daemon closed the connection; \"acpd status\" shows whether it runs",
             ),
             (
                 stopped.into(),
