@@ -6,8 +6,8 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use acpd_client::Client;
 use acpd_client::protocol::{ListThreads, ListedStatus, ThreadStatus, ThreadSummary};
+use acpd_client::{Client, Error};
 use acpd_model::limits::REACH_SECS;
 use acpd_model::text::shorten;
 use anyhow::Context;
@@ -35,6 +35,9 @@ const NAME_CHARS: usize = 60;
 
 /// Time between two looks at a daemon that is to become idle. The requests of one look stay far below the limit of a connection.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Time for the daemon to list its active threads.
+const REACH: Duration = Duration::from_secs(REACH_SECS);
 
 /// The question on a terminal.
 const QUESTION: &str = "Stop it when they have ended (wait), at once (now), or not at all (no)? [no] ";
@@ -199,9 +202,9 @@ async fn count(client: &Client) -> anyhow::Result<Busy> {
         status: Some(ListedStatus::Active),
         ..ListThreads::default()
     };
-    let listed = timeout(Duration::from_secs(REACH_SECS), listed(client, &active, COUNTED));
+    let listed = timeout(REACH, listed(client, &active, COUNTED));
     let Ok(listed) = listed.await else {
-        return Err(Exit::Unreachable.error(format!("the daemon does not answer within {REACH_SECS} s")));
+        return Err(Error::Silent { silence: REACH }.into());
     };
     let (threads, is_more) = listed?;
     Ok(Busy::of(&threads, is_more))
