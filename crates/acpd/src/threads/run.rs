@@ -264,8 +264,18 @@ impl Turn {
             if self.has_caught_up()
                 && let Some(refused) = self.refused.take()
             {
-                return Err(refused);
+                return Err(self.beyond_notice(refused));
             }
+        }
+    }
+
+    /// Returns a refusal without what the last notice has already said.
+    fn beyond_notice(&self, refused: anyhow::Error) -> anyhow::Error {
+        match refused.downcast_ref() {
+            Some(Error::Refused(refusal)) if self.renderer.has_noted(&plain(&refusal.message)) => {
+                Exit::of(&refused).error("\"acpd agents doctor NAME\" shows what the agent does")
+            }
+            _ => refused,
         }
     }
 
