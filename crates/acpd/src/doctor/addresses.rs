@@ -48,6 +48,7 @@ fn of_address(found: &Address) -> Finding {
         AddressState::Hindered(hindrance) => Finding::hindrance(group, hindrance),
         AddressState::Failed(reason) => {
             Finding::problem(group, format!("cannot listen on {address}: {reason}"))
+                .fix("remove this cause, which another address has as well, and run \"acpd doctor\" again")
         }
     }
 }

@@ -31,6 +31,7 @@ pub struct Renderer {
     in_thought: bool,
     /// The message of the last notice.
     noted: String,
+    noted_detail: Option<String>,
     /// The changes that a question has shown: their paths, and their added and removed lines.
     shown_changes: VecDeque<(String, String)>,
     /// The tool calls of the turn whose question was declined.
@@ -49,6 +50,7 @@ impl Renderer {
             in_answer: false,
             in_thought: false,
             noted: String::new(),
+            noted_detail: None,
             shown_changes: VecDeque::new(),
             rejected: RejectedCalls::default(),
             of_calls: HashSet::new(),
@@ -173,17 +175,24 @@ impl Renderer {
         self.noted == message
     }
 
+    /// Returns whether the last notice had this detail.
+    pub fn has_noted_detail(&self, detail: &str) -> bool {
+        self.noted_detail.as_deref() == Some(detail)
+    }
+
     fn notice(&mut self, notice: &ShownNotice<'_>) {
         if notice.is_about_protocol() && !self.verbose {
             return;
         }
         let message = notice.message();
         let mut line = format!("{}: {message}", plain(notice.level.as_str()));
-        if let Some(detail) = notice.detail() {
+        let detail = notice.detail();
+        if let Some(detail) = &detail {
             line.push_str(&format!("\n{detail}"));
         }
         self.line(&line);
         self.noted = message;
+        self.noted_detail = detail;
     }
 
     /// Returns the time at which pending tool calls must be printed.

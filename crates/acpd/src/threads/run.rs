@@ -273,7 +273,10 @@ impl Turn {
     fn beyond_notice(&self, refused: anyhow::Error) -> anyhow::Error {
         match refused.downcast_ref() {
             Some(Error::Refused(refusal)) if self.renderer.has_noted(&plain(&refusal.message)) => {
-                Exit::of(&refused).error("\"acpd agents doctor NAME\" shows what the agent does")
+                let detail = refusal.detail.as_deref().map(plain);
+                let advice = || "\"acpd agents doctor NAME\" shows what the agent does".to_owned();
+                let rest = detail.filter(|detail| !self.renderer.has_noted_detail(detail));
+                Exit::of(&refused).error(rest.unwrap_or_else(advice))
             }
             _ => refused,
         }
