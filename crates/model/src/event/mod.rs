@@ -54,6 +54,7 @@ pub const FORMAT: u8 = 1;
 
 /// One fact about a thread.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Event {
     /// Number of the event in its thread.
     pub seq: Seq,
@@ -81,6 +82,15 @@ pub struct Event {
     pub repeats_id: bool,
 }
 
+/// Reads an event within another value by [`Event::decode`]: the reader that serde derives has 350 kB of code, which each
+/// crate that uses it would have again.
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = Box::<RawValue>::deserialize(deserializer)?;
+        Self::decode(json.get().as_bytes()).map_err(serde::de::Error::custom)
+    }
+}
+
 /// Distinguishes a `null` that an agent sent from a missing member.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
@@ -89,7 +99,7 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<R
 impl Event {
     /// Decodes one stored event. An unknown kind becomes [`EventKind::Unknown`].
     pub fn decode(json: &[u8]) -> Result<Self, serde_json::Error> {
-        from_bytes(json).or_else(|error| {
+        Self::decode_known(json).or_else(|error| {
             let Ok(newer) = from_bytes::<Envelope>(json) else {
                 return Err(error);
             };
@@ -116,6 +126,16 @@ impl Event {
                 repeats_id: false,
             })
         })
+    }
+
+    fn decode_known(json: &[u8]) -> Result<Self, serde_json::Error> {
+        struct Known(Event);
+        impl<'de> Deserialize<'de> for Known {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Event::deserialize(deserializer).map(Self)
+            }
+        }
+        from_bytes(json).map(|Known(event)| event)
     }
 
     /// Returns about how many bytes of memory the event takes, without the parts that are always small.

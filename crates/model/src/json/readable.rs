@@ -39,10 +39,14 @@ pub fn read<T: DeserializeOwned>(json: &str) -> Result<T, Error> {
 /// Reads `json` with `reader`. If that fails, reads it again as [`readable`] returns it. For types that borrow from the text:
 /// `reader` must return owned values.
 pub fn read_with<T, E>(json: &str, reader: impl Fn(&str) -> Result<T, E>) -> Result<T, E> {
-    reader(json).or_else(|error| match readable(json) {
-        Some(json) => reader(&json),
-        None => Err(error),
-    })
+    // One call of `reader` for both texts: it is inlined here, and is large.
+    let mut rewritten = None;
+    loop {
+        match reader(rewritten.as_deref().unwrap_or(json)) {
+            Err(error) if rewritten.is_none() => rewritten = Some(readable(json).ok_or(error)?),
+            result => return result,
+        }
+    }
 }
 
 /// Reads a JSON string that may have halves of surrogate pairs. Returns the string without the half at its start and the half
