@@ -8,6 +8,7 @@ use std::fmt;
 use serde::de::value::{EnumAccessDeserializer, U32Deserializer};
 use serde::de::{DeserializeSeed, EnumAccess, IntoDeserializer, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde_json::value::RawValue;
 
 use super::host::HostEvent;
 use super::item::ItemEvent;
@@ -124,6 +125,14 @@ groups! {
 }
 
 impl EventKind {
+    /// Reads a kind as the log has it.
+    fn decode(json: &str) -> Result<Self, serde_json::Error> {
+        let mut reader = serde_json::Deserializer::from_str(json);
+        let kind = read(&mut reader)?;
+        reader.end()?;
+        Ok(kind)
+    }
+
     /// Returns whether this version knows the kind with the name `tag` in the log.
     pub(super) fn is_known(tag: &str) -> bool {
         Place::of(tag).is_some()
@@ -172,9 +181,17 @@ const fn flatten(groups: &[&[&'static str]]) -> [&'static str; COUNT] {
     all
 }
 
+/// Reads a kind of event where it is in the text.
+pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EventKind, D::Error> {
+    deserializer.deserialize_enum("EventKind", &TAGS, KindVisitor)
+}
+
+/// Reads a kind within another value by the reader that [`super::Event::decode`] has: its 350 kB of code would be again in each
+/// crate that has such values.
 impl<'de> Deserialize<'de> for EventKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_enum("EventKind", &TAGS, KindVisitor)
+        let json = Box::<RawValue>::deserialize(deserializer)?;
+        Self::decode(json.get()).map_err(de::Error::custom)
     }
 }
 

@@ -67,6 +67,7 @@ pub struct Event {
     #[serde(default)]
     pub by: Origin,
     /// What happened.
+    #[serde(deserialize_with = "kind::read")]
     pub kind: EventKind,
     /// What the agent sent, unchanged: the `update` object, or the params of another message. Absent if the kind alone
     /// rebuilds it byte for byte.
