@@ -15,9 +15,17 @@ pub use self::other::Process;
 pub fn is_daemon(pid: u32) -> bool {
     let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let own = std::env::current_exe().unwrap_or_default();
-    program.file_name().is_some_and(|name| {
-        Some(name) == own.file_name() || Path::new(name).to_string_lossy().starts_with("acpd")
-    })
+    is_program_of_daemon(&program, &own)
+}
+
+/// Returns whether `program`, as the system tells it, is `own` or another version of it. The system marks a file that was replaced.
+fn is_program_of_daemon(program: &Path, own: &Path) -> bool {
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_suffix(" (deleted)").unwrap_or(&name).to_owned()
+    };
+    let program = name(program);
+    program == "acpd" || (!program.is_empty() && program == name(own))
 }
 
 #[cfg(target_os = "linux")]
@@ -87,6 +95,28 @@ mod other {
                 std::thread::sleep(LOOK);
             }
             Ok(true)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_programs_with_a_similar_name_are_not_daemons() {
+        let own = Path::new("/opt/acpd-0.1/bin/acpd-beta");
+        let is_one = |program: &str| is_program_of_daemon(Path::new(program), own);
+        assert!(is_one("/usr/bin/acpd"));
+        assert!(is_one("/usr/bin/acpd (deleted)"));
+        assert!(is_one("/home/ada/bin/acpd-beta"));
+        for other in [
+            "",
+            "/usr/bin/acpd-fake-agent",
+            "/usr/bin/acpdump",
+            "/usr/bin/bash",
+        ] {
+            assert!(!is_one(other), "{other}");
         }
     }
 }
