@@ -69,8 +69,8 @@ pub struct Limits {
     /// Seconds that an agent has to end its turn after a cancellation.
     pub cancel_secs: u64,
     /// Milliseconds that a turn stays open after the agent has answered its prompt, because some agents send the end of
-    /// their text afterwards. The same silence ends a turn that the agent began without a prompt. 0 ends the turn with
-    /// the answer, and the agent begins none.
+    /// their text afterwards; what comes prolongs it. The same silence ends a turn that the agent began without a prompt. 0 ends
+    /// the turn with the answer, and the agent begins none.
     pub turn_tail_millis: u64,
     /// Seconds between an agent's end of input and SIGTERM, and again between SIGTERM and SIGKILL.
     pub agent_exit_grace_secs: u64,

@@ -59,6 +59,10 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
 }
 
 function begin(state: ThreadState, turnId: string | null | undefined, item: Item, ts: number): ThreadState {
+  // The rest of a message belongs to its turn, which may be on an older page.
+  if (turnId != null && state.older !== undefined && state.turns.every(({ id }) => id !== turnId)) {
+    return state;
+  }
   return changeTurn(state, turnId ?? undefined, (turn) =>
     turn.items.some(({ itemId }) => itemId === item.itemId)
       ? turn

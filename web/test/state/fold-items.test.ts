@@ -58,3 +58,27 @@ test("a message has the time of its start, except in an imported turn", () => {
   expect(times(false)).toEqual([99]);
   expect(times(true)).toEqual([undefined]);
 });
+
+test("the rest of a message is in its own turn while the next one runs", () => {
+  const at = { threadId: "t", itemId: "late", type: "agentMessage", seq: 5, ts: 9 };
+  const event = (method: string, turnId: string, more: object = {}) => ({ method, params: { ...at, turnId, ...more } }) as unknown as ThreadEvent;
+  const message = (itemId: string, text: string) => ({ itemId, type: "agentMessage", text, content: [{ type: "text", text }] });
+  const turns = [
+    { id: "turn_1", status: "completed", items: [message("a", "the end is ne")] },
+    { id: "turn_2", status: "running", items: [message("b", "so")] },
+  ];
+  const opened = (more: object = {}) =>
+    openThread({ thread: { id: "t", turns, pendingRequestIds: [], queuedTurnIds: [], ...more } as unknown as Thread, latestSeq: 4 });
+  const texts = (state: ThreadState) => state.turns.map(({ id, items }) => [id, ...items.map((item) => (item as { text?: string }).text)]);
+  const begun = fold(opened(), event("item/started", "turn_1"));
+  const said = fold(begun, event("item/agentMessage/delta", "turn_1", { seq: 6, text: "ar" }));
+  expect(texts(said)).toEqual([
+    ["turn_1", "the end is ne", "ar"],
+    ["turn_2", "so"],
+  ]);
+  const done = fold(said, event("item/completed", "turn_1", { seq: 7, text: "ar", outcome: "completed" }));
+  expect(done.turns.map(({ status }) => status)).toEqual(["completed", "running"]);
+  // Its turn may be on a page that is not loaded.
+  const newest = opened({ turns: turns.slice(1), cursor: "older" });
+  expect(texts(fold(newest, event("item/started", "turn_1")))).toEqual([["turn_2", "so"]]);
+});

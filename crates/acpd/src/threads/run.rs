@@ -141,6 +141,8 @@ struct Turn {
     is_refused: bool,
     /// Whether the agent may have received the prompt.
     sent: bool,
+    /// Whether the turn runs.
+    has_started: bool,
     /// How often the user pressed Ctrl-C.
     interrupts: u32,
 }
@@ -173,6 +175,7 @@ impl Turn {
             refused: None,
             is_refused: false,
             sent: false,
+            has_started: false,
             interrupts: 0,
         };
         if let Some(thread) = prompt.thread {
@@ -406,6 +409,19 @@ impl Turn {
         }
     }
 
+    /// Returns whether a notification is about the rest of a message of an earlier turn, which does not belong to the answer of this one.
+    fn is_of_earlier_turn(&self, notification: &Notification) -> bool {
+        let turn = match notification {
+            Notification::ItemStarted(message) => &message.turn_id,
+            Notification::ItemAgentMessageDelta(delta) | Notification::ItemAgentThoughtDelta(delta) => {
+                &delta.turn_id
+            }
+            Notification::ItemCompleted(message) => &message.turn_id,
+            _ => return false,
+        };
+        self.has_started && turn.is_some() && *turn != self.id
+    }
+
     /// Takes an event of the thread.
     fn take(&mut self, received: &Received) -> anyhow::Result<Option<Exit>> {
         let notification = &received.notification;
@@ -420,16 +436,18 @@ impl Turn {
             return Ok(None);
         }
         if let Some(turn) = self.own_turn(notification) {
+            self.has_started |= matches!(notification, Notification::TurnStarted(_));
             self.know_turn(turn);
         }
-        if is_of_agent(notification) {
+        let is_of_earlier = self.is_of_earlier_turn(notification);
+        if is_of_agent(notification) && !is_of_earlier {
             self.sent = true;
             self.progress.end();
         }
         if self.as_json {
             let text = received.text.as_deref();
             print::json(text.context("the text of a message is not there")?);
-        } else {
+        } else if !is_of_earlier {
             self.renderer.show(notification);
         }
         match notification {

@@ -48,6 +48,19 @@ fn the_answer_is_on_standard_output_and_all_else_beside_it() {
 }
 
 #[test]
+fn text_after_the_answer_to_the_prompt_is_printed() {
+    // On a busy host the late text comes later.
+    let daemon = Daemon::with("[limits]\nturn_tail_millis = 5000\n");
+    let run = acpd(&daemon.place, &["run", "say the end is ne; late ms=1 text=ar"]);
+    assert_eq!(
+        (run.code, &run.stdout[..]),
+        (Some(0), "the end is near\n"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn a_tool_call_has_a_line_with_its_latest_title() {
     let daemon = Daemon::start();
     let run = acpd(

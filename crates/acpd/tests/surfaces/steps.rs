@@ -404,4 +404,16 @@ fn messages_after_the_turn_are_not_lost() {
     let late = client.wait_for("item/agentMessage/delta");
     assert_eq!(late.text("text"), "afterwards");
     assert_eq!(client.turn(&thread, "say next").said(), "next");
+    // With the id of its message, it belongs to the turn before.
+    let id = "msg_ebce90c09001gryYsSnuDhEeCe";
+    let turn = client.turn(
+        &thread,
+        &format!("stream n=1 text=long id={id}; late ms=1000 text=tail id={id}"),
+    );
+    assert_eq!(turn.said(), " long 1");
+    let late = client.wait_for("item/agentMessage/delta");
+    assert_eq!(
+        (late.text("text"), &late.params["turnId"]),
+        ("tail", &turn.end["id"])
+    );
 }

@@ -1,5 +1,7 @@
 //! Steps that end the turn, the process, or both.
 
+use serde_json::json;
+
 use crate::scenarios::args::Args;
 use crate::turn::{End, Flow, Turn};
 use crate::wire::{self, RpcError};
@@ -17,7 +19,10 @@ pub fn error(_: &mut Turn, args: &Args) -> Flow {
 }
 
 pub fn late(turn: &mut Turn, args: &Args) -> Flow {
-    let chunk = wire::chunk("agent_message_chunk", &wire::text(args.text("text", "too late")));
+    let mut chunk = wire::chunk("agent_message_chunk", &wire::text(args.text("text", "too late")));
+    if let Some(id) = args.get("id") {
+        chunk["messageId"] = json!(id);
+    }
     let update = wire::update(&turn.id, &chunk);
     turn.late.push((args.number("ms", 50), update));
     Ok(())

@@ -196,6 +196,16 @@ impl Exchanges {
         begins && role != MessageType::AgentThought
     }
 
+    /// Adds text of an event. The rest of an answer may come when the next prompt is there already.
+    fn said_in(&mut self, turn: Option<TurnId>, role: MessageType, text: &str) {
+        let is_late = turn.is_some() && turn < self.prompted && role == MessageType::AgentMessage;
+        let before = self.all.len().checked_sub(2).filter(|_| is_late);
+        match before.and_then(|at| self.all.get_mut(at)) {
+            Some(exchange) => drop(exchange.agent.add(text, u64::MAX)),
+            None => drop(self.said(role, text)),
+        }
+    }
+
     /// Adds a tool call of the agent. Returns whether a new exchange starts with it.
     pub fn called(&mut self, id: &str) -> bool {
         let begins = self.all.is_empty();
@@ -226,10 +236,10 @@ impl Exchanges {
                 self.said(MessageType::UserMessage, &content_text(content));
             }
             EventKind::Item(ItemEvent::Delta { role, text, .. }) => {
-                self.said(*role, text);
+                self.said_in(event.turn, *role, text);
             }
             EventKind::Item(ItemEvent::Content { role, block, .. }) => {
-                self.said(*role, &content_text(std::slice::from_ref(block)));
+                self.said_in(event.turn, *role, &content_text(std::slice::from_ref(block)));
             }
             EventKind::Item(ItemEvent::Started {
                 start: ItemStart::ToolCall { tool_call_id, .. },

@@ -5,7 +5,7 @@ use acpd_model::{ErrorCode, EventKind, Failure, HostEvent, PreviousContent, Sess
 use acpd_proto::thread::{HostCall, HostReply};
 use serde_json::{Value, json};
 
-use crate::support::{Scene, check, tool};
+use crate::support::{FULL, Scene, check, tool};
 use crate::terminals::{create, exit, terminal};
 
 #[test]
@@ -485,5 +485,54 @@ fn one_callback_that_is_larger_than_all_the_room_is_done_alone() {
         s.calls(r#""c""#, "fs/write_text_file", &a_write_of(200_000));
         assert_eq!(s.waiting.len(), 1);
         s.stops_with("end_turn");
+    });
+}
+
+/// Some agents read their configuration in the folder before they answer `session/new` or `session/load`.
+#[test]
+fn callbacks_are_served_while_the_session_opens() {
+    const LOADS: &str = r#"{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}"#;
+    let reads = |s: &mut Scene, id: u32| {
+        s.calls(
+            &id.to_string(),
+            "fs/read_text_file",
+            r#"{"sessionId":"s-1","path":"/workspace/.agent/local.toml"}"#,
+        );
+        s.host_replies(Ok(HostReply::Read {
+            content: "x = 1\n".into(),
+        }));
+        assert_eq!(s.answer_to(&json!(id))["result"], json!({ "content": "x = 1\n" }));
+    };
+    check(|s| {
+        s.create();
+        s.answer("initialize", FULL);
+        reads(s, 5);
+        s.calls(
+            "6",
+            "fs/write_text_file",
+            r#"{"sessionId":"s-1","path":"/workspace/a","content":"new"}"#,
+        );
+        s.host_replies(Ok(HostReply::Written {
+            old: PreviousContent::Nothing,
+        }));
+        assert_eq!(s.answer_to(&json!(6))["result"], json!({}));
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        assert_eq!(s.thread.live().last_turn, 0);
+        s.prompt("do it");
+        s.stops_with("end_turn");
+        s.exits("exit status 0");
+        s.prompt("again");
+        s.answer("initialize", LOADS);
+        reads(s, 8);
+        s.answer("session/load", "{}");
+        s.later(1_000);
+        s.stops_with("end_turn");
+    });
+    check(|s| {
+        s.create();
+        s.answer("initialize", FULL);
+        create(s, 7);
+        assert!(s.answer_to(&json!(7))["result"]["terminalId"].is_string());
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
     });
 }

@@ -31,6 +31,8 @@ pub struct Story {
     text: String,
     /// The running turn.
     turn: Option<TurnId>,
+    /// The turn that has just ended. Its section is open for the rest of its messages.
+    over: Option<TurnId>,
     /// The client that requested the turn.
     asker: Origin,
     turns: u32,
@@ -50,9 +52,17 @@ pub struct Story {
 /// An entry of the document, which may still change.
 #[derive(Debug)]
 enum Entry {
-    Item { at: Millis, by: Origin, item: Item },
+    Item {
+        at: Millis,
+        by: Origin,
+        turn: Option<TurnId>,
+        item: Item,
+    },
     Question(QuestionEntry),
-    Plan { at: Millis, entries: Vec<PlanEntry> },
+    Plan {
+        at: Millis,
+        entries: Vec<PlanEntry>,
+    },
     Note(Block),
 }
 
@@ -75,6 +85,14 @@ impl Entry {
             Self::Item { item, .. } => item.end.is_none(),
             Self::Question(question) => question.answer.is_none(),
             Self::Plan { .. } | Self::Note(_) => false,
+        }
+    }
+
+    /// Returns the turn of a message, which may have ended before the message came.
+    fn turn_of_message(&self) -> Option<TurnId> {
+        match self {
+            Self::Item { turn, item, .. } if matches!(item.start, ItemStart::Message { .. }) => *turn,
+            Self::Item { .. } | Self::Question(_) | Self::Plan { .. } | Self::Note(_) => None,
         }
     }
 
@@ -111,6 +129,7 @@ impl Story {
             cwd: summary.cwd.clone(),
             text: String::new(),
             turn: None,
+            over: None,
             asker: Origin::Daemon,
             turns: 0,
             in_section: false,
@@ -160,8 +179,12 @@ impl Story {
                 } else {
                     &event.by
                 };
-                let (at, by) = (event.at, by.clone());
-                self.entries.push(Entry::Item { at, by, item });
+                self.entries.push(Entry::Item {
+                    at: event.at,
+                    by: by.clone(),
+                    turn: event.turn,
+                    item,
+                });
             }
             K::Item(
                 ItemEvent::Delta { item, .. }
@@ -296,8 +319,7 @@ impl Story {
                 }
             }
             self.page.block(&mut self.text, &block);
-            self.end_section();
-            self.turn = None;
+            self.over = self.turn.take();
         } else if let Some((by, input)) = event.turn.and_then(|turn| self.queued.remove(&turn)) {
             // The turn was queued and never started. Its prompt is shown with its end.
             let mut spans = vec![word("Asked for by ")];
@@ -387,7 +409,17 @@ impl Story {
                     self.places.insert(item.id, self.entries.len());
                 }
                 self.entries.push(entry);
-            } else if let Some(mut block) = draw(entry, &files, &self.cwd) {
+                continue;
+            }
+            let turn = entry.turn_of_message();
+            if let Some(mut block) = draw(entry, &files, &self.cwd) {
+                if self.over.is_some() && turn != self.over {
+                    self.end_section();
+                }
+                if turn.is_some() && turn != self.turn && turn != self.over {
+                    let note = vec![word("Belongs to "), word(turn_title(turn)), word(".")];
+                    block.parts.insert(0, Part::Line(note));
+                }
                 self.open_section();
                 self.bound_pictures(&mut block);
                 self.page.block(&mut self.text, &block);
@@ -423,6 +455,7 @@ impl Story {
     }
 
     fn end_section(&mut self) {
+        self.over = None;
         if std::mem::take(&mut self.in_section) {
             self.page.end_section(&mut self.text);
         }
@@ -452,7 +485,7 @@ fn weight(end: &ItemEnd) -> usize {
 
 fn draw(entry: Entry, files: &BTreeSet<(ItemId, String)>, cwd: &str) -> Option<Block> {
     match entry {
-        Entry::Item { at, by, item } => item_block(at, &by, &item, files, cwd),
+        Entry::Item { at, by, item, .. } => item_block(at, &by, &item, files, cwd),
         Entry::Question(question) => Some(question_block(&question)),
         Entry::Plan { at, entries } => Some(plan_block(at, &entries)),
         Entry::Note(block) => Some(block),

@@ -173,6 +173,27 @@ impl Journal {
         self.record(turn, by, kind, raw, None);
     }
 
+    /// Appends an update of the agent, which may belong to another turn than the running one.
+    pub fn emit_update_in(
+        &mut self,
+        turn: Option<TurnId>,
+        kind: EventKind,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+    ) {
+        self.flush();
+        self.record(turn, Origin::Agent, kind, raw, raw_params);
+    }
+
+    /// Appends the start of an item that continues a message of an ended turn. `repeats_id` is that of the message: an id that
+    /// continues is not a repeated one.
+    pub fn emit_continuation(&mut self, turn: TurnId, kind: EventKind, repeats_id: bool) {
+        self.flush();
+        let mut event = self.event(Some(turn), Origin::Agent, kind);
+        event.repeats_id = repeats_id;
+        self.take_over(event);
+    }
+
     /// Records an update of the agent that has no visible effect.
     pub fn emit_unshown(&mut self, raw: Option<RawJson>, raw_params: Option<RawJson>) {
         let kind = EventKind::Session(SessionEvent::AgentNotified {
@@ -233,15 +254,17 @@ impl Journal {
 
     /// Completes an item with its content.
     pub fn complete(&mut self, item: ItemId, outcome: ItemOutcome) {
+        self.complete_in(self.current_turn(), item, outcome);
+    }
+
+    /// Completes an item of the given turn, or of none.
+    pub fn complete_in(&mut self, turn: Option<TurnId>, item: ItemId, outcome: ItemOutcome) {
         let Some(view) = self.item(item) else {
             return;
         };
         let end = view.to_end();
-        self.emit(
-            Origin::Agent,
-            EventKind::Item(ItemEvent::Completed { item, outcome, end }),
-            None,
-        );
+        let kind = EventKind::Item(ItemEvent::Completed { item, outcome, end });
+        self.emit_in(turn, Origin::Agent, kind, None);
     }
 
     pub fn notice(&mut self, level: Level, code: &str, message: &str) {
@@ -295,20 +318,25 @@ impl Journal {
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
     ) {
+        let mut event = self.event(turn, by, kind);
         // An optional field cannot distinguish JSON's null from a missing value, and both mean the same.
-        let raw = raw.filter(|raw| raw.get() != "null");
-        let repeats_id = self.live.repeats_id(&kind);
-        let event = Event {
+        event.raw = raw.filter(|raw| raw.get() != "null");
+        event.raw_params = raw_params;
+        self.take_over(event);
+    }
+
+    /// Returns the next event, without the agent's own message.
+    fn event(&self, turn: Option<TurnId>, by: Origin, kind: EventKind) -> Event {
+        Event {
             seq: self.live.last_seq + 1,
             at: self.now.wall,
             turn,
             by,
+            repeats_id: self.live.repeats_id(&kind),
             kind,
-            raw,
-            raw_params,
-            repeats_id,
-        };
-        self.take_over(event);
+            raw: None,
+            raw_params: None,
+        }
     }
 
     /// Returns text for an event; long text becomes a blob.

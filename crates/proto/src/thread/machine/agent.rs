@@ -123,6 +123,7 @@ impl Thread {
             return;
         }
         self.callbacks.set_quirks(opened.capabilities.quirks);
+        self.messages.forget_ended();
         self.session.bind(&mut self.journal, opened);
         self.reopen_if_idle();
         self.send_requests();
@@ -151,6 +152,7 @@ impl Thread {
     }
 
     pub(super) fn handle_agent_exit(&mut self, exit: &AgentExit) {
+        self.messages.forget_ended();
         let keeps_unsent = self.session.exited(&mut self.journal, exit);
         self.abandon(&exit.reason, TurnStatus::Failed, &Origin::Agent, !keeps_unsent);
         // While the old process was exiting, a client may have started a turn or requested the agent.
@@ -241,7 +243,7 @@ impl Thread {
                 TurnResult::ended(TurnStatus::Interrupted, reason)
             };
             self.abandon_work(reason, true);
-            self.turns.begin_tail(&self.journal, result, Origin::Daemon);
+            self.turns.begin_last_tail(&self.journal, result, Origin::Daemon);
             self.journal.note_status();
         } else {
             self.abandon(reason, TurnStatus::Interrupted, &Origin::Daemon, true);

@@ -170,6 +170,7 @@ impl Thread {
         if self.end_deadline().is_some_and(|at| at <= now.mono) {
             self.end_turn();
         }
+        self.end_late();
         if self.session.start_at().is_some_and(|at| at <= now.mono) {
             self.wake();
         }
@@ -248,6 +249,7 @@ impl Thread {
             because(self.silence_deadline(), "the agent must send something"),
             because(self.session.start_at(), "the agent may start again"),
             because(self.end_deadline(), "the agent may send more of its turn"),
+            because(self.late_deadline(), "the agent may send more of an ended turn"),
         ];
         deadlines.into_iter().flatten().min()
     }

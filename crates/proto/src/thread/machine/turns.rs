@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use acpd_model::event::Level;
-use acpd_model::{Failure, ItemOutcome, Origin, RawJson, TurnId};
+use acpd_model::{Failure, ItemOutcome, MessageType, Origin, RawJson, TurnId};
 
 use super::Thread;
-use crate::agent::AgentCommand;
+use crate::agent::{AgentCommand, UpdateKind};
 use crate::thread::command::InterruptOptions;
+use crate::thread::message::Late;
 use crate::thread::reply::TurnView;
 use crate::thread::turn::{self, Interrupt, TurnEnd, TurnResult, UnsentPrompt, check_input};
 use crate::time::Instant;
@@ -82,6 +83,10 @@ impl Thread {
         if !self.session.is_ready() || !self.turns.has_unsent() || self.session.settings_wait() {
             return;
         }
+        // What comes before the agent has the prompt belongs to the turn before.
+        if self.turns.cut_off_deadline().is_some() {
+            return;
+        }
         let Some(turn) = self.journal.current_turn() else {
             return;
         };
@@ -141,7 +146,7 @@ impl Thread {
             self.stop_agent();
             if is_in_message {
                 self.turns
-                    .begin_tail(&self.journal, TurnResult::interrupted(), by.clone());
+                    .begin_last_tail(&self.journal, TurnResult::interrupted(), by.clone());
             } else {
                 self.settle(TurnResult::interrupted(), by);
             }
@@ -194,11 +199,58 @@ impl Thread {
         self.void_requests("the turn is over");
         // A user who has interrupted the turn does not wait, unless that would cut a message in two.
         let is_over = silence.is_some() || by_client && !self.is_in_message();
-        if is_over || self.journal.limits().turn_tail_millis == 0 {
+        if self.journal.limits().turn_tail_millis == 0 {
             return self.settle(result, &Origin::Agent);
         }
-        self.turns.begin_tail(&self.journal, result, Origin::Agent);
+        if is_over {
+            self.turns.cut_off(turn, turn::tail_end(&self.journal));
+            return self.settle(result, &Origin::Agent);
+        }
+        if by_client {
+            self.turns.begin_last_tail(&self.journal, result, Origin::Agent);
+        } else {
+            self.turns.begin_tail(&self.journal, result);
+        }
         self.journal.note_status();
+    }
+
+    /// Returns the place of an update that belongs to an ended turn: of text that continues a message of it, or that comes before
+    /// the agent has another prompt.
+    pub(super) fn late(&self, kind: &UpdateKind) -> Option<Late> {
+        let UpdateKind::Chunk(chunk) = kind else {
+            return None;
+        };
+        if self.journal.limits().turn_tail_millis == 0 || !self.session.is_ready() {
+            return None;
+        }
+        let of_message = self.messages.ended_turn(chunk, self.turns.is_answering());
+        let of_agent = chunk.role != MessageType::UserMessage;
+        let of_cut_off = || self.turns.cut_off_turn().filter(|_| of_agent);
+        let turn = of_message.or_else(of_cut_off)?;
+        let is_past = Some(turn) != self.journal.current_turn() && !self.live().dropped.contains(turn);
+        is_past.then(|| Late {
+            turn,
+            until: turn::tail_end(&self.journal),
+        })
+    }
+
+    /// Returns when nothing more is expected of an ended turn.
+    pub(super) fn late_deadline(&self) -> Option<Instant> {
+        let deadlines = [self.messages.late_deadline(), self.turns.cut_off_deadline()];
+        let next = deadlines.into_iter().flatten().min();
+        next.filter(|_| !self.live().is_deleted())
+    }
+
+    /// Ends the rest of an ended turn whose time is over. The next prompt may have waited for that.
+    pub(super) fn end_late(&mut self) {
+        let now = self.journal.now().mono;
+        if self.messages.late_deadline().is_some_and(|at| at <= now) {
+            self.messages.end_late(&mut self.journal);
+        }
+        if self.turns.cut_off_deadline().is_some_and(|at| at <= now) {
+            self.turns.end_cut_off();
+            self.prompt_if_ready();
+        }
     }
 
     /// Returns whether a turn that ends now would cut a message: the rest may be in the agent's pipe.
@@ -219,9 +271,13 @@ impl Thread {
         if (id.is_some() && id != running) || self.turns.is_unprompted() {
             return false;
         }
+        let until = self.turns.end_deadline();
         let Some((result, by_whom)) = self.turns.take_result() else {
             return false;
         };
+        if let (Some(turn), Some(until)) = (running, until) {
+            self.turns.cut_off(turn, until);
+        }
         self.callbacks
             .kill_user_commands(&mut self.journal, by, None, options.at_once);
         if options.pause_queue {
@@ -275,12 +331,13 @@ impl Thread {
             self.prepare_turn();
             self.turns.begin_unprompted(&mut self.journal, turn);
         } else {
-            self.turns.extend_unprompted(&self.journal);
+            self.turns.extend(&self.journal);
         }
     }
 
-    /// Ends a turn without a prompt, because a client has other work for the thread.
+    /// Ends a turn without a prompt, and the rest of an ended one, because a client has other work for the thread.
     pub(super) fn end_unprompted(&mut self) {
+        self.messages.end_late(&mut self.journal);
         if self.turns.is_unprompted() {
             self.end_turn();
         }

@@ -21,10 +21,11 @@ impl Thread {
         if !matches!(kind, UpdateKind::Chunk(_)) {
             self.messages.interrupt();
         }
-        if self.is_work(&kind) {
+        let late = self.late(&kind);
+        if late.is_none() && self.is_work(&kind) {
             self.work_unprompted();
         }
-        if self.is_new(&kind) {
+        if late.is_none() && self.is_new(&kind) {
             self.session.record_activity(&self.journal);
         }
         // What a process reports while it opens the session is its default, or an old state that it replays.
@@ -37,10 +38,15 @@ impl Thread {
                 return Messages::keep_unshown(&mut self.journal, &chunk, raw, raw_params);
             }
             UpdateKind::Chunk(chunk) => {
-                let quirks = self.session.quirks();
-                return self
-                    .messages
-                    .handle_chunk(&mut self.journal, quirks, chunk, raw, raw_params);
+                let (journal, quirks) = (&mut self.journal, self.session.quirks());
+                return match late {
+                    Some(late) => self
+                        .messages
+                        .handle_late(journal, quirks, late, chunk, raw, raw_params),
+                    None => self
+                        .messages
+                        .handle_chunk(journal, quirks, chunk, raw, raw_params),
+                };
             }
             UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params, false),
             UpdateKind::Plan(entries) => EventKind::Turn(TurnEvent::PlanReplaced { entries }),
@@ -186,9 +192,8 @@ impl Thread {
     /// Ends all open items, except terminals and files that are being written: those may outlive a turn, and end on
     /// their own.
     pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
-        let message = self.messages.open_item();
-        let callbacks = &self.callbacks;
-        let is_kept = |item| Some(item) == message || callbacks.is_being_written(item);
+        let (messages, callbacks) = (&self.messages, &self.callbacks);
+        let is_kept = |item| messages.is_open(item) || callbacks.is_being_written(item);
         self.tool_calls.close_all(&mut self.journal, outcome, is_kept);
         self.messages.end(&mut self.journal, outcome);
     }

@@ -1,27 +1,32 @@
 //! Messages: chunks of the agent's text become items.
 //!
-//! In: chunks, and events that interrupt a message. Out: only events in the journal. Owns: the open message, and the
-//! prompt that the agent may repeat ([`echo`]). Never: shows text twice, or lets an item grow without end: a message that is
-//! longer than an item may be continues in the next one.
+//! In: chunks, and events that interrupt a message. Out: only events in the journal. Owns: the open message, the open rest of a message
+//! of an ended turn, and the prompt that the agent may repeat ([`echo`]). Never: shows text twice, or lets an item grow without end: a
+//! message that is longer than an item may be continues in the next one.
 
 mod echo;
+mod ended;
 mod long;
 mod said;
 
 use acpd_model::limits::MESSAGE_ITEM_BYTES;
-use acpd_model::{EventKind, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
+use acpd_model::{EventKind, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, TurnId};
 
 use self::echo::Echo;
+use self::ended::{EndedMessage, EndedMessages};
 use self::long::Whole;
 use self::said::Said;
 use super::journal::Journal;
 use crate::agent::{Chunk, ChunkContent, Quirks, text_chunk};
 use crate::fanout::{Delta, Source};
+use crate::time::Instant;
 
 /// The message that the agent is sending.
 #[derive(Debug)]
 struct OpenMessage {
     item: ItemId,
+    /// The turn that its events belong to.
+    turn: Option<TurnId>,
     /// The bytes of the item's content so far.
     bytes: usize,
     role: MessageType,
@@ -35,23 +40,56 @@ struct OpenMessage {
     said: Option<Said>,
 }
 
+/// The place of a chunk that comes after its turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Late {
+    /// The ended turn that it belongs to.
+    pub turn: TurnId,
+    /// When its item ends, unless more follows.
+    pub until: Instant,
+}
+
 /// The messages of a thread.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     open: Option<OpenMessage>,
+    /// The rest of a message of an ended turn, and when it ends. The open message continues beside it.
+    late: Option<(OpenMessage, Instant)>,
+    /// Messages that may continue after their turn.
+    ended: EndedMessages,
     /// The prompt of this turn, which the agent may repeat.
     echo: Echo,
 }
 
 impl Messages {
-    /// Returns the item of the open message.
-    pub fn open_item(&self) -> Option<ItemId> {
-        self.open.as_ref().map(|open| open.item)
+    /// Returns whether the item is an unfinished message, which [`end`](Self::end) ends.
+    pub fn is_open(&self, item: ItemId) -> bool {
+        let late = self.late.as_ref().map(|(late, _)| late);
+        self.open.iter().chain(late).any(|open| open.item == item)
     }
 
     /// Returns whether more text of the agent would belong to the open message.
     pub fn is_in_message(&self) -> bool {
         self.open.as_ref().is_some_and(|open| !open.broken)
+    }
+
+    /// Returns the turn of the message that a chunk continues, if that message has ended. `is_prompted` is whether the agent works at
+    /// another prompt.
+    pub fn ended_turn(&self, chunk: &Chunk, is_prompted: bool) -> Option<TurnId> {
+        let role = Some(chunk.role).filter(|role| *role != MessageType::UserMessage)?;
+        let id = chunk.message_id.as_deref()?;
+        let has_id = |open: &&OpenMessage| open.role == role && open.message_id.as_deref() == Some(id);
+        if self.open.as_ref().filter(has_id).is_some() {
+            return None;
+        }
+        let late = self.late.as_ref().map(|(late, _)| late).filter(has_id);
+        late.and_then(|late| late.turn)
+            .or_else(|| self.ended.turn_of(role, id, is_prompted))
+    }
+
+    /// Forgets the ended messages, because the process that could continue them is gone.
+    pub fn forget_ended(&mut self) {
+        self.ended = EndedMessages::default();
     }
 
     /// Records a chunk that comes too late to be shown.
@@ -95,6 +133,77 @@ impl Messages {
             return self.add_chunk(journal, quirks, chunk, raw, raw_params);
         }
         emit_unshown(journal, &chunk, raw, raw_params);
+    }
+
+    /// Adds a chunk that comes after its turn, to an item of its own in that turn: a completed item does not open again.
+    pub fn handle_late(
+        &mut self,
+        journal: &mut Journal,
+        quirks: Quirks,
+        late: Late,
+        chunk: Chunk,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+    ) {
+        if matches!(&chunk.content, ChunkContent::Text(text) if text.is_empty()) {
+            return emit_unshown(journal, &chunk, raw, raw_params);
+        }
+        if quirks.repeats_messages && self.repeats_ended(&chunk) {
+            return emit_unshown(journal, &chunk, raw, raw_params);
+        }
+        let present = self.open.take();
+        self.open = self.late.take().map(|(open, _)| open);
+        let is_open = |open: &OpenMessage| open.turn == Some(late.turn);
+        let id = chunk.message_id.as_deref();
+        if !self.continued(chunk.role, id).is_some_and(is_open) {
+            self.begin_late(journal, late.turn, chunk.role, chunk.message_id.clone());
+        }
+        self.add_chunk(journal, quirks, chunk, raw, raw_params);
+        self.late = self.open.take().map(|open| (open, late.until));
+        self.open = present;
+    }
+
+    /// Starts an item that continues a message of an ended turn. It keeps the id that clients know for the message.
+    fn begin_late(
+        &mut self,
+        journal: &mut Journal,
+        turn: TurnId,
+        role: MessageType,
+        message_id: Option<String>,
+    ) {
+        self.end_open(journal, ItemOutcome::Completed);
+        let known = message_id.as_deref().and_then(|id| self.ended.take(role, id));
+        let item = journal.next_item();
+        let kind = start(item, role, message_id.clone());
+        let (repeats_id, said) = match known {
+            Some(known) => (known.repeats_id, known.said),
+            None => (journal.live().repeats_id(&kind), Some(Said::default())),
+        };
+        journal.emit_continuation(turn, kind, repeats_id);
+        self.open = Some(OpenMessage {
+            item,
+            turn: Some(turn),
+            bytes: 0,
+            role,
+            message_id,
+            broken: false,
+            interrupted: false,
+            said,
+        });
+    }
+
+    /// Returns when the rest of a message of an ended turn is complete.
+    pub fn late_deadline(&self) -> Option<Instant> {
+        self.late.as_ref().map(|(_, until)| *until)
+    }
+
+    /// Completes the rest of a message of an ended turn.
+    pub fn end_late(&mut self, journal: &mut Journal) {
+        if let Some((late, _)) = self.late.take() {
+            let present = self.open.replace(late);
+            self.end_open(journal, ItemOutcome::Completed);
+            self.open = present;
+        }
     }
 
     /// Returns whether a chunk repeats the prompt of this turn. After the first user chunk that does not, nothing
@@ -164,12 +273,13 @@ impl Messages {
         } = chunk;
         let item = self.message_item(journal, role, message_id.clone());
         let item = self.item_with_room(journal, item, content.bytes());
+        let turn = self.open.as_ref().and_then(|open| open.turn);
         if quirks.repeats_messages {
             self.note_said(&content);
         }
         match content {
             ChunkContent::Text(text) if raw_params.is_none() && !alone => journal.emit_text(Delta {
-                turn: journal.current_turn(),
+                turn,
                 item,
                 source: Source::Message(role),
                 text,
@@ -183,11 +293,11 @@ impl Messages {
                     text,
                     message_id: None,
                 });
-                journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
+                journal.emit_update_in(turn, kind, raw, raw_params);
             }
             ChunkContent::Block(block) => {
                 let kind = EventKind::Item(ItemEvent::Content { item, role, block });
-                journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
+                journal.emit_update_in(turn, kind, raw, raw_params);
             }
         }
     }
@@ -202,6 +312,14 @@ impl Messages {
             .filter(|open| !open.interrupted && !text.is_empty());
         open.and_then(|open| open.said.as_ref())
             .is_some_and(|said| said.is(text))
+    }
+
+    /// Returns whether a chunk repeats a whole message that has ended.
+    fn repeats_ended(&self, chunk: &Chunk) -> bool {
+        let (ChunkContent::Text(text), Some(id)) = (&chunk.content, chunk.message_id.as_deref()) else {
+            return false;
+        };
+        self.ended.says(chunk.role, id, text)
     }
 
     /// Takes note of content that was added to the open message.
@@ -235,7 +353,10 @@ impl Messages {
     ) -> ItemId {
         match self.continued(role, message_id.as_deref()) {
             Some(open) => open.item,
-            None => self.begin(journal, role, message_id, Some(Said::default())),
+            None => {
+                let turn = journal.current_turn();
+                self.begin(journal, turn, role, message_id, Some(Said::default()))
+            }
         }
     }
 
@@ -246,9 +367,9 @@ impl Messages {
             .open
             .as_mut()
             .filter(|open| open.bytes > 0 && open.bytes + bytes > MESSAGE_ITEM_BYTES)
-            .map(|open| (open.role, open.message_id.clone(), open.said.take()));
+            .map(|open| (open.turn, open.role, open.message_id.clone(), open.said.take()));
         let item = match full {
-            Some((role, message_id, said)) => self.begin(journal, role, message_id, said),
+            Some((turn, role, message_id, said)) => self.begin(journal, turn, role, message_id, said),
             None => item,
         };
         if let Some(open) = &mut self.open {
@@ -262,25 +383,21 @@ impl Messages {
     fn begin(
         &mut self,
         journal: &mut Journal,
+        turn: Option<TurnId>,
         role: MessageType,
         message_id: Option<String>,
         said: Option<Said>,
     ) -> ItemId {
-        self.end(journal, ItemOutcome::Completed);
+        self.end_open(journal, ItemOutcome::Completed);
         let item = journal.next_item();
-        let start = ItemStart::Message {
-            role,
-            message_id: message_id.clone(),
-            client_message_id: None,
-        };
-        let kind = EventKind::Item(ItemEvent::Started {
-            item,
-            parent: None,
-            start,
-        });
-        journal.emit(Origin::Agent, kind, None);
+        let kind = start(item, role, message_id.clone());
+        if let (Some(turn), Some(id)) = (turn, message_id.as_deref()) {
+            self.ended.begun(turn, role, id, journal.live().repeats_id(&kind));
+        }
+        journal.emit_update_in(turn, kind, None, None);
         self.open = Some(OpenMessage {
             item,
+            turn,
             bytes: 0,
             role,
             message_id,
@@ -291,13 +408,46 @@ impl Messages {
         item
     }
 
-    /// Completes the open message.
+    /// Completes the open message, and the rest of one of an ended turn.
     pub fn end(&mut self, journal: &mut Journal, outcome: ItemOutcome) {
-        if let Some(open) = self.open.take() {
-            journal.flush();
-            journal.complete(open.item, outcome);
+        self.end_open(journal, outcome);
+        self.end_late(journal);
+    }
+
+    fn end_open(&mut self, journal: &mut Journal, outcome: ItemOutcome) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        journal.flush();
+        let repeats_id = journal
+            .live()
+            .items
+            .get(&open.item)
+            .is_some_and(|item| item.repeats_id);
+        journal.complete_in(open.turn, open.item, outcome);
+        if let (Some(turn), Some(message_id)) = (open.turn, open.message_id) {
+            self.ended.add(EndedMessage {
+                turn,
+                role: open.role,
+                message_id,
+                repeats_id,
+                said: open.said,
+            });
         }
     }
+}
+
+/// Returns the start of a message's item.
+fn start(item: ItemId, role: MessageType, message_id: Option<String>) -> EventKind {
+    EventKind::Item(ItemEvent::Started {
+        item,
+        parent: None,
+        start: ItemStart::Message {
+            role,
+            message_id,
+            client_message_id: None,
+        },
+    })
 }
 
 /// Records a chunk that is not shown, for example because it repeats what is.

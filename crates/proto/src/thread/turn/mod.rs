@@ -42,13 +42,26 @@ enum Work {
     /// The turn consists of commands of users, without a prompt.
     Commands,
     /// The agent has answered the prompt, or is being stopped in the middle of a message. The turn ends with this result at this
-    /// time, because the end of a text may come after the answer, and may still be in the agent's pipe.
+    /// time, because the end of a text may come after the answer, and may still be in the agent's pipe. What comes prolongs
+    /// it up to `latest`.
     Tail {
         until: Instant,
+        latest: Instant,
         end: Box<(TurnResult, Origin)>,
     },
     /// The agent began the turn, without a prompt. The turn ends when the agent is silent until this time.
     Unprompted { until: Instant },
+}
+
+/// The most tails that a turn takes while the agent sends more of it.
+const TAILS: u32 = 10;
+
+/// A turn that has ended without its tail, because a client interrupted it.
+#[derive(Debug, Clone, Copy)]
+struct CutOff {
+    turn: TurnId,
+    /// What the agent sends until then belongs to the turn: it gets no prompt before.
+    until: Instant,
 }
 
 /// The turns of a thread.
@@ -59,6 +72,8 @@ pub(super) struct Turns {
     work: Work,
     /// The deadline for the agent to end a cancelled turn.
     cancel_deadline: Option<Instant>,
+    /// The last turn, while its rest may come.
+    cut_off: Option<CutOff>,
 }
 
 impl Turns {
@@ -130,6 +145,7 @@ impl Turns {
         });
         journal.emit_in(Some(turn), Origin::Agent, kind, None);
         journal.note_status();
+        self.end_cut_off();
         self.work = Work::Unprompted {
             until: tail_end(journal),
         };
@@ -140,10 +156,12 @@ impl Turns {
         matches!(self.work, Work::Unprompted { .. })
     }
 
-    /// Keeps a turn without a prompt open, because the agent sent something.
-    pub fn extend_unprompted(&mut self, journal: &Journal) {
-        if let Work::Unprompted { until } = &mut self.work {
-            *until = tail_end(journal);
+    /// Keeps a turn open that ends by itself, because the agent sent something of it.
+    pub fn extend(&mut self, journal: &Journal) {
+        match &mut self.work {
+            Work::Unprompted { until } => *until = tail_end(journal),
+            Work::Tail { until, latest, .. } => *until = tail_end(journal).min(*latest).max(*until),
+            Work::Nothing | Work::Prompt(_) | Work::Commands => {}
         }
     }
 
@@ -154,13 +172,50 @@ impl Turns {
         }
     }
 
-    /// Keeps the turn open for what the agent sends after its answer to the prompt, or while it is being stopped. `by` has ended it.
-    pub fn begin_tail(&mut self, journal: &Journal, result: TurnResult, by: Origin) {
+    /// Keeps the turn open for what the agent sends after its answer to the prompt, and longer while it does.
+    pub fn begin_tail(&mut self, journal: &Journal, result: TurnResult) {
+        let latest = journal.now().mono + tail(journal) * TAILS;
+        self.end_after(journal, latest, (result, Origin::Agent));
+    }
+
+    /// Keeps the turn open for what may still be in the pipe of an agent that is being stopped, or that ends a turn which a client
+    /// interrupted. `by` has ended it.
+    pub fn begin_last_tail(&mut self, journal: &Journal, result: TurnResult, by: Origin) {
+        self.end_after(journal, tail_end(journal), (result, by));
+    }
+
+    fn end_after(&mut self, journal: &Journal, latest: Instant, end: (TurnResult, Origin)) {
         self.cancel_deadline = None;
         self.work = Work::Tail {
             until: tail_end(journal),
-            end: Box::new((result, by)),
+            latest,
+            end: Box::new(end),
         };
+    }
+
+    /// Leaves the rest of a turn that is about to end at once. The agent gets no prompt until `until`.
+    pub fn cut_off(&mut self, turn: TurnId, until: Instant) {
+        self.cut_off = Some(CutOff { turn, until });
+    }
+
+    /// Returns the ended turn that the agent may still send the rest of.
+    pub fn cut_off_turn(&self) -> Option<TurnId> {
+        self.cut_off.map(|cut_off| cut_off.turn)
+    }
+
+    /// Returns when no rest of the last turn comes any more.
+    pub fn cut_off_deadline(&self) -> Option<Instant> {
+        self.cut_off.map(|cut_off| cut_off.until)
+    }
+
+    /// Stops waiting for the rest of the last turn.
+    pub fn end_cut_off(&mut self) {
+        self.cut_off = None;
+    }
+
+    /// Returns whether the agent has a prompt, or has just answered one.
+    pub fn is_answering(&self) -> bool {
+        matches!(self.work, Work::Prompt(_) | Work::Tail { .. })
     }
 
     /// Returns whether the running turn ends by itself, without another answer of the agent.
@@ -231,12 +286,14 @@ impl Turns {
 
     /// Forgets the pending prompt, because the agent was asked to stop.
     pub fn agent_stopped(&mut self) {
+        self.end_cut_off();
         self.end_prompt();
     }
 
     /// Forgets the pending prompt, because the agent has exited. Returns `false` if the running turn's prompt was not
     /// sent.
     pub fn abandon(&mut self) -> bool {
+        self.end_cut_off();
         self.end_prompt() || self.prompt.is_none()
     }
 
@@ -260,8 +317,12 @@ impl Turns {
 }
 
 /// Returns when a turn ends that the agent keeps open now.
-fn tail_end(journal: &Journal) -> Instant {
-    journal.now().mono + Duration::from_millis(journal.limits().turn_tail_millis)
+pub(super) fn tail_end(journal: &Journal) -> Instant {
+    journal.now().mono + tail(journal)
+}
+
+fn tail(journal: &Journal) -> Duration {
+    Duration::from_millis(journal.limits().turn_tail_millis)
 }
 
 /// Interrupts this turn, or the running one, for a client.

@@ -15,7 +15,7 @@ use acpd_proto::time::Now;
 use serde_json::Value;
 
 use super::schema;
-use crate::support::{FULL, Scene, check, gate};
+use crate::support::{FULL, Scene, check_in, gate};
 
 /// The `initialize` params of an editor with all capabilities.
 pub const ABLE: &str = concat!(
@@ -87,7 +87,12 @@ pub struct Stage {
 
 /// Runs a scenario with editors, and checks all invariants.
 pub fn play(scenario: impl FnOnce(&mut Stage)) -> Scene {
-    check(|scene| {
+    play_in(Scene::new(), scenario)
+}
+
+/// Like [`play`], in a scene of its own.
+pub fn play_in(scene: Scene, scenario: impl FnOnce(&mut Stage)) -> Scene {
+    check_in(scene, |scene| {
         let mut stage = Stage {
             scene: std::mem::replace(scene, Scene::new()),
             editors: Vec::new(),

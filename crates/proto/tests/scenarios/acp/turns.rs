@@ -1,11 +1,13 @@
 //! Turns as editors see them: the updates, then the end.
 
-use acpd_model::{ErrorCode, EventKind, ItemEvent, ItemStart, MessageType, Origin, Role, TurnEvent, TurnId};
+use acpd_model::{
+    ErrorCode, EventKind, ItemEvent, ItemStart, Limits, MessageType, Origin, Role, TurnEvent, TurnId,
+};
 use acpd_proto::surface::contract::Surface;
 use acpd_proto::thread::Command;
 use serde_json::json;
 
-use super::stage::{ABLE, SIMPLE, Stage, play};
+use super::stage::{ABLE, SIMPLE, Stage, play, play_in};
 use crate::support::{Scene, message, thought, tool};
 
 /// Runs a turn with updates of many kinds.
@@ -457,5 +459,44 @@ fn the_author_of_a_queued_prompt_is_sent_to_all() {
                 "{event:?}"
             );
         }
+    });
+}
+
+#[test]
+fn the_rest_of_an_answer_comes_before_the_response_or_continues_its_message() {
+    let tail = Limits::default().turn_tail_millis;
+    let part = |text: &str| message(text).replacen('{', r#"{"messageId":"m","#, 1);
+    play_in(Scene::with_limits(Limits::default()), |s| {
+        let who = Stage::at_work(SIMPLE, s);
+        let id = s.prompt(who, "do it");
+        let from = s.count(who);
+        s.then(|scene| {
+            scene.update(&part("the e"));
+            scene.answers_prompt("end_turn");
+        });
+        assert_eq!(s.answer_to(who, &id), None, "more may come");
+        s.then(|scene| {
+            scene.update(&part("n"));
+            scene.later(tail);
+        });
+        s.then(|scene| {
+            scene.later(5_000);
+            scene.update(&part("d"));
+            scene.later(tail);
+        });
+        let expected = [
+            "agent_message_chunk the e".to_owned(),
+            "agent_message_chunk n".to_owned(),
+            format!("end_turn to {id}"),
+            "agent_message_chunk d".to_owned(),
+        ];
+        assert_eq!(s.heard_from(who, from), expected);
+        let texts = s.editors[who].got[from..].iter();
+        let updates = texts.map(|message| &message["params"]["update"]);
+        let ids: Vec<_> = updates
+            .filter(|update| update.is_object())
+            .map(|update| &update["messageId"])
+            .collect();
+        assert_eq!(ids, ["m"; 3], "the editor adds all of it to one message");
     });
 }

@@ -8,7 +8,7 @@ use acpd_proto::projection::{Live, Transcript, TurnsPage, text_block};
 use acpd_proto::thread::{Command, HostReply, TerminalAct, TerminalEvent};
 use serde_json::{Value, json};
 
-use super::client::{Client, view};
+use super::client::{Client, turn_id, view};
 use crate::steer::STEERS;
 use crate::support::recording::Recording;
 use crate::support::replay::{Replay, conversations};
@@ -530,4 +530,33 @@ fn the_text_of_a_prompt_stays_beside_a_large_image() {
     assert_eq!(item["content"][0]["text"], "look");
     let words = item["content"][1]["text"].as_str().unwrap();
     assert!(words.contains("4.0 MiB"), "{words}");
+}
+
+#[test]
+fn the_rest_of_an_answer_names_its_turn() {
+    let scene = check_in(Scene::with_limits(Limits::default()), |scene| {
+        let part = |text: &str| message(text).replacen('{', r#"{"messageId":"m","#, 1);
+        scene.open_turn();
+        scene.update(&part("in time"));
+        scene.answers_prompt("end_turn");
+        scene.update(&part(", nearly"));
+        scene.later(5_000);
+        scene.update(&part(", late"));
+        scene.later(5_000);
+    });
+    let client = told(&scene.log, 1);
+    let completed = client.params("item/completed").into_iter();
+    let said: Vec<(&Value, &Value)> = completed
+        .filter(|params| params["item"]["type"] == "agentMessage")
+        .map(|params| (&params["turnId"], &params["item"]["text"]))
+        .collect();
+    let turn = json!(turn_id(1));
+    let texts = [json!("in time, nearly"), json!(", late")];
+    assert_eq!(said, [(&turn, &texts[0]), (&turn, &texts[1])]);
+    let read = history(&scene.log);
+    let read = read.values().filter(|item| item["type"] == "agentMessage");
+    assert_eq!(
+        read.map(|item| &item["text"]).collect::<Vec<_>>(),
+        [&texts[0], &texts[1]]
+    );
 }

@@ -4,7 +4,7 @@ mod hostile;
 mod names;
 
 use acpd_model::limits::{EXPORT_PICTURE_BYTES, EXPORT_PICTURES_BYTES, EXPORT_TURN_BYTES};
-use acpd_model::{Event, RawJson, Summary};
+use acpd_model::{Event, Limits, RawJson, Summary};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::surface::export::{Export, Format};
 use acpd_proto::thread::{Answer, HostReply, TerminalEvent};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::markup::html_is_ours;
 use crate::support::recording::Recording;
 use crate::support::replay::{Replay, conversations};
-use crate::support::{Scene, check, check_in, thought, tool};
+use crate::support::{Scene, check, check_in, message, thought, tool};
 
 const FORMATS: [Format; 3] = [Format::Jsonl, Format::Markdown, Format::Html];
 
@@ -340,4 +340,48 @@ fn a_long_turn_is_not_held_back() {
     out.clear();
     export.finish(&mut out);
     assert!(out.len() >> 20 < most);
+}
+
+#[test]
+fn the_rest_of_an_answer_is_with_its_turn() {
+    let part = |id: &str, text: &str| message(text).replacen('{', &format!(r#"{{"messageId":"{id}","#), 1);
+    let random = "msg_ebce90c09001gryYsSnuDhEeCe";
+    let scene = check_in(Scene::with_limits(Limits::default()), |s| {
+        s.open_turn();
+        s.update(&part(random, "first-part"));
+        s.stops_with("end_turn");
+        s.later(5_000);
+        s.update(&part(random, "second-part"));
+        s.later(5_000);
+        s.prompt("next");
+        s.update(&part(random, "third-part"));
+        s.update(&part("n", "an-answer"));
+        s.stops_with("end_turn");
+    });
+    let text = export(&scene, Format::Markdown);
+    assert!(!text.contains("Between turns"), "{text}");
+    let order = [
+        "first-part",
+        "second-part",
+        "## Turn 2",
+        "Belongs to Turn 1.",
+        "third-part",
+        "an-answer",
+    ];
+    let places: Vec<usize> = order
+        .iter()
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
+        .collect();
+    assert!(places.is_sorted(), "{text}");
+    let turns = |word: &str| {
+        let with_word = lines(&scene)
+            .into_iter()
+            .filter(|line| line.to_string().contains(word));
+        with_word.map(|line| line["turnId"].clone()).collect::<Vec<_>>()
+    };
+    assert!(
+        turns("third-part").iter().all(|turn| turn == "turn_1"),
+        "{:?}",
+        turns("third-part")
+    );
 }
