@@ -13,7 +13,8 @@ fn tail() -> u64 {
     Limits::default().turn_tail_millis
 }
 
-/// An id that no other message has.
+/// Ids that no other messages have.
+const EARLIER: &str = "msg_ebce90c06001kXvb1Zr0tQmPwA";
 const RANDOM: &str = "msg_ebce90c09001gryYsSnuDhEeCe";
 
 /// Runs a scenario with the default tail.
@@ -598,6 +599,7 @@ fn the_answer_may_come_anywhere_in_the_text() {
                         if is_queued {
                             s.prompt("next");
                         }
+                        s.update(&with_id(EARLIER, "So: "));
                         for part in &PARTS[..before] {
                             s.update(&with_id(id, part));
                         }
@@ -612,7 +614,8 @@ fn the_answer_may_come_anywhere_in_the_text() {
                         }
                         s.update(&with_id("0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4", "next"));
                         s.stops_with("end_turn");
-                        let expected = [(1, PARTS.concat()), (2, "next".to_owned())];
+                        let whole = format!("So: {}", PARTS.concat());
+                        let expected = [(1, whole), (2, "next".to_owned())];
                         assert_eq!(texts(s), expected, "{id} {before} {late} {is_queued}");
                     });
                 }
@@ -626,6 +629,7 @@ fn a_late_chunk_is_not_the_beginning_of_the_next_answer() {
     check(|s| {
         s.open_turn();
         s.prompt("next");
+        s.update(&with_id(EARLIER, "The "));
         s.update(&with_id(RANDOM, "first"));
         s.stops_with("end_turn");
         assert!(s.awaits("session/prompt"), "the next turn runs");
@@ -634,7 +638,10 @@ fn a_late_chunk_is_not_the_beginning_of_the_next_answer() {
         s.update(&with_id(RANDOM, "."));
         s.update(&with_id("n", "ond"));
         s.stops_with("end_turn");
-        assert_eq!(texts(s), [(1, "first end.".to_owned()), (2, "second".to_owned())]);
+        assert_eq!(
+            texts(s),
+            [(1, "The first end.".to_owned()), (2, "second".to_owned())]
+        );
         let second = messages(s).into_iter().filter(|(turn, _)| *turn == Some(2));
         assert_eq!(second.count(), 1, "nothing cuts it");
     });
@@ -658,24 +665,38 @@ fn an_id_that_agents_count_from_one_is_a_message_of_the_running_turn() {
             "such an agent's ids prove nothing"
         );
     });
+    // The number of a message within its turn, which begins with a thought or not.
+    check(|s| {
+        let thought = |text: &str| with_id("0", text).replace("agent_message", "agent_thought");
+        s.open_turn();
+        s.update(&with_id("0", "first"));
+        s.stops_with("end_turn");
+        s.prompt("next");
+        s.update(&thought("hm. "));
+        s.update(&with_id("1", "second"));
+        s.stops_with("end_turn");
+        s.prompt("next");
+        s.update(&with_id("0", "third"));
+        s.stops_with("end_turn");
+        let expected = ["first", "hm. second", "third"];
+        let expected: Vec<_> = (1u32..).zip(expected.map(str::to_owned)).collect();
+        assert_eq!(texts(s), expected);
+    });
 }
 
 #[test]
-fn ids_that_have_been_unique_are_trusted() {
+fn an_id_that_all_messages_have_is_one_of_the_running_turn() {
     check(|s| {
         s.open_turn();
-        s.update(&with_id("msg-1", "first"));
-        s.stops_with("end_turn");
-        s.prompt("next");
-        s.update(&with_id("msg-2", "second"));
-        s.stops_with("end_turn");
-        s.prompt("third");
-        s.update(&with_id("msg-2", "!"));
-        s.update(&with_id("msg-3", "third"));
-        s.stops_with("end_turn");
-        let expected = ["first", "second!", "third"];
+        for text in ["first", "second", "third"] {
+            s.update(&with_id(RANDOM, text));
+            s.stops_with("end_turn");
+            s.prompt("next");
+        }
+        let expected = ["first", "second", "third"];
         let expected: Vec<_> = (1u32..).zip(expected.map(str::to_owned)).collect();
         assert_eq!(texts(s), expected);
+        s.stops_with("end_turn");
     });
 }
 

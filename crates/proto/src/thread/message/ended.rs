@@ -1,7 +1,7 @@
 //! Messages that have ended. Some agents send the rest of a message after its turn.
 //!
 //! In: the starts and ends of messages with an id. Out: the message that a chunk continues. Owns: the last [`ENDED`] messages of the
-//! process, and whether their ids tell them apart. Never: keeps text.
+//! process, and whether their ids tell them apart. Never: keeps text, or trusts an id that a new message could have.
 
 use std::collections::VecDeque;
 
@@ -30,34 +30,25 @@ pub(super) struct EndedMessage {
     pub said: Option<Said>,
 }
 
-/// Whether the agent gives each message an id of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Ids {
-    /// No turn has shown it yet.
-    #[default]
-    Unknown,
-    /// A later turn had new ids.
-    Unique,
-    /// A later turn had the id of an earlier one: some agents count from 1 in each turn.
-    Repeated,
-}
-
 /// The ended messages of the agent's process, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct EndedMessages {
     last: VecDeque<EndedMessage>,
-    ids: Ids,
+    /// Whether two messages of a role had different ids that look random. Before that, all messages may have the same id.
+    are_unique: bool,
+    /// Whether a turn had an id of an earlier one: some agents count from 1 in each turn.
+    are_repeated: bool,
 }
 
 impl EndedMessages {
     /// Notes that a message begins in a turn. `is_used` is whether any earlier message of the thread has its id.
     pub fn begun(&mut self, turn: TurnId, role: MessageType, message_id: &str, is_used: bool) {
         let known = self.find(role, message_id).map(|at| self.last[at].turn);
-        if known.map_or(is_used, |known| known != turn) {
-            self.ids = Ids::Repeated;
-        } else if self.ids == Ids::Unknown && self.last.iter().any(|ended| ended.turn < turn) {
-            self.ids = Ids::Unique;
-        }
+        self.are_repeated |= known.map_or(is_used, |known| known != turn);
+        let is_another = |ended: &EndedMessage| {
+            ended.role == role && ended.message_id != message_id && is_random(&ended.message_id)
+        };
+        self.are_unique |= is_random(message_id) && self.last.iter().any(is_another);
     }
 
     /// Adds a message.
@@ -69,16 +60,20 @@ impl EndedMessages {
         self.last.push_back(message);
     }
 
-    /// Returns the turn of the message that a chunk continues, if that is certain. While the agent works at another prompt
-    /// (`is_prompted`), the id could also be the one of a new message.
+    /// Returns the turn of the message that a chunk continues, if that is certain. `is_prompted` is whether the agent works at another
+    /// prompt: then, the id can also be that of a new message.
     pub fn turn_of(&self, role: MessageType, message_id: &str, is_prompted: bool) -> Option<TurnId> {
-        let is_certain = match self.ids {
-            Ids::Unknown => !is_prompted || is_random(message_id),
-            Ids::Unique => true,
-            Ids::Repeated => false,
+        let at = self.find(role, message_id)?;
+        let turn = self.last[at].turn;
+        let is_last_turn = self.last.iter().all(|ended| ended.turn <= turn);
+        let is_last = is_last_turn && self.last.range(at + 1..).all(|ended| ended.role != role);
+        let is_certain = match (is_random(message_id), is_prompted) {
+            (true, false) => true,
+            (true, true) => is_last && self.are_unique,
+            (false, false) => is_last_turn,
+            (false, true) => false,
         };
-        let found = self.find(role, message_id).filter(|_| is_certain)?;
-        Some(self.last[found].turn)
+        (is_certain && !self.are_repeated).then_some(turn)
     }
 
     /// Returns whether this is the whole text of the message with this id.
@@ -113,6 +108,11 @@ mod tests {
 
     const ROLE: MessageType = MessageType::AgentMessage;
 
+    const RANDOM: [&str; 2] = [
+        "msg_ebce90c09001gryYsSnuDhEeCe",
+        "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4",
+    ];
+
     fn ended(turn: u32, id: &str) -> EndedMessage {
         EndedMessage {
             turn: TurnId(turn),
@@ -124,19 +124,21 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_trusted_once_a_later_turn_has_new_ones() {
+    fn a_number_is_trusted_between_prompts_in_the_last_turn() {
         let mut messages = EndedMessages::default();
-        messages.begun(TurnId(1), ROLE, "a", false);
-        messages.add(ended(1, "a"));
-        assert_eq!(messages.turn_of(ROLE, "a", false), Some(TurnId(1)));
-        assert_eq!(messages.turn_of(ROLE, "a", true), None);
-        assert_eq!(messages.turn_of(MessageType::AgentThought, "a", false), None);
-        messages.begun(TurnId(2), ROLE, "b", false);
-        assert_eq!(messages.turn_of(ROLE, "a", true), Some(TurnId(1)));
+        messages.begun(TurnId(1), ROLE, "msg-1", false);
+        messages.add(ended(1, "msg-1"));
+        assert_eq!(messages.turn_of(ROLE, "msg-1", false), Some(TurnId(1)));
+        assert_eq!(messages.turn_of(ROLE, "msg-1", true), None);
+        assert_eq!(messages.turn_of(MessageType::AgentThought, "msg-1", false), None);
+        messages.begun(TurnId(2), ROLE, "msg-2", false);
+        messages.add(ended(2, "msg-2"));
+        assert_eq!(messages.turn_of(ROLE, "msg-1", false), None);
+        assert_eq!(messages.turn_of(ROLE, "msg-2", false), Some(TurnId(2)));
     }
 
     #[test]
-    fn ids_that_come_again_in_a_later_turn_are_never_trusted() {
+    fn numbers_that_come_again_in_a_later_turn_are_never_trusted() {
         let mut messages = EndedMessages::default();
         for turn in 1..=2 {
             messages.begun(TurnId(turn), ROLE, "msg-1", turn > 1);
@@ -145,18 +147,37 @@ mod tests {
         assert_eq!(messages.turn_of(ROLE, "msg-1", false), None);
         // A message that comes again in its own turn shows nothing.
         let mut messages = EndedMessages::default();
-        messages.begun(TurnId(1), ROLE, "a", false);
-        messages.add(ended(1, "a"));
-        messages.begun(TurnId(1), ROLE, "a", true);
-        assert_eq!(messages.turn_of(ROLE, "a", false), Some(TurnId(1)));
+        messages.begun(TurnId(1), ROLE, "msg-1", false);
+        messages.add(ended(1, "msg-1"));
+        messages.begun(TurnId(1), ROLE, "msg-1", true);
+        assert_eq!(messages.turn_of(ROLE, "msg-1", false), Some(TurnId(1)));
+    }
+
+    #[test]
+    fn random_ids_are_trusted_once_there_are_two() {
+        let mut messages = EndedMessages::default();
+        messages.begun(TurnId(1), ROLE, RANDOM[0], false);
+        messages.add(ended(1, RANDOM[0]));
+        messages.begun(TurnId(1), MessageType::AgentThought, RANDOM[1], false);
+        let found = messages.turn_of(ROLE, RANDOM[0], true);
+        assert_eq!(found, None, "it may be the only one");
+        messages.begun(TurnId(1), ROLE, RANDOM[1], false);
+        assert_eq!(messages.turn_of(ROLE, RANDOM[0], true), Some(TurnId(1)));
+        messages.add(ended(1, RANDOM[1]));
+        assert_eq!(
+            messages.turn_of(ROLE, RANDOM[0], true),
+            None,
+            "it is not the last one"
+        );
+        assert_eq!(messages.turn_of(ROLE, RANDOM[0], false), Some(TurnId(1)));
+        assert_eq!(messages.turn_of(ROLE, RANDOM[1], true), Some(TurnId(1)));
+        messages.begun(TurnId(2), ROLE, RANDOM[0], true);
+        assert_eq!(messages.turn_of(ROLE, RANDOM[1], true), None, "they are repeated");
     }
 
     #[test]
     fn numbers_of_messages_do_not_look_random() {
-        for id in [
-            "msg_ebce90c09001gryYsSnuDhEeCe",
-            "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4",
-        ] {
+        for id in RANDOM {
             assert!(is_random(id), "{id}");
         }
         for id in [

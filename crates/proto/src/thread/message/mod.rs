@@ -83,8 +83,14 @@ impl Messages {
             return None;
         }
         let late = self.late.as_ref().map(|(late, _)| late).filter(has_id);
-        late.and_then(|late| late.turn)
-            .or_else(|| self.ended.turn_of(role, id, is_prompted))
+        if let Some(late) = late {
+            return late.turn;
+        }
+        // An answer that has begun continues with its own messages.
+        if is_prompted && self.open.is_some() {
+            return None;
+        }
+        self.ended.turn_of(role, id, is_prompted)
     }
 
     /// Forgets the ended messages, because the process that could continue them is gone.

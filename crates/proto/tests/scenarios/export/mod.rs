@@ -348,6 +348,7 @@ fn the_rest_of_an_answer_is_with_its_turn() {
     let random = "msg_ebce90c09001gryYsSnuDhEeCe";
     let scene = check_in(Scene::with_limits(Limits::default()), |s| {
         s.open_turn();
+        s.update(&part("msg_ebce90c06001kXvb1Zr0tQmPwA", "so"));
         s.update(&part(random, "first-part"));
         s.stops_with("end_turn");
         s.later(5_000);
