@@ -44,6 +44,7 @@ mod recovery;
 mod refusals;
 mod remembered;
 mod reopen;
+mod rest;
 mod rollback;
 mod seed_turn;
 mod shared;

@@ -130,7 +130,12 @@ impl Entry {
             changed.unwrap_or_default()
         );
         let turn = turn.id.as_deref();
-        Self::remark(format!("end {}", turn.unwrap_or_default()), turn, tone, text)
+        Self::remark(Self::end_id(turn), turn, tone, text)
+    }
+
+    /// Returns the id of the entry for the end of a turn.
+    pub fn end_id(turn: Option<&str>) -> String {
+        format!("end {}", turn.unwrap_or_default())
     }
 
     /// Creates an entry for a plan.

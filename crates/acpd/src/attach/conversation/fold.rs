@@ -31,7 +31,7 @@ impl Conversation {
                 let mut item = Item::new(&item);
                 item.set_rejected(self.rejected.covers(&item));
                 if !self.is_recent(&item.id) {
-                    self.push(Entry::item(turn, item));
+                    self.add_item(Entry::item(turn, item));
                 }
                 return Folded::Done;
             }
@@ -92,6 +92,18 @@ impl Conversation {
                     item.set_rejected(is_rejected);
                 }
             });
+        }
+    }
+
+    /// Adds an item: at the end, or before the end of its turn. The rest of a message may come after its turn.
+    fn add_item(&mut self, item: Entry) {
+        let end = item.turn.as_deref().map(|turn| Entry::end_id(Some(turn)));
+        let newest = self.pages.back().map_or(0, |page| page.entries);
+        let mut recent = self.entries.iter().rev().take(newest.min(RECENT));
+        let behind = end.and_then(|end| recent.position(|entry| entry.id == end));
+        match behind {
+            Some(behind) if self.newer.is_empty() => self.insert(self.entries.len() - 1 - behind, item),
+            _ => self.push(item),
         }
     }
 

@@ -206,8 +206,13 @@ impl Conversation {
             // The newest page is not held. It is read again when the user returns to it.
             return;
         }
+        self.insert(self.entries.len(), entry);
+    }
+
+    /// Adds an entry to the newest page, at this place among all entries.
+    fn insert(&mut self, at: usize, entry: Entry) {
         self.bytes += entry.bytes();
-        self.entries.push_back(entry);
+        self.entries.insert(at, entry);
         if let Some(newest) = self.pages.back_mut() {
             newest.entries += 1;
         }

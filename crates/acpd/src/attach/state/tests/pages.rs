@@ -276,3 +276,19 @@ fn warnings_are_shown_with_their_fix() {
         "{picture}"
     );
 }
+
+#[test]
+fn the_rest_of_an_answer_is_before_the_end_of_its_turn() {
+    let mut scene = Scene::open(&json!([]));
+    scene.run_turn("turn_1");
+    scene.say("turn_1", "item_2", "in time");
+    let ended = json!({ "id": "turn_1", "status": "completed", "startedAt": 1 });
+    scene.event("turn/completed", json!({ "turnId": "turn_1", "turn": ended }));
+    scene.run_turn("turn_2");
+    scene.say("turn_2", "item_4", "of the second");
+    scene.say("turn_1", "item_5", "too late");
+    let picture = scene.draw();
+    let places = ["in time", "too late", "── completed", "of the second"]
+        .map(|text| picture.find(text).unwrap_or_else(|| panic!("{text}: {picture}")));
+    assert!(places.is_sorted(), "{picture}");
+}
