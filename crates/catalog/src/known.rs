@@ -419,7 +419,7 @@ mod tests {
         ] {
             assert_eq!(homes(line.split(' ')), [home], "{line}");
         }
-        for line in ["uvx fast-agent-mcp==0.10.46", "/opt/bin/fast-agent-acp"] {
+        for line in ["uvx fast-agent-mcp==0.10.48", "/opt/bin/fast-agent-acp"] {
             let variable = ("FAST_AGENT_HOME", "$HOME/.fast-agent");
             assert_eq!(instead_of_cwd(line.split(' ')), [variable], "{line}");
         }
@@ -427,7 +427,7 @@ mod tests {
         for line in [
             "/opt/venv/bin/dcode --acp",
             "/opt/venv/bin/deepagents-code --acp",
-            "uvx --from deepagents-code==0.1.57 dcode --acp",
+            "uvx --from deepagents-code==0.1.88 dcode --acp",
         ] {
             let mut found = homes(line.split(' '));
             found.dedup();
@@ -453,7 +453,7 @@ mod tests {
     fn agents_do_not_share_a_home() {
         let has = |line: &str, home: &str| homes_of_others(&homes(line.split(' '))).contains(&home);
         for line in [
-            "npx --yes @agentclientprotocol/claude-agent-acp@0.100.0",
+            "npx --yes @agentclientprotocol/claude-agent-acp@0.101.0",
             "/usr/local/bin/claude-agent-acp",
         ] {
             assert!(

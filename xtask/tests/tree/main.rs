@@ -15,3 +15,4 @@ mod setup;
 mod subjects;
 mod testing;
 mod tokens;
+mod versions;

@@ -45,7 +45,7 @@ pub struct Host {
 
 /// The version of Codex whose protocol this surface speaks. Clients compare it with their own: they call an older server
 /// out of date, and send it less.
-const CODEX_VERSION: &str = "0.169.0";
+const CODEX_VERSION: &str = "0.171.0";
 
 /// What a request to the daemon is for if the client has sent none. No failure of it is shown.
 pub(super) const OWN: &str = "this request";
