@@ -2,7 +2,7 @@
 # registries have a newer one. `xtask/tests/tree/versions.rs` compares the manifests and documents that repeat a version.
 #
 # To update one: raise it here, run the test, which names the other places, and then "make test-agents TABLE=write" for an
-# agent, "make deps test-interop" for an SDK. A _HELD says why a newer one does not replace a version.
+# agent, "make test test-interop" for an SDK. A _HELD says why a newer one does not replace a version.
 
 # Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
 # others run on it.
@@ -39,7 +39,7 @@ vibe_HELD := 3.0.3 requires a version of certifi that PyPI does not have
 NPM_SDKS := typescript typescript-v1
 typescript_PACKAGES := @agentclientprotocol/sdk@2.4.0
 typescript-v1_PACKAGES := @agentclientprotocol/sdk@1.9.0
-typescript-v1_HELD := the last one with an example agent of version 1 alone
+typescript-v1_HELD := the last one whose package has example agents
 PYPI_SDKS := python
 python_PACKAGES := agent-client-protocol==0.12.1
 CRATES_SDKS := rust
