@@ -52,8 +52,18 @@ fn play(agent: &str) {
 }
 
 #[test]
+fn claude() {
+    play("claude");
+}
+
+#[test]
 fn codex() {
     play("codex");
+}
+
+#[test]
+fn codex_subagents() {
+    play("codex-subagents");
 }
 
 #[test]
