@@ -27,6 +27,21 @@ fn sdk_example() -> Daemon {
     ))
 }
 
+/// Starts a daemon with an agent of both versions of ACP, on the same SDK.
+fn dual_agent() -> Daemon {
+    let root = root().canonicalize().expect("the project's directory has a path");
+    let packages = root.join("tests/node");
+    assert!(
+        packages.join("node_modules/@agentclientprotocol/sdk").is_dir(),
+        "the SDK is missing: install it with npm ci --prefix tests/node, as make test does"
+    );
+    let script = root.join("tests/interop/dual-agent.mjs").display().to_string();
+    let packages = packages.display().to_string();
+    daemon(&format!(
+        "[agents.dual]\ncommand = \"node\"\nargs = [{script:?}]\nsandbox = {{ read = [{packages:?}] }}\n"
+    ))
+}
+
 fn lines(run: &Outcome) -> Vec<Value> {
     let lines = run.stdout.lines();
     lines
@@ -111,6 +126,18 @@ fn the_sdk_example_hears_a_refusal() {
         shown.stdout.trim_end().ends_with("Change it."),
         "{}",
         shown.stdout
+    );
+}
+
+#[test]
+fn an_agent_of_both_versions_speaks_version_1() {
+    let daemon = dual_agent();
+    let run = acpd(&daemon.place, &["run", "Hello."]);
+    assert_eq!(
+        (run.code, run.stdout.trim_end()),
+        (Some(0), "Hello from version 1."),
+        "{}",
+        run.stderr
     );
 }
 
