@@ -9,7 +9,7 @@ const HELP: &str = "\
 Usage: acpd-fake-model [--listen ADDR]
 
 Speaks Anthropic Messages, OpenAI Responses, Chat Completions, Gemini generateContent and Augment's protocol; says what the
-last prompt tells it: say TEXT, run COMMAND, stay COMMAND, write PATH TEXT, slow N, recall.
+last prompt tells it: say TEXT, run COMMAND, stay COMMAND, write PATH TEXT, delegate SCRIPT, slow N, recall.
 
   --listen ADDR   loopback address [default: 127.0.0.1:0]
   --help          this text

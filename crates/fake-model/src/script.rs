@@ -6,6 +6,7 @@
 //! | `run COMMAND` | a call of the agent's shell tool, outside of the agent's own sandbox, then `done: ` and the result |
 //! | `stay COMMAND` | the same inside of that sandbox |
 //! | `write PATH TEXT` | a call of the agent's tool to write a file, then `done: ` and the result |
+//! | `delegate SCRIPT` | a call of the agent's tool to start a subagent with the script as its prompt, then `done: ` and the result |
 //! | `slow N` | N chunks of text with a pause before each |
 //! | `recall` | the earlier scripts of the conversation |
 //!
@@ -28,6 +29,8 @@ pub enum Script<'t> {
     Stay(&'t str),
     /// `write`: write a file with this path and text.
     Write(&'t str, &'t str),
+    /// `delegate`: start a subagent with this prompt.
+    Delegate(&'t str),
     /// `slow`: stream this many chunks.
     Slow(usize),
     /// `recall`: list the earlier scripts.
@@ -52,6 +55,7 @@ impl<'t> Script<'t> {
             "say" => Some(Self::Say(rest)),
             "run" => Some(Self::Run(rest)),
             "stay" => Some(Self::Stay(rest)),
+            "delegate" => Some(Self::Delegate(rest)),
             "write" => rest.split_once(' ').map(|(path, text)| Self::Write(path, text)),
             "slow" => rest
                 .parse()
@@ -101,6 +105,9 @@ pub fn reply(ask: &Ask) -> Reply {
         }
         Script::Write(path, text) => {
             tools::write(&ask.tools, path, text).unwrap_or_else(|| absent("write a file"))
+        }
+        Script::Delegate(prompt) => {
+            tools::delegate(&ask.tools, prompt).unwrap_or_else(|| absent("start a subagent"))
         }
         Script::Slow(pieces) => Reply::Text {
             pieces: (1..=pieces).map(|piece| format!("piece {piece}. ")).collect(),
@@ -208,6 +215,7 @@ mod tests {
         assert_eq!(Script::parse("write /only-a-path"), None);
         assert_eq!(Script::parse("Please say it"), None);
         assert_eq!(Script::parse("stay ls -l"), Some(Script::Stay("ls -l")));
+        assert_eq!(Script::parse("delegate run ls"), Some(Script::Delegate("run ls")));
         assert_eq!(
             Script::parse("write /a one\ntwo"),
             Some(Script::Write("/a", "one\ntwo"))

@@ -30,6 +30,8 @@ const WRITERS: &[&str] = &[
     "save-file",
     "apply_patch",
 ];
+/// Names of agents' tools to start a subagent.
+const DELEGATES: &[&str] = &["Agent", "Task", "agent", "task", "spawn_agent"];
 
 /// Returns a call of the agent's shell tool; `None` if it offers none. With `leaves`, the call asks to leave the agent's own
 /// sandbox.
@@ -66,6 +68,17 @@ pub fn write(tools: &[Tool], path: &str, text: &str) -> Option<Reply> {
         "filepath" | "path" | "absolutepath" | "file" | "filename" => Some(path.into()),
         "content" | "contents" | "text" | "filetext" | "filecontent" => Some(text.into()),
         "patch" | "patchtext" | "input" => Some(patch.as_str().into()),
+        _ => None,
+    }))
+}
+
+/// Returns a call of the agent's tool to start a subagent with this prompt; `None` if it offers none.
+pub fn delegate(tools: &[Tool], prompt: &str) -> Option<Reply> {
+    let starter = find(tools, DELEGATES, |_| false)?;
+    Some(call(starter, |name, _| match name {
+        "prompt" | "message" => Some(prompt.into()),
+        "description" => Some("A script".into()),
+        "subagenttype" => Some("general-purpose".into()),
         _ => None,
     }))
 }
@@ -209,6 +222,27 @@ mod tests {
         );
         assert_eq!(arguments(run(&tools[..1], "ls", true)).0, "Monitor");
         assert_eq!(run(&[], "ls", true), None);
+    }
+
+    #[test]
+    fn a_subagent_gets_its_prompt() {
+        let any = json!({ "type": "string" });
+        let starter = tool(
+            "Agent",
+            json!({
+                "properties": { "description": any, "prompt": any, "subagent_type": any, "model": any },
+                "required": ["description", "prompt"],
+            }),
+        );
+        assert_eq!(
+            arguments(delegate(&[starter], "run ls")),
+            (
+                "Agent".into(),
+                json!({ "description": "A script", "prompt": "run ls", "subagent_type": "general-purpose" })
+            )
+        );
+        let other = tool("TaskStop", json!({ "properties": { "prompt": any } }));
+        assert_eq!(delegate(&[other], "run ls"), None);
     }
 
     #[test]

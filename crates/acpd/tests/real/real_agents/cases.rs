@@ -170,6 +170,21 @@ fn write(bench: &mut Bench) -> Result<String, String> {
     Ok(asks(asked))
 }
 
+/// A subagent runs a command after permission, which the user gives in the thread of its parent.
+pub fn delegate(bench: &mut Bench) {
+    let file = bench.file("delegated.txt");
+    let script = format!("delegate run truncate -s 1 {}", file.display());
+    let (turn, asked) = bench.talk().turn(&script, Answer::Accept);
+    let ended = (turn.status(), asked, file.exists());
+    assert_eq!(
+        ended,
+        ("completed", 1, true),
+        "{:?} {:?}",
+        turn.methods(),
+        turn.said()
+    );
+}
+
 fn refused(bench: &mut Bench) -> Result<String, String> {
     let file = bench.file("refused.txt");
     let script = bench.agent.guarded(&file);

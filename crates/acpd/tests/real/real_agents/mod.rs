@@ -40,6 +40,18 @@ fn claude() {
 
 #[test]
 #[ignore = "make test-agents"]
+fn a_subagent_of_claude_asks_the_user() {
+    if let Some(reason) = agents::CLAUDE.absent() {
+        not_tested(&format!(
+            "{} cannot be installed: {reason}",
+            agents::CLAUDE.package
+        ));
+    }
+    cases::delegate(&mut Bench::new(&agents::CLAUDE));
+}
+
+#[test]
+#[ignore = "make test-agents"]
 fn cline() {
     drive(&agents::CLINE);
 }
