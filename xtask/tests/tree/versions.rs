@@ -84,6 +84,7 @@ fn each_repeated_version_is_the_pinned_one() {
     assert!(all.len() > 20, "{VERSIONS} has {}", all.len());
     let mut files = Vec::new();
     list("docs", &mut files);
+    list("fixtures", &mut files);
     files.retain(|file| {
         std::path::Path::new(file)
             .extension()
