@@ -20,7 +20,9 @@ AT_ONCE = 6
 PYTHON = "312"
 RELEASE = re.compile(r"\d+(\.\d+)*")
 # Why a client of a registry failed, in the words of each, the clearest first.
-REASONS = [re.compile(words, re.IGNORECASE) for words in ("could not resolve.*", "request to .*", "error.*")]
+REASONS = [
+    re.compile(words, re.IGNORECASE) for words in ("could not resolve.*", "request to .*", "error.*", "no module.*")
+]
 # Clients run here: cargo prefers the versions of a workspace's lock, npm answers from its cache without network.
 EMPTY = tempfile.TemporaryDirectory(prefix="acpd-newer.")
 
@@ -88,7 +90,7 @@ def npm(pin: Pin) -> list[str]:
 def pypi(pin: Pin) -> list[str]:
     python = f"{pin.python[0]}.{pin.python[1:]}"
     said = ask(
-        *("python3", "-m", "pip", "--retries=0", "--no-color", "index", "versions"),
+        *(sys.executable, "-m", "pip", "--retries=0", "--no-color", "index", "versions"),
         *("--only-binary=:all:", f"--python-version={python}", pin.package),
     )
     return re.findall(r"[^\s,]+", said.partition("Available versions:")[2].partition("\n")[0])

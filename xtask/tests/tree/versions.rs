@@ -156,17 +156,15 @@ CRATES_SDKS := four
 four_PACKAGES := four@5.0.0
 ";
 
-    /// Runs the script with these programs in place of npm, Python and cargo; returns its exit code, output and errors.
-    fn run(npm: &str, python: &str, cargo: &str) -> (Option<i32>, String, String) {
+    /// Runs the script with these programs in place of npm, pip and cargo; returns its exit code, output and errors.
+    fn run(npm: &str, pip: &str, cargo: &str) -> (Option<i32>, String, String) {
         let host = TempDir::new().unwrap();
-        let script = |name: &str, script: &str| {
+        for (name, script) in [("npm", npm), ("cargo", cargo)] {
             let path = host.path().join(name);
             fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
             fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
-        };
-        script("npm", npm);
-        script("python3", python);
-        script("cargo", cargo);
+        }
+        fs::write(host.path().join("pip.py"), pip).unwrap();
         let pins = host.path().join("versions.mk");
         fs::write(&pins, PINS).unwrap();
         let path = std::env::var("PATH").unwrap();
@@ -176,6 +174,7 @@ four_PACKAGES := four@5.0.0
             .arg(workspace().join("xtask/newer.py"))
             .arg(&pins)
             .env("PATH", format!("{}:{path}", host.path().display()))
+            .env("PYTHONPATH", host.path())
             .output()
             .unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -186,14 +185,17 @@ four_PACKAGES := four@5.0.0
 @scope/one) echo '{"versions":["1.9.0","1.10.0","2.0.0","2.1.0-rc.1","3.0.0"],"dist-tags.latest":"2.0.0"}';;
 two) echo '{"versions":"0.2.0","dist-tags.latest":"0.2.0"}';;
 esac"#;
-    const PYTHON: &str = r#"case "$*" in *--python-version=3.13\ three) ;; *) exit 2;; esac
-echo 'three (1.1.0)'
-echo 'Available versions: 1.1.0, 1.0.10, 1.0.9, 1.0.2'"#;
+    const PIP: &str = "\
+import sys
+assert sys.argv[-2:] == ['--python-version=3.13', 'three']
+print('three (1.1.0)')
+print('Available versions: 1.1.0, 1.0.10, 1.0.9, 1.0.2')
+";
     const CARGO: &str = "printf 'four\\nversion: 5.2.0\\nlicense: MIT\\n'";
 
     #[test]
     fn newer_releases_are_listed_with_their_reasons() {
-        let (code, out, errors) = run(NPM, PYTHON, CARGO);
+        let (code, out, errors) = run(NPM, PIP, CARGO);
         assert_eq!((code, errors.as_str()), (Some(0), ""));
         assert_eq!(
             out,
@@ -209,7 +211,7 @@ echo 'Available versions: 1.1.0, 1.0.10, 1.0.9, 1.0.2'"#;
     fn registries_that_do_not_answer_are_named() {
         let (code, out, errors) = run(
             "echo 'npm error code ENOTFOUND' >&2; exit 1",
-            "echo 'ERROR: No matching distribution found' >&2; exit 1",
+            "import sys\nsys.exit('ERROR: No matching distribution found')\n",
             "echo 'version: 5.0.0'",
         );
         assert_eq!(code, Some(1));
