@@ -27,7 +27,7 @@ fn sdk_example() -> Daemon {
     ))
 }
 
-/// Starts a daemon with an agent of both versions of ACP, on the same SDK.
+/// Starts a daemon with an agent of both versions of ACP, on the newest of these SDKs.
 fn dual_agent() -> Daemon {
     let root = root().canonicalize().expect("the project's directory has a path");
     let packages = root.join("tests/node");
