@@ -156,6 +156,23 @@ test("the plan is a card that is replaced live, and stays in the conversation af
   await expect.poll(() => page.locator(".pane-foot .th-plan").count()).toBe(0);
 });
 
+test("each plan of the agent is a card of its own, until the agent removes it", async () => {
+  const way = "plan-by-id markdown id=b text='# The *way*' path=/w/way.md";
+  const id = await startThread(stage, other, `plan-by-id id=a text='First step'; ${way}; plan-by-id id=c; plan-by-id remove id=c; slow ms=600000`);
+  await openThread(stage, page, id);
+  const cards = page.locator(".pane-foot .th-plan");
+  await expect.poll(() => cards.count()).toBe(2);
+  const text = page.locator(".pane-foot .th-plan", { hasText: "way.md" });
+  await text.locator("summary").click();
+  await text.locator("em", { hasText: "way" }).waitFor();
+  await accessible(page);
+  await other.call("turn/interrupt", { threadId: id });
+  await cards.first().waitFor({ state: "detached" });
+  await expect.poll(() => page.locator(".virtual-line .th-plan").count()).toBe(2);
+  await page.reload();
+  await expect.poll(() => page.locator(".virtual-line .th-plan").count()).toBe(2);
+});
+
 test("tool calls show what they do: diffs, terminals, places", async () => {
   const id = await startThread(stage, other);
   await openThread(stage, page, id);

@@ -222,7 +222,7 @@ function note(seen: Set<string>, state: ThreadState): void {
   if (answers.some(({ itemId, optionId }) => itemId == null && optionId != null)) seen.add("saw answer to acpd");
   if (turns.some(({ permitted }) => (permitted ?? 0) > 0)) seen.add("saw call that a rule allowed");
   if (steering.length > 0) seen.add("saw steering");
-  if ((head.plan ?? []).length > 0) seen.add("saw plan");
+  if ((head.plans ?? []).some(({ entries }) => entries.length > 0)) seen.add("saw plan");
   for (const turn of turns) {
     seen.add(`turn ${turn.status}`);
     turn.items.forEach(({ type }) => seen.add(`item ${type}`));

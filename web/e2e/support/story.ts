@@ -32,6 +32,7 @@ const STEPS: readonly string[] = [
   "resource",
   "plan",
   "plan empty",
+  "plan-by-id id=a text=One; plan-by-id markdown id=b text='# Two'; plan-by-id id=c; plan-by-id id=a text=Three; plan-by-id remove id=c",
   "mode code",
   "mode ask",
   "commands",

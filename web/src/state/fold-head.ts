@@ -1,7 +1,8 @@
-/** Folds events about the thread as a whole: name, status, plan, mode, options, commands, tokens. */
+/** Folds events about the thread as a whole: name, status, plans, mode, options, commands, tokens. */
 
 import type { AcpObject, ThreadEvent, ThreadUpdated } from "@acpd/client";
 
+import { withoutPlan, withoutPlans, withPlan } from "./plans.ts";
 import type { ThreadHead, ThreadState } from "./thread.ts";
 import { withCost } from "./usage.ts";
 
@@ -38,7 +39,9 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
       };
     }
     case "turn/plan/updated":
-      return { ...head, plan: event.params.entries };
+      return withPlan(head, event.params);
+    case "turn/plan/removed":
+      return withoutPlan(head, event.params.planId);
     case "turn/queued": {
       const id = event.params.turn.id ?? event.params.turnId;
       return id && !head.queuedTurnIds.includes(id)
@@ -67,7 +70,7 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
       };
     }
     case "thread/rolledBack":
-      return { ...head, plan: undefined, tokenUsage: undefined, sessionId: undefined };
+      return withoutPlans({ ...head, tokenUsage: undefined, sessionId: undefined });
     case "thread/updated":
       return updated(head, event.params);
     default:

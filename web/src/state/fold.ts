@@ -11,6 +11,7 @@ import { foldHead, nameFrom } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
 import { byPrompt, changeTurn, inOrder } from "./fold-turns.ts";
 import { addAnswer, addNotice, notesOf, prependNotes, withoutDropped } from "./notes.ts";
+import { plansOf, withoutPlan, withPlan } from "./plans.ts";
 import type { Decision, FoldedTurn, ThreadState } from "./thread.ts";
 
 /** Maximum number of decisions in the state; the log contains older ones. */
@@ -26,11 +27,11 @@ export class OutOfOrder extends Error {
 
 /** Returns the initial state from the daemon's response. */
 export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
-  const { turns, cursor, lastTurnStatus: _, lastTurnCutOff: __, interrupting, steering, ...head } = thread;
+  const { turns, cursor, lastTurnStatus: _, lastTurnCutOff: __, interrupting, steering, plan, plans, ...head } = thread;
   const state: ThreadState = {
     threadId: thread.id,
     seq: latestSeq,
-    head,
+    head: { ...head, ...plansOf({ plan, plans }) },
     turns: inOrder(foldPage(turns ?? [])),
     older: cursor ?? undefined,
     questions: [],
@@ -175,9 +176,13 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
     case "turn/interrupting":
       return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, interrupting: true }));
     case "turn/plan/updated": {
-      const { turnId, entries } = event.params;
+      const { turnId } = event.params;
       // Agents may send a plan after the end of a turn. The turn keeps the plan that it had.
-      return turnId == null ? next : changeTurn(next, turnId, (turn) => ({ ...turn, plan: entries }));
+      return turnId == null ? next : changeTurn(next, turnId, (turn) => withPlan(turn, event.params));
+    }
+    case "turn/plan/removed": {
+      const { turnId, planId } = event.params;
+      return turnId == null ? next : changeTurn(next, turnId, (turn) => withoutPlan(turn, planId));
     }
     case "thread/rolledBack":
       return rolledBack(next, event.params.lastKeptTurnId ?? undefined);
@@ -258,7 +263,7 @@ function foldPage(turns: readonly Turn[]): FoldedTurn[] {
 }
 
 /** Returns a turn without its items and empty members, so that an event does not erase known values. */
-function stripTurn({ items: _, notices: __, answers: ___, ...turn }: Turn): Omit<FoldedTurn, "items" | "key"> {
+function stripTurn({ items: _, notices: __, answers: ___, plan, plans, ...turn }: Turn): Omit<FoldedTurn, "items" | "key"> {
   const known = Object.entries(turn).filter(([, value]) => value != null);
-  return Object.fromEntries(known) as unknown as Omit<FoldedTurn, "items" | "key">;
+  return { ...Object.fromEntries(known), ...plansOf({ plan, plans }) } as unknown as Omit<FoldedTurn, "items" | "key">;
 }

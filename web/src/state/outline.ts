@@ -4,9 +4,10 @@
  * what it keeps of the previous result: an unchanged row is the same object as before.
  */
 
-import type { DiffSize, Item, PlanEntry } from "@acpd/client";
+import type { DiffSize, Item, Plan } from "@acpd/client";
 
 import type { AwayRow } from "./away.ts";
+import { hasContent, idOf } from "./plans.ts";
 import { isLookup, isUserCommand } from "./tool-calls.ts";
 import type { Row } from "./thread.ts";
 
@@ -38,11 +39,11 @@ export interface GroupRow {
   readonly open: boolean;
 }
 
-/** The plan of a turn, after its end. */
+/** A plan of a turn, after its end. */
 export interface PlanRow {
   readonly kind: "plan";
   readonly key: string;
-  readonly entries: readonly PlanEntry[];
+  readonly plan: Plan;
 }
 
 /** A row of an opened group. */
@@ -111,9 +112,11 @@ export function layOutline(): (rows: readonly Row[], options: OutlineOptions) =>
     const rows = all.slice(from, at);
     const shown = new TurnOutline(options, same, end, partial).rows(rows);
     const timed = shown.some((part) => part.kind === "work" && part.completedAt !== undefined);
-    const { plan = [] } = end.turn;
-    if (end.kind === "turnEnd" && plan.length > 0) {
-      shown.push(same({ kind: "plan", key: `plan-${end.turn.key}`, entries: plan }));
+    if (end.kind === "turnEnd") {
+      for (const plan of (end.turn.plans ?? []).filter(hasContent)) {
+        const key = [`plan-${end.turn.key}`, idOf(plan)].filter(Boolean).join("-");
+        shown.push(same({ kind: "plan", key, plan }));
+      }
     }
     shown.push(end.kind === "turnEnd" && timed ? same({ ...end, timed }) : end);
     if (end.kind === "turnEnd") {

@@ -11,7 +11,7 @@ import type {
   Json,
   Notice,
   Permitted,
-  PlanEntry,
+  Plan,
   Remembered,
   Resolved,
   Revoked,
@@ -21,19 +21,24 @@ import type {
   Turn,
 } from "@acpd/client";
 
+import type { Planned } from "./plans.ts";
+
 /** A turn with its items. A turn without an `id` contains the items before the first turn. */
-export interface FoldedTurn extends Omit<Turn, "items" | "plan"> {
+export interface FoldedTurn extends Omit<Turn, "items" | "plan" | "plans"> {
   /** A stable key for lists, even without an `id`. */
   readonly key: string;
   readonly items: readonly Item[];
-  /** The last plan that the agent has made in the turn. */
-  readonly plan?: readonly PlanEntry[];
+  /** The plans that the agent has changed in the turn. */
+  readonly plans?: readonly Plan[];
   /** Whether an interruption was requested and the turn still runs. */
   readonly interrupting?: boolean;
 }
 
-/** Everything of the thread except its turns: name, status, plan, mode, config options, commands, tokens. */
-export type ThreadHead = Readonly<Omit<Thread, "turns" | "cursor" | "lastTurnStatus" | "lastTurnCutOff" | "interrupting" | "steering">>;
+/** Everything of the thread except its turns: name, status, plans, mode, config options, commands, tokens. */
+export type ThreadHead = Readonly<
+  Omit<Thread, "turns" | "cursor" | "lastTurnStatus" | "lastTurnCutOff" | "interrupting" | "steering" | "plan" | "plans">
+> &
+  Planned;
 
 /** An open question of the agent. */
 export type Question =

@@ -84,9 +84,10 @@ describe.each(["demo", "turns"])("the recording %s", (name) => {
         return bare({ id, status, stopReason, error, startedAt, completedAt });
       });
     expect(ends(state.turns)).toEqual(ends(thread.turns ?? []));
-    for (const key of ["status", "name", "agentType", "cwd", "modeId", "plan", "tokenUsage", "latestSeq"] as const) {
+    for (const key of ["status", "name", "agentType", "cwd", "modeId", "tokenUsage", "latestSeq"] as const) {
       expect(bare(state.head[key]), key).toEqual(bare(thread[key]));
     }
+    expect(bare(state.head.plans)).toEqual(bare(opened.head.plans));
     expect(state.questions).toEqual([]);
   });
 
@@ -288,13 +289,38 @@ test("the plan belongs to the turn that has made it", () => {
   const plan = [{ content: "one", priority: "low", status: "pending" }];
   const [first, ...rest] = thread.turns!;
   const opened = openThread({ thread: { ...thread, plan, turns: [{ ...first!, plan }, ...rest] }, latestSeq: thread.latestSeq });
-  const made = ({ turns }: ThreadState) => turns.filter(({ plan }) => plan !== undefined).map(({ id }) => id);
+  const made = ({ turns }: ThreadState) => turns.filter(({ plans }) => plans !== undefined).map(({ id }) => id);
   expect(made(opened)).toEqual([first!.id]);
   const params = { threadId: thread.id, turnId: "turn_9", seq: thread.latestSeq + 1, ts: 0 };
   const started = fold(opened, { method: "turn/started", params: { ...params, turn: { id: "turn_9", status: "running" } } } as unknown as ThreadEvent);
-  expect(started.turns.at(-1)).not.toHaveProperty("plan");
+  expect(started.turns.at(-1)).not.toHaveProperty("plans");
   const updated = fold(started, { method: "turn/plan/updated", params: { ...params, seq: params.seq + 1, entries: [] } } as unknown as ThreadEvent);
-  expect(updated.turns.at(-1)!.plan).toEqual([]);
+  expect(updated.turns.at(-1)!.plans).toEqual([{ entries: [] }]);
+});
+
+test("plans are told apart by their ids, keep their places, and go when the agent removes them", () => {
+  const thread = read("turns");
+  const text = { planId: "b", entries: [], form: "markdown", markdown: "# b", path: "/w/b.md" };
+  const steps = { planId: "a", entries: [{ content: "one", priority: "low", status: "pending" }] };
+  const opened = openThread({ thread: { ...thread, plans: [steps] } as Thread, latestSeq: thread.latestSeq });
+  expect(opened.head.plans).toEqual([steps]);
+  let seq = thread.latestSeq;
+  const step = (state: ThreadState, method: string, more: object) => {
+    const params = { threadId: thread.id, turnId: "turn_9", seq: ++seq, ts: 0, ...more };
+    return fold(state, { method, params } as unknown as ThreadEvent);
+  };
+  let state = step(opened, "turn/started", { turn: { id: "turn_9", status: "running" } });
+  for (const plan of [text, steps, { ...text, markdown: "# b, again" }]) state = step(state, "turn/plan/updated", plan);
+  const both = [{ ...text, markdown: "# b, again" }, steps];
+  expect(state.turns.at(-1)!.plans).toEqual(both);
+  expect(state.head.plans).toEqual([steps, both[0]]);
+  state = step(state, "turn/plan/removed", { planId: "none" });
+  expect(state.turns.at(-1)!.plans).toEqual(both);
+  state = step(state, "turn/plan/removed", { planId: "b" });
+  expect([state.turns.at(-1)!.plans, state.head.plans]).toEqual([[steps], [steps]]);
+  state = step(state, "turn/plan/removed", { planId: "a" });
+  expect(state.turns.at(-1)).not.toHaveProperty("plans");
+  expect(state.head).not.toHaveProperty("plans");
 });
 
 test("a plan after the end of a turn is the thread's alone", () => {
@@ -304,7 +330,7 @@ test("a plan after the end of a turn is the thread's alone", () => {
   const params = { threadId: thread.id, seq: thread.latestSeq + 1, ts: 0, entries };
   const updated = fold(opened, { method: "turn/plan/updated", params } as unknown as ThreadEvent);
   expect(updated.turns).toEqual(opened.turns);
-  expect(updated.head.plan).toEqual(entries);
+  expect(updated.head.plans).toEqual([{ entries }]);
 });
 
 test("a turn that is being stopped is so after a reload", () => {

@@ -98,9 +98,11 @@ test("a turn that is loaded in part has no summary", () => {
   expect(shown(ended(WORK.slice(3)), { partial: true })).toEqual(["group-r1", "e", "answer", "end-1"]);
 });
 
-test("the plan of an ended turn is above its end", () => {
-  const plan = [{ content: "one", priority: "low", status: "pending" }] as const;
-  expect(shown(ended([user("u")], { plan }))).toEqual(["u", "plan-1", "end-1"]);
+test("the plans of an ended turn are above its end", () => {
+  const plan = { entries: [{ content: "one", priority: "low", status: "pending" }] };
+  const text = { planId: "b", entries: [], form: "markdown", markdown: "# b" } as const;
+  expect(shown(ended([user("u")], { plans: [plan] }))).toEqual(["u", "plan-1", "end-1"]);
+  expect(shown(ended([user("u")], { plans: [plan, { planId: "a", entries: [] }, text] }))).toEqual(["u", "plan-1", "plan-1-b", "end-1"]);
 });
 
 test("rows that did not change stay the same objects", () => {

@@ -16,7 +16,7 @@ import { AwayLine, useAwayLine } from "./away-line.tsx";
 import { CurrentThread, type MessageEdits, type ThreadContext, type ThreadWaiting, Waiting } from "./content/context.ts";
 import { editMessage } from "./composer/edit-message.ts";
 import { NoticeView } from "./content/Notice.tsx";
-import { Plan } from "./content/Plan.tsx";
+import { PlanView } from "./content/Plan.tsx";
 import { diffStyle } from "./content/settings.ts";
 import type { AnswerLineProps } from "./items/AnswerLine.tsx";
 import { ItemView } from "./items/ItemView.tsx";
@@ -200,7 +200,7 @@ function inside({ row, threadId, actions, role }: LineProps) {
     case "away":
       return <AwayLine row={row} />;
     case "plan":
-      return <Plan entries={row.entries} open={false} ended />;
+      return <PlanView plan={row.plan} open={false} ended />;
     case "turnEnd":
       return <TurnFoot turn={row.turn} timed={"timed" in row} threadId={threadId} actions={actions} role={role} />;
     case "notice":

@@ -22,6 +22,6 @@ export { Markdown } from "./content/Markdown.tsx";
 export { Output } from "./content/Output.tsx";
 export { NoticeView, TurnEnd } from "./content/Notice.tsx";
 export { ConfigOptions, ModeSelect } from "./composer/Options.tsx";
-export { Plan } from "./content/Plan.tsx";
+export { Plan, PlanView } from "./content/Plan.tsx";
 export { diffStyle, type SendKey, sendKey } from "./content/settings.ts";
 export { UsageMeter } from "./composer/UsageMeter.tsx";

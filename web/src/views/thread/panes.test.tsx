@@ -206,8 +206,8 @@ test("what the agent refuses to set is said", async () => {
 });
 
 test("the plan is pinned while its turn runs, and one line while a question is open", () => {
-  const plan = [{ content: "one", status: "pending", priority: "high" }];
-  const turns = [{ key: "1", id: "1", status: "running", items: [], plan }] as unknown as ThreadState["turns"];
+  const plan = { entries: [{ content: "one", status: "pending", priority: "high" }] };
+  const turns = [{ key: "1", id: "1", status: "running", items: [], plans: [plan] }] as unknown as ThreadState["turns"];
   const card = (turnId: string | undefined, questions: ThreadState["questions"] = []) =>
     drawn(<PlanCard {...props({ head: { ...head, turnId } as Thread, turns, questions })} />).all("details") as HTMLDetailsElement[];
   expect(card("1")[0]!.open).toBe(true);
@@ -215,4 +215,15 @@ test("the plan is pinned while its turn runs, and one line while a question is o
   // Afterwards it is in the conversation.
   expect(card(undefined)).toEqual([]);
   expect(card("2")).toEqual([]);
+});
+
+test("each of several plans is a card of its own, in one line until it is opened", () => {
+  const steps = { planId: "a", entries: [{ content: "one", status: "pending", priority: "high" }] };
+  const text = { planId: "b", entries: [], form: "markdown", markdown: "# The *way*\n\n<img src=x onerror=alert(1)>", path: "/w/way.md" };
+  const empty = { planId: "c", entries: [] };
+  const turns = [{ key: "1", id: "1", status: "running", items: [], plans: [steps, text, empty] }] as unknown as ThreadState["turns"];
+  const view = drawn(<PlanCard {...props({ head: { ...head, turnId: "1" } as Thread, turns })} />);
+  const cards = view.all("details") as HTMLDetailsElement[];
+  expect(cards.map(({ open }) => open)).toEqual([false, false]);
+  expect(cards[1]!.textContent).toContain("way.md");
 });

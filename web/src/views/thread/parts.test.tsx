@@ -3,7 +3,7 @@ import type { Client, Notice } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
 import { client } from "../../connection/connection.ts";
-import { ConfigOptions, CurrentThread, ModeSelect, NoticeView, Plan, TurnEnd, UsageMeter } from "./index.ts";
+import { ConfigOptions, CurrentThread, ModeSelect, NoticeView, Plan, PlanView, TurnEnd, UsageMeter } from "./index.ts";
 import { after, drawn, press } from "../testing.ts";
 
 const MODES = [
@@ -37,6 +37,17 @@ test("what is not completed at the end of the turn was not done", () => {
 
 test("an empty plan is none", () => {
   expect(drawn(<Plan entries={[]} />).place.innerHTML).toBe("");
+});
+
+test("a plan that is a text is drawn as Markdown, with its file and without what it must not do", () => {
+  const plan = { entries: [], form: "markdown", markdown: "# Way\n\n- *first*\n\n<img src=x onerror=alert(1)>", path: "/w/way.md" } as const;
+  const view = drawn(<PlanView plan={{ ...plan, entries: [] }} />);
+  expect(view.one(".th-markdown em").textContent).toBe("first");
+  expect(view.all(".th-markdown [onerror]")).toEqual([]);
+  expect(view.all(".th-path").map((path) => path.getAttribute("title"))).toEqual(["/w/way.md", "/w/way.md"]);
+  // Its text is long: it is drawn when it is opened.
+  expect(drawn(<PlanView plan={{ ...plan, entries: [] }} open={false} />).all(".th-markdown")).toEqual([]);
+  expect(drawn(<PlanView plan={{ entries: [{ content: "one", status: "pending", priority: "medium" }] }} />).all("li")).toHaveLength(1);
 });
 
 test("the mode is picked from a list, with the keyboard", async () => {

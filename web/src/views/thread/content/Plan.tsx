@@ -1,11 +1,13 @@
-// The agent's plan: completed, current and pending entries.
+// A plan of the agent: completed, current and pending entries, or a text.
 
-import type { PlanEntry } from "@acpd/client";
+import type { Plan as AnyPlan, PlanEntry } from "@acpd/client";
 
 import { useState } from "preact/hooks";
 
 import { visibleName } from "../../../text/bidi-guard.ts";
-import { words } from "../../../text/format.ts";
+import { firstWords, words } from "../../../text/format.ts";
+import { Markdown } from "./Markdown.tsx";
+import { Path } from "./Path.tsx";
 
 const MARKS: Record<string, string> = { completed: "●", in_progress: "◐", pending: "○" };
 const SAID: Record<string, string> = { completed: "done", in_progress: "in progress", pending: "pending", not_done: "not done" };
@@ -62,6 +64,53 @@ export function Plan({ entries, open: usual = true, ended = false }: PlanProps) 
           </li>
         ))}
       </ol>
+    </details>
+  );
+}
+
+interface PlanViewProps extends Omit<PlanProps, "entries"> {
+  plan: AnyPlan;
+}
+
+/** A plan of any form. */
+export function PlanView({ plan: { entries, markdown, path }, ...props }: PlanViewProps) {
+  return markdown == null ? <Plan entries={entries} {...props} /> : <TextPlan text={markdown} path={path ?? undefined} {...props} />;
+}
+
+interface TextPlanProps {
+  text: string;
+  /** The file that contains the plan. */
+  path: string | undefined;
+  open?: boolean;
+}
+
+function TextPlan({ text, path, open: usual = true }: TextPlanProps) {
+  const [chosen, choose] = useState<boolean>();
+  const open = chosen ?? usual;
+  return (
+    <details
+      class="th-plan"
+      open={open}
+      aria-label="The agent's plan"
+      onToggle={(event) => event.currentTarget.open !== open && choose(event.currentTarget.open)}
+    >
+      <summary class="th-plan-head">
+        <h3>Plan</h3>
+        <span class="th-quiet th-plan-current" dir="auto">
+          {visibleName(firstWords(text))}
+        </span>
+        {path !== undefined && <Path path={path} brief />}
+      </summary>
+      {open && (
+        <div class="th-plan-text">
+          {path !== undefined && (
+            <p class="th-quiet">
+              <Path path={path} />
+            </p>
+          )}
+          <Markdown text={text} />
+        </div>
+      )}
     </details>
   );
 }
