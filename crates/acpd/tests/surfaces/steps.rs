@@ -23,6 +23,51 @@ fn a_plan_is_replaced_as_a_whole_also_by_an_empty_one() {
 }
 
 #[test]
+fn a_thread_and_its_turns_have_each_plan_by_its_id() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "plan");
+    let read = |client: &mut Client| {
+        let found = client.call(
+            "thread/read",
+            &json!({ "threadId": thread, "includeTurns": true }),
+        );
+        found["thread"].clone()
+    };
+    let plain = read(&mut client);
+    assert_eq!(
+        (plain["plan"].as_array().map(Vec::len), plain.get("plans")),
+        (Some(3), None),
+        "as before"
+    );
+    let prompt = "plan-by-id id=a text=One; plan-by-id markdown id=b text=Two path=/w/two.md; plan-by-id id=c; \
+                  plan-by-id remove id=c";
+    let turn = client.turn(&thread, prompt);
+    assert_eq!(turn.of("turn/plan/removed")[0].params["planId"], "c");
+    let found = read(&mut client);
+    let text =
+        json!({ "planId": "b", "form": "markdown", "markdown": "Two", "path": "/w/two.md", "entries": [] });
+    let step = json!([{ "content": "One", "priority": "medium", "status": "pending" }]);
+    let of_turn = json!([{ "planId": "a", "entries": step }, text]);
+    let turns = found["turns"].as_array().unwrap();
+    assert_eq!(
+        (turns[0].get("plans"), &turns[1]["plans"], &turns[1]["plan"]),
+        (None, &of_turn, &step)
+    );
+    let ids: Vec<Value> = found["plans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|plan| plan["planId"].clone())
+        .collect();
+    assert_eq!(
+        (ids, &found["plan"]),
+        (vec![Value::Null, json!("a"), json!("b")], &step)
+    );
+}
+
+#[test]
 fn the_seed_example_gives_the_seed_notifications() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);

@@ -92,6 +92,8 @@ pub const TABLE: &[Scenario] = &[
     // session state
     entry("plan", "[empty]", "a plan of 3 entries, then its progress; or a plan without entries",
         Words::Maybe(&["empty"]), &[], state::plan),
+    entry("plan-by-id", "[markdown|remove] id=p text=T path=P", "a plan by id with one step, or with a text, in the file P if given; or removes it",
+        Words::Maybe(&["markdown", "remove"]), &["id", "text", "path"], state::plan_by_id),
     entry("mode", "ask|code", "switches the mode by itself", Words::One, &[], state::mode),
     entry("commands", "", "available_commands_update", Words::None, &[], state::set_commands),
     entry("config", "", "config_option_update", Words::None, &[], state::config),

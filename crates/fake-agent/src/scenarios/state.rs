@@ -22,6 +22,24 @@ pub fn plan(turn: &mut Turn, args: &Args) -> Flow {
     Ok(())
 }
 
+/// Replaces or removes a plan by its id.
+pub fn plan_by_id(turn: &mut Turn, args: &Args) -> Flow {
+    let id = args.text("id", "p");
+    if args.word() == "remove" {
+        turn.update(&json!({ "sessionUpdate": "plan_removed", "planId": id }));
+        return Ok(());
+    }
+    let text = args.text("text", "Look around");
+    let plan = if args.word() == "markdown" {
+        json!({ "type": "markdown", "planId": id, "content": text, "path": args.get("path") })
+    } else {
+        let entry = json!({ "content": text, "priority": "medium", "status": "pending" });
+        json!({ "type": "items", "planId": id, "entries": [entry] })
+    };
+    turn.update(&json!({ "sessionUpdate": "plan_update", "plan": plan }));
+    Ok(())
+}
+
 pub fn mode(turn: &mut Turn, args: &Args) -> Flow {
     lock(&turn.session).set_mode(args.word()).map_err(End::Fail)?;
     turn.update(&json!({ "sessionUpdate": "current_mode_update", "currentModeId": args.word() }));

@@ -90,6 +90,17 @@ fn session_state() {
         agent.prompt(&id, "plan empty").of("plan")[0]["entries"],
         json!([])
     );
+    let turn = agent.prompt(
+        &id,
+        "plan-by-id text=One; plan-by-id markdown id=q text=Two; plan-by-id remove id=q",
+    );
+    let plans = turn.of("plan_update");
+    assert_eq!(plans[0]["plan"]["entries"][0]["content"], "One");
+    assert_eq!(
+        (&plans[1]["plan"]["planId"], &plans[1]["plan"]["content"]),
+        (&json!("q"), &json!("Two"))
+    );
+    assert_eq!(turn.of("plan_removed")[0]["planId"], "q");
     assert_eq!(
         agent.prompt(&id, "mode code").of("current_mode_update")[0]["currentModeId"],
         "code"

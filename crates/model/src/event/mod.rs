@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, and `repeats_id` of every event, which older readers ignore |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.plans`, `planReplaced.planId`, `planReplaced.markdown`, `planRemoved`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, and `repeats_id` of every event, which older readers ignore |
 
 mod created;
 mod host;
@@ -37,7 +37,8 @@ pub use session::SessionEvent;
 pub use thread::ThreadEvent;
 pub use turn::TurnEvent;
 pub use words::{
-    Binding, ChosenOption, Content, DiffSize, LeaseHolder, LeaseMove, Level, PlanEntry, SessionDeleted,
+    Binding, ChosenOption, Content, DiffSize, LeaseHolder, LeaseMove, Level, MarkdownPlan, PlanEntry,
+    PlanEvents, SessionDeleted,
 };
 
 pub use crate::numbers::{Millis, Seq};
@@ -150,8 +151,11 @@ impl Event {
             EventKind::Item(ItemEvent::Content { block, .. }) => block.get().len(),
             EventKind::Item(ItemEvent::UserMessageAdded { content, .. }) => all(content),
             EventKind::Turn(TurnEvent::Queued { input, .. }) => all(input),
-            EventKind::Turn(TurnEvent::PlanReplaced { entries }) => {
-                entries.iter().map(|entry| entry.content.len()).sum()
+            EventKind::Turn(TurnEvent::PlanReplaced {
+                entries, markdown, ..
+            }) => {
+                let steps: usize = entries.iter().map(|entry| entry.content.len()).sum();
+                steps + markdown.as_ref().map_or(0, |plan| plan.content.len())
             }
             EventKind::Host(HostEvent::FileWritten {
                 content: Some(content),

@@ -1,10 +1,12 @@
 //! What happened to a turn or the queue of turns.
 
+use std::num::NonZeroU64;
+
 use super::row::kinds;
-use super::words::{DiffSize, PlanEntry};
+use super::words::{DiffSize, MarkdownPlan, PlanEntry, PlanEvents};
 use crate::ids::TurnId;
 use crate::json::RawJson;
-use crate::numbers::{Millis, Seq};
+use crate::numbers::Millis;
 use crate::status::TurnStatus;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
@@ -69,9 +71,14 @@ kinds! {
             /// logs from before this member existed.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             changes: Option<Box<DiffSize>>,
-            /// The event with the turn's last plan. Absent if the turn has none, and in logs from before this member existed.
+            /// The event that last changed a plan with steps in the turn. Absent if the turn has none, and in logs from before this
+            /// member existed.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            plan: Option<Seq>,
+            plan: Option<NonZeroU64>,
+            /// The last event of each plan of the turn, in the order in which the plans came. Absent if `plan` is the only one, and in
+            /// logs from before this member existed.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            plans: Option<Box<PlanEvents>>,
             /// Number of calls in the turn that the policy allowed without a permission request. Absent in logs from before this
             /// member existed.
             #[serde(default, skip_serializing_if = "is_zero")]
@@ -85,10 +92,26 @@ kinds! {
             /// Unified diff of all files that the turn changed.
             diff: String,
         },
-        /// The agent replaced the whole plan. An empty plan counts too.
+        /// The agent replaced a whole plan. An empty plan counts too.
         "planReplaced" as "plan:update" in State => PlanReplaced {
-            /// Steps of the plan, in order.
+            /// The agent's id for the plan. Empty, and absent in the log, for the plan without an id, and in logs from before this
+            /// member existed.
+            #[serde(default, skip_serializing_if = "String::is_empty")]
+            plan_id: String,
+            /// Steps of the plan, in order. Empty for a plan of another form.
             entries: Vec<PlanEntry>,
+            /// The plan as Markdown, in place of steps.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            markdown: Option<Box<MarkdownPlan>>,
+        },
+        /// A plan is no longer valid: the agent removed it, or the daemon did because the thread has too many.
+        "planRemoved" as "plan:remove" in State => PlanRemoved {
+            /// The agent's id for the plan. Empty, and absent in the log, for the plan without an id.
+            #[serde(default, skip_serializing_if = "String::is_empty")]
+            plan_id: String,
+            /// Whether no other plan has changed since this one did. Clients that show one plan showed this one.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            was_latest: bool,
         },
         /// The agent reported the size of its context, and how much of it is in use.
         "usageUpdated" as "usage:update" in State => UsageUpdated {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::BlobId;
 use crate::json::RawJson;
+use crate::numbers::Seq;
 
 /// How a thread got its agent session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +64,21 @@ pub struct PlanEntry {
     pub priority: String,
     /// `pending`, `in_progress` or `completed`; other values are kept as received.
     pub status: String,
+}
+
+/// The numbers of the events that last changed some plans.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanEvents(pub Vec<Seq>);
+
+/// An agent's plan as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MarkdownPlan {
+    /// The whole plan, as Markdown.
+    pub content: String,
+    /// The absolute path of the file that contains the plan, as the agent reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// The editor connection that answers the agent's client requests (files, terminals).

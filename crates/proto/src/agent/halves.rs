@@ -58,6 +58,7 @@ impl AgentConnection {
                 update.kind,
                 UpdateKind::Tool(_)
                     | UpdateKind::Plan(_)
+                    | UpdateKind::PlanRemoved(_)
                     | UpdateKind::Notice { .. }
                     | UpdateKind::Compaction { .. }
             ),

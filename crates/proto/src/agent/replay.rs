@@ -66,7 +66,11 @@ impl SessionReplay {
     pub fn repeats(&mut self, update: &Update, now: Instant) -> bool {
         let conversation = matches!(
             update.kind,
-            UpdateKind::Chunk(_) | UpdateKind::Tool(_) | UpdateKind::Plan(_) | UpdateKind::Compaction { .. }
+            UpdateKind::Chunk(_)
+                | UpdateKind::Tool(_)
+                | UpdateKind::Plan(_)
+                | UpdateKind::PlanRemoved(_)
+                | UpdateKind::Compaction { .. }
         );
         match self {
             Self::Opening if conversation => {}

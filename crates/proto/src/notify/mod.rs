@@ -105,6 +105,7 @@ mod tests {
             usage: None,
             changes: None,
             plan: None,
+            plans: None,
             permitted: 0,
             waited_ms: 0,
         }))

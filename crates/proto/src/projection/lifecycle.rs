@@ -41,7 +41,8 @@ impl Live {
             self.names.prompt = None;
             self.summary.name = self.names.shown().cloned();
         }
-        (self.plan, self.usage) = (None, None);
+        self.plans.clear();
+        self.usage = None;
         self.let_session_go(None);
     }
 

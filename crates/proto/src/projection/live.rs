@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::{Binding, LeaseHolder, PlanEntry, QuestionTopic, ThreadCreated, TurnStatus};
+use acpd_model::event::{Binding, LeaseHolder, QuestionTopic, ThreadCreated, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::usage::DailyUsage;
 use acpd_model::{
@@ -18,6 +18,7 @@ use super::known_tools::{KnownTools, ToolRef};
 use super::notes::{AGENT_DECIDES, DIRECTORY_GONE, NoteCount};
 use super::open_items::{OpenItem, OpenItems};
 use super::open_requests::OpenRequest;
+use super::plans::{Plan, Plans};
 use super::session_state::SessionState;
 use super::spec::Spec;
 use super::spending::{Spending, read_cost, write_cost};
@@ -98,17 +99,6 @@ pub struct ClientTurn {
     pub id: TurnId,
     /// The result of the turn, once it has ended.
     pub status: Option<TurnStatus>,
-}
-
-/// A plan of the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CurrentPlan {
-    /// The turn in which the agent made it.
-    pub turn: Option<TurnId>,
-    /// Number of its event.
-    pub seq: Seq,
-    /// The steps.
-    pub entries: Vec<PlanEntry>,
 }
 
 /// The capabilities of an agent that matter while it does not run.
@@ -205,8 +195,8 @@ pub struct Live {
     pub policy: Option<Policy>,
     /// Answers that apply to later questions as well.
     pub remembered: Remembered,
-    /// The latest plan.
-    pub plan: Option<CurrentPlan>,
+    /// The agent's plans.
+    pub plans: Plans,
     /// The token usage, as its event. Boxed, because many idle threads have none.
     pub usage: Option<Box<EventKind>>,
     /// What of the agent's reports is counted in the usage of the summary.
@@ -221,11 +211,12 @@ impl Live {
     pub fn described_bytes(&self) -> usize {
         let json = [&self.modes, &self.models, &self.config_options, &self.commands];
         let json = json.into_iter().flatten().map(|json| json.get().len());
-        let plan = self.plan.iter().flat_map(|plan| &plan.entries);
         let steers = self.steers.iter().map(|steer| steer.text.len());
         self.summary.weight()
             + json.sum::<usize>()
-            + plan.map(|entry| entry.content.len()).sum::<usize>()
+            // The plan with steps that changed last is there twice.
+            + self.plans.bytes()
+            + self.plans.latest_steps().map_or(0, Plan::bytes)
             + steers.sum::<usize>()
     }
 
@@ -271,7 +262,7 @@ impl Live {
             commands: None,
             policy: None,
             remembered: Remembered::default(),
-            plan: None,
+            plans: Plans::default(),
             usage: None,
             spending: Spending::default(),
         }
@@ -474,12 +465,8 @@ impl Live {
                 }
                 return false;
             }
-            TurnEvent::PlanReplaced { entries } => {
-                self.plan = Some(CurrentPlan {
-                    turn: event.turn,
-                    seq: event.seq,
-                    entries: entries.clone(),
-                });
+            TurnEvent::PlanReplaced { .. } | TurnEvent::PlanRemoved { .. } => {
+                self.plans.fold(event);
                 return false;
             }
             TurnEvent::UsageUpdated { .. } => {

@@ -1,9 +1,10 @@
 //! Turns and items for readers.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use acpd_model::event::{DiffSize, PlanEntry, TurnStatus};
+use acpd_model::event::{DiffSize, TurnStatus};
 use acpd_model::{
     Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq,
     ThreadEvent, ThreadId, TurnEvent, TurnId, TurnPosition,
@@ -12,6 +13,7 @@ use acpd_model::{
 use super::Live;
 use super::item::ItemView;
 use super::notes::{NOTES, Note, is_note};
+use super::plans::{Plan, Plans};
 use super::tool::ToolView;
 
 /// A thread's turns and items at some event, without the turns that were dropped by then.
@@ -71,8 +73,8 @@ pub struct Turn {
     pub waited_ms: u64,
     /// When the present wait began, while the turn runs.
     pub waiting_since: Option<Millis>,
-    /// The agent's last plan in the turn.
-    pub plan: Option<Vec<PlanEntry>>,
+    /// The plans that the agent changed in the turn, as they were at its end.
+    pub plans: Plans,
 }
 
 impl Turn {
@@ -100,8 +102,18 @@ pub struct SettledTurn {
     pub usage: Option<RawJson>,
     /// The size of the turn's diff, if it changed files.
     pub changes: Option<DiffSize>,
-    /// Number of the event with the turn's last plan.
+    /// Number of the event that last changed a plan with steps.
     pub plan: Option<Seq>,
+    /// Numbers of the last events of all plans, in order; empty if `plan` is the only one.
+    pub plans: Vec<Seq>,
+}
+
+impl SettledTurn {
+    /// Returns the numbers of the events with the turn's plans, in the order of the plans.
+    pub fn plans(&self) -> impl DoubleEndedIterator<Item = Seq> {
+        let only = self.plan.filter(|_| self.plans.is_empty());
+        only.into_iter().chain(self.plans.iter().copied())
+    }
 }
 
 /// One item.
@@ -208,21 +220,19 @@ impl Transcript {
 
     /// Adds the plans of the turns, and the plan of the running one.
     pub fn add_plans(&mut self, plans: &[Event], live: &Live) {
-        for event in plans {
-            if let EventKind::Turn(TurnEvent::PlanReplaced { entries }) = &event.kind {
-                self.add_plan(event.turn, entries);
+        let by_seq: BTreeMap<Seq, &Event> = plans.iter().map(|event| (event.seq, event)).collect();
+        for turn in &mut self.turns {
+            let settled = turn.settled.iter().flat_map(SettledTurn::plans);
+            for event in settled.filter_map(|seq| by_seq.get(&seq)) {
+                turn.plans.fold(event);
             }
         }
-        let running = live.turn.as_ref().map(|turn| turn.id);
-        if let Some(plan) = live.plan.as_ref().filter(|plan| plan.turn == running) {
-            self.add_plan(running, &plan.entries);
-        }
-    }
-
-    fn add_plan(&mut self, id: Option<TurnId>, entries: &[PlanEntry]) {
-        let turn = self.turns.iter_mut().find(|turn| turn.id == id && id.is_some());
-        if let Some(turn) = turn {
-            turn.plan = Some(entries.to_vec());
+        let Some(running) = live.turn.as_ref().map(|turn| turn.id) else {
+            return;
+        };
+        if let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == Some(running)) {
+            let plans = live.plans.of_turn(running).cloned();
+            plans.for_each(|plan: Plan| turn.plans.replace(plan));
         }
     }
 
@@ -343,6 +353,7 @@ impl Transcript {
                 usage,
                 changes,
                 plan,
+                plans,
                 permitted,
                 waited_ms,
                 ..
@@ -360,10 +371,16 @@ impl Transcript {
                     at: event.at,
                     usage: usage.as_deref().cloned(),
                     changes: changes.as_deref().copied(),
-                    plan: *plan,
+                    plan: plan.map(NonZeroU64::get),
+                    plans: plans.as_ref().map_or_else(Vec::new, |plans| plans.0.clone()),
                 });
             }
-            EventKind::Turn(TurnEvent::PlanReplaced { entries }) => self.add_plan(event.turn, entries),
+            EventKind::Turn(TurnEvent::PlanReplaced { .. } | TurnEvent::PlanRemoved { .. }) => {
+                let turn = self.turns.iter_mut().find(|turn| turn.id == event.turn);
+                if let Some(turn) = turn.filter(|turn| turn.id.is_some()) {
+                    turn.plans.fold(event);
+                }
+            }
             EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, .. }) => self.roll_back(*last_kept),
             EventKind::Item(ItemEvent::Started { item, parent, start }) => {
                 let view = Some(ItemView::new(start, event.raw.as_ref()));
@@ -483,7 +500,7 @@ impl Transcript {
             settled: None,
             input: Vec::new(),
             items: Vec::new(),
-            plan: None,
+            plans: Plans::default(),
             permitted: 0,
             waited_ms: 0,
             waiting_since: None,

@@ -36,6 +36,7 @@ mod oddities;
 mod options;
 mod peer;
 mod permission;
+mod plans;
 mod policies;
 mod policy_fixtures;
 mod properties;

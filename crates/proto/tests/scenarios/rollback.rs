@@ -67,10 +67,10 @@ fn dropped_turns_leave_the_view_and_the_agent_receives_the_rest() {
         assert_eq!(
             (
                 live.summary.turns,
-                live.plan.clone(),
+                live.plans.as_slice().len(),
                 live.summary.session_id.clone()
             ),
-            (1, None, None)
+            (1, 0, None)
         );
         s.exits("exit status 0");
         assert_eq!(s.prompt("instead"), TurnId(4), "no number is used twice");

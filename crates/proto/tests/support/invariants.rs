@@ -27,6 +27,7 @@ pub fn hold(scene: &Scene) {
     status_fits(scene);
     frames_are_whole(scene);
     deltas_are_enough(scene);
+    plans_are_known(scene);
     items_are_bracketed(&scene.log);
     turns_end_once(&scene.log);
     questions_end_once(&scene.log);
@@ -77,7 +78,8 @@ fn places_are_enough(scene: &Scene) {
     for event in scene.log.iter().filter(|event| places.contains(&event.seq)) {
         found.fold(event);
     }
-    let plans = found.turns.iter().filter_map(|turn| turn.settled.as_ref()?.plan);
+    let plans = found.turns.iter().filter_map(|turn| turn.settled.as_ref());
+    let plans = plans.flat_map(|settled| settled.plans());
     let plans: Vec<_> = plans
         .map(|seq| scene.log[usize::try_from(seq).unwrap() - 1].clone())
         .collect();
@@ -233,6 +235,25 @@ fn deltas_are_enough(scene: &Scene) {
             _ => {}
         }
     }
+}
+
+/// Checks that only plans that are there are removed, and that a thread does not keep more than it may.
+fn plans_are_known(scene: &Scene) {
+    let mut known = BTreeSet::new();
+    for event in &scene.log {
+        match &event.kind {
+            EventKind::Turn(TurnEvent::PlanReplaced { plan_id, .. }) => {
+                known.insert(plan_id);
+            }
+            EventKind::Turn(TurnEvent::PlanRemoved { plan_id, .. }) => {
+                assert!(known.remove(plan_id), "{plan_id:?} was removed, and is no plan");
+            }
+            EventKind::Thread(ThreadEvent::TurnsRolledBack { .. }) => known.clear(),
+            _ => {}
+        }
+    }
+    assert_eq!(known.len(), scene.thread.live().plans.as_slice().len());
+    assert!(known.len() <= 64, "{known:?}");
 }
 
 fn item_of(kind: &EventKind) -> Option<ItemId> {

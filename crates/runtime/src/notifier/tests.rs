@@ -171,6 +171,7 @@ impl Scene {
                 usage: None,
                 changes: None,
                 plan: None,
+                plans: None,
                 permitted: 0,
                 waited_ms: 0,
             }),

@@ -119,6 +119,7 @@ impl Observed {
                 ))),
                 changes: None,
                 plan: None,
+                plans: None,
                 permitted: 0,
                 waited_ms: 0,
             }),

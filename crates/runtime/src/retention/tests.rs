@@ -116,6 +116,7 @@ impl Stage {
                 usage: None,
                 changes: None,
                 plan: None,
+                plans: None,
                 permitted: 0,
                 waited_ms: 0,
             }));

@@ -1,6 +1,7 @@
 //! Requests to a daemon with no agent and an in-memory log.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -138,6 +139,7 @@ fn settled() -> EventKind {
         usage: None,
         changes: None,
         plan: None,
+        plans: None,
         permitted: 0,
         waited_ms: 0,
     })
@@ -741,8 +743,12 @@ fn turn_with_late_updates(bytes: usize) -> Vec<Event> {
         priority: "high".into(),
         status: "pending".into(),
     };
-    let entries = vec![entry];
-    kinds.push((EventKind::Turn(TurnEvent::PlanReplaced { entries }), None));
+    let replaced = TurnEvent::PlanReplaced {
+        plan_id: String::new(),
+        entries: vec![entry],
+        markdown: None,
+    };
+    kinds.push((EventKind::Turn(replaced), None));
     for item in (1..=3).map(ItemId) {
         let text = "x".repeat(bytes);
         let raw = format!(r#"{{"toolCallId":"{0}","rawOutput":"{0}{text}"}}"#, item.0);
@@ -751,7 +757,7 @@ fn turn_with_late_updates(bytes: usize) -> Vec<Event> {
     }
     let mut settled = settled();
     if let EventKind::Turn(TurnEvent::Settled { plan, .. }) = &mut settled {
-        *plan = Some(8);
+        *plan = NonZeroU64::new(8);
     }
     kinds.push((settled, None));
     let numbered = (1..).zip(kinds);
@@ -778,7 +784,10 @@ async fn late_updates_without_room_are_on_the_next_page_and_plans_have_room_of_t
             for (item, content) in contents(page) {
                 assert!(content.contains(&format!("\"{item}x")), "{kib} KiB: {item}");
             }
-            assert!(page.turns.iter().all(|turn| turn.plan.is_some()), "{kib} KiB");
+            assert!(
+                page.turns.iter().all(|turn| turn.plans.get("").is_some()),
+                "{kib} KiB"
+            );
         }
     }
 }

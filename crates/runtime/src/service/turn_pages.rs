@@ -153,7 +153,8 @@ async fn read_page(
         page.add_notes(item, [omission(&events, seq)]);
     }
     let turns = page.turns.iter().rev();
-    let plans: Vec<Seq> = turns.filter_map(|turn| turn.settled.as_ref()?.plan).collect();
+    let settled = turns.filter_map(|turn| turn.settled.as_ref());
+    let plans: Vec<Seq> = settled.flat_map(|settled| settled.plans().rev()).collect();
     let plans = read_plans(&log, live.thread, &plans).await?;
     page.add_plans(&plans, &live);
     page.add_open(&live, older, before);

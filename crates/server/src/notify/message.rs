@@ -279,6 +279,7 @@ pub(super) mod tests {
             usage: None,
             changes: None,
             plan: None,
+            plans: None,
             permitted: 0,
             waited_ms: 0,
         });

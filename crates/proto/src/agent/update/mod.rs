@@ -5,10 +5,11 @@
 
 mod chunk;
 mod lenient;
+mod plan;
 
 use std::sync::LazyLock;
 
-use acpd_model::event::{Level, PlanEntry};
+use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
 use acpd_model::json;
 use acpd_model::limits::{AGENT_STATE_BYTES, AGENT_TEXT_BYTES, NAME_BYTES};
@@ -25,6 +26,7 @@ use crate::wire::Text;
 pub use self::chunk::{Chunk, ChunkContent, text_chunk};
 use self::chunk::{canonical, chunk, parse_canonical, parse_plain};
 use self::lenient::Lenient;
+pub use self::plan::PlanUpdate;
 
 /// One update of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +46,10 @@ pub enum UpdateKind {
     Chunk(Chunk),
     /// A tool call, new (`tool_call`) or changed (`tool_call_update`).
     Tool(ToolUpdate),
-    /// The complete plan.
-    Plan(Vec<PlanEntry>),
+    /// A complete plan.
+    Plan(PlanUpdate),
+    /// A plan is no longer valid; contains the agent's id for it.
+    PlanRemoved(String),
     /// The slash commands.
     Commands,
     /// The current mode.
@@ -131,6 +135,10 @@ struct Wire<'a> {
     status: Lenient<'a>,
     #[serde(borrow, default)]
     entries: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    plan: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    plan_id: Lenient<'a>,
     #[serde(borrow, default)]
     current_mode_id: Option<Text<'a>>,
     /// An earlier spelling of `currentModeId`.
@@ -235,7 +243,9 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
             status: wire.status.0.as_deref().and_then(ToolStatus::from_acp),
             has_diff: wire.content.is_some_and(may_have_diff),
         }),
-        "plan" => UpdateKind::Plan(plan_entries(wire.entries?)?),
+        "plan" => UpdateKind::Plan(plan::without_id(wire.entries?)?),
+        "plan_update" => UpdateKind::Plan(plan::by_id(wire.plan?)?),
+        "plan_removed" => UpdateKind::PlanRemoved(wire.plan_id.to_name()?),
         "available_commands_update" => UpdateKind::Commands,
         "current_mode_update" => {
             let mode = wire.current_mode_id.as_ref().or(wire.mode_id.as_ref());
@@ -290,17 +300,6 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
 fn may_have_diff(content: &RawValue) -> bool {
     static DIFF: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"diff\""));
     DIFF.find(content.get().as_bytes()).is_some()
-}
-
-/// Skips invalid entries, as ACP's own types do; the raw update keeps them.
-fn plan_entries(raw: &RawValue) -> Option<Vec<PlanEntry>> {
-    let entries: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
-    Some(
-        entries
-            .iter()
-            .filter_map(|entry| json::read(entry.get()).ok())
-            .collect(),
-    )
 }
 
 #[cfg(test)]

@@ -218,10 +218,41 @@ fn both_spellings_are_read() {
 fn an_empty_plan_is_a_plan() {
     assert_eq!(
         parse(r#"{"sessionUpdate":"plan","entries":[]}"#).kind,
-        UpdateKind::Plan(vec![])
+        UpdateKind::Plan(PlanUpdate::default())
     );
     let mixed = parse(
         r#"{"sessionUpdate":"plan","entries":[1,{"content":"a","priority":"high","status":"pending"}]}"#,
     );
-    assert!(matches!(mixed.kind, UpdateKind::Plan(entries) if entries.len() == 1));
+    assert!(matches!(mixed.kind, UpdateKind::Plan(plan) if plan.entries.len() == 1));
+}
+
+#[test]
+fn a_plan_by_id_is_replaced_and_removed() {
+    let replaced = parse(
+        r#"{"sessionUpdate":"plan_update","plan":{"type":"markdown","planId":"p","content":"a"},"_meta":{}}"#,
+    );
+    assert!(matches!(replaced.kind, UpdateKind::Plan(plan) if plan.id == "p" && plan.markdown.is_some()));
+    let removed = parse(r#"{"sessionUpdate":"plan_removed","planId":"p"}"#);
+    assert_eq!(removed.kind, UpdateKind::PlanRemoved("p".to_owned()));
+    let long = format!(
+        r#"{{"sessionUpdate":"plan_removed","planId":"{}"}}"#,
+        "p".repeat(1 << 16)
+    );
+    let large = format!(
+        r#"{{"sessionUpdate":"plan_update","plan":{{"type":"markdown","planId":"p","content":"{}"}}}}"#,
+        "a".repeat(AGENT_STATE_BYTES)
+    );
+    for update in [
+        r#"{"sessionUpdate":"plan_removed"}"#,
+        r#"{"sessionUpdate":"plan_removed","planId":7}"#,
+        r#"{"sessionUpdate":"plan_update"}"#,
+        r#"{"sessionUpdate":"plan_update","plan":{"type":"_custom","planId":"p"}}"#,
+        r#"{"sessionUpdate":"plan_update","planId":"p","entries":[]}"#,
+        &long,
+        &large,
+    ] {
+        let parsed = parse(update);
+        assert_eq!(parsed.kind, UpdateKind::Other);
+        assert_eq!(parsed.raw.unwrap().get(), update, "passed on as it is");
+    }
 }

@@ -131,6 +131,11 @@ impl Peer {
                     self.show(thread, frame, None);
                 }
             }
+            FrameKind::Undeclared(feature) => {
+                if !self.client.takes(*feature) {
+                    self.show(thread, frame, None);
+                }
+            }
             FrameKind::Remark => {
                 let is_past = frame.seq <= session.since;
                 if !is_past && !self.client.takes(Feature::Notices) {

@@ -3,7 +3,7 @@
 //! The agent's messages are passed on unchanged, except that the session id becomes the thread's id, and a repeated id of a message
 //! or tool call the item's. All other messages follow ACP's schema. An event that ACP cannot express produces no message.
 
-use acpd_model::event::Level;
+use acpd_model::event::{Level, MarkdownPlan, PlanEntry};
 use acpd_model::{
     Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemOutcome, ItemStart, MessageType, Origin, RawJson,
     RequestEvent, Seq, SessionEvent, ThreadEvent, TurnEvent, TurnId,
@@ -64,7 +64,15 @@ impl Writer<'_> {
         }
         match &event.kind {
             EventKind::Item(kind) => self.item(event, kind),
-            EventKind::Turn(TurnEvent::PlanReplaced { .. } | TurnEvent::UsageUpdated { .. })
+            EventKind::Turn(TurnEvent::PlanReplaced {
+                plan_id,
+                entries,
+                markdown,
+            }) => self.plan(event, plan_id, entries, markdown.as_deref()),
+            EventKind::Turn(TurnEvent::PlanRemoved { plan_id, was_latest }) => {
+                self.plan_removed(event, plan_id, *was_latest);
+            }
+            EventKind::Turn(TurnEvent::UsageUpdated { .. })
             | EventKind::Session(SessionEvent::CommandsReplaced {} | SessionEvent::InfoUpdated { .. }) => {
                 self.passed(event, FrameKind::Update)
             }
@@ -276,6 +284,38 @@ impl Writer<'_> {
         }
     }
 
+    /// Adds a plan. Editors that do not know plans by id have one plan: the one that changed last.
+    fn plan(&mut self, event: &Event, id: &str, entries: &[PlanEntry], markdown: Option<&MarkdownPlan>) {
+        if said_word(event) == Some("\"plan\"") {
+            return self.passed(event, FrameKind::Update);
+        }
+        self.passed(event, FrameKind::Declared(Feature::Plans));
+        let entries: Vec<PlanEntry> = match markdown {
+            Some(plan) => vec![plan_as_entry(plan)],
+            None => entries.iter().map(stable_entry).collect(),
+        };
+        self.own(FrameKind::Undeclared(Feature::Plans), |update| {
+            update.plain("sessionUpdate", "plan").put("entries", &entries);
+            update.object("_meta", |meta| {
+                meta.object("acpd", |acpd| {
+                    acpd.put("planId", id);
+                    acpd.maybe("path", markdown.and_then(|plan| plan.path.as_ref()));
+                });
+            });
+        });
+    }
+
+    fn plan_removed(&mut self, event: &Event, id: &str, was_latest: bool) {
+        self.passed_or(event, FrameKind::Declared(Feature::Plans), |update| {
+            update.plain("sessionUpdate", "plan_removed").put("planId", id);
+        });
+        if was_latest {
+            self.own(FrameKind::Undeclared(Feature::Plans), |update| {
+                update.plain("sessionUpdate", "plan").raw("entries", "[]");
+            });
+        }
+    }
+
     fn item(&mut self, event: &Event, kind: &ItemEvent) {
         match kind {
             ItemEvent::Delta {
@@ -394,8 +434,14 @@ impl Writer<'_> {
             message.close();
             return self.frame(start, kind);
         }
+        let kind = match said_word(event) {
+            Some("\"compaction_summary_chunk\"") => FrameKind::Declared(Feature::Compaction),
+            // A form of plans that this version does not know, or the removal of an unknown plan.
+            Some("\"plan_update\"" | "\"plan_removed\"") => FrameKind::Declared(Feature::Plans),
+            _ => FrameKind::Update,
+        };
         if event.raw_params.is_some() {
-            return self.passed(event, FrameKind::Update);
+            return self.passed(event, kind);
         }
         let Some(raw) = &event.raw else { return };
         // These are whole params that belong to another session of the agent or contain no update. No editor has that
@@ -407,12 +453,6 @@ impl Writer<'_> {
         if Update::parse(raw.get(), None).is_ok_and(|update| said_twice(&update)) {
             return;
         }
-        let summary = member(raw, "sessionUpdate") == Some("\"compaction_summary_chunk\"");
-        let kind = if summary {
-            FrameKind::Declared(Feature::Compaction)
-        } else {
-            FrameKind::Update
-        };
         self.passed(event, kind);
     }
 
@@ -510,6 +550,39 @@ fn is_update(event: &Event) -> bool {
             .raw
             .as_ref()
             .is_some_and(|raw| has_string(raw, "sessionUpdate"))
+}
+
+/// Returns the JSON text of the `sessionUpdate` that the agent sent.
+fn said_word(event: &Event) -> Option<&str> {
+    member(event.raw.as_ref()?, "sessionUpdate")
+}
+
+/// Returns a plan that is a text as the only entry of a list.
+fn plan_as_entry(plan: &MarkdownPlan) -> PlanEntry {
+    let path = plan.path.as_ref().filter(|_| plan.content.is_empty());
+    PlanEntry {
+        content: path.unwrap_or(&plan.content).clone(),
+        priority: "medium".to_owned(),
+        status: "pending".to_owned(),
+    }
+}
+
+/// Returns an entry in the words of ACP's version 1.
+fn stable_entry(entry: &PlanEntry) -> PlanEntry {
+    let priority = match &*entry.priority {
+        known @ ("high" | "low") => known,
+        _ => "medium",
+    };
+    let status = match &*entry.status {
+        "completed" | "cancelled" => "completed",
+        "in_progress" => "in_progress",
+        _ => "pending",
+    };
+    PlanEntry {
+        content: entry.content.clone(),
+        priority: priority.to_owned(),
+        status: status.to_owned(),
+    }
 }
 
 fn splice_session(out: &mut Vec<u8>, params: &RawJson, thread: &str) {

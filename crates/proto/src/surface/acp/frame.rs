@@ -30,6 +30,8 @@ pub enum FrameKind {
     Setting(Setting),
     /// An update of the session, for the editors that declared this feature.
     Declared(Feature),
+    /// An update of the session in its place, for the editors that did not declare this feature.
+    Undeclared(Feature),
     /// What a notice says, as text of the conversation, for the editors that did not declare notices. Like a notice, it is
     /// transient.
     Remark,
@@ -82,6 +84,8 @@ pub enum Feature {
     Compaction,
     /// `elicitation`.
     Elicitation,
+    /// `plan`: plans by id.
+    Plans,
 }
 
 /// The kind of a question.

@@ -27,6 +27,7 @@ pub struct Client {
     elicitation: ElicitationModes,
     notices: bool,
     compaction: bool,
+    plans: bool,
 }
 
 /// The maximum length of a client's name, in characters. Longer names are shortened.
@@ -65,6 +66,7 @@ impl Client {
             },
             notices: session["notices"].is_object(),
             compaction: session["compaction"].is_object(),
+            plans: declared["plan"].is_object(),
         }
     }
 
@@ -83,6 +85,7 @@ impl Client {
         match feature {
             Feature::Notices => self.notices,
             Feature::Compaction => self.compaction,
+            Feature::Plans => self.plans,
             Feature::Elicitation => self.elicitation != ElicitationModes::NONE,
         }
     }

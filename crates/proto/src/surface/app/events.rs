@@ -15,6 +15,7 @@ use super::wire::item::ItemContent;
 use super::wire::item_event as item;
 use super::wire::notice::Notice;
 use super::wire::origin::By;
+use super::wire::plan::{self, Plan};
 use super::wire::question::{Approval, InputWanted, Resolved, asked_call};
 use super::wire::turn::Turn;
 use super::wire::words::TurnStatus;
@@ -198,6 +199,7 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event, kind: &'a TurnEvent) -> N<'a> {
             usage,
             changes,
             plan: _,
+            plans: _,
             permitted,
             waited_ms,
         } => {
@@ -220,7 +222,17 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event, kind: &'a TurnEvent) -> N<'a> {
             turn_id: at.turn_id,
             diff,
         }),
-        TurnEvent::PlanReplaced { entries } => N::TurnPlanUpdated(event::PlanUpdated::new(at, entries)),
+        TurnEvent::PlanReplaced {
+            plan_id,
+            entries,
+            markdown,
+        } => {
+            let plan = Plan::of(plan_id, entries, markdown.as_deref());
+            N::TurnPlanUpdated(event::PlanUpdated::new(at, plan))
+        }
+        TurnEvent::PlanRemoved { plan_id, .. } => {
+            N::TurnPlanRemoved(event::PlanRemoved::new(at, plan::id_of(plan_id), by()))
+        }
         TurnEvent::UsageUpdated {
             used,
             size,

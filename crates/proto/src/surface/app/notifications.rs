@@ -145,8 +145,10 @@ notifications! {
         "turn/steering" TurnSteering(event::TurnSteering<'a>);
         /// A turn ended.
         "turn/completed" TurnCompleted(event::TurnCompleted<'a>);
-        /// The agent replaced the whole plan. An empty plan counts too.
+        /// The agent replaced a whole plan: the one with this id, or the one without an id. An empty plan counts too.
         "turn/plan/updated" TurnPlanUpdated(event::PlanUpdated<'a>);
+        /// The agent removed a plan, or the daemon did, because the thread has more than 64 plans, or 1 MiB of them.
+        "turn/plan/removed" TurnPlanRemoved(event::PlanRemoved<'a>);
         /// The unified diff of the whole turn changed. While the turn runs, it is only shown live and has no `seq`.
         "turn/diff/updated" TurnDiffUpdated(event::DiffUpdated<'a>);
         /// A message or thought started.

@@ -170,7 +170,12 @@ impl<'a> Writer<'a> {
                 let Remark { message, detail } = terminal_waits(self.thread, terminal_id, *secret);
                 self.warning(&message, Some(&detail));
             }
-            EventKind::Turn(TurnEvent::PlanReplaced { entries }) => self.plan(entries),
+            EventKind::Turn(TurnEvent::PlanReplaced {
+                entries,
+                markdown: None,
+                ..
+            }) => self.plan(entries),
+            EventKind::Turn(TurnEvent::PlanRemoved { was_latest: true, .. }) => self.plan(&[]),
             EventKind::Turn(TurnEvent::DiffUpdated { diff }) => self.turn_diff(diff),
             EventKind::Turn(TurnEvent::UsageUpdated { used, size, .. }) => self.usage(*used, *size),
             EventKind::Session(
@@ -201,7 +206,13 @@ impl<'a> Writer<'a> {
                 | SessionEvent::CallRefused { .. }
                 | SessionEvent::CommandsReplaced {},
             )
-            | EventKind::Turn(TurnEvent::InterruptRequested {} | TurnEvent::SteerRequested { .. })
+            // Its only plans are lists of steps.
+            | EventKind::Turn(
+                TurnEvent::PlanReplaced { markdown: Some(_), .. }
+                | TurnEvent::PlanRemoved { was_latest: false, .. }
+                | TurnEvent::InterruptRequested {}
+                | TurnEvent::SteerRequested { .. },
+            )
             | EventKind::Host(
                 HostEvent::FileRead { .. }
                 | HostEvent::FileWritten { .. }

@@ -242,6 +242,7 @@ fn fill_turn(line: &mut Object<'_>, kind: &TurnEvent) {
             usage,
             changes,
             plan: _,
+            plans: _,
             permitted: _,
             waited_ms,
         } => {
@@ -259,8 +260,18 @@ fn fill_turn(line: &mut Object<'_>, kind: &TurnEvent) {
         TurnEvent::QueueChanged { order, paused } => {
             line.put("order", order).put("paused", paused);
         }
-        TurnEvent::PlanReplaced { entries } => {
-            line.put("entries", entries);
+        TurnEvent::PlanReplaced {
+            plan_id,
+            entries,
+            markdown,
+        } => {
+            line.put("entries", entries)
+                .maybe("planId", Some(plan_id).filter(|id| !id.is_empty()))
+                .maybe("markdown", markdown.as_ref().map(|plan| &plan.content))
+                .maybe("path", markdown.as_ref().and_then(|plan| plan.path.as_ref()));
+        }
+        TurnEvent::PlanRemoved { plan_id, .. } => {
+            line.maybe("planId", Some(plan_id).filter(|id| !id.is_empty()));
         }
         TurnEvent::UsageUpdated { used, size, cost, .. } => {
             line.put("used", used)

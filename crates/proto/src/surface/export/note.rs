@@ -134,6 +134,7 @@ fn of_turn(event: &Event, kind: &TurnEvent) -> Option<Block> {
         | TurnEvent::Settled { .. }
         | TurnEvent::DiffUpdated { .. }
         | TurnEvent::PlanReplaced { .. }
+        | TurnEvent::PlanRemoved { .. }
         | TurnEvent::UsageUpdated { .. } => return None,
     };
     Some(by_originator(event, vec![word(title)]))
@@ -207,6 +208,7 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
         usage: tokens,
         changes,
         plan: _,
+        plans: _,
         permitted: _,
         waited_ms,
     }) = &event.kind

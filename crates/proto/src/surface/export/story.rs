@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::event::{Always, Outcome, PermissionOption, PlanEntry};
+use acpd_model::event::{Always, MarkdownPlan, Outcome, PermissionOption, PlanEntry};
 use acpd_model::limits::{EXPORT_PICTURES_BYTES, EXPORT_TURN_BYTES};
 use acpd_model::subject::CallSubject;
 use acpd_model::{
@@ -13,7 +13,7 @@ use acpd_model::{
 
 use super::block::{Block, Page, Part, code, word};
 use super::item::{item_block, message_parts};
-use super::text::{command, moment, pieces, turn_title};
+use super::text::{command, moment, pieces, short_path, turn_title};
 use super::{note, text};
 use crate::projection::{Item, ItemView, ToolView};
 use crate::surface::contract::LostEvents;
@@ -59,11 +59,27 @@ enum Entry {
         item: Item,
     },
     Question(QuestionEntry),
-    Plan {
-        at: Millis,
-        entries: Vec<PlanEntry>,
-    },
+    Plan(PlanShown),
     Note(Block),
+}
+
+#[derive(Debug)]
+struct PlanShown {
+    at: Millis,
+    /// The agent's id for the plan.
+    id: String,
+    entries: Vec<PlanEntry>,
+    markdown: Option<Box<MarkdownPlan>>,
+    /// Whether it was removed since: it keeps its place, but is not shown.
+    removed: bool,
+}
+
+impl PlanShown {
+    /// Returns the size of what is shown, in bytes.
+    fn bytes(&self) -> usize {
+        let steps: usize = self.entries.iter().map(|entry| entry.content.len()).sum();
+        steps + self.markdown.as_ref().map_or(0, |plan| plan.content.len())
+    }
 }
 
 #[derive(Debug)]
@@ -84,7 +100,7 @@ impl Entry {
         match self {
             Self::Item { item, .. } => item.end.is_none(),
             Self::Question(question) => question.answer.is_none(),
-            Self::Plan { .. } | Self::Note(_) => false,
+            Self::Plan(_) | Self::Note(_) => false,
         }
     }
 
@@ -240,7 +256,29 @@ impl Story {
             K::Request(RequestEvent::Voided { request, reason }) => {
                 self.answer(*request, event, Err(reason.clone()))
             }
-            K::Turn(TurnEvent::PlanReplaced { entries }) => self.replace_plan(event.at, entries),
+            K::Turn(TurnEvent::PlanReplaced {
+                plan_id,
+                entries,
+                markdown,
+            }) => self.replace_plan(PlanShown {
+                at: event.at,
+                id: plan_id.clone(),
+                entries: entries.clone(),
+                markdown: markdown.clone(),
+                removed: false,
+            }),
+            // One that is written already stays.
+            K::Turn(TurnEvent::PlanRemoved { plan_id, .. }) => {
+                if self.plan(plan_id).is_some() {
+                    self.replace_plan(PlanShown {
+                        at: event.at,
+                        id: plan_id.clone(),
+                        entries: Vec::new(),
+                        markdown: None,
+                        removed: true,
+                    });
+                }
+            }
             K::Turn(TurnEvent::UsageUpdated { used, size, .. }) => self.usage = Some((*used, *size)),
             K::Thread(_)
             | K::Session(_)
@@ -373,27 +411,27 @@ impl Story {
     fn answer(&mut self, request: RequestId, event: &Event, answer: Result<Outcome, String>) {
         let asked = self.entries.iter_mut().rev().find_map(|entry| match entry {
             Entry::Question(question) => Some(question).filter(|question| question.request == request),
-            Entry::Item { .. } | Entry::Plan { .. } | Entry::Note(_) => None,
+            Entry::Item { .. } | Entry::Plan(_) | Entry::Note(_) => None,
         });
         if let Some(question) = asked {
             question.answer = Some((event.at, event.by.clone(), answer));
         }
     }
 
-    fn replace_plan(&mut self, now: Millis, new: &[PlanEntry]) {
-        let old = self.entries.iter_mut().rev().find_map(|entry| match entry {
-            Entry::Plan { at, entries } => Some((at, entries)),
+    /// Returns the plan with this id, if it is not written yet.
+    fn plan(&mut self, id: &str) -> Option<&mut PlanShown> {
+        self.entries.iter_mut().rev().find_map(|entry| match entry {
+            Entry::Plan(plan) => Some(plan).filter(|plan| plan.id == id),
             Entry::Item { .. } | Entry::Question(_) | Entry::Note(_) => None,
-        });
-        match old {
-            Some((at, entries)) => {
-                *at = now;
-                *entries = new.to_vec();
-            }
-            None => self.entries.push(Entry::Plan {
-                at: now,
-                entries: new.to_vec(),
-            }),
+        })
+    }
+
+    fn replace_plan(&mut self, new: PlanShown) {
+        let before = self.plan(&new.id).map_or(0, |old| old.bytes());
+        self.held = (self.held + new.bytes()).saturating_sub(before);
+        match self.plan(&new.id) {
+            Some(old) => *old = new,
+            None => self.entries.push(Entry::Plan(new)),
         }
     }
 
@@ -487,13 +525,29 @@ fn draw(entry: Entry, files: &BTreeSet<(ItemId, String)>, cwd: &str) -> Option<B
     match entry {
         Entry::Item { at, by, item, .. } => item_block(at, &by, &item, files, cwd),
         Entry::Question(question) => Some(question_block(&question)),
-        Entry::Plan { at, entries } => Some(plan_block(at, &entries)),
+        Entry::Plan(plan) => (!plan.removed).then(|| plan_block(plan, cwd)),
         Entry::Note(block) => Some(block),
     }
 }
 
-fn plan_block(at: Millis, entries: &[PlanEntry]) -> Block {
+fn plan_block(plan: PlanShown, cwd: &str) -> Block {
+    let PlanShown {
+        at,
+        entries,
+        markdown,
+        ..
+    } = plan;
     let mut block = Block::new("plan", at, vec![word("Plan")]);
+    if let Some(plan) = markdown {
+        let MarkdownPlan { content, path } = *plan;
+        if let Some(path) = path {
+            block = block.line(vec![word("In "), code(short_path(&path, cwd))]);
+        }
+        if !content.trim().is_empty() {
+            block.parts.push(Part::Prose(content));
+        }
+        return block;
+    }
     if entries.is_empty() {
         return block.line(vec![word("Empty.")]);
     }

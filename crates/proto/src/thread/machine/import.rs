@@ -7,7 +7,7 @@ use super::Thread;
 use crate::agent::Update;
 use crate::projection::Exchanges;
 use crate::thread::session::{ImportedTurn, NewHistory, compare};
-use crate::thread::turn::plan_of;
+use crate::thread::turn::{plan_of, plans_of};
 
 impl Thread {
     /// Compares the agent's history with the log, imports new turns, and starts to use the session.
@@ -80,6 +80,7 @@ impl Thread {
             usage: None,
             changes: changes.map(Box::new),
             plan: plan_of(self.live(), turn),
+            plans: plans_of(self.live(), turn),
             permitted: 0,
             waited_ms: 0,
         });

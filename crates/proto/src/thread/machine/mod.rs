@@ -9,6 +9,7 @@ mod commands;
 mod fork;
 mod import;
 mod lifecycle;
+mod plans;
 mod queue;
 mod steer;
 mod turns;
@@ -43,6 +44,8 @@ pub struct Thread {
     approvals: Approvals,
     tool_calls: ToolCalls,
     turns: Turns,
+    /// Whether a notice since the thread's start says that it has too many plans.
+    says_plans_dropped: bool,
 }
 
 impl Thread {
@@ -56,6 +59,7 @@ impl Thread {
             approvals: Approvals::default(),
             tool_calls: ToolCalls::default(),
             turns: Turns::default(),
+            says_plans_dropped: false,
         }
     }
 

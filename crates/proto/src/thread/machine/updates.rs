@@ -49,7 +49,8 @@ impl Thread {
                 };
             }
             UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params, false),
-            UpdateKind::Plan(entries) => EventKind::Turn(TurnEvent::PlanReplaced { entries }),
+            UpdateKind::Plan(plan) => return self.replace_plan(plan, raw, raw_params),
+            UpdateKind::PlanRemoved(id) => return self.remove_plan(id, raw, raw_params),
             UpdateKind::Commands => EventKind::Session(SessionEvent::CommandsReplaced {}),
             UpdateKind::Mode(mode_id) => EventKind::Session(SessionEvent::ModeChanged { mode_id }),
             UpdateKind::ConfigOptions => {
@@ -110,9 +111,9 @@ impl Thread {
     /// itself.
     fn is_new(&self, kind: &UpdateKind) -> bool {
         match kind {
-            UpdateKind::Plan(entries) => {
-                let known = self.live().plan.as_ref();
-                known.is_none_or(|plan| plan.entries != *entries)
+            UpdateKind::Plan(plan) => {
+                let known = self.live().plans.get(&plan.id);
+                known.is_none_or(|known| known.entries != plan.entries || known.markdown != plan.markdown)
             }
             UpdateKind::Chunk(chunk) => {
                 !matches!(&chunk.content, ChunkContent::Text(text) if text.is_empty())

@@ -6,15 +6,16 @@
 mod input;
 mod result;
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
-use acpd_model::event::{DiffSize, TurnStatus};
+use acpd_model::event::{DiffSize, PlanEvents, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, RawJson, Seq, TurnEvent, TurnId};
 
 use super::journal::Journal;
 use super::reply::TurnView;
 use crate::agent::{AgentCommand, Capabilities};
-use crate::projection::{Interrupter, Live};
+use crate::projection::{Interrupter, Live, latest_steps};
 use crate::time::Instant;
 
 pub(super) use input::{UnsentPrompt, check_input};
@@ -420,10 +421,16 @@ pub(super) struct TurnEnd {
     pub result: TurnResult,
 }
 
-/// Returns the number of the event with a turn's last plan.
-pub(super) fn plan_of(live: &Live, turn: TurnId) -> Option<Seq> {
-    let plan = live.plan.as_ref().filter(|plan| plan.turn == Some(turn))?;
-    Some(plan.seq)
+/// Returns the number of the event that last changed a plan with steps in a turn.
+pub(super) fn plan_of(live: &Live, turn: TurnId) -> Option<NonZeroU64> {
+    latest_steps(live.plans.of_turn(turn)).and_then(|plan| NonZeroU64::new(plan.seq))
+}
+
+/// Returns the numbers of the last events of a turn's plans, unless there is none or [`plan_of`] is the only one.
+pub(super) fn plans_of(live: &Live, turn: TurnId) -> Option<Box<PlanEvents>> {
+    let plans: Vec<Seq> = live.plans.of_turn(turn).map(|plan| plan.seq).collect();
+    let is_known = plans.len() == 1 && plan_of(live, turn).is_some();
+    (!plans.is_empty() && !is_known).then(|| Box::new(PlanEvents(plans)))
 }
 
 fn permitted(live: &Live, turn: TurnId) -> u32 {
@@ -458,6 +465,7 @@ pub(super) fn settle(journal: &mut Journal, turn: TurnId, end: TurnEnd, by: &Ori
         usage: usage.map(Box::new),
         changes: changes.map(Box::new),
         plan: plan_of(journal.live(), turn),
+        plans: plans_of(journal.live(), turn),
         permitted: permitted(journal.live(), turn),
         waited_ms: waited_ms(journal, turn),
     });

@@ -10,6 +10,7 @@ mod lease;
 mod load;
 mod lost_editor;
 mod methods;
+mod plans;
 mod questions;
 mod repeated_ids;
 mod repeated_prompts;

@@ -47,6 +47,7 @@ fn settled(seq: u64, turn: TurnId) -> Event {
         usage: None,
         changes: None,
         plan: None,
+        plans: None,
         permitted: 0,
         waited_ms: 0,
     });

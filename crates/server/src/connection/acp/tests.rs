@@ -382,6 +382,7 @@ async fn a_fork_leaves_out_the_running_command_of_its_origin() {
             usage: None,
             changes: None,
             plan: None,
+            plans: None,
             permitted: 0,
             waited_ms: 0,
         }),

@@ -1,10 +1,11 @@
 //! The params of notifications about threads, turns and agents.
 
-use acpd_model::event::{Binding, Fidelity, LeaseHolder, LeaseMove, PlanEntry, SessionDeleted};
+use acpd_model::event::{Binding, Fidelity, LeaseHolder, LeaseMove, SessionDeleted};
 use acpd_model::{ItemId, Millis, RawJson, Replaced, Seq, ThreadId, ThreadStatus, TurnId};
 
 use super::At;
 use super::origin::By;
+use super::plan::Plan;
 use super::thread::ChangedThread;
 use super::turn::Turn;
 use super::{OrNull, Plain};
@@ -341,7 +342,15 @@ wire! {
     }
 
     /// A plan.
-    struct PlanUpdated<'a> { [flatten] at: At<'a>, entries: &'a [PlanEntry] }
+    struct PlanUpdated<'a> { [flatten] at: At<'a>, [flatten] plan: Plan<'a> }
+
+    /// A plan that is no longer valid.
+    struct PlanRemoved<'a> {
+        [flatten] at: At<'a>,
+        /// The agent's id for the plan. Absent for the plan without an id.
+        plan_id: Option<&'a str>,
+        by: By<'a>,
+    }
 
     /// A diff.
     struct DiffUpdated<'a> {

@@ -20,6 +20,7 @@ pub mod item_event;
 mod name;
 pub mod notice;
 pub mod origin;
+pub mod plan;
 pub mod question;
 pub mod results;
 mod retention;

@@ -199,8 +199,10 @@ wire! {
         config_options: Option<Vec<RawJson>> as Option<Vec<Acp>>,
         /// ACP's `available_commands_update` with the agent's commands.
         available_commands_update: Option<&'a RawJson> as Option<Acp>,
-        /// The latest plan.
+        /// The plan with steps that changed last.
         plan: Option<&'a [PlanEntry]>,
+        /// All plans, in the order in which they came. Absent if `plan` is the only one, and has no id.
+        plans: Option<&'a [projection::Plan]>,
         token_usage: Option<TokenUsage<'a>>,
         /// What the thread has used, with all sessions of its agent, also of dropped turns. Absent if its agents have reported
         /// nothing.
@@ -237,7 +239,8 @@ impl<'a> Thread<'a> {
             lease: live.lease.as_ref(),
             config_options: Some(options).filter(|list| live.config_options.is_some() || !list.is_empty()),
             available_commands_update: live.commands.as_ref(),
-            plan: live.plan.as_ref().map(|plan| &*plan.entries),
+            plan: live.plans.latest_steps().map(|plan| &*plan.entries),
+            plans: Some(live.plans.as_slice()).filter(|_| !live.plans.is_plain()),
             token_usage: match live.usage.as_deref() {
                 Some(EventKind::Turn(TurnEvent::UsageUpdated { used, size, cost, .. })) => Some(TokenUsage {
                     used: *used,
@@ -293,15 +296,5 @@ wire! {
         size: u64 as Option<u64>,
         /// ACP's `Cost`: what the agent's session has cost, as the agent reported it.
         cost: Option<&'a RawJson> as Option<Acp>,
-    }
-
-    /// One step of an agent's plan.
-    struct PlanEntry for PlanEntry {
-        /// Description of the step.
-        content: String,
-        /// `high`, `medium` or `low`; other values are kept as received.
-        priority: String,
-        /// `pending`, `in_progress` or `completed`; other values are kept as received.
-        status: String,
     }
 }

@@ -36,8 +36,12 @@ wire! {
         /// The size of the turn's diff, which `turn/diff/read` returns. Absent if the turn has changed no file, while it
         /// runs, and in logs from before this member existed.
         changes: Option<DiffSize>,
-        /// The agent's last plan in the turn; only if the request includes turns. Absent in logs from before this member existed.
+        /// The plan with steps that the agent changed last in the turn; only if the request includes turns. Absent in logs from
+        /// before this member existed.
         plan: Option<&'a [PlanEntry]>,
+        /// All plans that the agent changed in the turn, in the order in which they came; only if the request includes turns. Absent
+        /// if `plan` is the only one, and has no id.
+        plans: Option<&'a [projection::Plan]>,
         /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
         input: Option<&'a [RawJson]> as Option<Vec<Acp>>,
         /// Notices, in order; only if the request includes turns. There are at most 16 notices and answers after an item, and
@@ -84,6 +88,7 @@ impl<'a> Turn<'a> {
             token_usage: None,
             changes: None,
             plan: None,
+            plans: None,
             input: None,
             notices: None,
             answers: None,
@@ -144,7 +149,8 @@ impl<'a> Turn<'a> {
             completed_at: settled.map(|settled| settled.at),
             token_usage: settled.and_then(|settled| settled.usage.as_ref()),
             changes: settled.and_then(|settled| settled.changes),
-            plan: turn.plan.as_deref(),
+            plan: turn.plans.latest_steps().map(|plan| &*plan.entries),
+            plans: Some(turn.plans.as_slice()).filter(|_| !turn.plans.is_plain()),
             input: Some(&*turn.input).filter(|input| !input.is_empty()),
             notices: Some(notices).filter(|notices| !notices.is_empty()),
             answers: Some(answers).filter(|answers| !answers.is_empty()),
