@@ -12,7 +12,7 @@ use acpd_model::line_ends::shown_diff;
 
 use self::tool_calls::{Facts, ToolCalls};
 use crate::terminal::items::rejected::RejectedCalls;
-use crate::terminal::items::remarks::{ShownNotice, plan_line, waits_for_input};
+use crate::terminal::items::remarks::{ShownNotice, ShownPlan, waits_for_input};
 use crate::terminal::items::{Command, acp, unmade};
 use crate::terminal::plain::{plain, visible_line};
 use crate::terminal::print;
@@ -115,8 +115,8 @@ impl Renderer {
                 self.line(&Command::from(command).end());
             }
             Notification::TurnPlanUpdated(plan) => {
-                for entry in &plan.entries {
-                    self.line(&plan_line(entry));
+                for line in ShownPlan::from(plan).first_lines() {
+                    self.line(&line);
                 }
             }
             Notification::ThreadNotice(notice) => self.notice(&notice.into()),

@@ -515,7 +515,9 @@ fn is_of_agent(notification: &Notification) -> bool {
         Notification::ItemUserMessage(_) => false,
         Notification::ItemStarted(message) => message.r#type != MessageType::UserMessage,
         Notification::ItemCompleted(message) => message.r#type != MessageType::UserMessage,
-        Notification::TurnPlanUpdated(_) | Notification::ThreadNotice(_) => true,
+        Notification::TurnPlanUpdated(_)
+        | Notification::TurnPlanRemoved(_)
+        | Notification::ThreadNotice(_) => true,
         other => other.method().starts_with("item/"),
     }
 }

@@ -11,7 +11,7 @@ use crate::cli::ShowArgs;
 use crate::client::connect::connect;
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::items::remarks::{ShownNotice, plan_line};
+use crate::terminal::items::remarks::{ShownNotice, ShownPlan};
 use crate::terminal::items::{Block, Item, Role, acp, short_id};
 use crate::terminal::pager;
 use crate::terminal::plain::{plain, plain_line};
@@ -155,14 +155,18 @@ fn usage(usage: &TokenUsage) -> String {
     format!("{}\n\n", parts.join(", ").trim_end())
 }
 
-/// Returns the plan of a turn, and how the turn ended.
+/// Returns the plans of a turn, and how the turn ended.
 fn end_of_turn(turn: &Turn) -> String {
-    let plan = turn.plan.iter().flatten();
-    let plan: String = plan.map(|entry| format!("{}\n", plan_line(entry))).collect();
-    let gap = if plan.is_empty() { "" } else { "\n" };
+    let plans: Vec<String> = ShownPlan::of_turn(turn)
+        .iter()
+        .map(|plan| plan.lines().join("\n"))
+        .filter(|plan| !plan.is_empty())
+        .collect();
+    let gap = if plans.is_empty() { "" } else { "\n\n" };
+    let plans = plans.join("\n\n");
     let why = turn.error.as_deref().or(turn.stop_reason.as_deref()).map(plain);
     format!(
-        "{plan}{gap}— {} {}{}\n\n",
+        "{plans}{gap}— {} {}{}\n\n",
         turn.id.as_deref().unwrap_or_default(),
         turn.status,
         why.map(|why| format!(": {why}")).unwrap_or_default()

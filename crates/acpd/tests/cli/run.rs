@@ -61,6 +61,40 @@ fn text_after_the_answer_to_the_prompt_is_printed() {
 }
 
 #[test]
+fn each_plan_is_printed_and_shown_until_it_is_removed() {
+    let daemon = Daemon::start();
+    let run = acpd(
+        &daemon.place,
+        &[
+            "run",
+            "plan-by-id id=a text='First step'; plan-by-id markdown id=b text='# The way' path=/w/way.md; \
+             plan-by-id id=c text='No step'; plan-by-id remove id=c; say done",
+        ],
+    );
+    assert_eq!((run.code, &run.stdout[..]), (Some(0), "done\n"), "{}", run.stderr);
+    for line in ["○ First step", "○ Plan in /w/way.md", "│ # The way", "○ No step"] {
+        assert!(
+            run.stderr.lines().any(|printed| printed == line),
+            "{line}: {}",
+            run.stderr
+        );
+    }
+    let shown = acpd(&daemon.place, &["show", &thread_of(&run.stderr)]);
+    for (line, is) in [
+        ("○ First step", true),
+        ("│ # The way", true),
+        ("○ No step", false),
+    ] {
+        assert_eq!(
+            shown.stdout.lines().any(|printed| printed == line),
+            is,
+            "{line}: {}",
+            shown.stdout
+        );
+    }
+}
+
+#[test]
 fn a_tool_call_has_a_line_with_its_latest_title() {
     let daemon = Daemon::start();
     let run = acpd(

@@ -2,13 +2,11 @@
 //!
 //! In: turns of pages, and notifications. Out: lines. Never: lets an agent's text look like one of acpd's remarks.
 
-use acpd_client::protocol::{
-    By, Level, LogDamaged, PlanEntry, Resolution, TerminalWaiting, Turn, TurnStatus,
-};
+use acpd_client::protocol::{By, Level, LogDamaged, Resolution, TerminalWaiting, Turn, TurnStatus};
 
 use super::line::{Line, Tone};
 use super::markup::marked;
-use crate::terminal::items::remarks::{ShownAnswer, ShownNotice, plan_line, waits_for_input};
+use crate::terminal::items::remarks::{ShownAnswer, ShownNotice, ShownPlan, waits_for_input};
 use crate::terminal::items::{Block, Item, Role};
 use crate::terminal::plain::{plain, plain_line};
 
@@ -139,11 +137,20 @@ impl Entry {
     }
 
     /// Creates an entry for a plan.
-    pub fn plan(turn: Option<&str>, steps: &[PlanEntry]) -> Self {
+    pub fn plan(turn: Option<&str>, plan: ShownPlan<'_>) -> Self {
         Self {
-            id: format!("plan {}", turn.unwrap_or_default()),
+            id: Self::plan_id(turn, plan.id),
             turn: turn.map(str::to_owned),
-            body: Body::Plan(steps.iter().map(plan_line).collect()),
+            body: Body::Plan(plan.lines()),
+        }
+    }
+
+    /// Returns the id of the entry for a plan.
+    pub fn plan_id(turn: Option<&str>, plan_id: &str) -> String {
+        let turn = turn.unwrap_or_default();
+        match plan_id {
+            "" => format!("plan {turn}"),
+            plan_id => format!("plan {turn} {plan_id}"),
         }
     }
 
@@ -196,8 +203,10 @@ impl Entry {
         if continues {
             return entries;
         }
-        if let Some(plan) = turn.plan.as_deref().filter(|plan| !plan.is_empty()) {
-            entries.push(Self::plan(id, plan));
+        for plan in ShownPlan::of_turn(turn) {
+            if !plan.lines().is_empty() {
+                entries.push(Self::plan(id, plan));
+            }
         }
         if id.is_some() && turn.status != TurnStatus::Running {
             let end = Self::end(turn, entries.iter());

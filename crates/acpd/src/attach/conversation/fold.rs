@@ -47,11 +47,16 @@ impl Conversation {
         }
         match notification {
             Notification::TurnPlanUpdated(updated) => {
-                let plan = Entry::plan(updated.turn_id.as_deref(), &updated.entries);
+                let plan = Entry::plan(updated.turn_id.as_deref(), updated.into());
                 let (id, body) = (plan.id.clone(), plan.body.clone());
                 if !self.change(&id, |entry| entry.body = body) {
                     self.push(plan);
                 }
+            }
+            Notification::TurnPlanRemoved(removed) => {
+                let plan_id = removed.plan_id.as_deref().unwrap_or_default();
+                let id = Entry::plan_id(removed.turn_id.as_deref(), plan_id);
+                self.change(&id, |entry| entry.body = Body::Plan(Vec::new()));
             }
             Notification::ThreadNotice(notice) => {
                 if let Some(notice) = Entry::notice(&notice.into()) {

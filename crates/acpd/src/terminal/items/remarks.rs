@@ -1,11 +1,12 @@
 //! What acpd says between the items: notices and answers, whether they were followed or read, and the steps of plans.
 
 use acpd_client::protocol::{
-    By, Level, Notice, PlacedAnswer, PlacedNotice, PlanEntry, Resolution, Resolved, TerminalWaiting,
+    By, Level, Notice, PlacedAnswer, PlacedNotice, Plan, PlanEntry, PlanUpdated, Resolution, Resolved,
+    TerminalWaiting, Turn,
 };
 
 use super::short_id;
-use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::plain::{plain, plain_line, visible_line};
 
 /// A notice.
 pub struct ShownNotice<'n> {
@@ -102,8 +103,81 @@ pub fn waits_for_input(waiting: &TerminalWaiting) -> String {
     )
 }
 
-/// Formats a step of a plan.
-pub fn plan_line(entry: &PlanEntry) -> String {
+/// A plan of the agent, from a page or a notification.
+#[derive(Debug, Clone, Copy)]
+pub struct ShownPlan<'a> {
+    /// The agent's id for the plan; empty for the plan without an id.
+    pub id: &'a str,
+    entries: &'a [PlanEntry],
+    markdown: Option<&'a str>,
+    path: Option<&'a str>,
+}
+
+impl<'a> ShownPlan<'a> {
+    /// Returns the plans of a turn.
+    pub fn of_turn(turn: &'a Turn) -> Vec<Self> {
+        match (&turn.plans, &turn.plan) {
+            (Some(plans), _) => plans.iter().map(Self::from).collect(),
+            (None, Some(entries)) => vec![Self {
+                id: "",
+                entries,
+                markdown: None,
+                path: None,
+            }],
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// Returns the lines of the plan. Of a long text, those at its beginning, and how many follow.
+    pub fn first_lines(&self) -> Vec<String> {
+        let mut lines = self.lines();
+        let more = lines.len().saturating_sub(TEXT_LINES);
+        if self.markdown.is_some() && more > 0 {
+            lines.truncate(TEXT_LINES);
+            lines.push(format!("… {more} more lines"));
+        }
+        lines
+    }
+
+    /// Returns the lines of the plan: a line for each step, or the file and the text. Each begins with a sign, so that none can look
+    /// like a remark of acpd.
+    pub fn lines(&self) -> Vec<String> {
+        let Some(text) = self.markdown else {
+            return self.entries.iter().map(plan_line).collect();
+        };
+        let path = self.path.map(|path| format!("○ Plan in {}", visible_line(path)));
+        let text = plain(text.trim_end());
+        let text = text.lines().map(|line| format!("│ {line}"));
+        path.into_iter().chain(text).collect()
+    }
+}
+
+/// Number of lines of a text that are shown at each of its changes.
+const TEXT_LINES: usize = 24;
+
+impl<'a> From<&'a Plan> for ShownPlan<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        Self {
+            id: plan.plan_id.as_deref().unwrap_or_default(),
+            entries: &plan.entries,
+            markdown: plan.markdown.as_deref(),
+            path: plan.path.as_deref(),
+        }
+    }
+}
+
+impl<'a> From<&'a PlanUpdated> for ShownPlan<'a> {
+    fn from(plan: &'a PlanUpdated) -> Self {
+        Self {
+            id: plan.plan_id.as_deref().unwrap_or_default(),
+            entries: &plan.entries,
+            markdown: plan.markdown.as_deref(),
+            path: plan.path.as_deref(),
+        }
+    }
+}
+
+fn plan_line(entry: &PlanEntry) -> String {
     let mark = match entry.status.as_str() {
         "completed" => "●",
         "in_progress" => "◐",
@@ -140,5 +214,46 @@ mod tests {
         ] {
             assert_eq!(detail(nothing.clone()), None, "{nothing}");
         }
+    }
+
+    #[test]
+    fn a_plan_has_a_line_for_each_step_or_its_text() {
+        let plan = |json: Value| serde_json::from_value::<Plan>(json).unwrap();
+        let steps = plan(json!({ "entries": [
+            { "content": "a\u{1b}\nb", "priority": "low", "status": "completed" },
+            { "content": "c", "priority": "low", "status": "_later" },
+        ] }));
+        assert_eq!(ShownPlan::from(&steps).lines(), ["● a\u{fffd}\u{fffd}b", "○ c"]);
+        let text = "x\u{1b}\n".repeat(30);
+        let text = plan(
+            json!({ "entries": [], "form": "markdown", "planId": "p", "markdown": text, "path": "/a\nb" }),
+        );
+        let shown = ShownPlan::from(&text);
+        assert_eq!((shown.id, shown.lines().len()), ("p", 31));
+        assert_eq!(shown.lines()[..2], ["○ Plan in /a\u{fffd}b", "│ x\u{fffd}"]);
+        let first = shown.first_lines();
+        assert_eq!(
+            (first.len(), first.last().map(String::as_str)),
+            (25, Some("… 7 more lines"))
+        );
+        let empty = plan(json!({ "entries": [], "markdown": "" }));
+        assert_eq!(ShownPlan::from(&empty).lines(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_turn_has_the_plan_of_earlier_daemons_or_all_plans() {
+        let entry = json!({ "content": "a", "priority": "low", "status": "pending" });
+        let turn = |more: Value| {
+            let mut turn = json!({ "status": "completed", "plan": [entry] });
+            turn.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            let turn: Turn = serde_json::from_value(turn).unwrap();
+            let plans = ShownPlan::of_turn(&turn);
+            plans.iter().map(|plan| plan.id.to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(turn(json!({})), [""]);
+        let plans = json!([{ "entries": [entry] }, { "entries": [], "planId": "b", "markdown": "B" }]);
+        assert_eq!(turn(json!({ "plans": plans })), ["", "b"]);
     }
 }
