@@ -560,3 +560,30 @@ fn the_rest_of_an_answer_names_its_turn() {
         [&texts[0], &texts[1]]
     );
 }
+
+#[test]
+fn the_plan_is_the_list_of_steps_that_changed_last() {
+    let step = |text: &str| json!([{ "content": text, "priority": "low", "status": "in_progress" }]);
+    let items = |id: &str, text: &str| {
+        let plan = json!({ "type": "items", "planId": id, "entries": step(text) });
+        json!({ "sessionUpdate": "plan_update", "plan": plan }).to_string()
+    };
+    let text = json!({ "type": "markdown", "planId": "t", "content": "# T" });
+    let text = json!({ "sessionUpdate": "plan_update", "plan": text }).to_string();
+    let removed = |id: &str| json!({ "sessionUpdate": "plan_removed", "planId": id }).to_string();
+    let scene = check(|s| {
+        s.open_turn();
+        for update in [items("a", "1"), text, items("b", "2"), removed("a"), removed("b")] {
+            s.update(&update);
+        }
+        s.stops_with("end_turn");
+    });
+    let client = told(&scene.log, 3);
+    let plans: Vec<Value> = client
+        .params("turn/plan/updated")
+        .iter()
+        .map(|params| params["plan"].clone())
+        .collect();
+    let shown = |text: &str| json!([{ "step": text, "status": "inProgress" }]);
+    assert_eq!(plans, [shown("1"), shown("2"), json!([])]);
+}

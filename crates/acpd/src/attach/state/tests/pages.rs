@@ -292,3 +292,28 @@ fn the_rest_of_an_answer_is_before_the_end_of_its_turn() {
         .map(|text| picture.find(text).unwrap_or_else(|| panic!("{text}: {picture}")));
     assert!(places.is_sorted(), "{picture}");
 }
+
+#[test]
+fn each_plan_is_shown_until_the_agent_removes_it() {
+    let mut scene = Scene::with(json!({ "turns": [] }));
+    scene.run_turn("turn_1");
+    let step = |text: &str| json!([{ "content": text, "status": "pending", "priority": "low" }]);
+    for plan in [
+        json!({ "turnId": "turn_1", "planId": "a", "entries": step("first way") }),
+        json!({ "turnId": "turn_1", "planId": "b", "entries": [], "form": "markdown", "markdown": "a text" }),
+        json!({ "turnId": "turn_1", "planId": "a", "entries": step("other way") }),
+    ] {
+        scene.event("turn/plan/updated", plan);
+    }
+    let drawn = scene.draw();
+    for (words, is) in [("first way", false), ("○ other way", true), ("│ a text", true)] {
+        assert_eq!(drawn.contains(words), is, "{words}: {drawn}");
+    }
+    let removed = json!({ "turnId": "turn_1", "planId": "b", "by": { "kind": "agent" } });
+    scene.event("turn/plan/removed", removed);
+    let drawn = scene.draw();
+    assert!(
+        drawn.contains("○ other way") && !drawn.contains("a text"),
+        "{drawn}"
+    );
+}
