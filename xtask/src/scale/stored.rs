@@ -158,6 +158,7 @@ impl<'l> Writer<'l> {
             usage: None,
             changes: None,
             plan: None,
+            plans: None,
             permitted: 0,
             waited_ms: 0,
         });
