@@ -166,6 +166,8 @@ fn for_agents(common: &Common, command: Agents) -> anyhow::Result<Exit> {
                 Err(error)
             }
         },
+        // Its subject is a program, not an agent of the configuration.
+        Agents::AcpCheck(args) => until_ctrl_c(agents::acp_check::check(args)),
         Agents::Codex(args) => to_its_end(codex::codex(&usable(common)?, args)),
     }
 }

@@ -1,5 +1,5 @@
 //! `acpd agents`: lists, installs and checks agents. On the daemon's host, only `acpd agents running` and `default` require a
-//! daemon.
+//! daemon. `acpd acp-check` checks a program that no daemon knows.
 
 use std::io::IsTerminal;
 
@@ -15,6 +15,7 @@ use acpd_runtime::agent::sandbox::for_installer;
 use anyhow::{Context, bail};
 use serde_json::json;
 
+pub mod acp_check;
 mod default;
 mod far;
 mod report;

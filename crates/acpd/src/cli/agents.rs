@@ -19,6 +19,13 @@ pub enum Agents {
     /// Run as an ACP agent for an editor, over standard input and output
     #[command(before_help = examples(["acpd acp --agent claude     # as the agent command of an editor"]))]
     Acp(AcpArgs),
+    /// Check whether an agent keeps the rules of ACP; exits with 0 if it violates none
+    #[command(before_help = examples([
+        "acpd acp-check ./my-agent --acp",
+        "acpd acp-check --markdown npx @agentclientprotocol/claude-agent-acp",
+        "acpd acp-check --json --protocol 2 ./my-agent | jq '.rows[] | select(.verdict == \"violated\")'",
+    ]))]
+    AcpCheck(AcpCheckArgs),
     /// Run the Codex TUI with the agents of the daemon, or a pipe for programs that start Codex
     #[command(before_help = examples([
         "acpd codex --agent claude",
@@ -33,6 +40,7 @@ impl Group for Agents {
     const HEADING: &'static str = "Agents and editors";
     const ON_HOST: &'static [&'static str] =
         &["agents uninstall", "agents update", "agents login", "editors"];
+    const WITHOUT_DAEMON: &'static [&'static str] = &["acp-check"];
 }
 
 #[derive(Debug, Subcommand)]
@@ -160,4 +168,38 @@ pub struct AcpArgs {
     /// Continue this thread in the editor's first new session; as in "acpd show"
     #[arg(long, value_name = "THREAD")]
     pub thread: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct AcpCheckArgs {
+    /// Print JSON, one object
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// Print a Markdown table
+    #[arg(long)]
+    pub markdown: bool,
+    /// Version of ACP to check [default: 1 and 2]
+    #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub protocol: Option<u8>,
+    /// Prompt of turns that end by themselves
+    #[arg(long, value_name = "TEXT", default_value = acpd_acp_check::PROMPT)]
+    pub prompt: String,
+    /// Prompt of turns that are cancelled
+    #[arg(long, value_name = "TEXT", default_value = acpd_acp_check::LONG_PROMPT)]
+    pub long_prompt: String,
+    /// Sign in with this method of the agent first
+    #[arg(long, value_name = "METHOD")]
+    pub sign_in: Option<String>,
+    /// Grant the agent's requests for permission, instead of rejecting them
+    #[arg(long)]
+    pub allow: bool,
+    /// Time for an answer, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
+    /// Time for a turn, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub turn_timeout: u64,
+    /// Command line of the agent
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    pub command: Vec<String>,
 }

@@ -25,7 +25,11 @@ Exit codes:
   \"acpd run\" also has 3, 4 and 8, and \"acpd policy test\" has 10 and 11";
 
 /// Exit codes that only some commands have, for the end of their help.
-const OWN_EXIT_CODES: [(&str, &str); 3] = [
+const OWN_EXIT_CODES: [(&str, &str); 4] = [
+    (
+        "acp-check",
+        "Exit codes: 0 no rule is violated, 1 a rule is violated, or the agent cannot be started",
+    ),
     (
         "run",
         "Exit codes: 3 the agent refused, 4 the turn reached a limit, 8 a question was declined without a terminal",

@@ -39,6 +39,7 @@ fn help_names_every_command() {
         "open",
         "pair",
         "acp",
+        "acp-check",
         "agents",
         "config",
         "policy",

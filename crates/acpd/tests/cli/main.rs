@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod acp_check;
 mod agents;
 mod attach;
 mod backup;

@@ -16,7 +16,8 @@ use self::graph::Graph;
 use self::rust::Crate;
 
 /// The crates of the product.
-const PRODUCT: [&str; 17] = [
+const PRODUCT: [&str; 18] = [
+    "acp-check",
     "acpd",
     "catalog",
     "client",
