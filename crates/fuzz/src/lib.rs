@@ -12,6 +12,7 @@
     reason = "a target says by a panic what does not hold"
 )]
 
+mod acp_check;
 mod agents;
 mod archives;
 mod clients;
@@ -61,7 +62,7 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub static TARGETS: [Target; 18] = [
+pub static TARGETS: [Target; 19] = [
     agents::LINES,
     agents::HISTORIES,
     clients::APP_FRAMES,
@@ -80,6 +81,7 @@ pub static TARGETS: [Target; 18] = [
     credentials::CREDENTIALS,
     paths::PATHS,
     tool_calls::TOOL_CALLS,
+    acp_check::CHECKED_LINES,
 ];
 
 impl Target {

@@ -73,4 +73,5 @@ targets! {
     credentials
     paths
     tool_calls
+    checked_lines
 }
