@@ -54,7 +54,7 @@ pub async fn run(
                 script.run().await;
                 report.sign_in = report.sign_in.or(script.sign_in);
             }
-            Greeting::Earlier => link.watch.rows.not_offered("initialize", Rule::Version),
+            Greeting::Declines => link.watch.rows.not_offered("initialize", Rule::Version),
             Greeting::Wrong => {
                 let reason = "initialize failed";
                 link.watch

@@ -15,8 +15,8 @@ use crate::wire::{INVALID_PARAMS, UNSUPPORTED_VERSION};
 pub enum Greeting {
     /// It speaks the version. Its result.
     Speaks(Value),
-    /// It speaks an earlier version.
-    Earlier,
+    /// It speaks other versions only.
+    Declines,
     /// It answered something else, which is among the verdicts.
     Wrong,
 }
@@ -53,10 +53,10 @@ pub fn params(version: u64) -> Value {
 pub async fn greet(link: &mut Link, version: Version, limit: Duration) -> Greeting {
     let result = match link.initialize(params(version.number()), limit).await {
         Outcome::Result(result) => result,
-        // An agent that has only an earlier version may say so.
-        Outcome::Error { code, .. } if version == Version::Two && code == UNSUPPORTED_VERSION => {
+        // It may have no version up to this one, or say so instead of answering with an earlier one.
+        Outcome::Error { code, .. } if code == UNSUPPORTED_VERSION => {
             link.watch.rows = Rows::default();
-            return Greeting::Earlier;
+            return Greeting::Declines;
         }
         Outcome::Error { text, .. } => {
             link.watch.rows.violated_by("initialize", Rule::Version, &text);
@@ -68,7 +68,7 @@ pub async fn greet(link: &mut Link, version: Version, limit: Duration) -> Greeti
     if version == Version::Two && answered == Some(1) {
         // Its result has the shape of version 1.
         link.watch.rows = Rows::default();
-        return Greeting::Earlier;
+        return Greeting::Declines;
     }
     if answered != Some(version.number()) {
         let reason = format!("answered {answered:?} to version {}", version.number());

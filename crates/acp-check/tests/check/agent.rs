@@ -78,6 +78,8 @@ pub enum Fault {
 pub struct Agents {
     /// The newest version that they speak.
     pub newest: Version,
+    /// Whether they speak no earlier one.
+    pub is_only: bool,
     /// What they do wrong.
     pub fault: Option<Fault>,
     /// Whether they need a sign-in.
@@ -90,6 +92,7 @@ impl Start for Agents {
         let (output, input) = tokio::io::split(ours);
         let agent = Agent {
             newest: self.newest,
+            is_only: self.is_only,
             version: Version::One,
             fault: self.fault,
             needs_sign_in: self.signs_in,
@@ -115,6 +118,7 @@ struct Session {
 
 struct Agent {
     newest: Version,
+    is_only: bool,
     version: Version,
     fault: Option<Fault>,
     needs_sign_in: bool,
@@ -329,7 +333,7 @@ impl Agent {
         if self.is(Fault::EchoesVersion) && asked > 2 {
             return Ok(json!({ "protocolVersion": asked }));
         }
-        if asked == 0 {
+        if asked == 0 || (self.is_only && asked < self.newest.number()) {
             return Err((-32022, "no such version"));
         }
         if self.is(Fault::MixesShapes) && asked > 1 {

@@ -9,6 +9,7 @@ use crate::agent::{Agents, Fault};
 async fn check(newest: Version, fault: Option<Fault>, signs_in: bool, options: &Options) -> Report {
     let mut agents = Agents {
         newest,
+        is_only: false,
         fault,
         signs_in,
     };
@@ -111,6 +112,22 @@ async fn each_fault_is_found_and_no_other() {
             );
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_may_have_the_newest_version_alone() {
+    let mut agents = Agents {
+        newest: Version::Two,
+        is_only: true,
+        fault: None,
+        signs_in: false,
+    };
+    let options = Options::default();
+    let report = run(&mut agents, Vec::new(), &options).await.unwrap();
+    assert_eq!(report.violations(), 0, "{}", report.table());
+    let of_first = report.rows().find(|(version, _)| *version == Version::One);
+    assert_eq!(of_first.unwrap().1.verdict, Verdict::NotOffered);
+    assert_eq!(report.agent.as_deref(), Some("two 2.0"));
 }
 
 #[test]
