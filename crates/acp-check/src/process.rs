@@ -86,9 +86,17 @@ pub struct Command {
 impl Start for Command {
     fn start(&mut self, directory: &Path) -> Result<Connection, String> {
         let (command, args) = self.words.split_first().ok_or("no command was given")?;
+        let here = std::env::current_dir()
+            .map_err(|error| format!("the current directory cannot be read: {error}"))?;
+        // Any path of a program is one, but a word of the arguments may be anything.
+        let command = if command.contains('/') {
+            here.join(command).to_string_lossy().into_owned()
+        } else {
+            command.clone()
+        };
         let program = Program {
-            command: command.clone(),
-            args: args.to_vec(),
+            command,
+            args: args.iter().map(|word| absolute(word, &here)).collect(),
             // The user runs the agent here, as from a shell.
             env: Environment::here(&["*".to_owned()], &std::collections::BTreeMap::new()),
             cwd: directory.to_owned(),
@@ -106,5 +114,29 @@ impl Start for Command {
             input: Box::new(input),
             process: Some((process, tail)),
         })
+    }
+}
+
+/// Makes a path that begins with `./` or `../` absolute: the agent starts in another directory.
+fn absolute(word: &str, here: &Path) -> String {
+    if word.starts_with("./") || word.starts_with("../") {
+        here.join(word).to_string_lossy().into_owned()
+    } else {
+        word.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_users_directory_are_absolute() {
+        let here = Path::new("/home/ann");
+        assert_eq!(absolute("./agent", here), "/home/ann/./agent");
+        assert_eq!(absolute("../agent.js", here), "/home/ann/../agent.js");
+        for word in ["agent", "acp", "--acp", "/bin/agent", ".", "..", "a/b", ""] {
+            assert_eq!(absolute(word, here), word);
+        }
     }
 }

@@ -114,7 +114,7 @@ fn what_is_no_agent_is_named_and_leaves_nothing_behind() {
     let script = place.work().join("silent");
     std::fs::write(&script, "#!/bin/sh\npwd >&2\nexit 3\n").expect("it can be written");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
-    let silent = check(&place, &["--json"], &[script.to_str().expect("text")]);
+    let silent = check(&place, &["--json"], &["./silent"]);
     assert_eq!(silent.code, Some(1), "{}", silent.stdout);
     let report = report(&silent);
     let rows = report["rows"].as_array().expect("a list");
