@@ -31,6 +31,7 @@ mod lost_agent;
 mod malformed;
 mod messages;
 mod modes;
+mod newest_schema;
 mod notes;
 mod oddities;
 mod options;

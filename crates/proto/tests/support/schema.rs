@@ -29,11 +29,11 @@ struct Schema {
 
 impl Schema {
     fn load() -> Self {
-        let whole = read("schema.json");
+        let whole = read("v1");
         let part = |name: &str| part(&whole, name);
         let mut params = BTreeMap::new();
         let mut results = BTreeMap::new();
-        let unstable = read("schema.unstable.json");
+        let unstable = read("v1.unstable");
         for method in UNSTABLE {
             let mut all = unstable["$defs"].as_object().unwrap().iter();
             let (name, _) = all
@@ -53,7 +53,7 @@ impl Schema {
             }
         }
         Self {
-            message: jsonschema::draft202012::new(&whole).unwrap(),
+            message: official::envelope(),
             params,
             results,
             error: part("Error"),

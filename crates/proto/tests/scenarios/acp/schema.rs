@@ -1,12 +1,12 @@
 //! The official ACP schema, version 1, from the client's side: the messages that an agent may send.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use super::official::{part, read};
+use super::official::{envelope, part, read};
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::load);
 
@@ -14,6 +14,10 @@ struct Schema {
     message: Validator,
     /// The params of an agent's messages, by method.
     params: BTreeMap<String, Validator>,
+    /// The params of `session/update` with a kind of update that only the unstable schema has.
+    unstable_update: Validator,
+    /// The kinds of updates that the stable schema has.
+    stable_updates: BTreeSet<String>,
     /// The results of an agent's responses, by method.
     results: BTreeMap<String, Validator>,
     error: Validator,
@@ -21,7 +25,7 @@ struct Schema {
 
 impl Schema {
     fn load() -> Self {
-        let (stable, unstable) = (read("schema.json"), read("schema.unstable.json"));
+        let (stable, unstable) = (read("v1"), read("v1.unstable"));
         let (mut params, mut results) = (BTreeMap::new(), BTreeMap::new());
         // Stable definitions override unstable ones.
         for whole in [&unstable, &stable] {
@@ -41,8 +45,10 @@ impl Schema {
             }
         }
         Self {
-            message: jsonschema::draft202012::new(&stable).unwrap(),
+            message: envelope(),
             params,
+            unstable_update: part(&unstable, "SessionNotification"),
+            stable_updates: update_kinds(&stable),
             results,
             error: part(&stable, "Error"),
         }
@@ -54,6 +60,9 @@ pub fn check(message: &Value, answers: Option<&str>) {
     valid(&SCHEMA.message, message, message);
     match (message["method"].as_str(), message.get("error")) {
         (Some(method), _) if method.starts_with('_') => {}
+        (Some("session/update"), _) if !is_stable(&message["params"]["update"]) => {
+            valid(&SCHEMA.unstable_update, &message["params"], message);
+        }
         (Some(method), _) => {
             let params = SCHEMA.params.get(method);
             let params = params.unwrap_or_else(|| panic!("no client has {method:?}: {message}"));
@@ -70,6 +79,19 @@ pub fn check(message: &Value, answers: Option<&str>) {
             }
         }
     }
+}
+
+fn update_kinds(schema: &Value) -> BTreeSet<String> {
+    let updates = schema["$defs"]["SessionUpdate"]["oneOf"].as_array().unwrap();
+    let kinds = updates
+        .iter()
+        .map(|update| update["properties"]["sessionUpdate"]["const"].as_str());
+    kinds.map(|kind| kind.unwrap().to_owned()).collect()
+}
+
+fn is_stable(update: &Value) -> bool {
+    let kind = update["sessionUpdate"].as_str();
+    kind.is_some_and(|kind| SCHEMA.stable_updates.contains(kind))
 }
 
 fn valid(schema: &Validator, value: &Value, message: &Value) {

@@ -1,0 +1,350 @@
+//! The lists of what acpd handles of ACP, and of what it leaves out.
+
+/// A subject of the schema, such as [`UPDATE`], with names.
+pub type Names = &'static [(&'static str, &'static [&'static str])];
+
+/// Requests and notifications to an agent.
+pub const TO_AGENT: &str = "method of agents";
+/// Requests and notifications to a client.
+pub const TO_CLIENT: &str = "method of clients";
+pub const UPDATE: &str = "update";
+pub const CONTENT: &str = "content block";
+pub const TOOL_CONTENT: &str = "tool content";
+pub const COMMAND: &str = "command";
+pub const CLIENT_CAN: &str = "capability of clients";
+pub const AGENT_CAN: &str = "capability of agents";
+
+/// Both versions have it.
+const PROTOCOL: (&str, &[&str]) = (TO_AGENT, &["$/cancel_request"]);
+
+/// What acpd does something with in version 1.
+pub const HANDLED: Names = &[
+    PROTOCOL,
+    (
+        TO_AGENT,
+        &[
+            "auth/status",
+            "authenticate",
+            "initialize",
+            "logout",
+            "providers/disable",
+            "providers/list",
+            "providers/set",
+            "session/cancel",
+            "session/close",
+            "session/delete",
+            "session/fork",
+            "session/list",
+            "session/load",
+            "session/new",
+            "session/prompt",
+            "session/resume",
+            "session/set_config_option",
+            "session/set_mode",
+        ],
+    ),
+    (
+        TO_CLIENT,
+        &[
+            "auth/status_update",
+            "elicitation/complete",
+            "elicitation/create",
+            "fs/read_text_file",
+            "fs/write_text_file",
+            "session/request_permission",
+            "session/update",
+            "terminal/create",
+            "terminal/kill",
+            "terminal/output",
+            "terminal/release",
+            "terminal/wait_for_exit",
+        ],
+    ),
+    (
+        UPDATE,
+        &[
+            "agent_message_chunk",
+            "agent_thought_chunk",
+            "available_commands_update",
+            "compaction_summary_chunk",
+            "compaction_update",
+            "config_option_update",
+            "current_mode_update",
+            "notice",
+            "plan",
+            "session_info_update",
+            "tool_call",
+            "tool_call_update",
+            "usage_update",
+            "user_message_chunk",
+        ],
+    ),
+    (CONTENT, &["audio", "image", "resource", "resource_link", "text"]),
+    (TOOL_CONTENT, &["content", "diff", "terminal"]),
+    (
+        CLIENT_CAN,
+        &[
+            "auth",
+            "auth.terminal",
+            "elicitation",
+            "elicitation.form",
+            "elicitation.url",
+            "fs",
+            "fs.readTextFile",
+            "fs.writeTextFile",
+            "session",
+            "session.compaction",
+            "session.configOptions",
+            "session.configOptions.boolean",
+            "session.notices",
+            "terminal",
+        ],
+    ),
+    (
+        AGENT_CAN,
+        &[
+            "auth",
+            "auth.logout",
+            "auth.status",
+            "loadSession",
+            "mcpCapabilities",
+            "mcpCapabilities.http",
+            "mcpCapabilities.sse",
+            "promptCapabilities",
+            "promptCapabilities.audio",
+            "promptCapabilities.embeddedContext",
+            "promptCapabilities.image",
+            "providers",
+            "sessionCapabilities",
+            "sessionCapabilities.additionalDirectories",
+            "sessionCapabilities.close",
+            "sessionCapabilities.delete",
+            "sessionCapabilities.fork",
+            "sessionCapabilities.list",
+            "sessionCapabilities.resume",
+        ],
+    ),
+];
+
+/// What acpd leaves out of version 1, each with the reason.
+pub const LEFT_OUT: &[(&str, Names)] = &[
+    (
+        "Agents start MCP servers or reach them over HTTP; acpd offers none over its own connection.",
+        &[
+            (TO_AGENT, &["mcp/message"]),
+            (TO_CLIENT, &["mcp/message"]),
+            (AGENT_CAN, &["mcpCapabilities.acp"]),
+        ],
+    ),
+    (
+        "They concern the agent's own list of sessions; acpd archives and names its threads, and knows which of them are open.",
+        &[
+            (
+                TO_AGENT,
+                &[
+                    "session/archive",
+                    "session/set_title",
+                    "session/status",
+                    "session/unarchive",
+                ],
+            ),
+            (
+                AGENT_CAN,
+                &[
+                    "sessionCapabilities.archive",
+                    "sessionCapabilities.status",
+                    "sessionCapabilities.title",
+                ],
+            ),
+        ],
+    ),
+    (
+        "Options are read from an open session.",
+        &[
+            (TO_AGENT, &["session/options"]),
+            (AGENT_CAN, &["sessionCapabilities.options"]),
+        ],
+    ),
+    (
+        "The text goes to the agent as it is configured there.",
+        &[(
+            AGENT_CAN,
+            &[
+                "sessionCapabilities.systemPrompt",
+                "sessionCapabilities.systemPrompt.mode",
+                "sessionCapabilities.systemPrompt.mode.override",
+            ],
+        )],
+    ),
+    (
+        "Forks and rollbacks tell the agent the conversation.",
+        &[(UPDATE, &["cursor_update"]), (CLIENT_CAN, &["session.cursors"])],
+    ),
+    (
+        "A thread has one plan; acpd does not declare several.",
+        &[
+            (UPDATE, &["plan_removed", "plan_update"]),
+            (CLIENT_CAN, &["plan"]),
+        ],
+    ),
+    (
+        "The work of subagents is shown as tool calls; acpd does not declare sessions of their own.",
+        &[
+            (
+                UPDATE,
+                &["session_message", "session_message_chunk", "subagent_update"],
+            ),
+            (TOOL_CONTENT, &["session"]),
+            (CLIENT_CAN, &["subagents"]),
+        ],
+    ),
+    (
+        "Clients do not show suggested prompts; acpd does not declare them.",
+        &[
+            (UPDATE, &["prompt_suggestions_update"]),
+            (
+                CLIENT_CAN,
+                &[
+                    "session.promptSuggestions",
+                    "session.promptSuggestions.audio",
+                    "session.promptSuggestions.embeddedContext",
+                    "session.promptSuggestions.image",
+                ],
+            ),
+        ],
+    ),
+];
+
+/// What acpd does something with in version 2.
+pub const HANDLED_2: Names = &[];
+
+/// What acpd leaves out of version 2, each with the reason.
+pub const LEFT_OUT_2: &[(&str, Names)] = &[(
+    "acpd and its agents agree on version 1.",
+    &[
+        PROTOCOL,
+        (
+            TO_AGENT,
+            &[
+                "auth/login",
+                "auth/logout",
+                "auth/status",
+                "initialize",
+                "mcp/message",
+                "providers/disable",
+                "providers/list",
+                "providers/set",
+                "session/archive",
+                "session/cancel",
+                "session/close",
+                "session/delete",
+                "session/fork",
+                "session/list",
+                "session/new",
+                "session/options",
+                "session/prompt",
+                "session/resume",
+                "session/set_config_option",
+                "session/set_title",
+                "session/status",
+                "session/unarchive",
+                "terminal/cancel",
+                "tool_call/cancel",
+            ],
+        ),
+        (
+            TO_CLIENT,
+            &[
+                "auth/status_update",
+                "elicitation/complete",
+                "elicitation/create",
+                "mcp/message",
+                "session/request_permission",
+                "session/update",
+            ],
+        ),
+        (
+            UPDATE,
+            &[
+                "agent_message",
+                "agent_message_chunk",
+                "agent_thought",
+                "agent_thought_chunk",
+                "available_commands_update",
+                "compaction_summary_chunk",
+                "compaction_update",
+                "config_option_update",
+                "cursor_update",
+                "notice",
+                "plan_removed",
+                "plan_update",
+                "prompt_suggestions_update",
+                "replay_complete",
+                "session_info_update",
+                "session_message",
+                "session_message_chunk",
+                "state_update",
+                "subagent_update",
+                "terminal_output_chunk",
+                "terminal_update",
+                "tool_call_content_chunk",
+                "tool_call_update",
+                "usage_update",
+                "user_message",
+                "user_message_chunk",
+            ],
+        ),
+        (
+            CONTENT,
+            &["audio", "image", "resource", "resource_link", "skill", "text"],
+        ),
+        (TOOL_CONTENT, &["content", "diff", "session", "terminal"]),
+        (COMMAND, &["command", "skill"]),
+        (
+            CLIENT_CAN,
+            &[
+                "auth",
+                "auth.terminal",
+                "elicitation",
+                "elicitation.form",
+                "elicitation.url",
+                "session",
+                "session.commands",
+                "session.commands.skill",
+                "session.promptSuggestions",
+                "session.promptSuggestions.audio",
+                "session.promptSuggestions.embeddedContext",
+                "session.promptSuggestions.image",
+            ],
+        ),
+        (
+            AGENT_CAN,
+            &[
+                "auth",
+                "auth.status",
+                "providers",
+                "session",
+                "session.additionalDirectories",
+                "session.archive",
+                "session.delete",
+                "session.fork",
+                "session.mcp",
+                "session.mcp.acp",
+                "session.mcp.http",
+                "session.mcp.stdio",
+                "session.options",
+                "session.prompt",
+                "session.prompt.audio",
+                "session.prompt.embeddedContext",
+                "session.prompt.image",
+                "session.prompt.skill",
+                "session.prompt.skill.inline",
+                "session.status",
+                "session.systemPrompt",
+                "session.systemPrompt.mode",
+                "session.systemPrompt.mode.override",
+                "session.title",
+            ],
+        ),
+    ],
+)];
