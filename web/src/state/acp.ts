@@ -119,6 +119,12 @@ export function contentText(blocks: readonly AcpObject[]): string {
   return blocks.flatMap((block) => (block.type === "text" ? (text(block.text) ?? "") : [])).join("\n");
 }
 
+/** Returns a suggested prompt as text: its links are their addresses. */
+export function suggestedText(blocks: readonly AcpObject[]): string {
+  const parts = blocks.map((block) => text(block.type === "resource_link" ? block.uri : block.text)?.trim() ?? "");
+  return parts.filter((part) => part !== "").join(" ");
+}
+
 /** Returns whether the agent's `initialize` response says that it accepts messages during a turn. */
 export function steers(initialize: unknown): boolean {
   const meta = isObject(initialize) && isObject(initialize._meta) ? initialize._meta : {};

@@ -6,7 +6,7 @@
 
 import type { Json, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
 
-import { contentText, objects } from "./acp.ts";
+import { contentText, objects, suggestedText } from "./acp.ts";
 import { foldHead, nameFrom } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
 import { byPrompt, changeTurn, inOrder } from "./fold-turns.ts";
@@ -155,10 +155,12 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       const queued = at < 0 ? next : { ...next, steering: next.steering.toSpliced(at, 1) };
       return changeTurn(queued, turn.id ?? undefined, (old) => ({ ...old, ...stripTurn(turn) }));
     }
+    case "thread/suggestions/updated":
+      return { ...next, suggestions: event.params.suggestions.map(({ prompt }) => suggestedText(prompt)) };
     case "turn/started":
-      // From now on, the prompt is a message of the turn.
+      // From now on, the prompt is a message of the turn. What was suggested was about it.
       return sorted(
-        changeTurn(next, event.params.turn.id ?? undefined, ({ input: _, ...turn }) => ({
+        changeTurn(withoutSuggestions(next), event.params.turn.id ?? undefined, ({ input: _, ...turn }) => ({
           ...turn,
           ...stripTurn(event.params.turn),
         })),
@@ -191,6 +193,11 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
     default:
       return foldItems(next, event);
   }
+}
+
+function withoutSuggestions(state: ThreadState): ThreadState {
+  const { suggestions, ...rest } = state;
+  return suggestions === undefined ? state : rest;
 }
 
 /** The running turn waits for the user as long as a question is open, whichever it is. */

@@ -108,6 +108,8 @@ export interface ThreadState {
    * loaded after the thread; until then only text can be sent.
    */
   readonly initialize?: Json;
+  /** The prompts that the agent suggests, as text for the composer. They are about the next prompt only. */
+  readonly suggestions?: readonly string[];
   /** Whether the thread was deleted; no event follows. */
   readonly deleted?: boolean;
 }

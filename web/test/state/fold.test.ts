@@ -485,3 +485,21 @@ describe("what a page that follows shows equals what a page that loads shows", (
     expect(merged.turns[0]!.items).toMatchObject([{ itemId: "i-0", text: "one two" }, { itemId: "i-1", text: "x" }]);
   });
 });
+
+test("suggestions are about the next prompt only", () => {
+  const threadId = "t";
+  const suggested = (...prompts: Record<string, string>[][]): ThreadEvent => ({
+    method: "thread/suggestions/updated",
+    params: { threadId, ts: 1, suggestions: prompts.map((prompt) => ({ prompt })) },
+  });
+  const words = [{ type: "text", text: "Explain " }, { type: "resource_link", uri: "file:///w/a.rs", name: "a.rs" }];
+  const shown = fold(empty(threadId), suggested([{ type: "text", text: "Run the tests" }], words));
+  expect(shown.suggestions).toEqual(["Run the tests", "Explain file:///w/a.rs"]);
+  expect(shown.seq).toBe(0);
+  expect(fold(shown, suggested()).suggestions).toEqual([]);
+  const started = fold(shown, {
+    method: "turn/started",
+    params: { threadId, seq: 1, ts: 2, turnId: "turn_1", turn: { id: "turn_1", status: "running" } },
+  } as ThreadEvent);
+  expect(started.suggestions).toBeUndefined();
+});

@@ -34,5 +34,5 @@ pub(crate) use request::PassthroughMethod;
 pub use request::{AgentRequest, ConfigValue, check_extension};
 pub use session_name::with_session;
 pub use shared::{Seat, SeatEvent, SharedAgent};
-pub use update::{Chunk, ChunkContent, PlanUpdate, Update, UpdateKind};
+pub use update::{Chunk, ChunkContent, PlanUpdate, Suggestion, Update, UpdateKind};
 pub(crate) use update::{ToolUpdate, text_chunk};

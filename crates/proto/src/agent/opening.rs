@@ -24,7 +24,7 @@ pub fn client_capabilities(elicitation: ElicitationModes) -> String {
     [
         r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":true},"#,
         elicitation,
-        r#""plan":{},"session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{}}}"#,
+        r#""plan":{},"session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{},"promptSuggestions":{}}}"#,
     ]
     .concat()
 }

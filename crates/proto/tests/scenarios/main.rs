@@ -54,6 +54,7 @@ mod shown;
 mod start;
 mod steer;
 mod stuck;
+mod suggestions;
 mod tail;
 mod terminal_acts;
 mod terminals;

@@ -315,6 +315,7 @@ impl Scene {
             } => {
                 match &shown {
                     LiveUpdate::Output(output) => self.check_shown(after, output.item),
+                    LiveUpdate::Suggestions(_) => {}
                     LiveUpdate::TurnDiff(_) => assert_eq!(turn, self.thread.live().turn.map(|turn| turn.id)),
                 }
                 let frame = acpd_proto::surface::app::live_frame(&self.id.to_string(), turn, at, &shown);

@@ -61,7 +61,8 @@ impl Batch {
         }
     }
 
-    fn live(lane: Lane, thread: &str, shown: &Shown) -> Self {
+    /// Encodes a live update.
+    pub fn live(lane: Lane, thread: &str, shown: &Shown) -> Self {
         let Shown {
             after,
             turn,

@@ -1,14 +1,15 @@
 //! The channels from a thread to its subscribers.
 //!
-//! In: stored events. Out: batches, encoded once for each lane that has subscribers. Owns: the last few batches. Never:
+//! In: stored events. Out: batches, encoded once for each lane that has subscribers. Owns: the last few batches, and what the agent suggests. Never:
 //! waits for a subscriber, or encodes for a lane without subscribers.
 
 use std::sync::Arc;
 
 use acpd_model::Event;
 use acpd_model::limits::SHARED_BATCH_BYTES;
+use acpd_proto::fanout::LiveUpdate;
 use acpd_proto::surface::contract::Lane;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use crate::feed::batch::{Batch, Shown};
@@ -22,6 +23,8 @@ pub struct Publisher {
     /// The room for the unread batches of all threads.
     room: Room,
     lanes: Vec<(Lane, broadcast::Sender<Arc<Batch>>)>,
+    /// The prompts that the agent suggests, for subscribers that come later.
+    suggestions: watch::Sender<Option<Arc<Shown>>>,
 }
 
 /// Batches for the subscribers of each lane.
@@ -35,6 +38,7 @@ impl Publisher {
             slots,
             room,
             lanes: Vec::new(),
+            suggestions: watch::Sender::new(None),
         }
     }
 
@@ -47,6 +51,19 @@ impl Publisher {
         let (channel, batches) = broadcast::channel(self.slots);
         self.lanes.push((lane, channel));
         batches
+    }
+
+    /// Returns the prompts that the agent suggests.
+    pub fn suggestions(&self) -> watch::Receiver<Option<Arc<Shown>>> {
+        self.suggestions.subscribe()
+    }
+
+    /// Keeps what subscribers that come later need of these updates.
+    pub fn keep(&self, shown: Vec<Shown>) {
+        let suggests = |shown: &Shown| matches!(shown.update, LiveUpdate::Suggestions(_));
+        if let Some(last) = shown.into_iter().rev().find(suggests) {
+            self.suggestions.send_replace(Some(Arc::new(last)));
+        }
     }
 
     /// Returns whether there are subscribers.

@@ -422,6 +422,7 @@ impl ThreadActor {
                     batches: self.publisher.subscribe(lane),
                     live,
                     pending,
+                    suggestions: self.publisher.suggestions(),
                     log_error: None,
                 }));
             }

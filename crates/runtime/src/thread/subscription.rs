@@ -14,12 +14,12 @@ use acpd_proto::projection::OpenRequest;
 use acpd_proto::surface::contract::{Lane, LostEvents, OtherSubscribers, Pending, Source};
 use acpd_proto::surface::frames::Frames;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::DropGuard;
 
 use crate::clock::Clock;
 use crate::context::Context;
-use crate::feed::batch::Batch;
+use crate::feed::batch::{Batch, Shown};
 use crate::feed::presence::Presence;
 use crate::feed::snapshot::ThreadSnapshot;
 use crate::metrics::Metrics;
@@ -102,6 +102,8 @@ pub struct Subscription {
     log_error: Option<Arc<str>>,
     /// Whether the client does not know `log_error` yet.
     log_changed: bool,
+    /// What the agent suggests, until the client has caught up with the log and receives it.
+    suggestions: Option<watch::Receiver<Option<Arc<Shown>>>>,
     source: EventSource,
 }
 
@@ -156,6 +158,7 @@ impl Subscription {
             lagging: false,
             log_error: None,
             log_changed: false,
+            suggestions: None,
             source: EventSource::Beginning(snapshot),
         };
         (subscription, attached)
@@ -263,8 +266,10 @@ impl Subscription {
             batches,
             live,
             pending,
+            suggestions,
             log_error,
         } = snapshot;
+        self.suggestions = Some(suggestions);
         self.log_changed = self.log_error != log_error;
         self.log_error = log_error;
         let end = live.last_seq;
@@ -296,7 +301,7 @@ impl Subscription {
     ) -> Option<News> {
         if self.at.cursor() >= end || self.at.is_live() {
             self.source = EventSource::Live(batches);
-            return None;
+            return self.suggested();
         }
         let mut charge = None;
         let page = loop {
@@ -343,6 +348,20 @@ impl Subscription {
             from,
             pending,
             charge,
+        })
+    }
+
+    /// Returns what the agent suggests now, for a client that has just caught up with the log. Changes that it receives
+    /// afterwards may be older, but the last of them is the same.
+    fn suggested(&mut self) -> Option<News> {
+        let suggestions = self.suggestions.take()?.borrow().clone()?;
+        let mut batch = Batch::live(self.lane, &self.name, &suggestions);
+        batch.last = self.at.cursor();
+        Some(News::Frames {
+            batch: Arc::new(batch),
+            from: 0,
+            pending: Pending::all(),
+            charge: None,
         })
     }
 

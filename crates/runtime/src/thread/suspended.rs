@@ -222,6 +222,7 @@ impl Suspended {
             batches: self.publisher.subscribe(lane),
             pending: Arc::new(live.requests.keys().copied().collect()),
             live,
+            suggestions: self.publisher.suggestions(),
             log_error: Some(Arc::clone(&self.shown)),
         }
     }

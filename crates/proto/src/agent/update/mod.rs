@@ -6,6 +6,7 @@
 mod chunk;
 mod lenient;
 mod plan;
+mod suggestions;
 
 use std::sync::LazyLock;
 
@@ -27,6 +28,8 @@ pub use self::chunk::{Chunk, ChunkContent, text_chunk};
 use self::chunk::{canonical, chunk, parse_canonical, parse_plain};
 use self::lenient::Lenient;
 pub use self::plan::PlanUpdate;
+pub use self::suggestions::Suggestion;
+use self::suggestions::suggestions;
 
 /// One update of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,6 +87,8 @@ pub enum UpdateKind {
         /// `in_progress`, `completed`, `failed`, …; `None` for a chunk of the summary.
         status: Option<String>,
     },
+    /// The prompts that the agent suggests, in place of those before.
+    Suggestions(Vec<Suggestion>),
     /// An unknown kind, or a known kind with an invalid shape.
     Other,
 }
@@ -159,6 +164,8 @@ struct Wire<'a> {
     description: Lenient<'a>,
     #[serde(borrow, default)]
     compaction_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    suggestions: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -292,6 +299,7 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
                 status: None,
             }
         }
+        "prompt_suggestions_update" => UpdateKind::Suggestions(suggestions(wire.suggestions?)?),
         _ => UpdateKind::Other,
     })
 }

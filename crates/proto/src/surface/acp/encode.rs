@@ -14,6 +14,7 @@ use super::frame::{Feature, Frame, FrameKind, QuestionKind, Setting, Terminal, T
 use super::question;
 use super::repeated_ids::with_items_id;
 use crate::agent::{Update, UpdateKind};
+use crate::fanout::LiveUpdate;
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
 use crate::surface::remark::{Remark, terminal_waits};
 use crate::wire::{self, Object, members};
@@ -28,24 +29,30 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
         .iter()
         .map(|event| event.raw.as_ref().map_or(160, |raw| raw.get().len() + 160))
         .sum();
-    let mut writer = Writer {
-        thread,
-        out: Vec::with_capacity(room),
-        frames: Vec::with_capacity(events.len()),
-        seq: 0,
-        turn: None,
-    };
+    let mut writer = Writer::new(thread, room, events.len());
     for event in events {
         (writer.seq, writer.turn) = (event.seq, event.turn);
         writer.event(event);
     }
-    one_line(&mut writer.out);
-    let all = Bytes::from(writer.out);
-    let cut = |(frame, start, end): (Frame, usize, usize)| Frame {
-        text: (end > start).then(|| all.slice(start..end)),
-        ..frame
-    };
-    writer.frames.into_iter().map(cut).collect()
+    writer.finish()
+}
+
+/// Returns the frames for an update that is only shown live.
+pub(super) fn live_frames(thread: &str, turn: Option<TurnId>, update: &LiveUpdate) -> Vec<Frame> {
+    match update {
+        LiveUpdate::Suggestions(suggestions) => {
+            let mut writer = Writer::new(thread, 512, 1);
+            writer.turn = turn;
+            writer.own(FrameKind::Declared(Feature::Suggestions), |update| {
+                update
+                    .plain("sessionUpdate", "prompt_suggestions_update")
+                    .put("suggestions", suggestions);
+            });
+            writer.finish()
+        }
+        // ACP has no message for these.
+        LiveUpdate::Output(_) | LiveUpdate::TurnDiff(_) => Vec::new(),
+    }
 }
 
 struct Writer<'a> {
@@ -55,6 +62,29 @@ struct Writer<'a> {
     frames: Vec<(Frame, usize, usize)>,
     seq: Seq,
     turn: Option<TurnId>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(thread: &'a str, room: usize, frames: usize) -> Self {
+        Self {
+            thread,
+            out: Vec::with_capacity(room),
+            frames: Vec::with_capacity(frames),
+            seq: 0,
+            turn: None,
+        }
+    }
+
+    /// Returns the frames, whose texts share one allocation.
+    fn finish(mut self) -> Vec<Frame> {
+        one_line(&mut self.out);
+        let all = Bytes::from(self.out);
+        let cut = |(frame, start, end): (Frame, usize, usize)| Frame {
+            text: (end > start).then(|| all.slice(start..end)),
+            ..frame
+        };
+        self.frames.into_iter().map(cut).collect()
+    }
 }
 
 impl Writer<'_> {

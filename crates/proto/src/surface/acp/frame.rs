@@ -86,6 +86,8 @@ pub enum Feature {
     Elicitation,
     /// `plan`: plans by id.
     Plans,
+    /// `session.promptSuggestions`.
+    Suggestions,
 }
 
 /// The kind of a question.

@@ -28,6 +28,7 @@ pub struct Client {
     notices: bool,
     compaction: bool,
     plans: bool,
+    suggestions: bool,
 }
 
 /// The maximum length of a client's name, in characters. Longer names are shortened.
@@ -67,6 +68,7 @@ impl Client {
             notices: session["notices"].is_object(),
             compaction: session["compaction"].is_object(),
             plans: declared["plan"].is_object(),
+            suggestions: session["promptSuggestions"].is_object(),
         }
     }
 
@@ -86,6 +88,7 @@ impl Client {
             Feature::Notices => self.notices,
             Feature::Compaction => self.compaction,
             Feature::Plans => self.plans,
+            Feature::Suggestions => self.suggestions,
             Feature::Elicitation => self.elicitation != ElicitationModes::NONE,
         }
     }

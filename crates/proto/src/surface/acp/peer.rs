@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::answer;
 use super::delegated::{Delegation, number_of};
-use super::encode::frames;
+use super::encode::{frames, live_frames};
 use super::frame::{Frame, QuestionKind};
 use super::handshake::{self, Client};
 use super::session::Session;
@@ -80,10 +80,11 @@ impl Surface for Peer {
     fn encode(_: Lane, source: Source<'_>) -> Vec<Frame> {
         match source {
             Source::Events { thread, events } => frames(thread, events),
+            Source::Shown {
+                thread, turn, update, ..
+            } => live_frames(thread, turn, update),
             // ACP has no message for these.
-            Source::Shown { .. } | Source::Listed { .. } | Source::Seen { .. } | Source::ListReset => {
-                Vec::new()
-            }
+            Source::Listed { .. } | Source::Seen { .. } | Source::ListReset => Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::events::notification;
 use super::notifications::Notification;
 use super::wire::Plain;
-use super::wire::event::{DiffUpdated, ListChanged, ListReset, SeenChanged};
+use super::wire::event::{DiffUpdated, ListChanged, ListReset, SeenChanged, SuggestionsUpdated};
 use super::wire::item_event::TerminalOutput;
 use super::wire::thread::ChangedThread;
 use crate::fanout::LiveUpdate;
@@ -118,6 +118,13 @@ pub fn live_frame(thread: &str, turn: Option<TurnId>, at: Millis, update: &LiveU
             ts: at,
             turn_id: turn,
             diff,
+        }),
+        LiveUpdate::Suggestions(suggestions) => Notification::SuggestionsUpdated(SuggestionsUpdated {
+            thread_id: Plain(thread),
+            seq: None,
+            ts: at,
+            turn_id: turn,
+            suggestions,
         }),
     };
     Frame::without_event(&notification)

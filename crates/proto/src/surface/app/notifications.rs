@@ -151,6 +151,10 @@ notifications! {
         "turn/plan/removed" TurnPlanRemoved(event::PlanRemoved<'a>);
         /// The unified diff of the whole turn changed. While the turn runs, it is only shown live and has no `seq`.
         "turn/diff/updated" TurnDiffUpdated(event::DiffUpdated<'a>);
+        /// The prompts that the agent suggests for the next turn changed. They are only shown live, so it has no `seq`: a new
+        /// subscriber receives the current ones behind the events that it missed. The next prompt, and the end of the agent's
+        /// process, withdraw them.
+        "thread/suggestions/updated" SuggestionsUpdated(event::SuggestionsUpdated<'a>);
         /// A message or thought started.
         "item/started" MessageStarted(item::MessageStarted<'a>);
         /// A message or thought is complete.

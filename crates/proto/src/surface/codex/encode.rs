@@ -47,6 +47,8 @@ pub(super) fn frames(source: Source<'_>) -> Vec<Frame> {
             match update {
                 LiveUpdate::Output(output) => writer.output(output.item, &output.text),
                 LiveUpdate::TurnDiff(diff) => writer.turn_diff(diff),
+                // Codex has no message for them.
+                LiveUpdate::Suggestions(_) => {}
             }
             writer.finish()
         }

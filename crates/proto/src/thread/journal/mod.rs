@@ -4,6 +4,7 @@
 //! events, and text that is buffered to be merged. Never: decides what is recorded. It is the only part of a thread
 //! that all others write to.
 
+mod suggestions;
 mod text;
 mod turn_diff;
 mod turn_files;
@@ -23,7 +24,7 @@ use self::turn_files::TurnFiles;
 use super::effect::Effect;
 use super::host_call::HostCall;
 use super::reply::Reply;
-use crate::agent::AgentCommand;
+use crate::agent::{AgentCommand, Suggestion};
 use crate::fanout::{Coalescer, LiveDiff, LiveTail};
 use crate::projection::{ItemView, Live, mark};
 use crate::queue::Queue;
@@ -50,6 +51,8 @@ pub(super) struct Journal {
     files: TurnFiles,
     /// When their diff is shown live.
     live_diff: LiveDiff,
+    /// The prompts that the agent suggests.
+    suggestions: Vec<Suggestion>,
     summary_changed: bool,
     events: Vec<Event>,
     /// The places of the turns and items in these events.
@@ -74,6 +77,7 @@ impl Journal {
             live_tail: LiveTail::default(),
             files: TurnFiles::default(),
             live_diff: LiveDiff::default(),
+            suggestions: Vec::new(),
             summary_changed: false,
             events: Vec::new(),
             marks: TurnMarks::default(),

@@ -153,6 +153,7 @@ impl Thread {
 
     pub(super) fn handle_agent_exit(&mut self, exit: &AgentExit) {
         self.messages.forget_ended();
+        self.journal.withdraw_suggestions();
         let keeps_unsent = self.session.exited(&mut self.journal, exit);
         self.abandon(&exit.reason, TurnStatus::Failed, &Origin::Agent, !keeps_unsent);
         // While the old process was exiting, a client may have started a turn or requested the agent.
@@ -164,6 +165,7 @@ impl Thread {
     pub(super) fn stop_agent(&mut self) {
         if self.session.can_stop() {
             self.void_requests("the agent is being stopped");
+            self.journal.withdraw_suggestions();
             self.journal.note_status();
             self.session.stop(&mut self.journal);
             self.turns.agent_stopped();

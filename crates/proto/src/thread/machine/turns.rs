@@ -51,6 +51,7 @@ impl Thread {
 
     fn begin(&mut self, turn: TurnId, by: &Origin, prompt: UnsentPrompt, client_turn_id: Option<String>) {
         self.prepare_turn();
+        self.journal.withdraw_suggestions();
         self.approvals.forget_grants();
         self.turns
             .begin(&mut self.journal, turn, by, prompt, client_turn_id);

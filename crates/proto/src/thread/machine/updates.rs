@@ -5,7 +5,7 @@ use acpd_model::item::ToolStatus;
 use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson, SessionEvent, TurnEvent};
 
 use super::Thread;
-use crate::agent::{ChunkContent, ToolUpdate, Update, UpdateKind};
+use crate::agent::{ChunkContent, Suggestion, ToolUpdate, Update, UpdateKind};
 use crate::projection::ItemView;
 use crate::thread::message::Messages;
 use crate::thread::session::note_unasked;
@@ -85,12 +85,20 @@ impl Thread {
                 detail: None,
                 folder: None,
             }),
+            UpdateKind::Suggestions(suggestions) => return self.suggested(suggestions),
             UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => {
                 return self.journal.emit_unshown(raw, raw_params);
             }
         };
         self.journal
             .emit_with_params(Origin::Agent, kind, raw, raw_params);
+    }
+
+    /// Shows what the agent suggests. What a process repeats while it opens the session was about an earlier prompt.
+    fn suggested(&mut self, suggestions: Vec<Suggestion>) {
+        if self.session.is_ready() {
+            self.journal.suggest(suggestions);
+        }
     }
 
     /// Returns whether an update is work of the agent that a conversation shows, so that it belongs to a turn.

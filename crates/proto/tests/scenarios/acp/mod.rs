@@ -18,6 +18,7 @@ mod resumed;
 mod schema;
 mod session_params;
 mod stage;
+mod suggestions;
 mod terminals;
 mod transcripts;
 mod turns;

@@ -72,6 +72,7 @@ pub const HANDLED: Names = &[
             "current_mode_update",
             "notice",
             "plan",
+            "prompt_suggestions_update",
             "session_info_update",
             "tool_call",
             "tool_call_update",
@@ -97,6 +98,7 @@ pub const HANDLED: Names = &[
             "session.configOptions",
             "session.configOptions.boolean",
             "session.notices",
+            "session.promptSuggestions",
             "terminal",
         ],
     ),
@@ -199,19 +201,15 @@ pub const LEFT_OUT: &[(&str, Names)] = &[
         ],
     ),
     (
-        "Clients do not show suggested prompts; acpd does not declare them.",
-        &[
-            (UPDATE, &["prompt_suggestions_update"]),
-            (
-                CLIENT_CAN,
-                &[
-                    "session.promptSuggestions",
-                    "session.promptSuggestions.audio",
-                    "session.promptSuggestions.embeddedContext",
-                    "session.promptSuggestions.image",
-                ],
-            ),
-        ],
+        "Suggested prompts are text and links to resources; acpd does not declare others.",
+        &[(
+            CLIENT_CAN,
+            &[
+                "session.promptSuggestions.audio",
+                "session.promptSuggestions.embeddedContext",
+                "session.promptSuggestions.image",
+            ],
+        )],
     ),
 ];
 

@@ -88,6 +88,7 @@ impl ThreadActor {
             self.reply(call, result);
         }
         self.publisher.send(encoded);
+        self.publisher.keep(shown);
         for effect in rest {
             self.carry_out(effect).await;
         }

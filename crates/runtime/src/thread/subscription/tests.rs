@@ -13,7 +13,6 @@ use acpd_proto::surface::app::Peer;
 use acpd_proto::surface::contract::Subscriber;
 
 use super::*;
-use crate::feed::batch::Shown;
 use crate::feed::publisher::Publisher;
 use crate::test_context::{context_with_log, event};
 
@@ -82,6 +81,7 @@ async fn subscribed(
         batches: publisher.subscribe(Lane::App),
         live: live.into(),
         pending: Arc::new(BTreeSet::new()),
+        suggestions: publisher.suggestions(),
         log_error: None,
     };
     let someone = Subscriber {
@@ -224,6 +224,25 @@ async fn live_output_before_an_event_is_not_sent_after_it() {
     .await;
     let beginning = (0, 0, 0);
     assert_eq!(spans(&news), [beginning, (1, 3, 3), (0, 3, 1), (3, 4, 1)]);
+}
+
+/// They are in no log, so the thread keeps them for clients that come later.
+#[tokio::test]
+async fn a_new_client_receives_what_the_agent_suggests_after_the_log() {
+    let suggested = |after| Shown {
+        update: LiveUpdate::Suggestions(Vec::new()),
+        ..shown(after)
+    };
+    let news = news(Arc::new(Memory::new()), |publisher| {
+        publisher.keep(vec![suggested(1), shown(2)]);
+        publisher.keep(vec![shown(3)]);
+    })
+    .await;
+    assert_eq!(spans(&news), [(0, 0, 0), (1, 3, 3), (0, 3, 1)]);
+    let Some(News::Frames { batch, .. }) = news.get(2) else {
+        panic!("{news:?}");
+    };
+    assert_eq!(batch.frames.of::<Peer>()[0].method, "thread/suggestions/updated");
 }
 
 #[tokio::test]

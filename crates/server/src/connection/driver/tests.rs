@@ -241,6 +241,7 @@ async fn large_events_are_sent_to_the_last_one_when_the_daemon_stops() {
             batches: tokio::sync::broadcast::channel(1).1,
             live: Arc::new(live),
             pending: Arc::default(),
+            suggestions: tokio::sync::watch::channel(None).1,
             log_error: None,
         },
         attachment: None,

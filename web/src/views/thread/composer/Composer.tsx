@@ -142,6 +142,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         barred={why}
         folded={thread.questions.length > 0 && turnId === undefined}
         {...(turnId === undefined && { prompts: () => promptsOf(turns.current) })}
+        {...(turnId === undefined && !running && { suggestions: thread.suggestions ?? [] })}
       >
         {head.turnCount === 0 && thread.turns.length === 0 && (
           <EmptyPlace threadId={threadId} agentType={head.agentType} cwd={head.cwd} disabled={why !== undefined} />

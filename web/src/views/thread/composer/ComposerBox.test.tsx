@@ -490,3 +490,30 @@ test("the arrow keys recall earlier prompts into the empty box, and leave a text
   await press(view.area, "ArrowUp");
   expect(view.area.value).toBe("mine");
 });
+
+test("a suggested prompt fills the message, and does not send it", async () => {
+  const view = shown({ suggestions: ["Run the tests", "Commit\u202e it"] });
+  const chips = () => view.all(".th-suggestion");
+  expect(chips().map((chip) => chip.textContent)).toEqual(["Run the tests", "Commit⟨U+202E⟩ it"]);
+  await after(() => chips()[1]!.click());
+  expect(view.area.value).toBe("Commit\u202e it");
+  expect(view.onSend).not.toHaveBeenCalled();
+  expect(chips()).toEqual([]);
+});
+
+test("the right arrow takes the first suggestion into an empty message", async () => {
+  const view = shown({ suggestions: ["Run the tests", "Commit"] });
+  await press(view.area, "ArrowRight", { shiftKey: true });
+  expect(view.area.value).toBe("");
+  await press(view.area, "ArrowRight");
+  expect(view.area.value).toBe("Run the tests");
+  expect(view.onSend).not.toHaveBeenCalled();
+  await type(view.area, "Run");
+  await press(view.area, "ArrowRight");
+  expect(view.area.value).toBe("Run");
+});
+
+test("nothing is suggested where nothing can be written", () => {
+  const view = shown({ suggestions: ["Run the tests"], barred: "Offline." });
+  expect(view.all(".th-suggestion")).toEqual([]);
+});

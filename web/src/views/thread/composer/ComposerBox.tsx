@@ -10,6 +10,7 @@ import { visibleLine } from "../../../text/bidi-guard.ts";
 import type { AcpObject, Command, PromptCapabilities } from "../../../state/acp.ts";
 import { type Recall, recalled } from "../../../state/recall.ts";
 import { Attached } from "./Attached.tsx";
+import { Suggestions } from "./Suggestions.tsx";
 import { sentBytes } from "./attachments.ts";
 import { usePopoverPosition } from "./popover-position.ts";
 import { completed, fitting, hintFor } from "./completion.ts";
@@ -79,6 +80,8 @@ export interface ComposerBoxProps {
   folded?: boolean;
   /** Returns the user's earlier prompts, latest first, which the arrow keys recall into the empty box. */
   prompts?: () => readonly string[];
+  /** Prompts that the agent suggests, of which the user may take one into the empty box. */
+  suggestions?: readonly string[];
   /** Sends the message from elsewhere, for example from another field of the form. Set by the box. */
   sender?: { current: (() => void) | undefined };
   /** The footer of the box: mode, options, usage. */
@@ -146,6 +149,16 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
     grow(area.current);
   }, [draft]);
 
+  const suggestions = draft === "" && attached.length === 0 && !off ? (props.suggestions ?? []) : [];
+  const takeSuggestion = (words: string) => {
+    setShut(true);
+    onDraft(words);
+    requestAnimationFrame(() => {
+      area.current?.focus();
+      area.current?.setSelectionRange(words.length, words.length);
+    });
+  };
+
   const roomLeft = () => (props.room ?? ROOM) - sizeOf(attached) - sentBytes(draft);
   const send = async (manner: Manner) => {
     if (empty || held || isSending(name)) return;
@@ -197,6 +210,12 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
     }
     if (recall(event)) {
       event.preventDefault();
+      return;
+    }
+    const isPlain = !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (event.key === "ArrowRight" && isPlain && suggestions[0] !== undefined) {
+      event.preventDefault();
+      takeSuggestion(suggestions[0]);
       return;
     }
     if (event.key === "Escape" && props.onLeave !== undefined) {
@@ -300,6 +319,7 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
         </ul>
       )}
       {banner}
+      <Suggestions suggestions={suggestions} onTake={takeSuggestion} />
       <Attached attached={attached} arriving={arriving} later={later} off={off} onRemove={attachments.remove} />
       <div class="th-composer-text">
         <textarea

@@ -363,4 +363,26 @@ wire! {
         /// Unified diff of all files that the turn changed.
         diff: &'a str,
     }
+
+    /// Prompts that the agent suggests.
+    struct SuggestionsUpdated<'a> {
+        thread_id: Plain<'a>,
+        /// Absent, because suggestions are only shown live.
+        seq: Option<Seq>,
+        /// Milliseconds since the epoch.
+        ts: Millis as u64,
+        turn_id: Option<TurnId>,
+        /// At most 8 suggestions, the most likely one first. An empty list withdraws those before.
+        suggestions: &'a [crate::agent::Suggestion],
+    }
+
+    /// A prompt that the agent suggests.
+    struct Suggestion<'a> {
+        /// ACP content blocks: text, and links to resources. The texts have at most 4 KiB and no control characters.
+        prompt: &'a [RawJson] as Vec<Acp>,
+    }
 }
+
+shown! { crate::agent::Suggestion as Suggestion, |suggestion| Suggestion {
+    prompt: &suggestion.prompt,
+} }
