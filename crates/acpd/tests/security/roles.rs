@@ -91,6 +91,7 @@ const TABLE: &str = "
     acp    session/new                     operator
     acp    session/fork                    operator
     acp    session/delete                  owner
+    acp    session/set_title               operator
     acp    session/prompt                  operator
     acp    session/set_mode                operator
     acp    session/set_model               operator

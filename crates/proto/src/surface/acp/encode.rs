@@ -170,6 +170,16 @@ impl Writer<'_> {
                 message.close();
                 self.frame(start, FrameKind::Answered(*request));
             }
+            EventKind::Thread(ThreadEvent::Renamed { name, shown }) => {
+                // Some editors fail on `null`, and a thread without a name has no messages.
+                if let Some(title) = shown.as_ref().or(name.as_ref()) {
+                    self.own(FrameKind::Update, |update| {
+                        update
+                            .plain("sessionUpdate", "session_info_update")
+                            .put("title", title);
+                    });
+                }
+            }
             EventKind::Thread(ThreadEvent::LeaseMoved { holder, why }) => {
                 let start = self.out.len();
                 let thread = self.thread;
@@ -193,7 +203,6 @@ impl Writer<'_> {
             EventKind::Thread(
                 ThreadEvent::Created(_)
                 | ThreadEvent::StatusChanged { .. }
-                | ThreadEvent::Renamed { .. }
                 | ThreadEvent::MetadataSet { .. }
                 | ThreadEvent::DirectoriesSet(_)
                 | ThreadEvent::PinSet { .. }

@@ -110,12 +110,11 @@ pub(super) fn welcome(agent: &RawJson) -> RawJson {
         found.map_or_else(|| RawJson::trusted("{}"), RawJson::trusted)
     };
     let capabilities = object(agent, "agentCapabilities");
-    // These would apply to the agent's session, not to the thread: acpd itself archives and names threads.
+    // These would apply to the agent's session, not to the thread: acpd itself archives threads.
     let session = object(&capabilities, "sessionCapabilities");
-    let mut session =
-        others(&session, &["archive", "status", "title"]).unwrap_or_else(|| RawJson::trusted("{}"));
+    let mut session = others(&session, &["archive", "status"]).unwrap_or_else(|| RawJson::trusted("{}"));
     // The agent's own description of such a capability takes precedence over the daemon's.
-    for name in ["list", "resume", "close", "delete", "fork"] {
+    for name in ["list", "resume", "close", "delete", "fork", "title"] {
         if !member(&session, name).is_some_and(|value| value.starts_with('{')) {
             session = spliced(&session, &[(name, "{}")]);
         }
@@ -182,7 +181,7 @@ mod tests {
         let version = env!("CARGO_PKG_VERSION");
         let expected = concat!(
             r#"{"protocolVersion":1,"agentInfo":{"name":"a","version":"1","x":1.10},"agentCapabilities":{"loadSession":true,"#,
-            r#""sessionCapabilities":{"list":{},"fork":{},"resume":{"k":12345678901234567890123},"close":{},"delete":{}},"#,
+            r#""sessionCapabilities":{"list":{},"fork":{},"resume":{"k":12345678901234567890123},"close":{},"delete":{},"title":{}},"#,
             r#""vendor":[1.0]},"authMethods":[{"id":"a","name":"A","odd":1.0}],"_meta":{"steering":{},"acpd":{"version":"#
         );
         assert_eq!(welcome(&agent).get(), format!("{expected}\"{version}\"}}}}}}"));

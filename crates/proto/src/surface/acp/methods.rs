@@ -11,7 +11,7 @@ use super::params::Params;
 use super::peer::{Peer, Step};
 use super::requests::{
     authenticate, close_session, delete_session, extension, initialize, is_extension, list_sessions, log_out,
-    move_lease, pass_through, read_prompt, set_config_option, set_mode, set_model,
+    move_lease, pass_through, read_prompt, set_config_option, set_mode, set_model, set_title,
 };
 use crate::agent::PassthroughMethod;
 use crate::surface::contract::{Steps, known_name, shown_name, unknown_method};
@@ -102,6 +102,7 @@ pub static METHODS: &[Method] = &[
     method!("authenticate" authenticate: SignIn),
     method!("logout" log_out: SignIn),
     method!("session/delete" delete_session: DeleteThread),
+    method!("session/set_title" set_title: ChangeThread),
     method!("providers/set" pass_through(PassthroughMethod::SetProvider): ChangeProvider),
     method!("providers/disable" pass_through(PassthroughMethod::DisableProvider): ChangeProvider),
 ];

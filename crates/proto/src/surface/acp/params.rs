@@ -72,6 +72,11 @@ pub(super) struct Prompt {
 }
 
 #[derive(Deserialize)]
+pub(super) struct SetTitle {
+    pub title: String,
+}
+
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SetMode {
     pub mode_id: String,

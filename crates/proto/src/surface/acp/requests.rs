@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::handshake::Client;
 use super::params::{
-    self, Authenticate, CancelRequest, ListSessions, Params, SetConfigOption, SetMode, SetModel,
+    self, Authenticate, CancelRequest, ListSessions, Params, SetConfigOption, SetMode, SetModel, SetTitle,
 };
 use super::peer::{Peer, Prompt, Step};
 use super::replies::{empty, session_list};
@@ -15,6 +15,7 @@ use crate::agent::{AgentRequest, PassthroughMethod};
 use crate::surface::contract::{OpenRequest, Phase, Steps, request};
 use crate::surface::idempotency::{OF_EDITORS, idempotency_key};
 use crate::surface::request::{AgentFilter, ListThreads, Request, RequestKind, StartTurn};
+use crate::thread::Change;
 use crate::wire::{has_string, others};
 
 pub(super) fn initialize(peer: &mut Peer, _: &str, params: Params<'_>) -> Step {
@@ -60,6 +61,21 @@ pub(super) fn delete_session(_: &mut Peer, method: &str, params: Params<'_>) -> 
             peer.leave(thread);
             peer.answer(open, &empty());
         },
+    ))
+}
+
+/// Names a thread. A name of a user is not replaced by one that the agent makes.
+pub(super) fn set_title(_: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let thread = params::thread(method, params)?;
+    let SetTitle { title } = params::read(method, params)?;
+    // Only the blanks around it are left out: the daemon refuses other names that it does not store as they are.
+    let title = title.trim().to_owned();
+    let change = Change::Rename {
+        name: Some(title.clone()),
+    };
+    Ok(Peer::then(
+        request!(ChangeThread { thread, change }),
+        move |peer, open, ()| peer.answer(open, &json!({ "title": title }).into()),
     ))
 }
 

@@ -7,6 +7,7 @@ use acpd_proto::agent::AgentRequest;
 use acpd_proto::surface::acp::{ConnectionStart, METHODS, Peer};
 use acpd_proto::surface::contract::Surface;
 use acpd_proto::surface::request::Request;
+use acpd_proto::thread::Change;
 use serde_json::{Value, json};
 
 use super::connection::{connection, opened, request, sent};
@@ -46,6 +47,11 @@ fn rows() -> Vec<(&'static str, Value, Asks)> {
             asks!(Request::CloseThread { release: true, .. }),
         ),
         ("session/delete", none(), asks!(Request::DeleteThread { .. })),
+        (
+            "session/set_title",
+            json!({ "title": " A name " }),
+            asks!(Request::ChangeThread { change: Change::Rename { name: Some(name) }, .. } if name == "A name"),
+        ),
         (
             "session/prompt",
             json!({ "prompt": [] }),

@@ -20,6 +20,7 @@ mod session_params;
 mod stage;
 mod suggestions;
 mod terminals;
+mod titles;
 mod transcripts;
 mod turns;
 

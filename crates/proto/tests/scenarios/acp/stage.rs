@@ -453,6 +453,7 @@ impl Stage {
             }
             Request::AskAgent { request, .. } => Command::AgentRequest(request),
             Request::NotifyAgent { method, params, .. } => Command::Notify { method, params },
+            Request::ChangeThread { change, .. } => Command::Change(change),
             request => {
                 let result = self.done(who, request);
                 self.editors[who].peer.handle_reply(token, result);

@@ -41,6 +41,7 @@ pub const HANDLED: Names = &[
             "session/resume",
             "session/set_config_option",
             "session/set_mode",
+            "session/set_title",
         ],
     ),
     (
@@ -124,6 +125,7 @@ pub const HANDLED: Names = &[
             "sessionCapabilities.fork",
             "sessionCapabilities.list",
             "sessionCapabilities.resume",
+            "sessionCapabilities.title",
         ],
     ),
 ];
@@ -139,25 +141,17 @@ pub const LEFT_OUT: &[(&str, Names)] = &[
         ],
     ),
     (
-        "They concern the agent's own list of sessions; acpd archives and names its threads, and knows which of them are open.",
+        "ACP ends the running turn of a session that is archived, and acpd refuses to archive its thread.",
         &[
-            (
-                TO_AGENT,
-                &[
-                    "session/archive",
-                    "session/set_title",
-                    "session/status",
-                    "session/unarchive",
-                ],
-            ),
-            (
-                AGENT_CAN,
-                &[
-                    "sessionCapabilities.archive",
-                    "sessionCapabilities.status",
-                    "sessionCapabilities.title",
-                ],
-            ),
+            (TO_AGENT, &["session/archive", "session/unarchive"]),
+            (AGENT_CAN, &["sessionCapabilities.archive"]),
+        ],
+    ),
+    (
+        "A session can be opened whether or not its agent runs.",
+        &[
+            (TO_AGENT, &["session/status"]),
+            (AGENT_CAN, &["sessionCapabilities.status"]),
         ],
     ),
     (
