@@ -100,16 +100,21 @@ export interface Command {
   description: string;
   /** Description of the command's input. */
   hint?: string;
+  /** Whether it is a skill of the agent. */
+  skill?: true;
 }
 
 /** Returns the commands of ACP's `available_commands_update`. */
 export function commandsOf(update: AcpObject | null | undefined): Command[] {
   return objects(update?.availableCommands).flatMap((command) => {
     const name = text(command.name);
-    if (name === undefined) return [];
+    const kind = text(command.type) ?? "command";
+    // Other kinds might not be invoked by a slash.
+    if (name === undefined || (kind !== "command" && kind !== "skill")) return [];
     const read: Command = { name: name.replace(/^\//, ""), description: text(command.description) ?? "" };
     const hint = isObject(command.input) ? text(command.input.hint) : undefined;
     if (hint !== undefined) read.hint = hint;
+    if (kind === "skill") read.skill = true;
     return [read];
   });
 }

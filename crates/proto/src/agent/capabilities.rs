@@ -40,6 +40,8 @@ pub struct Capabilities {
     pub audio: bool,
     /// Embedded resources in prompts.
     pub embedded_context: bool,
+    /// Skills in prompts, which are not stable yet.
+    pub skills: SkillBlocks,
     /// MCP servers over HTTP.
     pub mcp_http: bool,
     /// MCP servers over server-sent events.
@@ -50,6 +52,28 @@ pub struct Capabilities {
     pub quirks: Quirks,
     /// The agent's name, from `agentInfo`; empty if it declares none.
     pub name: String,
+}
+
+/// Where a prompt may invoke skills of the agent by `skill` blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SkillBlocks {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// One, as the first block.
+    First,
+    /// Any number, anywhere.
+    Anywhere,
+}
+
+impl SkillBlocks {
+    fn of(declared: &Value) -> Self {
+        match (declared.is_object(), declared["inline"].is_object()) {
+            (false, _) => Self::Nowhere,
+            (true, false) => Self::First,
+            (true, true) => Self::Anywhere,
+        }
+    }
 }
 
 /// An authentication method of an agent.
@@ -118,6 +142,7 @@ impl Capabilities {
             image: flag(&prompt["image"]),
             audio: flag(&prompt["audio"]),
             embedded_context: flag(&prompt["embeddedContext"]),
+            skills: SkillBlocks::of(&prompt["skill"]),
             mcp_http: flag(&mcp["http"]),
             mcp_sse: flag(&mcp["sse"]),
             auth_methods: hello

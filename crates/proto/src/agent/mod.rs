@@ -24,7 +24,7 @@ mod sign_in_tests;
 mod update;
 
 pub use call::{Call, TerminalExit, not_found};
-pub use capabilities::{AuthMethod, Capabilities};
+pub use capabilities::{AuthMethod, Capabilities, SkillBlocks};
 pub use connection::{AgentCommand, AgentConnection, AgentEvent, AgentNames, Opened, Start};
 pub use elicitation_modes::ElicitationModes;
 pub use opening::client_capabilities;

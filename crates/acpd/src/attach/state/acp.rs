@@ -42,6 +42,9 @@ pub struct Command {
     pub name: String,
     #[serde(default, deserialize_with = "lenient")]
     pub description: Option<String>,
+    /// `command`, `skill`, or another kind of later versions of ACP. Absent for a command of version 1.
+    #[serde(default, rename = "type", deserialize_with = "lenient")]
+    pub kind: Option<String>,
 }
 
 /// A content block.

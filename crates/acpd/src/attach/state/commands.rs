@@ -50,12 +50,18 @@ impl SlashCommand {
                 let name = command.name.trim_start_matches('/');
                 let about = plain_line(&command.description.unwrap_or_default());
                 let about = &about[..about.floor_char_boundary(ABOUT_BYTES)];
+                let about = match command.kind.as_deref() {
+                    None | Some("command") => about.to_owned(),
+                    Some("skill") => format!("(skill) {about}"),
+                    // It might not be invoked by a slash.
+                    Some(_) => return None,
+                };
                 // A name with a blank or a control character could not be typed.
                 let is_fit =
                     !name.is_empty() && !name.contains(char::is_whitespace) && plain_line(name) == name;
                 is_fit.then(|| Self {
                     name: name.to_owned(),
-                    about: about.to_owned(),
+                    about,
                     own: None,
                 })
             })

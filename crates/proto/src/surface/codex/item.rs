@@ -144,6 +144,7 @@ pub(super) fn shown_block(block: &RawJson) -> String {
     let block: Block = block.read().unwrap_or_default();
     match block.r#type.as_str() {
         "text" => block.text,
+        "skill" => format!("/{} ", block.name),
         "resource_link" if block.name.is_empty() => block.uri,
         "resource_link" => format!("[{}]({})", block.name, block.uri),
         "" => String::new(),

@@ -119,6 +119,7 @@ fn piece(block: &RawJson) -> Piece {
         mime_type: Option<String>,
         data: String,
         uri: Option<String>,
+        name: String,
         resource: Resource,
     }
     let block: Block = block.read().unwrap_or_default();
@@ -130,6 +131,7 @@ fn piece(block: &RawJson) -> Piece {
             Err(data) => Piece::Thing(format!("image {mime}, {} bytes", size_of(&data)), None),
         },
         "audio" => Piece::Thing(format!("audio {mime}, {} bytes", size_of(&block.data)), None),
+        "skill" => Piece::Thing(format!("skill {}", block.name), None),
         "resource_link" => Piece::Thing(format!("link {}", block.uri.unwrap_or_default()), None),
         "resource" => {
             let Resource { uri, text, blob } = block.resource;

@@ -517,3 +517,10 @@ test("nothing is suggested where nothing can be written", () => {
   const view = shown({ suggestions: ["Run the tests"], barred: "Offline." });
   expect(view.all(".th-suggestion")).toEqual([]);
 });
+
+test("a skill is offered with its kind", async () => {
+  const view = shown({ commands: [...COMMANDS, { name: "rewrite", description: "In plain words", skill: true }] });
+  await type(view.area, "/re");
+  const kinds = view.all("[role=option]").map((option) => option.querySelector(".th-completion-kind")?.textContent);
+  expect(kinds).toEqual([undefined, undefined, "Skill"]);
+});

@@ -312,6 +312,7 @@ export function ComposerBox({ children, banner, ...props }: ComposerBoxProps) {
               onClick={() => complete(command)}
             >
               <span class="th-completion-name">/{visibleLine(command.name)}</span>
+              {command.skill === true && <span class="th-completion-kind">Skill</span>}
               {command.hint !== undefined && <span class="th-completion-hint">{visibleLine(command.hint)}</span>}
               <span class="th-completion-about truncate">{visibleLine(command.description)}</span>
             </li>

@@ -36,6 +36,8 @@ export function Content({ id, block, own = false }: ContentProps) {
       return <Sound id={id} block={block} />;
     case "resource_link":
       return <Link id={id} block={block} own={own} />;
+    case "skill":
+      return text(block.name) === undefined ? <Unknown id={id} block={block} /> : <p>/{visibleLine(text(block.name) ?? "")}</p>;
     case "resource":
       return <Resource id={id} block={block} />;
     default:

@@ -367,6 +367,8 @@ fn a_slash_completes_the_commands_of_the_agent() {
     let commands = json!({ "availableCommands": [
         { "name": "review", "description": "Reviews\nchanges\u{1b}[2J" }, { "name": "model", "description": "Its own" },
         { "name": "bad name" }, { "name": "" },
+        { "type": "skill", "name": "deploy", "description": "Deploys it" },
+        { "type": "hologram", "name": "odd", "description": "Of a later version" },
     ] });
     let mut scene = Scene::with(json!({ "availableCommandsUpdate": commands }));
     scene.typed("/");
@@ -374,13 +376,14 @@ fn a_slash_completes_the_commands_of_the_agent() {
     for part in [
         "› /review  Reviews\u{fffd}changes\u{fffd}[2J",
         "/model  Its own",
+        "/deploy  (skill) Deploys it",
         "/mode  choose",
         "/threads",
         "/new",
     ] {
         assert!(picture.contains(part), "{part}: {picture}");
     }
-    assert!(!picture.contains("bad name"));
+    assert!(!picture.contains("bad name") && !picture.contains("/odd"));
     scene.keys(&["Down", "Up"]);
     scene.typed("re");
     scene.key("Tab");
