@@ -7,7 +7,7 @@ import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber
 import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
-import { fold, learn, openThread, OutOfOrder, withOthers } from "../state/fold.ts";
+import { fold, learn, openThread, OutOfOrder, withOthers, withoutSuggestions } from "../state/fold.ts";
 import { OlderTurns } from "../state/older-turns.ts";
 import { turnBefore } from "../state/prompts.ts";
 import { layOut } from "../state/rows.ts";
@@ -89,10 +89,10 @@ export class OpenThread implements ThreadActions {
   /** Leaves the thread, and keeps its state for `resume`. Returns whether there is one. */
   suspend(): boolean {
     this.close();
-    // The daemon reports the other subscribers and the open questions again. A kept question may be answered by then, and a press aimed
-    // at it would meet the next one.
+    // The daemon reports the other subscribers, what the agent suggests and the open questions again. A kept question may be answered
+    // by then, and a press aimed at it would meet the next one.
     this.#others = [];
-    this.#state &&= { ...withOthers(this.#state, []), questions: [] };
+    this.#state &&= { ...withOthers(withoutSuggestions(this.#state), []), questions: [] };
     return this.#state !== undefined && this.#state.deleted !== true && this.failed.peek() === undefined;
   }
 

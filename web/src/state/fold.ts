@@ -195,7 +195,8 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
   }
 }
 
-function withoutSuggestions(state: ThreadState): ThreadState {
+/** Drops what the agent suggests. */
+export function withoutSuggestions(state: ThreadState): ThreadState {
   const { suggestions, ...rest } = state;
   return suggestions === undefined ? state : rest;
 }

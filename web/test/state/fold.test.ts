@@ -488,7 +488,7 @@ describe("what a page that follows shows equals what a page that loads shows", (
 
 test("suggestions are about the next prompt only", () => {
   const threadId = "t";
-  const suggested = (...prompts: Record<string, string>[][]): ThreadEvent => ({
+  const suggested = (...prompts: Record<string, unknown>[][]): ThreadEvent => ({
     method: "thread/suggestions/updated",
     params: { threadId, ts: 1, suggestions: prompts.map((prompt) => ({ prompt })) },
   });

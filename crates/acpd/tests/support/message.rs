@@ -25,7 +25,11 @@ impl Incoming {
 
     /// Returns whether it only shows the current state, and is no event.
     pub fn is_live(&self) -> bool {
-        const LIVE: [&str; 2] = ["item/terminalCommand/output", "turn/diff/updated"];
+        const LIVE: [&str; 3] = [
+            "item/terminalCommand/output",
+            "thread/suggestions/updated",
+            "turn/diff/updated",
+        ];
         LIVE.contains(&self.method.as_str()) && self.params["seq"].is_null()
     }
 

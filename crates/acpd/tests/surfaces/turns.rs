@@ -80,6 +80,37 @@ fn a_turn_streams_in_order_and_a_second_one_follows() {
 }
 
 #[test]
+fn suggested_prompts_reach_every_client_until_the_next_prompt() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.start(&thread, "suggest 'Run the tests | Commit'");
+    let shown = client.wait_for("thread/suggestions/updated");
+    let text = |shown: &Incoming, at: usize| shown.params["suggestions"][at]["prompt"][0]["text"].clone();
+    assert_eq!(
+        (text(&shown, 0), text(&shown, 1)),
+        (json!("Run the tests"), json!("Commit"))
+    );
+    client.wait_for("turn/completed");
+    let mut late = Client::new(&daemon);
+    late.resume(&thread, 0);
+    let messages = late.until(|message| message.method == "thread/suggestions/updated");
+    assert!(
+        messages.iter().any(|message| message.method == "turn/completed"),
+        "they follow what the client missed"
+    );
+    assert_eq!(
+        messages.last().map(|shown| text(shown, 0)),
+        Some(json!("Run the tests"))
+    );
+    client.start(&thread, "say hi");
+    for client in [&mut client, &mut late] {
+        let withdrawn = client.wait_for("thread/suggestions/updated");
+        assert_eq!(withdrawn.params["suggestions"], json!([]));
+    }
+}
+
+#[test]
 fn prompts_during_a_turn_are_queued() {
     let daemon = Daemon::with("[limits]\nqueued_turns = 2\n");
     let mut client = Client::new(&daemon);

@@ -98,6 +98,8 @@ pub const TABLE: &[Scenario] = &[
     entry("commands", "", "available_commands_update", Words::None, &[], state::set_commands),
     entry("config", "", "config_option_update", Words::None, &[], state::config),
     entry("title", "TEXT", "session_info_update", Words::Text, &[], state::title),
+    entry("suggest", "TEXT", "prompt_suggestions_update, declared or not, with a suggestion for each text between \"|\"",
+        Words::Text, &[], state::suggest),
     entry("usage", "used=1234 size=200000 cost=0.01", "usage_update with a cost in USD",
         Words::None, &["used", "size", "cost"], state::usage),
     entry("notice", "", "a notice, whether the client declared notices or not", Words::None, &[], state::notice),

@@ -77,6 +77,15 @@ pub fn title(turn: &mut Turn, args: &Args) -> Flow {
     Ok(())
 }
 
+pub fn suggest(turn: &mut Turn, args: &Args) -> Flow {
+    let texts = args.word().split('|').map(str::trim);
+    let suggestions: Vec<Value> = texts
+        .map(|text| json!({ "prompt": [{ "type": "text", "text": text }] }))
+        .collect();
+    turn.update(&json!({ "sessionUpdate": "prompt_suggestions_update", "suggestions": suggestions }));
+    Ok(())
+}
+
 pub fn usage(turn: &mut Turn, args: &Args) -> Flow {
     turn.update(&json!({
         "sessionUpdate": "usage_update",
