@@ -126,7 +126,7 @@ impl Peer {
                 self.show(thread, frame, None);
             }
             FrameKind::Declared(feature) => {
-                let is_past = *feature == Feature::Notices && replays;
+                let is_past = matches!(feature, Feature::Notices | Feature::AuthStatus) && replays;
                 if self.client.takes(*feature) && !is_past {
                     self.show(thread, frame, None);
                 }

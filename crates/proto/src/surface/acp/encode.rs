@@ -460,6 +460,7 @@ impl Writer<'_> {
             }
             let kind = match method {
                 "elicitation/complete" => FrameKind::Declared(Feature::Elicitation),
+                "auth/status_update" => FrameKind::Declared(Feature::AuthStatus),
                 _ => FrameKind::Update,
             };
             let start = self.out.len();

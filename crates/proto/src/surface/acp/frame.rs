@@ -86,6 +86,9 @@ pub enum Feature {
     Elicitation,
     /// `plan`: plans by id.
     Plans,
+    /// Notifications besides `session/update`, of `clientInfo`: whether the user is signed in. Like notices, they are about the
+    /// moment.
+    AuthStatus,
     /// `session.promptSuggestions`.
     Suggestions,
 }

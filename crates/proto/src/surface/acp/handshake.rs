@@ -89,6 +89,7 @@ impl Client {
             Feature::Compaction => self.compaction,
             Feature::Plans => self.plans,
             Feature::Suggestions => self.suggestions,
+            Feature::AuthStatus => self.knows_notifications,
             Feature::Elicitation => self.elicitation != ElicitationModes::NONE,
         }
     }

@@ -160,6 +160,30 @@ fn notices_are_for_the_moment() {
 }
 
 #[test]
+fn whether_the_user_is_signed_in_is_for_the_moment() {
+    play(|s| {
+        let named = Stage::at_work(SIMPLE, s);
+        let nameless = s.editor(r#"{"protocolVersion":1}"#);
+        let load = |s: &mut Stage, who| {
+            s.ask_session(who, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        };
+        load(s, nameless);
+        let update =
+            r#"{"jsonrpc":"2.0","method":"auth/status_update","params":{"state":"unauthenticated"}}"#;
+        s.then(|scene| scene.says(update));
+        let updates = |s: &Stage, who: usize| {
+            let got = s.editors[who].got.iter();
+            got.filter(|message| message["method"] == "auth/status_update")
+                .count()
+        };
+        assert_eq!((updates(s, named), updates(s, nameless)), (1, 0));
+        let late = s.editor(SIMPLE);
+        load(s, late);
+        assert_eq!(updates(s, late), 0);
+    });
+}
+
+#[test]
 fn editors_without_notices_receive_errors_as_text() {
     play(|s| {
         let able = Stage::at_work(ABLE, s);
