@@ -39,6 +39,7 @@ impl App {
     /// Takes note of a lost connection. Requests without a reply fail by themselves.
     pub fn handle_lost(&mut self, why: &str) {
         self.lost = Some(why.to_owned());
+        self.suggested = None;
     }
 
     /// Continues on a new connection, on which the subscriptions continue by themselves.

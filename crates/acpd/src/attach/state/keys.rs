@@ -116,6 +116,7 @@ impl App {
             KeyCode::Char('m') if is_alt => self.pick_value("model", now),
             KeyCode::Char('x') if is_ctrl => self.take_back(),
             // An empty prompt has no lines to move in.
+            KeyCode::Right if is_empty && !is_ctrl && !is_alt => self.take_suggestion(),
             KeyCode::Up if is_empty => self.arrow(-1),
             KeyCode::Down if is_empty => self.arrow(1),
             KeyCode::Home if is_empty => self.scroll_to_begin(),
@@ -124,6 +125,13 @@ impl App {
                 self.command_at = 0;
                 edit(&mut self.prompt, key, is_ctrl, is_alt);
             }
+        }
+    }
+
+    /// Fills the prompt with what the agent suggests. The user sends it.
+    fn take_suggestion(&mut self) {
+        if let Some(text) = self.suggestion().map(str::to_owned) {
+            self.prompt.set(&text);
         }
     }
 

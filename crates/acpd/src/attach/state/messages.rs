@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use acpd_client::protocol::{Notification, Resolved};
 
+use super::acp::text_of;
 use super::question::Question;
 use super::{App, Focus};
 use crate::attach::conversation::HELD_BYTES;
@@ -42,7 +43,19 @@ impl App {
         }
         match notification {
             Notification::ServerRequestResolved(resolved) => self.resolved(resolved, now),
-            Notification::TurnStarted(started) if started.turn.started_at.is_some() => self.turn_changed(),
+            Notification::TurnStarted(started) if started.turn.started_at.is_some() => {
+                self.suggested = None;
+                self.turn_changed();
+            }
+            Notification::ThreadSuggestionsUpdated(updated) => {
+                let texts = updated
+                    .suggestions
+                    .iter()
+                    .map(|suggestion| text_of(&suggestion.prompt));
+                self.suggested = texts
+                    .map(|text| text.trim().to_owned())
+                    .find(|text| !text.is_empty());
+            }
             Notification::TurnCompleted(completed) if completed.turn.started_at.is_some() => {
                 self.turn_changed();
             }

@@ -109,6 +109,8 @@ pub struct App {
     pub focus: Focus,
     /// First row of the help that is shown instead of the conversation.
     pub help: Option<usize>,
+    /// The prompt that the agent suggests first.
+    suggested: Option<String>,
     /// The list that is shown instead of the conversation.
     pub picker: Option<Picker>,
     /// Index of the chosen command among those that complete the prompt.
@@ -165,6 +167,7 @@ impl App {
             search: None,
             focus: Focus::Prompt,
             help: None,
+            suggested: None,
             picker: None,
             command_at: 0,
             message: None,
@@ -237,6 +240,12 @@ impl App {
             Focus::Answer => &self.answer,
             Focus::Search => &self.search_text,
         }
+    }
+
+    /// Returns the prompt that the agent suggests, if the user can take it.
+    pub fn suggestion(&self) -> Option<&str> {
+        let is_free = self.prompt.is_empty() && self.edit.is_none() && !self.head.is_running();
+        self.suggested.as_deref().filter(|_| is_free)
     }
 
     /// Returns where the parts of the screen are; `None` if the window is too small.

@@ -321,6 +321,7 @@ impl App {
         }
         self.leave(&left);
         self.head = Head::read(thread);
+        self.suggested = None;
         self.conversation = Conversation::open(thread);
         self.seq = resumed.latest_seq;
         self.scroll = Scroll::End;

@@ -10,6 +10,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ),
     ("Ctrl+X", "take the last queued prompt back"),
     ("Alt+↑ Alt+↓", "recall earlier prompts"),
+    ("→", "in the empty prompt: take what the agent suggests"),
     (
         "Alt+E",
         "edit the last prompt, then the ones before; Enter sends in its place",

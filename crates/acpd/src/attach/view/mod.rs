@@ -6,6 +6,8 @@ mod lines;
 mod lists;
 pub mod theme;
 
+use std::borrow::Cow;
+
 use acpd_client::protocol::ThreadStatus;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -258,7 +260,7 @@ impl View<'_> {
         }
         if self.app.focus == Focus::Prompt && self.app.prompt.is_empty() {
             let hint = self.placeholder();
-            put(buffer, line_of(area, 0), &[(hint, Style::new().dim())]);
+            put(buffer, line_of(area, 0), &[(&hint, Style::new().dim())]);
         }
         let offset = |cells: usize| u16::try_from(cells).unwrap_or(u16::MAX);
         Position {
@@ -267,14 +269,16 @@ impl View<'_> {
         }
     }
 
-    fn placeholder(&self) -> &'static str {
+    fn placeholder(&self) -> Cow<'static, str> {
         let head = &self.app.head;
         if head.is_archived {
-            "The thread is archived: acpd unarchive"
+            "The thread is archived: acpd unarchive".into()
         } else if head.is_running() {
-            "Queue a follow-up, or steer with Alt+S"
+            "Queue a follow-up, or steer with Alt+S".into()
+        } else if let Some(text) = self.app.suggestion() {
+            cut(&format!("{} (→)", plain_line(text)), self.columns()).into()
         } else {
-            "What should the agent do?"
+            "What should the agent do?".into()
         }
     }
 

@@ -363,6 +363,30 @@ fn a_model_is_picked_from_the_list() {
 }
 
 #[test]
+fn the_right_arrow_takes_what_the_agent_suggests() {
+    let mut scene = Scene::with(json!({}));
+    let suggestions = json!([
+        { "prompt": [{ "type": "resource_link", "uri": "file:///w/a", "name": "a" }] },
+        { "prompt": [{ "type": "text", "text": "Run the tests\u{1b}" }] },
+    ]);
+    scene.event(
+        "thread/suggestions/updated",
+        json!({ "suggestions": suggestions }),
+    );
+    assert!(scene.draw().contains("Run the tests\u{fffd} (→)"));
+    scene.typed("x");
+    scene.key("Right");
+    assert_eq!(scene.app.prompt.text(), "x");
+    scene.key("Backspace");
+    scene.key("Right");
+    assert_eq!(scene.app.prompt.text(), "Run the tests\u{fffd}");
+    scene.key("C-u");
+    scene.event("thread/suggestions/updated", json!({ "suggestions": [] }));
+    scene.key("Right");
+    assert_eq!(scene.app.prompt.text(), "");
+}
+
+#[test]
 fn a_slash_completes_the_commands_of_the_agent() {
     let commands = json!({ "availableCommands": [
         { "name": "review", "description": "Reviews\nchanges\u{1b}[2J" }, { "name": "model", "description": "Its own" },
