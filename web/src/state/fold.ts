@@ -157,10 +157,13 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
     }
     case "thread/suggestions/updated":
       return { ...next, suggestions: event.params.suggestions.map(({ prompt }) => suggestedText(prompt)) };
+    case "item/userMessage":
+      // What was suggested was about this prompt. A turn without a prompt leaves it as it is.
+      return foldItems(withoutSuggestions(next), event);
     case "turn/started":
-      // From now on, the prompt is a message of the turn. What was suggested was about it.
+      // From now on, the prompt is a message of the turn.
       return sorted(
-        changeTurn(withoutSuggestions(next), event.params.turn.id ?? undefined, ({ input: _, ...turn }) => ({
+        changeTurn(next, event.params.turn.id ?? undefined, ({ input: _, ...turn }) => ({
           ...turn,
           ...stripTurn(event.params.turn),
         })),

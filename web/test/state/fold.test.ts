@@ -501,5 +501,10 @@ test("suggestions are about the next prompt only", () => {
     method: "turn/started",
     params: { threadId, seq: 1, ts: 2, turnId: "turn_1", turn: { id: "turn_1", status: "running" } },
   } as ThreadEvent);
-  expect(started.suggestions).toBeUndefined();
+  expect(started.suggestions).toEqual(shown.suggestions);
+  const prompted = fold(started, {
+    method: "item/userMessage",
+    params: { threadId, seq: 2, ts: 2, turnId: "turn_1", itemId: "item_1", text: "Go", content: [], by: { kind: "daemon" } },
+  } as unknown as ThreadEvent);
+  expect(prompted.suggestions).toBeUndefined();
 });

@@ -43,10 +43,9 @@ impl App {
         }
         match notification {
             Notification::ServerRequestResolved(resolved) => self.resolved(resolved, now),
-            Notification::TurnStarted(started) if started.turn.started_at.is_some() => {
-                self.suggested = None;
-                self.turn_changed();
-            }
+            Notification::TurnStarted(started) if started.turn.started_at.is_some() => self.turn_changed(),
+            // What the agent suggested was about this prompt.
+            Notification::ItemUserMessage(_) => self.suggested = None,
             Notification::ThreadSuggestionsUpdated(updated) => {
                 let texts = updated
                     .suggestions

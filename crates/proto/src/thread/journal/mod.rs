@@ -53,6 +53,7 @@ pub(super) struct Journal {
     live_diff: LiveDiff,
     /// The prompts that the agent suggests.
     suggestions: Vec<Suggestion>,
+    are_suggestions_unshown: bool,
     summary_changed: bool,
     events: Vec<Event>,
     /// The places of the turns and items in these events.
@@ -78,6 +79,7 @@ impl Journal {
             files: TurnFiles::default(),
             live_diff: LiveDiff::default(),
             suggestions: Vec::new(),
+            are_suggestions_unshown: false,
             summary_changed: false,
             events: Vec::new(),
             marks: TurnMarks::default(),
@@ -408,12 +410,15 @@ impl Journal {
     }
 
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.effects.pop()
+        self.effects.pop().or_else(|| {
+            self.show_suggestions();
+            self.effects.pop()
+        })
     }
 
     /// Returns the number of events and effects that wait to be polled.
     pub fn waiting(&self) -> usize {
-        self.events.len() + self.effects.len()
+        self.events.len() + self.effects.len() + usize::from(self.are_suggestions_unshown)
     }
 
     /// Returns whether there is room for more events before those that wait are stored.
