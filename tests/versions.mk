@@ -44,3 +44,7 @@ PYPI_SDKS := python
 python_PACKAGES := agent-client-protocol==0.12.1
 CRATES_SDKS := rust
 rust_PACKAGES := agent-client-protocol@5.2.0 agent-client-protocol-http@5.0.0
+
+# The crate whose types the schemas of ACP in fixtures/acp are generated from.
+CRATES_SCHEMAS := schema
+schema_PACKAGES := agent-client-protocol-schema@1.20.0

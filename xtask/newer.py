@@ -45,7 +45,7 @@ def pins(text: str) -> list[Pin]:
     found = []
     for variable, names in values.items():
         registry, _, group = variable.partition("_")
-        if group not in ("AGENTS", "SDKS"):
+        if group not in ("AGENTS", "SDKS", "SCHEMAS"):
             continue
         for name in names.split():
             python, held = values.get(f"{name}_PYTHON", PYTHON), values.get(f"{name}_HELD", "")
