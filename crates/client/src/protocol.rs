@@ -1858,6 +1858,28 @@ pub struct PlacedNotice {
     pub update: Option<Json>,
 }
 
+/// A plan of the agent. One without an id, and of steps, has only `entries`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// Steps of the plan, in order. Empty for a plan of another form.
+    #[serde(default)]
+    pub entries: Vec<PlanEntry>,
+    /// Absent for a plan of steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<PlanForm>,
+    /// The whole plan, if its form is `markdown`. It can be empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub markdown: Option<String>,
+    /// The absolute path of the file that contains the plan, as the agent reported it. Only some Markdown plans have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The agent's id for the plan. Absent for the plan without an id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
+}
+
 /// One step of an agent's plan.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -1871,13 +1893,54 @@ pub struct PlanEntry {
     pub status: String,
 }
 
+words! {
+    /// The form of a plan that has no steps.
+    PlanForm {
+        /// The plan is a text in `markdown`.
+        Markdown = "markdown",
+    }
+}
+
+/// A plan that is no longer valid.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
+pub struct PlanRemoved {
+    /// The member `by`.
+    pub by: By,
+    /// The agent's id for the plan. Absent for the plan without an id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
+    /// The event's number in its thread: 1, 2, 3 … without gaps.
+    pub seq: u64,
+    /// The member `threadId`.
+    pub thread_id: String,
+    /// Milliseconds since the epoch.
+    pub ts: u64,
+    /// The turn in which the event happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+}
+
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 #[serde(rename_all = "camelCase")]
 pub struct PlanUpdated {
-    /// The member `entries`.
+    /// Steps of the plan, in order. Empty for a plan of another form.
     pub entries: Vec<PlanEntry>,
+    /// Absent for a plan of steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<PlanForm>,
+    /// The whole plan, if its form is `markdown`. It can be empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub markdown: Option<String>,
+    /// The absolute path of the file that contains the plan, as the agent reported it. Only some Markdown plans have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The agent's id for the plan. Absent for the plan without an id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.
@@ -2616,6 +2679,35 @@ pub struct SubscribersChanged {
     pub ts: u64,
 }
 
+/// A prompt that the agent suggests.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
+pub struct Suggestion {
+    /// ACP content blocks: text, and links to resources. The texts have at most 4 KiB and no control characters.
+    #[serde(deserialize_with = "crate::objects::of_agent")]
+    pub prompt: Vec<AcpObject>,
+}
+
+/// Prompts that the agent suggests.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
+pub struct SuggestionsUpdated {
+    /// Absent, because suggestions are only shown live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// At most 8 suggestions, the most likely one first. An empty list withdraws those before.
+    pub suggestions: Vec<Suggestion>,
+    /// The member `threadId`.
+    pub thread_id: String,
+    /// Milliseconds since the epoch.
+    pub ts: u64,
+    /// The member `turnId`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+}
+
 /// A command in a terminal.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -2996,9 +3088,12 @@ pub struct Thread {
     /// Whether a user pinned the thread. Clients list pinned threads first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned: Option<bool>,
-    /// The latest plan.
+    /// The plan with steps that changed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Vec<PlanEntry>>,
+    /// All plans, in the order in which they came. Absent if `plan` is the only one, and has no id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plans: Option<Vec<Plan>>,
     /// The thread's own permission policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Json>,
@@ -3830,9 +3925,12 @@ pub struct Turn {
     /// Number of calls that the policy allowed without a permission request. Absent in logs from before this member existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permitted: Option<u64>,
-    /// The agent's last plan in the turn; only if the request includes turns. Absent in logs from before this member existed.
+    /// The plan with steps that the agent changed last in the turn; only if the request includes turns. Absent in logs from before this member existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Vec<PlanEntry>>,
+    /// All plans that the agent changed in the turn, in the order in which they came; only if the request includes turns. Absent if `plan` is the only one, and has no id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plans: Option<Vec<Plan>>,
     /// Milliseconds since the epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<u64>,
@@ -4425,6 +4523,10 @@ pub enum Notification {
     ///
     /// Method `thread/subscribers/changed`.
     ThreadSubscribersChanged(SubscribersChanged),
+    /// The prompts that the agent suggests for the next turn changed. They are only shown live, so it has no `seq`: a new subscriber receives the current ones behind the events that it missed. The next prompt, and the end of the agent's process, withdraw them.
+    ///
+    /// Method `thread/suggestions/updated`.
+    ThreadSuggestionsUpdated(SuggestionsUpdated),
     /// A user types into a terminal, or, without `by`, the daemon ended the input of a command that waited for long.
     ///
     /// Method `thread/terminal/input`.
@@ -4465,7 +4567,11 @@ pub enum Notification {
     ///
     /// Method `turn/interrupting`.
     TurnInterrupting(TurnInterrupting),
-    /// The agent replaced the whole plan. An empty plan counts too.
+    /// The agent removed a plan, or the daemon did, because the thread has more than 64 plans, or 1 MiB of them.
+    ///
+    /// Method `turn/plan/removed`.
+    TurnPlanRemoved(PlanRemoved),
+    /// The agent replaced a whole plan: the one with this id, or the one without an id. An empty plan counts too.
     ///
     /// Method `turn/plan/updated`.
     TurnPlanUpdated(PlanUpdated),
@@ -4549,6 +4655,7 @@ impl Notification {
             "thread/started" => read(params).map(Self::ThreadStarted).ok(),
             "thread/status/changed" => read(params).map(Self::ThreadStatusChanged).ok(),
             "thread/subscribers/changed" => read(params).map(Self::ThreadSubscribersChanged).ok(),
+            "thread/suggestions/updated" => read(params).map(Self::ThreadSuggestionsUpdated).ok(),
             "thread/terminal/input" => read(params).map(Self::ThreadTerminalInput).ok(),
             "thread/terminal/killed" => read(params).map(Self::ThreadTerminalKilled).ok(),
             "thread/terminal/released" => read(params).map(Self::ThreadTerminalReleased).ok(),
@@ -4559,6 +4666,7 @@ impl Notification {
             "turn/completed" => read(params).map(Self::TurnCompleted).ok(),
             "turn/diff/updated" => read(params).map(Self::TurnDiffUpdated).ok(),
             "turn/interrupting" => read(params).map(Self::TurnInterrupting).ok(),
+            "turn/plan/removed" => read(params).map(Self::TurnPlanRemoved).ok(),
             "turn/plan/updated" => read(params).map(Self::TurnPlanUpdated).ok(),
             "turn/queue/changed" => read(params).map(Self::TurnQueueChanged).ok(),
             "turn/queued" => read(params).map(Self::TurnQueued).ok(),
@@ -4614,6 +4722,7 @@ impl Notification {
             Self::ThreadStarted(_) => "thread/started",
             Self::ThreadStatusChanged(_) => "thread/status/changed",
             Self::ThreadSubscribersChanged(_) => "thread/subscribers/changed",
+            Self::ThreadSuggestionsUpdated(_) => "thread/suggestions/updated",
             Self::ThreadTerminalInput(_) => "thread/terminal/input",
             Self::ThreadTerminalKilled(_) => "thread/terminal/killed",
             Self::ThreadTerminalReleased(_) => "thread/terminal/released",
@@ -4624,6 +4733,7 @@ impl Notification {
             Self::TurnCompleted(_) => "turn/completed",
             Self::TurnDiffUpdated(_) => "turn/diff/updated",
             Self::TurnInterrupting(_) => "turn/interrupting",
+            Self::TurnPlanRemoved(_) => "turn/plan/removed",
             Self::TurnPlanUpdated(_) => "turn/plan/updated",
             Self::TurnQueueChanged(_) => "turn/queue/changed",
             Self::TurnQueued(_) => "turn/queued",
@@ -4675,6 +4785,7 @@ impl Notification {
             Self::ThreadStarted(params) => Some(&params.thread_id),
             Self::ThreadStatusChanged(params) => Some(&params.thread_id),
             Self::ThreadSubscribersChanged(params) => Some(&params.thread_id),
+            Self::ThreadSuggestionsUpdated(params) => Some(&params.thread_id),
             Self::ThreadTerminalInput(params) => Some(&params.thread_id),
             Self::ThreadTerminalKilled(params) => Some(&params.thread_id),
             Self::ThreadTerminalReleased(params) => Some(&params.thread_id),
@@ -4685,6 +4796,7 @@ impl Notification {
             Self::TurnCompleted(params) => Some(&params.thread_id),
             Self::TurnDiffUpdated(params) => Some(&params.thread_id),
             Self::TurnInterrupting(params) => Some(&params.thread_id),
+            Self::TurnPlanRemoved(params) => Some(&params.thread_id),
             Self::TurnPlanUpdated(params) => Some(&params.thread_id),
             Self::TurnQueueChanged(params) => Some(&params.thread_id),
             Self::TurnQueued(params) => Some(&params.thread_id),
@@ -4736,6 +4848,7 @@ impl Notification {
             Self::ThreadStarted(params) => Some(params.seq),
             Self::ThreadStatusChanged(params) => Some(params.seq),
             Self::ThreadSubscribersChanged(_) => None,
+            Self::ThreadSuggestionsUpdated(params) => params.seq,
             Self::ThreadTerminalInput(params) => Some(params.seq),
             Self::ThreadTerminalKilled(params) => Some(params.seq),
             Self::ThreadTerminalReleased(params) => Some(params.seq),
@@ -4746,6 +4859,7 @@ impl Notification {
             Self::TurnCompleted(params) => Some(params.seq),
             Self::TurnDiffUpdated(params) => params.seq,
             Self::TurnInterrupting(params) => Some(params.seq),
+            Self::TurnPlanRemoved(params) => Some(params.seq),
             Self::TurnPlanUpdated(params) => Some(params.seq),
             Self::TurnQueueChanged(params) => Some(params.seq),
             Self::TurnQueued(params) => Some(params.seq),

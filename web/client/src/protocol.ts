@@ -1132,6 +1132,20 @@ export interface PlacedNotice {
   update?: Json | null;
 }
 
+/** A plan of the agent. One without an id, and of steps, has only `entries`. */
+export interface Plan {
+  /** Steps of the plan, in order. Empty for a plan of another form. */
+  entries: PlanEntry[];
+  /** Absent for a plan of steps. */
+  form?: PlanForm | null;
+  /** The whole plan, if its form is `markdown`. It can be empty. */
+  markdown?: string | null;
+  /** The absolute path of the file that contains the plan, as the agent reported it. Only some Markdown plans have one. */
+  path?: string | null;
+  /** The agent's id for the plan. Absent for the plan without an id. */
+  planId?: string | null;
+}
+
 /** One step of an agent's plan. */
 export interface PlanEntry {
   /** Description of the step. */
@@ -1142,9 +1156,35 @@ export interface PlanEntry {
   status: string;
 }
 
+/** The form of a plan that has no steps. */
+export type PlanForm = "markdown";
+
+/** A plan that is no longer valid. */
+export interface PlanRemoved {
+  by: By;
+  /** The agent's id for the plan. Absent for the plan without an id. */
+  planId?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn in which the event happened. */
+  turnId?: string | null;
+}
+
 /** A plan. */
 export interface PlanUpdated {
+  /** Steps of the plan, in order. Empty for a plan of another form. */
   entries: PlanEntry[];
+  /** Absent for a plan of steps. */
+  form?: PlanForm | null;
+  /** The whole plan, if its form is `markdown`. It can be empty. */
+  markdown?: string | null;
+  /** The absolute path of the file that contains the plan, as the agent reported it. Only some Markdown plans have one. */
+  path?: string | null;
+  /** The agent's id for the plan. Absent for the plan without an id. */
+  planId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -1596,6 +1636,24 @@ export interface SubscribersChanged {
   ts: number;
 }
 
+/** A prompt that the agent suggests. */
+export interface Suggestion {
+  /** ACP content blocks: text, and links to resources. The texts have at most 4 KiB and no control characters. */
+  prompt: AcpObject[];
+}
+
+/** Prompts that the agent suggests. */
+export interface SuggestionsUpdated {
+  /** Absent, because suggestions are only shown live. */
+  seq?: number | null;
+  /** At most 8 suggestions, the most likely one first. An empty list withdraws those before. */
+  suggestions: Suggestion[];
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  turnId?: string | null;
+}
+
 /** A command in a terminal. */
 export interface TerminalCommand {
   args?: string[] | null;
@@ -1818,8 +1876,10 @@ export interface Thread {
   pinPlace?: number | null;
   /** Whether a user pinned the thread. Clients list pinned threads first. */
   pinned?: boolean | null;
-  /** The latest plan. */
+  /** The plan with steps that changed last. */
   plan?: PlanEntry[] | null;
+  /** All plans, in the order in which they came. Absent if `plan` is the only one, and has no id. */
+  plans?: Plan[] | null;
   /** The thread's own permission policy. */
   policy?: Json | null;
   /** Project id that the client chose to group threads by. */
@@ -2364,8 +2424,10 @@ export interface Turn {
   notices?: PlacedNotice[] | null;
   /** Number of calls that the policy allowed without a permission request. Absent in logs from before this member existed. */
   permitted?: number | null;
-  /** The agent's last plan in the turn; only if the request includes turns. Absent in logs from before this member existed. */
+  /** The plan with steps that the agent changed last in the turn; only if the request includes turns. Absent in logs from before this member existed. */
   plan?: PlanEntry[] | null;
+  /** All plans that the agent changed in the turn, in the order in which they came; only if the request includes turns. Absent if `plan` is the only one, and has no id. */
+  plans?: Plan[] | null;
   /** Milliseconds since the epoch. */
   startedAt?: number | null;
   status: TurnStatus;
@@ -2853,6 +2915,8 @@ export interface Notifications {
   "thread/status/changed": StatusChanged;
   /** Sent to subscribers with `capabilities.subscribers`: the other clients that follow the thread. Sent at the start and whenever a client joins or leaves, possibly without a change. Not an event of the thread: it has no `seq`. */
   "thread/subscribers/changed": SubscribersChanged;
+  /** The prompts that the agent suggests for the next turn changed. They are only shown live, so it has no `seq`: a new subscriber receives the current ones behind the events that it missed. The next prompt, and the end of the agent's process, withdraw them. */
+  "thread/suggestions/updated": SuggestionsUpdated;
   /** A user types into a terminal, or, without `by`, the daemon ended the input of a command that waited for long. */
   "thread/terminal/input": TerminalNamed;
   /** The agent, or a user, terminated the command in a terminal. */
@@ -2873,7 +2937,9 @@ export interface Notifications {
   "turn/diff/updated": DiffUpdated;
   /** A turn is being interrupted. */
   "turn/interrupting": TurnInterrupting;
-  /** The agent replaced the whole plan. An empty plan counts too. */
+  /** The agent removed a plan, or the daemon did, because the thread has more than 64 plans, or 1 MiB of them. */
+  "turn/plan/removed": PlanRemoved;
+  /** The agent replaced a whole plan: the one with this id, or the one without an id. An empty plan counts too. */
   "turn/plan/updated": PlanUpdated;
   /** The queue was reordered, paused or continued. */
   "turn/queue/changed": QueueChanged;

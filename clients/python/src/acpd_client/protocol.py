@@ -1564,6 +1564,24 @@ class PlacedNotice(_PlacedNotice, total=False):
     """The agent's own update, unchanged."""
 
 
+class _Plan(TypedDict):
+    entries: list[PlanEntry]
+    """Steps of the plan, in order. Empty for a plan of another form."""
+
+
+class Plan(_Plan, total=False):
+    """A plan of the agent. One without an id, and of steps, has only `entries`."""
+
+    form: PlanForm | None
+    """Absent for a plan of steps."""
+    markdown: str | None
+    """The whole plan, if its form is `markdown`. It can be empty."""
+    path: str | None
+    """The absolute path of the file that contains the plan, as the agent reported it. Only some Markdown plans have one."""
+    planId: str | None
+    """The agent's id for the plan. Absent for the plan without an id."""
+
+
 class PlanEntry(TypedDict):
     """One step of an agent's plan."""
 
@@ -1575,8 +1593,31 @@ class PlanEntry(TypedDict):
     """`pending`, `in_progress` or `completed`; other values are kept as received."""
 
 
+PlanForm: TypeAlias = Literal["markdown"]
+"""The form of a plan that has no steps."""
+
+
+class _PlanRemoved(TypedDict):
+    by: By
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class PlanRemoved(_PlanRemoved, total=False):
+    """A plan that is no longer valid."""
+
+    planId: str | None
+    """The agent's id for the plan. Absent for the plan without an id."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
 class _PlanUpdated(TypedDict):
     entries: list[PlanEntry]
+    """Steps of the plan, in order. Empty for a plan of another form."""
     seq: int
     """The event's number in its thread: 1, 2, 3 … without gaps."""
     threadId: str
@@ -1587,6 +1628,14 @@ class _PlanUpdated(TypedDict):
 class PlanUpdated(_PlanUpdated, total=False):
     """A plan."""
 
+    form: PlanForm | None
+    """Absent for a plan of steps."""
+    markdown: str | None
+    """The whole plan, if its form is `markdown`. It can be empty."""
+    path: str | None
+    """The absolute path of the file that contains the plan, as the agent reported it. Only some Markdown plans have one."""
+    planId: str | None
+    """The agent's id for the plan. Absent for the plan without an id."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -2118,6 +2167,29 @@ class SubscribersChanged(TypedDict):
     """Time of the notification, in milliseconds since the epoch."""
 
 
+class Suggestion(TypedDict):
+    """A prompt that the agent suggests."""
+
+    prompt: list[AcpObject]
+    """ACP content blocks: text, and links to resources. The texts have at most 4 KiB and no control characters."""
+
+
+class _SuggestionsUpdated(TypedDict):
+    suggestions: list[Suggestion]
+    """At most 8 suggestions, the most likely one first. An empty list withdraws those before."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class SuggestionsUpdated(_SuggestionsUpdated, total=False):
+    """Prompts that the agent suggests."""
+
+    seq: int | None
+    """Absent, because suggestions are only shown live."""
+    turnId: str | None
+
+
 class _TerminalCommand(TypedDict):
     terminalId: str
     type: TerminalCommandType
@@ -2387,7 +2459,9 @@ class Thread(_Thread, total=False):
     pinned: bool | None
     """Whether a user pinned the thread. Clients list pinned threads first."""
     plan: list[PlanEntry] | None
-    """The latest plan."""
+    """The plan with steps that changed last."""
+    plans: list[Plan] | None
+    """All plans, in the order in which they came. Absent if `plan` is the only one, and has no id."""
     policy: Json | None
     """The thread's own permission policy."""
     projectId: str | None
@@ -3044,7 +3118,9 @@ class Turn(_Turn, total=False):
     permitted: int | None
     """Number of calls that the policy allowed without a permission request. Absent in logs from before this member existed."""
     plan: list[PlanEntry] | None
-    """The agent's last plan in the turn; only if the request includes turns. Absent in logs from before this member existed."""
+    """The plan with steps that the agent changed last in the turn; only if the request includes turns. Absent in logs from before this member existed."""
+    plans: list[Plan] | None
+    """All plans that the agent changed in the turn, in the order in which they came; only if the request includes turns. Absent if `plan` is the only one, and has no id."""
     startedAt: int | None
     """Milliseconds since the epoch."""
     stopReason: str | None
@@ -3590,6 +3666,13 @@ class ThreadStatusChangedEvent(TypedDict):
     params: StatusChanged
 
 
+class ThreadSuggestionsUpdatedEvent(TypedDict):
+    """The prompts that the agent suggests for the next turn changed. They are only shown live, so it has no `seq`: a new subscriber receives the current ones behind the events that it missed. The next prompt, and the end of the agent's process, withdraw them."""
+
+    method: Literal["thread/suggestions/updated"]
+    params: SuggestionsUpdated
+
+
 class ThreadTerminalInputEvent(TypedDict):
     """A user types into a terminal, or, without `by`, the daemon ended the input of a command that waited for long."""
 
@@ -3660,8 +3743,15 @@ class TurnInterruptingEvent(TypedDict):
     params: TurnInterrupting
 
 
+class TurnPlanRemovedEvent(TypedDict):
+    """The agent removed a plan, or the daemon did, because the thread has more than 64 plans, or 1 MiB of them."""
+
+    method: Literal["turn/plan/removed"]
+    params: PlanRemoved
+
+
 class TurnPlanUpdatedEvent(TypedDict):
-    """The agent replaced the whole plan. An empty plan counts too."""
+    """The agent replaced a whole plan: the one with this id, or the one without an id. An empty plan counts too."""
 
     method: Literal["turn/plan/updated"]
     params: PlanUpdated
@@ -3753,6 +3843,7 @@ ThreadEvent: TypeAlias = (
     "| ThreadRolledBackEvent "
     "| ThreadStartedEvent "
     "| ThreadStatusChangedEvent "
+    "| ThreadSuggestionsUpdatedEvent "
     "| ThreadTerminalInputEvent "
     "| ThreadTerminalKilledEvent "
     "| ThreadTerminalReleasedEvent "
@@ -3763,6 +3854,7 @@ ThreadEvent: TypeAlias = (
     "| TurnCompletedEvent "
     "| TurnDiffUpdatedEvent "
     "| TurnInterruptingEvent "
+    "| TurnPlanRemovedEvent "
     "| TurnPlanUpdatedEvent "
     "| TurnQueueChangedEvent "
     "| TurnQueuedEvent "
@@ -4403,6 +4495,12 @@ class TypedClient(ABC):
 
     @overload
     def on(
+        self, method: Literal["thread/suggestions/updated"], handler: Callable[[SuggestionsUpdated], object]
+    ) -> Callable[[], None]:
+        """The prompts that the agent suggests for the next turn changed. They are only shown live, so it has no `seq`: a new subscriber receives the current ones behind the events that it missed. The next prompt, and the end of the agent's process, withdraw them."""
+
+    @overload
+    def on(
         self, method: Literal["thread/terminal/input"], handler: Callable[[TerminalNamed], object]
     ) -> Callable[[], None]:
         """A user types into a terminal, or, without `by`, the daemon ended the input of a command that waited for long."""
@@ -4463,9 +4561,15 @@ class TypedClient(ABC):
 
     @overload
     def on(
+        self, method: Literal["turn/plan/removed"], handler: Callable[[PlanRemoved], object]
+    ) -> Callable[[], None]:
+        """The agent removed a plan, or the daemon did, because the thread has more than 64 plans, or 1 MiB of them."""
+
+    @overload
+    def on(
         self, method: Literal["turn/plan/updated"], handler: Callable[[PlanUpdated], object]
     ) -> Callable[[], None]:
-        """The agent replaced the whole plan. An empty plan counts too."""
+        """The agent replaced a whole plan: the one with this id, or the one without an id. An empty plan counts too."""
 
     @overload
     def on(
