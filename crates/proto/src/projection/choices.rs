@@ -7,6 +7,8 @@ use acpd_model::event::ChosenOption;
 use acpd_model::{Origin, RawJson};
 use serde::{Deserialize, Serialize};
 
+use super::session_state::SessionState;
+
 /// Config options of a thread whose chosen values are kept.
 const CHOSEN_OPTIONS: usize = 64;
 
@@ -51,12 +53,22 @@ impl Choices {
         }
     }
 
-    pub(super) fn model_changed(&mut self, by: &Origin, model_id: &str) {
+    /// Takes over a model. `option` is the config option that is the model too, if the agent has one: the latest choice counts.
+    pub(super) fn model_changed(&mut self, by: &Origin, model_id: &str, option: Option<&str>) {
         change(&mut self.model, by, model_id);
+        if let (Origin::Client(_), Some(option)) = (by, option) {
+            self.options.remove(option);
+        }
     }
 
-    /// Takes over an option that was set. `is_mode` says whether it is the agent's mode.
-    pub(super) fn option_chosen(&mut self, by: &Origin, chosen: &ChosenOption, is_mode: bool) {
+    /// Takes over an option that was set. `is_mode` and `is_model` say whether it is the agent's mode or model.
+    pub(super) fn option_chosen(
+        &mut self,
+        by: &Origin,
+        chosen: &ChosenOption,
+        is_mode: bool,
+        is_model: bool,
+    ) {
         if !self.options.contains_key(&chosen.id) && !matches!(by, Origin::Client(_)) {
             return;
         }
@@ -65,6 +77,12 @@ impl Choices {
             if is_mode {
                 self.mode = None;
             }
+            if is_model {
+                self.model = None;
+            }
+        } else if !is_mode {
+            // A new process is set to what a user chose. The mode may also be the agent's default.
+            self.options_by_agent.remove(&chosen.id);
         }
         self.options.insert(chosen.id.clone(), chosen.value.clone());
         if self.options.len() > CHOSEN_OPTIONS {
@@ -72,8 +90,16 @@ impl Choices {
         }
     }
 
-    /// Takes over what the agent reports of the chosen options.
-    pub(super) fn options_reported(&mut self, list: &RawJson) {
+    /// Takes over what the agent reports of the chosen options: by itself, or if `answers`, because one was set.
+    pub(super) fn options_reported(&mut self, by: &Origin, list: &RawJson, answers: bool) {
+        // While a new process is set to the choices, its answers contain its defaults for those that follow.
+        if *by == Origin::Daemon {
+            return;
+        }
+        // The user has changed what these options depend on.
+        if answers {
+            self.options.retain(|id, _| current_value(list, id).is_some());
+        }
         for (id, value) in &mut self.options {
             if let Some(current) = current_value(list, id).filter(|current| current != value) {
                 *value = current;
@@ -87,6 +113,12 @@ fn change(choice: &mut Option<String>, by: &Origin, id: &str) {
     if choice.is_some() || matches!(by, Origin::Client(_)) {
         *choice = Some(id.to_owned());
     }
+}
+
+/// Returns the value of an option in a result that contains ACP's list of options.
+pub(crate) fn listed_value(result: &RawJson, id: &str) -> Option<RawJson> {
+    let state: SessionState = result.read().ok()?;
+    current_value(&state.config_options?, id)
 }
 
 /// Returns the value of an option in ACP's list of options.

@@ -664,17 +664,23 @@ impl Live {
             }
             SessionEvent::ModelChanged { model_id } => {
                 self.model = Some(model_id.clone());
-                self.choices.model_changed(&event.by, model_id);
+                let option = self.options().selector("model").map(|option| option.id);
+                self.choices.model_changed(&event.by, model_id, option.as_deref());
             }
             SessionEvent::ConfigOptionsReplaced { chosen } => {
                 let update = event.raw.as_ref().and_then(|raw| raw.read::<SessionState>().ok());
                 if let Some(options) = update.and_then(|update| update.config_options) {
-                    self.choices.options_reported(&options);
+                    // Without a list in the agent's answer, the event has the known one.
+                    if self.config_options.as_ref() != Some(&options) {
+                        self.choices
+                            .options_reported(&event.by, &options, chosen.is_some());
+                    }
                     self.config_options = Some(options);
                 }
                 if let Some(chosen) = chosen {
-                    let is_mode = self.options().is_mode(&chosen.id);
-                    self.choices.option_chosen(&event.by, chosen, is_mode);
+                    let options = self.options();
+                    let (is_mode, is_model) = (options.is_mode(&chosen.id), options.is_model(&chosen.id));
+                    self.choices.option_chosen(&event.by, chosen, is_mode, is_model);
                 }
             }
             SessionEvent::CommandsReplaced {} => self.commands.clone_from(&event.raw),

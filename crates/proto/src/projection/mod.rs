@@ -44,7 +44,7 @@ mod used_ids;
 mod waiting;
 
 pub use choices::Choices;
-pub(crate) use choices::current_value;
+pub(crate) use choices::{current_value, listed_value};
 pub use dropped_turns::DroppedTurns;
 pub(crate) use exchanges::Exchange;
 pub use exchanges::{Digest, Exchanges};

@@ -33,6 +33,17 @@ pub struct SessionMode {
     pub offered: Vec<String>,
 }
 
+/// An option of the agent's own with values to select from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Selector {
+    /// The agent's id for the option.
+    pub id: String,
+    /// The current value, if it is a text.
+    pub current: Option<String>,
+    /// All values.
+    pub offered: Vec<String>,
+}
+
 /// The permitted values of an option, by its `type`.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -218,27 +229,37 @@ impl Options<'_> {
 
     /// Returns the mode of the session; `None` if the agent has no modes.
     pub fn mode(&self) -> Option<SessionMode> {
-        for option in &self.own {
-            let Ok(known) = option.read::<Known>() else {
-                continue;
-            };
-            if known.category.as_deref() != Some("mode") {
-                continue;
-            }
-            if let Ok(Choices::Select { options }) = option.read() {
-                let current = known.current_value.as_ref().and_then(serde_json::Value::as_str);
-                return Some(SessionMode {
-                    option: Some(known.id),
-                    current: current.map(str::to_owned),
-                    offered: options.into_iter().flat_map(Choice::values).collect(),
-                });
-            }
+        if let Some(Selector { id, current, offered }) = self.selector("mode") {
+            return Some(SessionMode {
+                option: Some(id),
+                current,
+                offered,
+            });
         }
         let offered = self.modes();
         (!offered.is_empty()).then(|| SessionMode {
             option: None,
             current: self.mode.map(str::to_owned),
             offered,
+        })
+    }
+
+    /// Returns the agent's own option of a category, if it has values to select from.
+    pub(crate) fn selector(&self, category: &str) -> Option<Selector> {
+        self.own.iter().find_map(|option| {
+            let known: Known = option.read().ok()?;
+            if known.category.as_deref() != Some(category) {
+                return None;
+            }
+            let Ok(Choices::Select { options }) = option.read() else {
+                return None;
+            };
+            let current = known.current_value.as_ref().and_then(serde_json::Value::as_str);
+            Some(Selector {
+                id: known.id,
+                current: current.map(str::to_owned),
+                offered: options.into_iter().flat_map(Choice::values).collect(),
+            })
         })
     }
 

@@ -285,3 +285,312 @@ fn a_daemon_that_was_killed_knows_the_choices() {
     assert_eq!(choices.model.as_deref(), Some("m-2"));
     assert_eq!(choices.options["web"].get(), json!(true).to_string());
 }
+
+const LOADS: &str = r#"{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}"#;
+const NEITHER: &str = r#"{"protocolVersion":1}"#;
+
+/// The agents that open the session of another process each in their own way, with the method of it.
+const WAYS: [(&str, &str); 3] = [
+    (FULL, "session/resume"),
+    (LOADS, "session/load"),
+    (NEITHER, "session/new"),
+];
+
+/// Returns the options of an agent in which the model decides which efforts there are.
+fn options(model: &str, effort: Option<&str>, mode: &str) -> serde_json::Value {
+    let select = |id: &str, category: &str, current: &str, values: &[&str]| {
+        let values: Vec<_> = values
+            .iter()
+            .map(|value| json!({ "value": value, "name": value }))
+            .collect();
+        json!({
+            "id": id, "name": id, "category": category, "type": "select", "currentValue": current, "options": values,
+        })
+    };
+    let efforts = effort.map(|effort| select("effort", "thought_level", effort, &["low", "high"]));
+    let model = select("model", "model", model, &["m-1", "m-2"]);
+    let mode = select("how", "mode", mode, &["ask", "plan"]);
+    let all: Vec<_> = [model].into_iter().chain(efforts).chain([mode]).collect();
+    json!(all)
+}
+
+/// Returns the current value of an option in a list.
+fn current(list: &acpd_model::RawJson, id: &str) -> serde_json::Value {
+    let list: Vec<serde_json::Value> = list.read().unwrap();
+    let option = list.iter().find(|option| option["id"] == id).unwrap();
+    option["currentValue"].clone()
+}
+
+fn opened(options: &serde_json::Value) -> String {
+    json!({ "sessionId": "s-1", "configOptions": options }).to_string()
+}
+
+fn listed(options: &serde_json::Value) -> String {
+    json!({ "configOptions": options }).to_string()
+}
+
+/// Opens a session with options, in which a user sets all of them.
+fn chosen_options(s: &mut Scene, hello: &str) {
+    s.create();
+    s.answer("initialize", hello);
+    s.answer("session/new", &opened(&options("m-1", None, "ask")));
+    for (id, value, answer) in [
+        ("model", "m-2", options("m-2", Some("low"), "ask")),
+        ("effort", "high", options("m-2", Some("high"), "ask")),
+        ("how", "plan", options("m-2", Some("high"), "plan")),
+    ] {
+        let (config_id, value) = (id.to_owned(), ConfigValue::Id(value.to_owned()));
+        request(
+            s,
+            AgentRequest::SetConfigOption { config_id, value },
+            &listed(&answer),
+        );
+    }
+    s.prompt("do it");
+    s.stops_with("end_turn");
+}
+
+/// Another process opens the session in its way and reports these options.
+fn opens_again(s: &mut Scene, (hello, method): (&str, &str), reported: &serde_json::Value) {
+    s.prompt("go on");
+    s.answer("initialize", hello);
+    s.answer(method, &opened(reported));
+    s.later(5_000);
+}
+
+/// The agent is asked to set an option to a value, and answers with these options.
+fn takes(s: &mut Scene, id: &str, value: &str, answer: &serde_json::Value) {
+    let asked = s.sent_as("session/set_config_option");
+    let params = &asked.last().unwrap().json["params"];
+    assert_eq!(
+        (&params["configId"], &params["value"]),
+        (&json!(id), &json!(value))
+    );
+    assert!(!s.awaits("session/prompt"), "the prompt waits");
+    s.answer("session/set_config_option", &listed(answer));
+}
+
+#[test]
+fn options_are_set_again_however_the_session_is_opened() {
+    for way in WAYS {
+        check(|s| {
+            chosen_options(s, way.0);
+            s.exits("exit status 0");
+            opens_again(s, way, &options("m-1", None, "ask"));
+            takes(s, "model", "m-2", &options("m-2", Some("low"), "ask"));
+            takes(s, "effort", "high", &options("m-2", Some("high"), "ask"));
+            takes(s, "how", "plan", &options("m-2", Some("high"), "plan"));
+            assert!(s.awaits("session/prompt"), "{}", way.1);
+            assert!(!s.notices().contains(&"settingLost".to_owned()), "{}", way.1);
+            assert_eq!(s.thread.live().choices.options["effort"].get(), r#""high""#);
+            assert!(s.thread.live().choices.options_by_agent.is_empty(), "{}", way.1);
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+#[test]
+fn modes_and_models_are_set_again_however_the_session_is_opened() {
+    for way in WAYS {
+        check(|s| {
+            s.create();
+            s.answer("initialize", way.0);
+            s.answer("session/new", SESSION);
+            set_mode(s, "plan");
+            let model_id = "m-2".to_owned();
+            request(s, AgentRequest::SetModel { model_id }, "{}");
+            s.prompt("do it");
+            s.stops_with("end_turn");
+            s.exits("exit status 0");
+            s.prompt("go on");
+            s.answer("initialize", way.0);
+            s.answer(way.1, SESSION);
+            s.later(5_000);
+            s.answer("session/set_model", "{}");
+            s.answer("session/set_mode", "{}");
+            assert!(s.awaits("session/prompt"), "{}", way.1);
+            let live = s.thread.live();
+            assert_eq!(
+                (live.mode.as_deref(), live.model.as_deref()),
+                (Some("plan"), Some("m-2")),
+                "{}",
+                way.1
+            );
+            s.stops_with("end_turn");
+        });
+    }
+}
+
+#[test]
+fn a_daemon_that_was_killed_sets_the_options_again() {
+    let log = check(|s| chosen_options(s, FULL)).log;
+    let mut s = Scene::restarted(&log);
+    opens_again(&mut s, WAYS[0], &options("m-1", None, "ask"));
+    takes(&mut s, "model", "m-2", &options("m-2", Some("high"), "plan"));
+    // What the answer has already is set all the same: it was requested when the session was opened.
+    takes(&mut s, "effort", "high", &options("m-2", Some("high"), "plan"));
+    takes(&mut s, "how", "plan", &options("m-2", Some("high"), "plan"));
+    assert!(s.awaits("session/prompt"));
+}
+
+/// The process has kept the effort, but loses it when the model is set.
+#[test]
+fn an_option_that_another_one_resets_is_set_once_more() {
+    check(|s| {
+        chosen_options(s, FULL);
+        s.exits("exit status 0");
+        opens_again(s, WAYS[0], &options("m-1", Some("high"), "plan"));
+        takes(s, "model", "m-2", &options("m-2", Some("low"), "plan"));
+        takes(s, "effort", "high", &options("m-2", Some("high"), "plan"));
+        assert!(s.awaits("session/prompt"));
+        assert!(!s.notices().contains(&"settingLost".to_owned()));
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn options_that_reset_each_other_are_set_a_bounded_number_of_times() {
+    check(|s| {
+        chosen_options(s, FULL);
+        s.exits("exit status 0");
+        opens_again(s, WAYS[0], &options("m-1", Some("high"), "plan"));
+        let before = s.sent_as("session/set_config_option").len();
+        while s.awaits("session/set_config_option") {
+            let asked = s.sent_as("session/set_config_option");
+            assert!(asked.len() < before + 10, "it ends");
+            let answer = match asked.last().unwrap().json["params"]["configId"].as_str() {
+                Some("model") => options("m-2", Some("low"), "plan"),
+                _ => options("m-1", Some("high"), "plan"),
+            };
+            s.answer("session/set_config_option", &listed(&answer));
+        }
+        assert!(s.awaits("session/prompt"));
+        assert_eq!(
+            s.notices().iter().filter(|code| *code == "settingLost").count(),
+            1
+        );
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn another_value_than_the_chosen_one_is_said() {
+    check(|s| {
+        chosen_options(s, FULL);
+        s.exits("exit status 0");
+        opens_again(s, WAYS[0], &options("m-1", Some("high"), "plan"));
+        takes(s, "model", "m-2", &options("m-1", Some("high"), "plan"));
+        assert!(s.awaits("session/prompt"));
+        assert!(s.notices().contains(&"settingLost".to_owned()));
+        let live = s.thread.live();
+        assert_eq!(
+            current(live.config_options.as_ref().unwrap(), "model"),
+            json!("m-1")
+        );
+        // The next process is asked again.
+        assert_eq!(live.choices.options["model"].get(), r#""m-2""#);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn without_the_chosen_mode_among_the_options_there_is_no_prompt() {
+    check(|s| {
+        chosen_options(s, FULL);
+        s.exits("exit status 0");
+        opens_again(s, WAYS[0], &options("m-2", Some("high"), "ask"));
+        takes(s, "how", "plan", &options("m-2", Some("high"), "ask"));
+        assert!(!s.awaits("session/prompt"));
+        let failed = acpd_model::TurnId(s.thread.live().last_turn);
+        assert_eq!(s.status(failed), TurnStatus::Failed);
+        assert!(s.settled_error(failed).contains("choose a mode"));
+    });
+}
+
+#[test]
+fn a_value_that_is_no_longer_offered_is_said() {
+    check(|s| {
+        chosen_options(s, FULL);
+        s.exits("exit status 0");
+        let mut without = options("m-1", Some("high"), "plan");
+        without[0]["options"] = json!([{ "value": "m-1", "name": "m-1" }]);
+        opens_again(s, WAYS[0], &without);
+        assert!(s.awaits("session/prompt"));
+        assert!(s.notices().contains(&"settingLost".to_owned()));
+        s.stops_with("end_turn");
+    });
+}
+
+/// A user who changes the model knows that the new one has no efforts.
+#[test]
+fn an_option_that_a_users_choice_removed_is_not_missed() {
+    check(|s| {
+        chosen_options(s, FULL);
+        let (config_id, value) = ("model".to_owned(), ConfigValue::Id("m-1".to_owned()));
+        let answer = listed(&options("m-1", None, "plan"));
+        request(s, AgentRequest::SetConfigOption { config_id, value }, &answer);
+        s.exits("exit status 0");
+        opens_again(s, WAYS[0], &options("m-1", None, "plan"));
+        assert!(s.awaits("session/prompt"));
+        assert!(!s.notices().contains(&"settingLost".to_owned()));
+        s.stops_with("end_turn");
+    });
+}
+
+/// A newer version of the agent has an option instead of its modes and models.
+#[test]
+fn a_mode_and_a_model_become_the_options_that_replace_them() {
+    check(|s| {
+        s.create();
+        s.answer("initialize", FULL);
+        s.answer("session/new", SESSION);
+        set_mode(s, "plan");
+        let model_id = "m-2".to_owned();
+        request(s, AgentRequest::SetModel { model_id }, "{}");
+        s.prompt("do it");
+        s.stops_with("end_turn");
+        s.exits("exit status 0");
+        opens_again(s, WAYS[0], &options("m-1", None, "ask"));
+        takes(s, "model", "m-2", &options("m-2", None, "ask"));
+        takes(s, "how", "plan", &options("m-2", None, "plan"));
+        assert!(s.awaits("session/prompt"));
+        assert!(!s.notices().contains(&"settingLost".to_owned()));
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn the_latest_choice_of_a_model_counts_whichever_way_it_was_set() {
+    check(|s| {
+        s.create();
+        s.answer("initialize", FULL);
+        let mut session: serde_json::Value = serde_json::from_str(SESSION).unwrap();
+        session["configOptions"] = options("m-1", None, "ask");
+        s.answer("session/new", &session.to_string());
+        let (config_id, value) = ("model".to_owned(), ConfigValue::Id("m-2".to_owned()));
+        let answer = listed(&options("m-2", None, "ask"));
+        request(s, AgentRequest::SetConfigOption { config_id, value }, &answer);
+        let model_id = "m-1".to_owned();
+        request(s, AgentRequest::SetModel { model_id }, "{}");
+        let choices = &s.thread.live().choices;
+        assert_eq!(choices.model.as_deref(), Some("m-1"));
+        assert!(!choices.options.contains_key("model"));
+    });
+}
+
+/// The agent answers a setting without its list of options, as some do.
+#[test]
+fn a_choice_is_kept_if_another_one_is_answered_without_the_list() {
+    check(|s| {
+        s.create();
+        s.answer("initialize", FULL);
+        s.answer("session/new", &opened(&options("m-1", Some("low"), "ask")));
+        for (id, value) in [("effort", "high"), ("model", "m-2")] {
+            let (config_id, value) = (id.to_owned(), ConfigValue::Id(value.to_owned()));
+            request(s, AgentRequest::SetConfigOption { config_id, value }, "{}");
+        }
+        let choices = &s.thread.live().choices;
+        assert_eq!(choices.options["effort"].get(), r#""high""#);
+        assert_eq!(choices.options["model"].get(), r#""m-2""#);
+    });
+}

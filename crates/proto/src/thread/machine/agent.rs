@@ -327,11 +327,7 @@ impl Thread {
                 };
                 self.finish_deletion(call, by, session, Deletion::Requested);
             }
-            Continuation::Restore(choice) => {
-                if let Err(failure) = answer {
-                    self.session.restore_refused(&mut self.journal, &choice, &failure);
-                }
-            }
+            Continuation::Restore(index) => self.session.restored(&mut self.journal, index, answer),
         }
     }
 }

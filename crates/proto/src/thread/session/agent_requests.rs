@@ -5,10 +5,9 @@ use acpd_model::event::{ChosenOption, Level, ThreadForked};
 use acpd_model::limits::AGENT_STATE_BYTES;
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, SessionEvent, TurnId};
 
-use super::choices::Choice;
 use super::{AgentState, Session};
 use crate::agent::{AgentCommand, AgentRequest, ConfigValue};
-use crate::projection::{LEGACY_MODE, LEGACY_MODEL};
+use crate::projection::{LEGACY_MODE, LEGACY_MODEL, listed_value};
 use crate::thread::journal::Journal;
 use crate::thread::reply::Reply;
 use crate::wire::RpcError;
@@ -65,8 +64,8 @@ pub(in crate::thread) enum Continuation {
     Delete { by: Origin },
     /// The mode that replaces the one in which the agent began.
     DefaultMode { wanted: String, current: String },
-    /// The start of a process that is set to what a user chose before.
-    Restore(Choice),
+    /// The start of a process that is set to what a user chose before: the choice with this index.
+    Restore(usize),
 }
 
 /// An answered or failed request of the command `call`, and the operation to continue.
@@ -266,6 +265,10 @@ impl Session {
                 let live = journal.live();
                 let is_list =
                     crate::projection::has_options(&answer) && answer.get().len() <= AGENT_STATE_BYTES;
+                // A new process that answers with another value was not set to the choice.
+                let other = by == Origin::Daemon
+                    && is_list
+                    && listed_value(&answer, config_id).is_some_and(|listed| listed != chosen.value);
                 let raw = if is_list {
                     Some(answer.clone())
                 } else if live.choices.options.get(config_id) == Some(&chosen.value)
@@ -277,7 +280,7 @@ impl Session {
                     live.config_options.as_ref().and_then(list_as_result)
                 };
                 if raw.is_some() {
-                    let chosen = Some(chosen);
+                    let chosen = (!other).then_some(chosen);
                     journal.emit(
                         by,
                         EventKind::Session(SessionEvent::ConfigOptionsReplaced { chosen }),
@@ -418,7 +421,7 @@ fn translate(request: AgentRequest) -> Result<AgentRequest, Failure> {
 }
 
 /// Rejects a mode or an option that the agent never offered.
-fn check_known(journal: &Journal, request: &AgentRequest) -> Result<(), Failure> {
+pub(super) fn check_known(journal: &Journal, request: &AgentRequest) -> Result<(), Failure> {
     let options = journal.live().options();
     let (what, id, known) = match request {
         AgentRequest::SetMode { mode_id } => ("mode", mode_id, options.modes()),

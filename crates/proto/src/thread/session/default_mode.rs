@@ -9,7 +9,7 @@ use super::Session;
 use super::agent_requests::Continuation;
 use super::decides::note_mode;
 use crate::agent::{AgentRequest, ConfigValue, Opened, modes};
-use crate::projection::SessionState;
+use crate::projection::{SessionState, listed_value};
 use crate::thread::journal::Journal;
 
 /// The number of the request, which is not a client's command.
@@ -104,13 +104,24 @@ impl Session {
         current: &str,
         answer: Result<RawJson, Failure>,
     ) {
-        if let Err(failure) = answer {
-            let text = format!(
-                "The agent did not change its mode from {current:?} to {wanted:?}: {}",
-                failure.message
-            );
-            journal.detailed_notice(Level::Warning, "modeNotSet", &text, failure.detail);
-        }
+        let (reason, detail) = match answer {
+            Err(failure) => (failure.message, failure.detail),
+            Ok(answer) => {
+                let mode = journal.live().options().mode();
+                let listed = mode
+                    .and_then(|mode| mode.option)
+                    .and_then(|option| listed_value(&answer, &option));
+                match listed.and_then(|listed| listed.read::<String>().ok()) {
+                    Some(listed) if listed != wanted => {
+                        let detail = "change the mode in the thread, or correct \"mode\" of the agent in the configuration";
+                        (format!("it answered with {listed:?}"), Some(detail.to_owned()))
+                    }
+                    _ => return,
+                }
+            }
+        };
+        let text = format!("The agent did not change its mode from {current:?} to {wanted:?}: {reason}");
+        journal.detailed_notice(Level::Warning, "modeNotSet", &text, detail);
     }
 }
 

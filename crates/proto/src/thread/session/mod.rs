@@ -20,6 +20,7 @@ use acpd_model::event::{Binding, Level};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, SessionEvent};
 
 use self::agent_requests::PendingAgentRequest;
+use self::choices::Restoration;
 use self::decides::note_never_asks;
 use self::default_mode::ModeContext;
 use self::history::History;
@@ -93,6 +94,8 @@ pub(super) struct Session {
     /// The conversation that the agent replays.
     import: SessionImport,
     watchdog: Watchdog,
+    /// The choices of users that the process is being set to.
+    restoration: Restoration,
     /// Why prompts fail, if the process refuses the mode that a user chose.
     mode_refused: Option<String>,
     /// What the agent has printed for the last sign-in.
@@ -348,6 +351,7 @@ impl Session {
         self.history.forget();
         self.watchdog.take_silence();
         self.mode_refused = None;
+        self.restoration = Restoration::default();
         self.retiring = false;
         // The next process may need other ones.
         self.requests.retain(|_, pending| !pending.is_own());
