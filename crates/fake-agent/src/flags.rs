@@ -31,6 +31,8 @@ pub struct Flags {
     pub fork: bool,
     /// Whether the agent supports `session/delete`.
     pub delete: bool,
+    /// Whether sessions take a system prompt, in both modes.
+    pub system_prompt: bool,
     /// Whether `session/new` requires `authenticate` with the method `key`; enables `logout`.
     pub sign_in: bool,
     /// Whether there is also the method `browser`, which prints an address and a code, and never ends.
@@ -70,6 +72,7 @@ impl Default for Flags {
             steer: false,
             fork: false,
             delete: false,
+            system_prompt: false,
             sign_in: false,
             sign_in_by_browser: false,
             refresh: None,
@@ -96,6 +99,7 @@ Flags:
                    those with the word \"later\" are answered after the turn
   --fork           declare and serve session/fork
   --delete         declare and serve session/delete
+  --system-prompt  declare system prompts in both modes; without it, a session with one is refused
   --sign-in        declare the auth method \"key\" and logout; make no session without a sign-in, which
                    --state DIR keeps for other processes
   --sign-in-by-browser
@@ -148,6 +152,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
             "--steer" => flags.steer = true,
             "--fork" => flags.fork = true,
             "--delete" => flags.delete = true,
+            "--system-prompt" => flags.system_prompt = true,
             "--sign-in" => flags.sign_in = true,
             "--sign-in-by-browser" => flags.sign_in_by_browser = true,
             "--refresh" => flags.refresh = Some(number(&flag, &value()?)?),

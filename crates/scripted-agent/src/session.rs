@@ -48,6 +48,8 @@ pub struct Session {
     pub model: String,
     /// The current value of the option `verbose`.
     pub verbose: bool,
+    /// The system prompt of the request that opened the session in this process.
+    pub system_prompt: Option<Value>,
     /// The number of prompts so far; part of tool call ids, so that they stay unique after a reload.
     pub turns: u64,
     /// The time of the last use, in seconds since 1970.
@@ -68,6 +70,7 @@ impl Session {
             mode: MODES[0].0.into(),
             model: MODELS[0].0.into(),
             verbose: false,
+            system_prompt: None,
             turns: 0,
             used: clock::seconds(),
             open: true,

@@ -16,13 +16,14 @@ use super::text::text;
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
 /// Settings that a new user does not need. A new file does not have them.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 9] = [
     "data_dir_on_network",
     "agents.NAME.share",
     "agents.NAME.start_in",
     "agents.NAME.chunks",
     "agents.NAME.quirks",
     "agents.NAME.mode",
+    "agents.NAME.system_prompt",
     "agents.NAME.mcp_servers",
     "limits",
 ];

@@ -283,6 +283,54 @@ fn a_fork_goes_its_own_way() {
     }
 }
 
+/// Each process of the agent receives the system prompt: of the thread, or else the configured one.
+#[test]
+fn a_system_prompt_is_the_threads_or_the_configured_one() {
+    let place = Place::new("");
+    let agent = place.agent("fake", &["--pace", "0", "--fork", "--system-prompt"], &[]);
+    let other = place.agent("other", &["--pace", "0"], &[]);
+    let prompt = "system_prompt = { mode = \"override\", content = \"be brief\" }";
+    place.configure(&format!("{agent}{prompt}\n{other}"));
+    let mut daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let start = |agent: &str| {
+        let cwd = daemon.place.work();
+        json!({ "agentType": agent, "cwd": cwd, "systemPrompt": { "content": "be kind" } })
+    };
+    let (params, refused) = (start("fake"), start("other"));
+    let configured = client.thread(&daemon);
+    let started = client.call("thread/start", &params);
+    let own = started["thread"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        client.turn(&configured, "instructions").said(),
+        "override: be brief"
+    );
+    assert_eq!(client.turn(&own, "instructions").said(), "append: be kind");
+    let forked = client.call("thread/fork", &json!({ "threadId": own }));
+    let fork = forked["thread"]["id"].as_str().unwrap().to_owned();
+    let error = client.refused("thread/start", &refused);
+    assert_eq!(error["data"]["code"], "unsupported", "{error}");
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("takes no system prompt"),
+        "{error}"
+    );
+    daemon.kill();
+    daemon.place.wait_for_no_agents();
+    daemon.restart();
+    let mut client = Client::new(&daemon);
+    for (thread, said) in [
+        (&configured, "override: be brief"),
+        (&own, "append: be kind"),
+        (&fork, "append: be kind"),
+    ] {
+        client.resume(thread, 0);
+        assert_eq!(client.turn(thread, "instructions").said(), said);
+    }
+}
+
 #[test]
 fn a_killed_daemon_leaves_a_complete_fork_or_no_fork() {
     let mut daemon = with_agent(&["--fork"]);

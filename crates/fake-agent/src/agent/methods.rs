@@ -87,6 +87,9 @@ impl Agent {
         if self.flags.delete {
             session["delete"] = json!({});
         }
+        if self.flags.system_prompt {
+            session["systemPrompt"] = json!({ "mode": { "override": {} } });
+        }
         let mut hello = json!({
             "protocolVersion": 1,
             "agentInfo": {
@@ -147,8 +150,10 @@ impl Agent {
         self.check_signed_in()?;
         let cwd = cwd(params)?.to_owned();
         servers(params)?;
+        let system_prompt = self.system_prompt(params)?;
         let session = self.store.create(cwd);
-        let session = lock(&session);
+        let mut session = lock(&session);
+        session.system_prompt = system_prompt;
         if self.flags.early {
             self.out.send(&wire::update(&session.id, &scenarios::commands()));
         }
@@ -161,15 +166,28 @@ impl Agent {
         self.check_signed_in()?;
         let id = text(params, "sessionId")?;
         let cwd = cwd(params)?.to_owned();
+        let system_prompt = self.system_prompt(params)?;
         let session = self.store.find(id).ok_or_else(|| RpcError::no_session(id))?;
         let mut session = lock(&session);
         session.cwd = cwd;
+        session.system_prompt = system_prompt;
         session.open = true;
         if replay {
             session.replay().for_each(|update| self.out.send(&update));
         }
         self.store.save(&session);
         Ok(self.state(&session))
+    }
+
+    /// Returns the system prompt of a request. Clients may send one only to an agent that has declared it.
+    fn system_prompt(&self, params: &Value) -> Result<Option<Value>, RpcError> {
+        match params.get("systemPrompt") {
+            None | Some(Value::Null) => Ok(None),
+            Some(_) if !self.flags.system_prompt => Err(RpcError::params(
+                "systemPrompt was not declared; see --system-prompt",
+            )),
+            Some(prompt) => Ok(Some(prompt.clone())),
+        }
     }
 
     /// Lists sessions in pages of [`PAGE`]; a cursor is the number of sessions on the earlier pages.
@@ -205,8 +223,10 @@ impl Agent {
         servers(params)?;
         let session = self.store.find(id).ok_or_else(|| RpcError::no_session(id))?;
         let history = lock(&session).history.clone();
+        let system_prompt = self.system_prompt(params)?;
         let fork = self.store.create(cwd);
         let mut fork = lock(&fork);
+        fork.system_prompt = system_prompt;
         fork.history = history;
         self.store.save(&fork);
         let mut state = self.state(&fork);

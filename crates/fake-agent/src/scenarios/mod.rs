@@ -83,6 +83,8 @@ pub const TABLE: &[Scenario] = &[
         Words::None, &[], text::mirror),
     entry("env", "NAME", "says an environment variable", Words::One, &[], text::env),
     entry("cwd", "", "says the session's and the process's working directory", Words::None, &[], text::cwd),
+    entry("instructions", "", "says the mode and the texts of the session's system prompt",
+        Words::None, &[], text::instructions),
     entry("image", "", "an image chunk", Words::None, &[], text::image),
     entry("audio", "", "an audio chunk", Words::None, &[], text::audio),
     entry("resource", "", "an embedded resource chunk, then a resource link chunk",

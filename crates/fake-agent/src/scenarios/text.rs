@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::scenarios::args::Args;
+use crate::session::lock;
 use crate::turn::{Flow, Turn};
 use crate::wire;
 
@@ -46,6 +47,19 @@ fn chunks(turn: &mut Turn, args: &Args, kind: &str, word: &str) -> Flow {
 
 pub fn say(turn: &mut Turn, args: &Args) -> Flow {
     turn.say(args.word());
+    Ok(())
+}
+
+pub fn instructions(turn: &mut Turn, _: &Args) -> Flow {
+    let prompt = lock(&turn.session).system_prompt.clone();
+    let Some(prompt) = prompt else {
+        turn.say("none");
+        return Ok(());
+    };
+    let blocks = prompt["content"].as_array().into_iter().flatten();
+    let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+    let mode = prompt["mode"].as_str().unwrap_or_default();
+    turn.say(&format!("{mode}: {}", texts.join(" ")));
     Ok(())
 }
 

@@ -39,6 +39,9 @@ pub struct ThreadCreated {
     /// Members of `session/new` that acpd does not know, as one object, passed on to the agent unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub members: Option<RawJson>,
+    /// ACP's `SystemPrompt`, passed on to the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<RawJson>,
     /// The agent's session that the thread continues, if that session was created outside of acpd.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -71,6 +74,9 @@ pub struct SessionParams {
     /// Members that acpd does not know, as one object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub members: Option<RawJson>,
+    /// ACP's `SystemPrompt`, which replaces the thread's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<RawJson>,
     /// `_meta`, which replaces the thread's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::quirks::Quirks;
+use super::system_prompt::SystemPromptModes;
 
 /// The capabilities of an agent. A capability that is missing, or has a shape other than ACP's, counts as
 /// unsupported.
@@ -34,6 +35,8 @@ pub struct Capabilities {
     pub providers: bool,
     /// `additionalDirectories`.
     pub additional_directories: bool,
+    /// `systemPrompt`.
+    pub system_prompt: SystemPromptModes,
     /// Image blocks in prompts.
     pub image: bool,
     /// Audio blocks in prompts.
@@ -139,6 +142,7 @@ impl Capabilities {
             auth_status: declared["auth"]["status"].is_object(),
             providers: declared["providers"].is_object(),
             additional_directories: session["additionalDirectories"].is_object(),
+            system_prompt: SystemPromptModes::read(&session["systemPrompt"]),
             image: flag(&prompt["image"]),
             audio: flag(&prompt["audio"]),
             embedded_context: flag(&prompt["embeddedContext"]),

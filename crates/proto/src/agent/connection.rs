@@ -57,6 +57,8 @@ pub struct Start {
     pub members: Option<RawJson>,
     /// Whether the session is opened only after [`AgentCommand::Open`].
     pub pending_session: bool,
+    /// ACP's `SystemPrompt`.
+    pub system_prompt: Option<RawJson>,
     /// The session to resume, if there was one.
     pub earlier_session: Option<String>,
     /// Methods that must not be used to resume that session, because they broke an earlier process.
@@ -84,6 +86,7 @@ impl Start {
             mcp_servers: Vec::new(),
             meta: None,
             members: None,
+            system_prompt: None,
             pending_session: false,
             earlier_session: None,
             leave_out: Vec::new(),
@@ -147,7 +150,10 @@ impl AgentCommand {
         let of = |texts: &[RawJson]| texts.iter().map(|text| text.get().len()).sum::<usize>();
         match self {
             Self::Open(start) => {
-                of(&start.mcp_servers) + of(start.meta.as_slice()) + of(start.members.as_slice())
+                of(&start.mcp_servers)
+                    + of(start.meta.as_slice())
+                    + of(start.members.as_slice())
+                    + of(start.system_prompt.as_slice())
             }
             Self::Prompt { prompt, meta, .. } => of(prompt) + of(meta.as_slice()),
             Self::Request { request, .. } => request.bytes(),
@@ -281,6 +287,8 @@ pub struct Opened {
     pub capabilities: Capabilities,
     /// The configured mode, as in [`Start`].
     pub mode: Option<String>,
+    /// Why the agent did not receive the system prompt of an earlier process.
+    pub prompt_left_out: Option<Failure>,
 }
 
 /// The request that a response belongs to.
@@ -316,6 +324,8 @@ pub struct AgentConnection {
     pub(super) is_alone: bool,
     /// The earlier session, after all attempts to resume it failed. Later updates of it are ignored.
     pub(super) given_up: Option<String>,
+    /// Why the system prompt of an earlier process is left out.
+    pub(super) prompt_left_out: Option<Failure>,
     /// The prefix of a line that is an update of our session in the usual form.
     pub(super) prefix: String,
     /// Methods to open the session that were not tried yet.
@@ -362,6 +372,7 @@ impl AgentConnection {
             session: None,
             is_alone: false,
             given_up: None,
+            prompt_left_out: None,
             prefix: String::new(),
             remaining_bindings: VecDeque::new(),
             replay: SessionReplay::default(),
@@ -514,6 +525,7 @@ impl AgentConnection {
                     mcp_servers: &self.start.mcp_servers,
                     meta: self.start.meta.as_ref(),
                     members: self.start.members.as_ref(),
+                    system_prompt: self.start.system_prompt.as_ref(),
                 };
                 wire::request(&mut line, id, &method, |params| other.fill(params, context));
             }

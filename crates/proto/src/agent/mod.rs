@@ -21,6 +21,7 @@ mod session_name;
 mod shared;
 #[cfg(test)]
 mod sign_in_tests;
+mod system_prompt;
 mod update;
 
 pub use call::{Call, TerminalExit, not_found};
@@ -34,5 +35,8 @@ pub(crate) use request::PassthroughMethod;
 pub use request::{AgentRequest, ConfigValue, check_extension};
 pub use session_name::with_session;
 pub use shared::{Seat, SeatEvent, SharedAgent};
+pub use system_prompt::{
+    SYSTEM_PROMPT_BYTES, SystemPromptMode, SystemPromptModes, check_system_prompt, system_prompt,
+};
 pub use update::{Chunk, ChunkContent, PlanUpdate, Suggestion, Update, UpdateKind};
 pub(crate) use update::{ToolUpdate, text_chunk};

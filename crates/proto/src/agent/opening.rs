@@ -94,8 +94,29 @@ impl AgentConnection {
         if let Err(failure) = self.capabilities.check_mcp_servers(&self.start.mcp_servers) {
             return self.fail(failure);
         }
+        if let Err(failure) = self.check_system_prompt() {
+            return self.fail(failure);
+        }
         self.plan_bindings();
         self.open_next(now.mono);
+    }
+
+    /// Rejects a system prompt that the agent does not take. A session that exists opens without it: an older version of the
+    /// agent would make the thread unusable otherwise.
+    fn check_system_prompt(&mut self) -> Result<(), Failure> {
+        let Some(prompt) = &self.start.system_prompt else {
+            return Ok(());
+        };
+        let agent = &self.start.names.title;
+        let checked = self.capabilities.system_prompt.check(prompt, agent);
+        if self.start.earlier_session.is_none() || self.start.foreign {
+            return checked;
+        }
+        if let Err(failure) = checked {
+            self.start.system_prompt = None;
+            self.prompt_left_out = Some(failure);
+        }
+        Ok(())
     }
 
     fn plan_bindings(&mut self) {
@@ -147,6 +168,7 @@ impl AgentConnection {
             if !directories.is_empty() {
                 params.put("additionalDirectories", directories);
             }
+            params.json("systemPrompt", self.start.system_prompt.as_ref());
             params.json("_meta", self.start.meta.as_ref());
             params.others(self.start.members.as_ref());
         });
@@ -212,6 +234,7 @@ impl AgentConnection {
             session: result.into(),
             capabilities: self.capabilities.clone(),
             mode: self.start.mode.clone(),
+            prompt_left_out: self.prompt_left_out.clone(),
         };
         if self.replay.opened(how, now.mono, self.start.patience) {
             self.event(AgentEvent::Opened(Box::new(opened)));

@@ -131,6 +131,8 @@ pub(super) struct RequestContext<'a> {
     pub meta: Option<&'a RawJson>,
     /// The additional members of the same request.
     pub members: Option<&'a RawJson>,
+    /// The system prompt of the session.
+    pub system_prompt: Option<&'a RawJson>,
 }
 
 impl AgentRequest {
@@ -248,6 +250,7 @@ impl AgentRequest {
                 if !context.additional_directories.is_empty() {
                     params.put("additionalDirectories", context.additional_directories);
                 }
+                params.json("systemPrompt", context.system_prompt);
                 params.json("_meta", context.meta);
                 params.others(context.members);
             }

@@ -26,7 +26,7 @@ use super::steering::Steers;
 use super::thread_names::ThreadNames;
 use super::used_ids::UsedIds;
 use super::waiting::waiting_question;
-use crate::agent::Capabilities;
+use crate::agent::{Capabilities, SystemPromptModes};
 use acpd_policy::{Policy, Remembered, RememberedRule, Scope};
 
 /// The side that ends a turn before the agent does.
@@ -112,6 +112,9 @@ pub struct DeclaredCapabilities {
     pub mcp_http: bool,
     /// Supports MCP servers over server-sent events.
     pub mcp_sse: bool,
+    /// The system prompts that it takes.
+    #[serde(default)]
+    pub system_prompt: SystemPromptModes,
 }
 
 /// The bounded state on which a thread bases its decisions.
@@ -647,6 +650,7 @@ impl Live {
                     delete: agent.delete,
                     mcp_http: agent.mcp_http,
                     mcp_sse: agent.mcp_sse,
+                    system_prompt: agent.system_prompt,
                 };
                 let before = self.summary.session_id.clone();
                 self.fold_bound(session_id, *how, session);

@@ -7,7 +7,7 @@ use acpd_model::RawJson;
 use acpd_model::event::{Directories, SessionParams, ThreadCreated};
 use serde::{Deserialize, Serialize};
 
-use crate::wire::{Object, members};
+use crate::wire::{Object, members, others};
 
 /// The settings that a thread was created with, and the params of its session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct Spec {
     pub meta: Option<RawJson>,
     /// An object of the members of `session/new` that acpd does not know, passed on unchanged.
     pub members: Option<RawJson>,
+    /// ACP's `SystemPrompt`.
+    #[serde(default)]
+    pub system_prompt: Option<RawJson>,
     /// The agent session to continue, which was created outside of acpd.
     pub session_id: Option<String>,
     /// The params that differ from the original ones and apply to the session from now on.
@@ -55,6 +58,7 @@ impl From<&ThreadCreated> for Spec {
             mcp_servers: made.mcp_servers.clone(),
             meta: made.meta.clone(),
             members: made.members.clone(),
+            system_prompt: made.system_prompt.clone(),
             session_id: made.session_id.clone(),
             params: SessionParams::default(),
             chunks: None,
@@ -102,10 +106,20 @@ impl Spec {
 
     /// Returns the members, unknown to acpd, for the request that opens the session.
     pub fn session_members(&self) -> Option<RawJson> {
-        match (&self.members, &self.params.members) {
+        let all = match (&self.members, &self.params.members) {
             (Some(made), Some(given)) => Some(merged(made, given)),
             (made, given) => given.clone().or_else(|| made.clone()),
+        };
+        // Earlier versions of acpd kept a system prompt among the members.
+        match self.session_system_prompt() {
+            Some(_) => all.and_then(|all| others(&all, &["systemPrompt"])),
+            None => all,
         }
+    }
+
+    /// Returns ACP's `SystemPrompt` for the request that opens the session.
+    pub fn session_system_prompt(&self) -> Option<&RawJson> {
+        self.params.system_prompt.as_ref().or(self.system_prompt.as_ref())
     }
 
     /// Returns the directories of the workspace with their resolved paths.
@@ -160,6 +174,7 @@ impl Spec {
         self.session_cwd() == other.session_cwd()
             && self.session_mcp_servers() == other.session_mcp_servers()
             && self.session_members() == other.session_members()
+            && self.session_system_prompt() == other.session_system_prompt()
     }
 
     /// Returns the session params after a client's change `given`. Absent members do not change.
@@ -168,6 +183,7 @@ impl Spec {
             cwd,
             mcp_servers,
             members,
+            system_prompt,
             meta,
         } = given;
         let now = &self.params;
@@ -183,6 +199,9 @@ impl Spec {
             members: members
                 .or_else(|| now.members.clone())
                 .filter(|members| Some(members) != self.members.as_ref()),
+            system_prompt: system_prompt
+                .or_else(|| now.system_prompt.clone())
+                .filter(|prompt| Some(prompt) != self.system_prompt.as_ref()),
             meta: meta
                 .or_else(|| now.meta.clone())
                 .filter(|meta| Some(meta) != self.meta.as_ref()),
@@ -199,6 +218,8 @@ pub struct SessionChange {
     pub mcp_servers: Option<Vec<RawJson>>,
     /// An object of the members that acpd does not know.
     pub members: Option<RawJson>,
+    /// ACP's `SystemPrompt`.
+    pub system_prompt: Option<RawJson>,
     /// `_meta` for the agent.
     pub meta: Option<RawJson>,
 }
@@ -256,6 +277,7 @@ mod tests {
             cwd: Some("/w/sub".into()),
             mcp_servers: Some(vec![json(r#"{"name":"x","command":"c"}"#)]),
             members: Some(json(r#"{"systemPrompt":"be brief"}"#)),
+            system_prompt: None,
             meta: None,
         };
         spec.set_params(spec.with(change));
@@ -274,6 +296,20 @@ mod tests {
             r#"{"n":1.10,"systemPrompt":"be brief"}"#
         );
         assert_eq!(spec.chunks, Some(Chunks::Single));
+        let prompt = json(r#"{"mode":"append","content":[]}"#);
+        let change = SessionChange {
+            system_prompt: Some(prompt.clone()),
+            ..SessionChange::default()
+        };
+        let mut prompted = spec.clone();
+        prompted.set_params(prompted.with(change));
+        assert_eq!(prompted.session_system_prompt(), Some(&prompt));
+        assert!(!prompted.opens_like(&spec));
+        assert_eq!(
+            prompted.session_members().unwrap().get(),
+            r#"{"n":1.10}"#,
+            "one of both reaches the agent"
+        );
         let other = SessionChange {
             mcp_servers: Some(Vec::new()),
             ..SessionChange::default()
@@ -308,6 +344,7 @@ mod tests {
             cwd: Some("/w".into()),
             mcp_servers: Some(spec.mcp_servers.clone()),
             members: spec.members.clone(),
+            system_prompt: spec.system_prompt.clone(),
             meta: spec.meta.clone(),
         };
         assert_eq!(spec.with(same), SessionParams::default());

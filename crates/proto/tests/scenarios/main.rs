@@ -55,6 +55,7 @@ mod start;
 mod steer;
 mod stuck;
 mod suggestions;
+mod system_prompt;
 mod tail;
 mod terminal_acts;
 mod terminals;

@@ -351,6 +351,18 @@ fn unknown_methods_and_bad_params() {
         ("thread/read", "{}"),
         ("thread/start", r#"{"cwd":"/w"}"#),
         ("thread/start", r#"{"agentType":"a","cwd":7}"#),
+        (
+            "thread/start",
+            r#"{"agentType":"a","cwd":"/w","systemPrompt":"be kind"}"#,
+        ),
+        (
+            "thread/start",
+            r#"{"agentType":"a","cwd":"/w","systemPrompt":{"content":" "}}"#,
+        ),
+        (
+            "thread/start",
+            r#"{"agentType":"a","cwd":"/w","systemPrompt":{"content":"x","mode":"shout"}}"#,
+        ),
         ("thread/list", r#"{"status":"sleepy"}"#),
         ("thread/list", r#"{"limit":-1}"#),
         ("turn/start", r#"{"text":"x"}"#),
@@ -515,6 +527,7 @@ fn json_of_a_client_is_kept_unchanged() {
     assert_eq!(start.session.mcp_servers.unwrap()[0].get(), server);
     assert_eq!(start.input.iter().map(RawJson::get).collect::<Vec<_>>(), [block]);
     assert_eq!(start.client_turn_id.as_deref(), Some("c"));
+    assert_eq!(start.session.system_prompt, None);
     line.opens_thread();
     let params = format!(r#"{{"text":"first","input":[{block}]}}"#);
     let Request::StartTurn(turn) = line.wants("turn/start", &params) else {

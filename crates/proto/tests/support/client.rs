@@ -59,6 +59,7 @@ impl Scene {
             mcp_servers: change.mcp_servers.unwrap_or_default(),
             meta: change.meta,
             members: change.members,
+            system_prompt: change.system_prompt,
             ..Spec::default()
         };
         self.create_as(spec)

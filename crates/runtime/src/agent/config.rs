@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::agent::mcp::McpServer;
 use crate::agent::sandbox_settings::SandboxSettings;
+use crate::agent::system_prompt::SystemPromptSetting;
 
 /// The configuration of one agent: how to run it, and what it may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -47,6 +48,9 @@ pub struct AgentConfig {
     /// may do gets its mode that asks.
     #[serde(default)]
     pub mode: Option<String>,
+    /// The system prompt of a session for which no client has one.
+    #[serde(default)]
+    pub system_prompt: Option<SystemPromptSetting>,
     /// How to record the agent's text if the client does not specify it: `merged`, unless it is `single`.
     #[serde(default)]
     pub chunks: Option<Chunks>,
@@ -117,6 +121,11 @@ impl Section for AgentConfig {
                 "one of the agent's modes: [Modes](agents.md#modes)",
                 "the agent's own; for known agents, one that asks",
             ),
+            Setting::new(
+                "NAME.system_prompt",
+                "text, or table of `content` and `mode`: [System prompt](agents.md#system-prompt)",
+                "none",
+            ),
             Setting::new("NAME.policy", "as `policy` above", "that for all agents"),
             Setting::new("NAME.sandbox", "as `sandbox` above", "that for all agents"),
             Setting::new(
@@ -133,7 +142,10 @@ impl Section for AgentConfig {
     };
 
     fn check(&self, key: &str) -> Vec<String> {
-        self.validate(key).err().into_iter().collect()
+        let prompt = self.system_prompt.as_ref().map(SystemPromptSetting::to_acp);
+        let prompt = prompt.and_then(Result::err);
+        let prompt = prompt.map(|failure| format!("{key}.system_prompt: {}", failure.message));
+        self.validate(key).err().into_iter().chain(prompt).collect()
     }
 
     fn resolve(&mut self, folder: &Folder) {

@@ -21,3 +21,4 @@ pub mod shared;
 pub(crate) mod stalled;
 mod start_directory;
 pub(crate) mod stdin;
+pub mod system_prompt;

@@ -94,6 +94,7 @@ impl Stage {
                 mcp_servers: Vec::new(),
                 meta: None,
                 members: None,
+                system_prompt: None,
                 session_id: None,
             }))),
             EventKind::Turn(TurnEvent::Queued {

@@ -180,6 +180,7 @@ impl Service {
             mcp_servers: start.session.mcp_servers.unwrap_or_default(),
             meta: start.session.meta,
             members: start.session.members,
+            system_prompt: start.session.system_prompt,
             session_id: start.session_id,
             ..Spec::default()
         };

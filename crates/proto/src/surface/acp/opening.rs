@@ -127,6 +127,7 @@ fn wanted(method: &str, params: Params<'_>) -> Result<SessionOptions, Failure> {
         cwd,
         additional_directories,
         mcp_servers,
+        system_prompt,
         meta,
         members,
     } = OpenSession::read(method, params)?;
@@ -135,6 +136,7 @@ fn wanted(method: &str, params: Params<'_>) -> Result<SessionOptions, Failure> {
             cwd,
             mcp_servers,
             members,
+            system_prompt,
             meta,
         },
         additional_directories: additional_directories.unwrap_or_default(),

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::mcp_servers::mended;
-use crate::agent::ConfigValue;
+use crate::agent::{ConfigValue, check_system_prompt};
 use crate::wire::others;
 
 /// The params of a request, unread.
@@ -20,6 +20,7 @@ pub(super) struct OpenSession {
     pub cwd: Option<String>,
     pub additional_directories: Option<Vec<String>>,
     pub mcp_servers: Option<Vec<RawJson>>,
+    pub system_prompt: Option<RawJson>,
     #[serde(rename = "_meta")]
     pub meta: Option<RawJson>,
     /// An object of the members that acpd does not know.
@@ -29,20 +30,31 @@ pub(super) struct OpenSession {
 
 impl OpenSession {
     pub fn read(method: &str, params: Params<'_>) -> Result<Self, Failure> {
-        const KNOWN: [&str; 5] = ["sessionId", "cwd", "additionalDirectories", "mcpServers", "_meta"];
+        const KNOWN: [&str; 6] = [
+            "sessionId",
+            "cwd",
+            "additionalDirectories",
+            "mcpServers",
+            "systemPrompt",
+            "_meta",
+        ];
         let mut read: Self = read(method, params)?;
         read.mcp_servers = read.mcp_servers.map(mended).transpose()?;
+        if let Some(prompt) = &read.system_prompt {
+            check_system_prompt(prompt)?;
+        }
         read.members = params.and_then(|params| others(&params.into(), &KNOWN));
         let kept = read
             .mcp_servers
             .iter()
             .flatten()
             .chain(&read.members)
+            .chain(&read.system_prompt)
             .chain(&read.meta);
         let bytes: usize = kept.map(|json| json.get().len()).sum();
         if bytes > SESSION_PARAMS_BYTES {
             let message = format!(
-                "{method}: mcpServers, _meta and members that ACP does not have take {bytes} bytes; at most \
+                "{method}: mcpServers, systemPrompt, _meta and members that ACP does not have take {bytes} bytes; at most \
                  {SESSION_PARAMS_BYTES} are kept with a session"
             );
             return Err(Failure::invalid_params(message));

@@ -7,7 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::strict::{read, read_strictly};
 use super::thread_params::{ListShares, RevokeShare};
-use crate::agent::ConfigValue;
+use crate::agent::{ConfigValue, SystemPromptMode, system_prompt};
 use crate::projection::{SessionChange, text_block};
 use crate::surface::reply::SeenThread;
 use crate::surface::request::{
@@ -331,6 +331,11 @@ pub struct StartThread {
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Vec<Acp>"))]
     pub mcp_servers: Vec<RawJson>,
+    /// Instructions for the agent, in addition to its own or instead of them. Returns `unsupported` if the agent does not declare
+    /// that it takes them.
+    #[serde(default, deserialize_with = "read_system_prompt")]
+    #[cfg_attr(test, schemars(with = "Option<SystemPrompt>"))]
+    pub system_prompt: Option<RawJson>,
     /// Id of the initial mode.
     #[serde(default)]
     pub mode: Option<String>,
@@ -355,6 +360,27 @@ pub struct StartThread {
     /// The client's own id for the first turn.
     #[serde(default)]
     pub client_turn_id: Option<String>,
+}
+
+/// A system prompt for a thread's agent.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SystemPrompt {
+    /// How the agent combines it with its own instructions; `append` if absent.
+    #[serde(default)]
+    pub mode: Option<SystemPromptMode>,
+    /// The instructions; at most 256 KiB.
+    pub content: String,
+}
+
+/// Reads a system prompt as ACP's object.
+fn read_system_prompt<'de, D: serde::Deserializer<'de>>(given: D) -> Result<Option<RawJson>, D::Error> {
+    let given: Option<SystemPrompt> = Deserialize::deserialize(given)?;
+    let prompt = given.map(|prompt| system_prompt(prompt.mode.unwrap_or_default(), &prompt.content));
+    prompt
+        .transpose()
+        .map_err(|failure| serde::de::Error::custom(failure.message))
 }
 
 /// Params of `thread/resume`.
@@ -468,6 +494,7 @@ impl From<StartThread> for request::StartThread {
             additional_directories: params.additional_directories,
             session: SessionChange {
                 mcp_servers: Some(params.mcp_servers),
+                system_prompt: params.system_prompt,
                 ..SessionChange::default()
             },
             name: params.name,

@@ -146,7 +146,8 @@ fn fill_session(line: &mut Object<'_>, kind: &SessionEvent, raw: Option<&RawJson
         }
         SessionEvent::ParamsSet(params) => {
             line.maybe("cwd", params.cwd.as_ref())
-                .put("mcpServers", &names(&params.mcp_servers));
+                .put("mcpServers", &names(&params.mcp_servers))
+                .json("systemPrompt", params.system_prompt.as_ref());
         }
         SessionEvent::AgentLost {
             reason,
@@ -210,6 +211,7 @@ fn fill_created(line: &mut Object<'_>, made: &ThreadCreated) {
     if !made.mcp_servers.is_empty() {
         line.put("mcpServers", &names(&made.mcp_servers));
     }
+    line.json("systemPrompt", made.system_prompt.as_ref());
 }
 
 /// Returns the names of MCP servers. The export never contains their credentials.

@@ -30,6 +30,7 @@ impl Thread {
                     mcp_servers: spec.mcp_servers,
                     meta: spec.meta,
                     members: spec.members,
+                    system_prompt: spec.system_prompt,
                     session_id: spec.session_id,
                 })));
                 self.journal.emit_in(None, by, kind, None);

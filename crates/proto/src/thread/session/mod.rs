@@ -226,6 +226,7 @@ impl Session {
             mcp_servers: live.spec.session_mcp_servers(),
             meta: live.spec.session_meta().cloned(),
             members: live.spec.session_members(),
+            system_prompt: live.spec.session_system_prompt().cloned(),
             pending_session: false,
             earlier_session: live.summary.session_id.clone(),
             foreign: !live.bound
@@ -256,6 +257,7 @@ impl Session {
             agent,
             session,
             capabilities,
+            prompt_left_out,
             ..
         } = opened;
         let live = journal.live();
@@ -289,6 +291,13 @@ impl Session {
                 "The agent does not receive additionalDirectories: it did not declare \
                  sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
             );
+        }
+        if let Some(failure) = prompt_left_out {
+            let message = format!(
+                "The agent continues without the system prompt: {}.",
+                failure.message
+            );
+            journal.notice(Level::Warning, "systemPromptLeftOut", &message);
         }
         note_never_asks(journal, mode.agent());
         if !self.restore_choices(journal, &reported, mode.agent()) {

@@ -26,6 +26,9 @@ impl Session {
         if let Some(servers) = &change.mcp_servers {
             self.check_mcp_servers(journal, servers)?;
         }
+        if let Some(prompt) = &change.system_prompt {
+            self.check_system_prompt(journal, prompt)?;
+        }
         let params = journal.live().spec.with(change);
         if params == journal.live().spec.params {
             return Ok(());
@@ -63,6 +66,18 @@ impl Session {
             // The capabilities are not known yet.
             None => Ok(()),
         }
+    }
+
+    /// Rejects a system prompt that the agent does not take, according to the capabilities of its last start.
+    fn check_system_prompt(&self, journal: &Journal, prompt: &RawJson) -> Result<(), Failure> {
+        let live = journal.live();
+        let declared = match &self.capabilities {
+            Some(capabilities) => capabilities.system_prompt,
+            None if live.bound => live.declared.system_prompt,
+            // The capabilities are not known yet.
+            None => return Ok(()),
+        };
+        declared.check(prompt, &live.spec.agent)
     }
 }
 

@@ -19,6 +19,7 @@ mod schema;
 mod session_params;
 mod stage;
 mod suggestions;
+mod system_prompt;
 mod terminals;
 mod titles;
 mod transcripts;

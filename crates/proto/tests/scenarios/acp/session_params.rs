@@ -27,14 +27,12 @@ fn members_unknown_to_acp_reach_the_agent_unchanged() {
         let answer = s.ask(
             who,
             "session/new",
-            r#"{"cwd":"/workspace","mcpServers":[],"systemPrompt":{"append":"be kind"},"n":12345678901234567890123,"_meta":{"k":1.10}}"#,
+            r#"{"cwd":"/workspace","mcpServers":[],"hint":{"append":"be kind"},"n":12345678901234567890123,"_meta":{"k":1.10}}"#,
         );
         assert!(answer["result"].is_object());
         let sent = s.scene.sent_as("session/new")[0].text.clone();
         assert!(
-            sent.ends_with(
-                r#""_meta":{"k":1.10},"systemPrompt":{"append":"be kind"},"n":12345678901234567890123}}"#
-            ),
+            sent.ends_with(r#""_meta":{"k":1.10},"hint":{"append":"be kind"},"n":12345678901234567890123}}"#),
             "{sent}"
         );
         // Another process receives the same params.
@@ -44,7 +42,7 @@ fn members_unknown_to_acp_reach_the_agent_unchanged() {
             scene.answer("initialize", FULL);
         });
         assert_eq!(
-            params(s, "session/resume")["systemPrompt"],
+            params(s, "session/resume")["hint"],
             json!({ "append": "be kind" })
         );
     });
@@ -76,7 +74,7 @@ fn an_editor_that_loads_a_thread_made_elsewhere_has_its_mcp_servers_in_it() {
     play(|s| {
         s.then(Scene::open_session);
         let who = s.editor(SIMPLE);
-        load(s, who, &format!(r#","mcpServers":[{SERVER}],"systemPrompt":"s""#));
+        load(s, who, &format!(r#","mcpServers":[{SERVER}],"hint":"s""#));
         // The agent is idle, so the session is opened again with the new params.
         assert_eq!(s.scene.stops, 1);
         s.then(|scene| {
@@ -85,12 +83,12 @@ fn an_editor_that_loads_a_thread_made_elsewhere_has_its_mcp_servers_in_it() {
         });
         let resumed = params(s, "session/resume");
         assert_eq!(
-            (&resumed["mcpServers"][0]["name"], &resumed["systemPrompt"]),
+            (&resumed["mcpServers"][0]["name"], &resumed["hint"]),
             (&json!("x"), &json!("s"))
         );
         s.then(|scene| scene.answer("session/resume", "{}"));
         // Loading it again with the same params changes nothing.
-        load(s, who, &format!(r#","mcpServers":[{SERVER}],"systemPrompt":"s""#));
+        load(s, who, &format!(r#","mcpServers":[{SERVER}],"hint":"s""#));
         assert_eq!(s.scene.stops, 1);
         let set = |kind: &EventKind| matches!(kind, EventKind::Session(SessionEvent::ParamsSet(_)));
         assert_eq!(s.scene.log.iter().filter(|event| set(&event.kind)).count(), 1);

@@ -349,6 +349,7 @@ async fn a_fork_leaves_out_the_running_command_of_its_origin() {
         mcp_servers: Vec::new(),
         meta: None,
         members: None,
+        system_prompt: None,
         session_id: None,
     };
     let kinds = [
