@@ -31,6 +31,8 @@ pub struct Flags {
     pub fork: bool,
     /// Whether the agent supports `session/delete`.
     pub delete: bool,
+    /// Whether the agent supports `session/options` and initial values of options.
+    pub options: bool,
     /// Whether sessions take a system prompt, in both modes.
     pub system_prompt: bool,
     /// Whether `session/new` requires `authenticate` with the method `key`; enables `logout`.
@@ -72,6 +74,7 @@ impl Default for Flags {
             steer: false,
             fork: false,
             delete: false,
+            options: false,
             system_prompt: false,
             sign_in: false,
             sign_in_by_browser: false,
@@ -99,6 +102,7 @@ Flags:
                    those with the word \"later\" are answered after the turn
   --fork           declare and serve session/fork
   --delete         declare and serve session/delete
+  --options        declare and serve session/options, and take initial values of options
   --system-prompt  declare system prompts in both modes; without it, a session with one is refused
   --sign-in        declare the auth method \"key\" and logout; make no session without a sign-in, which
                    --state DIR keeps for other processes
@@ -152,6 +156,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
             "--steer" => flags.steer = true,
             "--fork" => flags.fork = true,
             "--delete" => flags.delete = true,
+            "--options" => flags.options = true,
             "--system-prompt" => flags.system_prompt = true,
             "--sign-in" => flags.sign_in = true,
             "--sign-in-by-browser" => flags.sign_in_by_browser = true,

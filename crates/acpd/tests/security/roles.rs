@@ -18,6 +18,7 @@ const TABLE: &str = "
     app    agent/list                      observer
     app    agent/running                   observer
     app    agent/doctor                    operator
+    app    agent/options                   operator
     app    agent/install                   owner
     app    agent/authenticate              owner
     app    agent/authenticate/read         owner
@@ -96,6 +97,7 @@ const TABLE: &str = "
     acp    session/set_mode                operator
     acp    session/set_model               operator
     acp    session/set_config_option       operator
+    acp    session/options                 operator
     acp    auth/status                     operator
     acp    providers/list                  operator
     acp    providers/set                   owner

@@ -331,6 +331,42 @@ fn a_system_prompt_is_the_threads_or_the_configured_one() {
     }
 }
 
+/// Returns the current value of an option in ACP's list.
+fn current<'a>(options: &'a Value, id: &str) -> &'a Value {
+    let mut options = options.as_array().expect("a list of options").iter();
+    &options.find(|option| option["id"] == id).expect("it has it")["currentValue"]
+}
+
+#[test]
+fn options_are_known_before_there_is_a_thread() {
+    let daemon = with_agent(&["--options"]);
+    let mut client = Client::new(&daemon);
+    let cwd = daemon.place.work();
+    let read = client.call("agent/options", &json!({ "agentType": "fake", "cwd": cwd }));
+    assert_eq!(current(&read["result"]["configOptions"], "model"), "fake-small");
+    daemon.place.wait_for_no_agents();
+    assert!(listed(&mut client, false).is_empty());
+    let nowhere = json!({ "agentType": "fake", "cwd": "/no/such/place" });
+    assert_eq!(
+        client.refused("agent/options", &nowhere)["data"]["code"],
+        "invalid_params"
+    );
+    // The agent has them from the first moment on.
+    let config = json!({ "model": "fake-large", "verbose": true });
+    let start = json!({ "agentType": "fake", "cwd": cwd, "config": config });
+    let started = client.call("thread/start", &start);
+    let options = &started["thread"]["configOptions"];
+    assert_eq!(
+        (current(options, "model"), current(options, "verbose")),
+        (&json!("fake-large"), &json!(true))
+    );
+    let plain = with_agent(&[]);
+    let mut client = Client::new(&plain);
+    let wanted = json!({ "agentType": "fake", "cwd": plain.place.work() });
+    let refused = client.refused("agent/options", &wanted);
+    assert_eq!(refused["data"]["code"], "unsupported", "{refused}");
+}
+
 #[test]
 fn a_killed_daemon_leaves_a_complete_fork_or_no_fork() {
     let mut daemon = with_agent(&["--fork"]);

@@ -48,6 +48,9 @@ impl Agent {
                 self.reopen(params, true)
             }
             "session/resume" if self.flags.load => self.reopen(params, false),
+            "session/options" if self.flags.options => {
+                Ok(self.state(&Session::new(String::new(), cwd(params)?.to_owned())))
+            }
             "session/list" => self.list(params),
             "session/close" => self.close(params),
             "session/fork" if self.flags.fork => self.fork(params),
@@ -86,6 +89,9 @@ impl Agent {
         }
         if self.flags.delete {
             session["delete"] = json!({});
+        }
+        if self.flags.options {
+            session["options"] = json!({});
         }
         if self.flags.system_prompt {
             session["systemPrompt"] = json!({ "mode": { "override": {} } });
@@ -154,6 +160,7 @@ impl Agent {
         let session = self.store.create(cwd);
         let mut session = lock(&session);
         session.system_prompt = system_prompt;
+        self.set_initial(&mut session, params)?;
         if self.flags.early {
             self.out.send(&wire::update(&session.id, &scenarios::commands()));
         }
@@ -172,6 +179,7 @@ impl Agent {
         session.cwd = cwd;
         session.system_prompt = system_prompt;
         session.open = true;
+        self.set_initial(&mut session, params)?;
         if replay {
             session.replay().for_each(|update| self.out.send(&update));
         }
@@ -188,6 +196,21 @@ impl Agent {
             )),
             Some(prompt) => Ok(Some(prompt.clone())),
         }
+    }
+
+    /// Sets the initial values of options. What is unknown is ignored.
+    fn set_initial(&self, session: &mut Session, params: &Value) -> Result<(), RpcError> {
+        let Some(options) = params.get("configOptions").and_then(Value::as_array) else {
+            return Ok(());
+        };
+        if !self.flags.options {
+            return Err(RpcError::params("configOptions was not declared; see --options"));
+        }
+        for option in options {
+            // The schema has unknown options and values ignored.
+            let _ = session.set_option(option);
+        }
+        Ok(())
     }
 
     /// Lists sessions in pages of [`PAGE`]; a cursor is the number of sessions on the earlier pages.
@@ -227,6 +250,7 @@ impl Agent {
         let fork = self.store.create(cwd);
         let mut fork = lock(&fork);
         fork.system_prompt = system_prompt;
+        self.set_initial(&mut fork, params)?;
         fork.history = history;
         self.store.save(&fork);
         let mut state = self.state(&fork);

@@ -35,6 +35,8 @@ pub struct Capabilities {
     pub providers: bool,
     /// `additionalDirectories`.
     pub additional_directories: bool,
+    /// `session/options` and initial values of options, which are not stable yet.
+    pub options: bool,
     /// `systemPrompt`.
     pub system_prompt: SystemPromptModes,
     /// Image blocks in prompts.
@@ -142,6 +144,7 @@ impl Capabilities {
             auth_status: declared["auth"]["status"].is_object(),
             providers: declared["providers"].is_object(),
             additional_directories: session["additionalDirectories"].is_object(),
+            options: session["options"].is_object(),
             system_prompt: SystemPromptModes::read(&session["systemPrompt"]),
             image: flag(&prompt["image"]),
             audio: flag(&prompt["audio"]),

@@ -12,7 +12,7 @@ use super::halves::Half;
 use super::opening::{SignInRetry, method};
 use super::quirks::Quirks;
 use super::replay::SessionReplay;
-use super::request::{AgentRequest, RequestContext};
+use super::request::{AgentRequest, ConfigValue, RequestContext};
 use super::update::Update;
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Flaw, Pending, RpcError};
@@ -59,6 +59,8 @@ pub struct Start {
     pub pending_session: bool,
     /// ACP's `SystemPrompt`.
     pub system_prompt: Option<RawJson>,
+    /// Values of options that users chose, in the order in which they apply; sent to agents that take them with the request.
+    pub config_options: Vec<(String, ConfigValue)>,
     /// The session to resume, if there was one.
     pub earlier_session: Option<String>,
     /// Methods that must not be used to resume that session, because they broke an earlier process.
@@ -87,6 +89,7 @@ impl Start {
             meta: None,
             members: None,
             system_prompt: None,
+            config_options: Vec::new(),
             pending_session: false,
             earlier_session: None,
             leave_out: Vec::new(),
@@ -154,6 +157,11 @@ impl AgentCommand {
                     + of(start.meta.as_slice())
                     + of(start.members.as_slice())
                     + of(start.system_prompt.as_slice())
+                    + start
+                        .config_options
+                        .iter()
+                        .map(|(id, value)| id.len() + value.bytes())
+                        .sum::<usize>()
             }
             Self::Prompt { prompt, meta, .. } => of(prompt) + of(meta.as_slice()),
             Self::Request { request, .. } => request.bytes(),

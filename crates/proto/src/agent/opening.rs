@@ -12,8 +12,9 @@ use super::bounds::is_name;
 use super::capabilities::Capabilities;
 use super::connection::{AgentConnection, AgentEvent, Opened, Sent, Start};
 use super::elicitation_modes::ElicitationModes;
+use super::request::ConfigValue;
 use crate::time::{Instant, Now};
-use crate::wire::{self, RpcError};
+use crate::wire::{self, Object, RpcError};
 
 /// ACP's error code for "authentication required".
 const AUTH_REQUIRED: i64 = -32000;
@@ -169,6 +170,10 @@ impl AgentConnection {
                 params.put("additionalDirectories", directories);
             }
             params.json("systemPrompt", self.start.system_prompt.as_ref());
+            if self.capabilities.options && !self.start.config_options.is_empty() {
+                let options = initial_options(&self.start.config_options);
+                params.json("configOptions", Some(&options));
+            }
             params.json("_meta", self.start.meta.as_ref());
             params.others(self.start.members.as_ref());
         });
@@ -372,6 +377,19 @@ fn too_large(result: &RawValue) -> Option<String> {
     let bytes = result.get().len();
     (bytes > AGENT_STATE_BYTES)
         .then(|| format!("has {bytes} bytes, and at most {AGENT_STATE_BYTES} are possible"))
+}
+
+/// Returns ACP's list of initial values of options.
+fn initial_options(options: &[(String, ConfigValue)]) -> RawJson {
+    let mut list = Vec::new();
+    for (id, value) in options {
+        let mut entry = Vec::new();
+        let mut object = Object::open(&mut entry);
+        value.fill(&mut object, id);
+        object.close();
+        list.push(String::from_utf8_lossy(&entry).into_owned());
+    }
+    RawJson::trusted(&format!("[{}]", list.join(",")))
 }
 
 pub(super) fn method(how: Binding) -> &'static str {

@@ -41,6 +41,15 @@ pub enum AgentRequest {
         /// The cursor from the previous page.
         cursor: Option<String>,
     },
+    /// `session/options`: the modes and options with which a session begins, which is not stable yet.
+    SessionOptions {
+        /// The directory of the session.
+        cwd: String,
+        /// Further directories of the session.
+        additional_directories: Vec<String>,
+        /// Whether it is about the connection's session. Otherwise it is about a new one.
+        of_session: bool,
+    },
     /// `session/delete`.
     DeleteSession {
         /// The agent's id for the session.
@@ -110,6 +119,23 @@ pub enum ConfigValue {
 }
 
 impl ConfigValue {
+    /// Returns the size of the value, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Boolean(_) => 1,
+            Self::Id(id) => id.len(),
+        }
+    }
+
+    /// Adds the members that set an option to the value.
+    pub(super) fn fill(&self, params: &mut Object<'_>, config_id: &str) {
+        params.put("configId", config_id);
+        match self {
+            Self::Id(id) => params.put("value", id),
+            Self::Boolean(value) => params.put("type", "boolean").put("value", value),
+        };
+    }
+
     /// Returns the value as in ACP.
     pub fn to_json(&self) -> RawJson {
         match self {
@@ -145,6 +171,7 @@ impl AgentRequest {
             Self::Authenticate { .. } => "authenticate",
             Self::Logout => "logout",
             Self::ListSessions { .. } => "session/list",
+            Self::SessionOptions { .. } => "session/options",
             Self::DeleteSession { .. } => "session/delete",
             Self::ForkSession => "session/fork",
             Self::CloseSession { .. } => "session/close",
@@ -162,12 +189,14 @@ impl AgentRequest {
             | Self::SetModel { model_id: id }
             | Self::DeleteSession { session_id: id }
             | Self::CloseSession { session_id: id } => id.len(),
-            Self::SetConfigOption { config_id, value } => match value {
-                ConfigValue::Boolean(_) => config_id.len(),
-                ConfigValue::Id(id) => config_id.len() + id.len(),
-            },
+            Self::SetConfigOption { config_id, value } => config_id.len() + value.bytes(),
             Self::Authenticate { method_id, members } => method_id.len() + of(members.as_slice()),
             Self::ListSessions { cwd, cursor } => [cwd, cursor].into_iter().flatten().map(String::len).sum(),
+            Self::SessionOptions {
+                cwd,
+                additional_directories,
+                ..
+            } => cwd.len() + additional_directories.iter().map(String::len).sum::<usize>(),
             Self::Steer { prompt } => of(prompt),
             Self::Passthrough { params, .. } => of(params.as_slice()),
             Self::Extension { method, params } => method.len() + of(params.as_slice()),
@@ -180,6 +209,7 @@ impl AgentRequest {
         let (declared, name) = match self {
             Self::Logout => (capabilities.logout, "auth.logout"),
             Self::ListSessions { .. } => (capabilities.list, "sessionCapabilities.list"),
+            Self::SessionOptions { .. } => (capabilities.options, "sessionCapabilities.options"),
             Self::DeleteSession { .. } => (capabilities.delete, "sessionCapabilities.delete"),
             Self::ForkSession => (capabilities.fork, "sessionCapabilities.fork"),
             Self::CloseSession { .. } => (capabilities.close, "sessionCapabilities.close"),
@@ -221,19 +251,27 @@ impl AgentRequest {
                 params.put("sessionId", context.session).put("modelId", model_id);
             }
             Self::SetConfigOption { config_id, value } => {
-                params
-                    .put("sessionId", context.session)
-                    .put("configId", config_id);
-                match value {
-                    ConfigValue::Id(id) => params.put("value", id),
-                    ConfigValue::Boolean(value) => params.put("type", "boolean").put("value", value),
-                };
+                params.put("sessionId", context.session);
+                value.fill(params, config_id);
             }
             Self::Authenticate { method_id, members } => {
                 params.put("methodId", method_id).others(members.as_ref());
             }
             Self::ListSessions { cwd, cursor } => {
                 params.maybe("cwd", cwd.as_ref()).maybe("cursor", cursor.as_ref());
+            }
+            Self::SessionOptions {
+                cwd,
+                additional_directories,
+                of_session,
+            } => {
+                if *of_session {
+                    params.put("sessionId", context.session);
+                }
+                params.put("cwd", cwd);
+                if !additional_directories.is_empty() {
+                    params.put("additionalDirectories", additional_directories);
+                }
             }
             Self::Steer { prompt } => {
                 params.put("sessionId", context.session).put("prompt", prompt);

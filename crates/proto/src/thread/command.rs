@@ -6,7 +6,7 @@ use acpd_policy::Scope;
 
 use super::editors::EditorCapabilities;
 use super::reply::ForkContents;
-use crate::agent::{AgentRequest, ElicitationModes};
+use crate::agent::{AgentRequest, ConfigValue, ElicitationModes};
 use crate::projection::{SessionChange, Spec};
 
 /// What a user does to a running command.
@@ -34,6 +34,8 @@ pub enum Command {
         metadata: Option<RawJson>,
         /// The modes of elicitation that the client can show.
         elicitation: ElicitationModes,
+        /// Values of options that the client sets next, for agents that take them with the request that opens the session.
+        config_options: Vec<(String, ConfigValue)>,
     },
     /// Changes how the agent's session is opened from now on; the reply is immediate.
     SetSessionParams(SessionChange),

@@ -594,3 +594,33 @@ fn a_choice_is_kept_if_another_one_is_answered_without_the_list() {
         assert_eq!(choices.options["model"].get(), r#""m-2""#);
     });
 }
+
+/// An agent that takes initial values has them with the request, and is asked only for what it did not take.
+#[test]
+fn an_agent_that_takes_initial_values_is_asked_for_the_others_only() {
+    let hello = FULL.replace(r#""resume":{}"#, r#""resume":{},"options":{}"#);
+    check(|s| {
+        chosen_options(s, &hello);
+        assert_eq!(
+            s.sent_as("session/new")[0].json["params"]["configOptions"],
+            json!(null)
+        );
+        s.exits("exit status 0");
+        opens_again(
+            s,
+            (&hello, "session/resume"),
+            &options("m-2", Some("low"), "plan"),
+        );
+        assert_eq!(
+            s.sent_as("session/resume")[0].json["params"]["configOptions"],
+            json!([
+                { "configId": "model", "value": "m-2" },
+                { "configId": "effort", "value": "high" },
+                { "configId": "how", "value": "plan" },
+            ])
+        );
+        takes(s, "effort", "high", &options("m-2", Some("high"), "plan"));
+        assert!(s.awaits("session/prompt"));
+        s.stops_with("end_turn");
+    });
+}

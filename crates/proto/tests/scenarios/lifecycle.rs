@@ -70,6 +70,7 @@ fn a_name_from_the_beginning_is_a_persons() {
             project_id: None,
             metadata: None,
             elicitation: ElicitationModes::ALL,
+            config_options: Vec::new(),
         });
         s.answer("initialize", FULL);
         s.answer("session/new", r#"{"sessionId":"s-1"}"#);

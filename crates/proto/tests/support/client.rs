@@ -78,6 +78,7 @@ impl Scene {
             project_id: None,
             metadata: None,
             elicitation,
+            config_options: Vec::new(),
         })
     }
 

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_catalog::{InstallMethod, LaunchMethod};
-use acpd_model::event::LeaseHolder;
+use acpd_model::event::{Directories, LeaseHolder};
+use acpd_model::limits::AGENT_STATE_BYTES;
 use acpd_model::{AccessScope, ErrorCode, Failure, Origin, RawJson, Role, ThreadId};
 use acpd_proto::agent::{AgentRequest, ElicitationModes, check_extension, with_session};
 use acpd_proto::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, RunningProcess};
@@ -15,9 +16,12 @@ use futures_util::FutureExt;
 use crate::agent::probe::{InitializeResult, anywhere, probe};
 use crate::agent::registry::ListedAgent;
 use crate::agent::sandbox::Confinement;
+use crate::host::blocking;
 use crate::service::caller::{Caller, Defaults};
+use crate::service::directories::find_directories;
 use crate::service::{Dispatched, Service};
 use crate::standby::initialize_cache::CachedInitialize;
+use crate::standby::process::Standby;
 
 impl Service {
     pub(super) fn list_agents(&self) -> Vec<AgentInfo> {
@@ -76,6 +80,40 @@ impl Service {
             stray_lines: report.stray_lines,
             sandbox: agent_sandbox(report.sandbox),
         }))
+    }
+
+    /// Returns the modes and options with which a session of an agent would begin in a directory. The process that is asked opens no
+    /// session, and ends.
+    pub(super) async fn read_session_options(
+        &self,
+        caller: &Caller,
+        agent: String,
+        cwd: String,
+        additional_directories: Vec<String>,
+    ) -> Result<RawJson, Failure> {
+        let found = self.context.agents.find(&agent)?;
+        let look = move || find_directories(cwd, additional_directories);
+        let Directories {
+            cwd,
+            additional_directories,
+            ..
+        } = blocking(&*self.context.host, look).await?;
+        let place = PathBuf::from(&cwd);
+        let started = Standby::start(&self.context, &agent, &found.config, &place, caller.elicitation());
+        let (_, mut standby) = started.await?;
+        let request = AgentRequest::SessionOptions {
+            cwd,
+            additional_directories,
+            of_session: false,
+        };
+        let answer = standby.ask_once(request).await?;
+        let bytes = answer.get().len();
+        if bytes > AGENT_STATE_BYTES {
+            return Err(Failure::agent(format!(
+                "the agent's answer to session/options has {bytes} bytes, and at most {AGENT_STATE_BYTES} are possible"
+            )));
+        }
+        Ok(answer)
     }
 
     /// Returns what the connection's agent declares. The connection's first session may use the process that this starts.

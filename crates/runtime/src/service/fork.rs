@@ -33,6 +33,7 @@ impl Service {
             session,
         } = fork;
         // This comes first: if it fails, there must not be a new thread that no client knows of.
+        let options = session.as_ref().map(|session| session.config_options.clone());
         let change = match session {
             Some(session) => Some(self.session_change(thread, session).await?),
             None => None,
@@ -45,6 +46,9 @@ impl Service {
             if let Some(change) = change {
                 service.change_session(&caller, new, change).await?;
             }
+            service
+                .set_options(&caller, new, options.unwrap_or_default())
+                .await?;
             let attachment = service.attach(&caller, new).await?;
             let snapshot = service.directory.subscribe(new, caller.lane).await?;
             if opens {

@@ -207,6 +207,14 @@ impl Service {
             Request::ListAgents => now::<calls::ListAgents>(Ok(self.list_agents())),
             Request::ListRunningAgents => now::<calls::ListRunningAgents>(self.list_running_agents().await),
             Request::ExamineAgent { agent } => now::<calls::ExamineAgent>(self.examine_agent(agent).await),
+            Request::ReadSessionOptions {
+                agent,
+                cwd,
+                additional_directories,
+            } => {
+                let read = self.read_session_options(caller, agent, cwd, additional_directories);
+                now::<calls::ReadSessionOptions>(read.await)
+            }
             Request::InstallAgent { agent } => now::<calls::InstallAgent>(self.install_agent(agent).await),
             Request::ListFolders { path } => now::<calls::ListFolders>(self.list_folders(path).await),
             Request::CreateFolder { path } => now::<calls::CreateFolder>(self.create_folder(path).await),

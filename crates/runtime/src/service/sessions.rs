@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use acpd_model::{Failure, Role, ThreadId};
+use acpd_proto::agent::{AgentRequest, ConfigValue};
 use acpd_proto::projection::{Live, SessionChange, Spec};
 use acpd_proto::surface::request::SessionOptions;
 use acpd_proto::thread::Command;
@@ -24,8 +25,25 @@ impl Service {
         wanted: SessionOptions,
     ) -> Result<(), Failure> {
         if caller.permissions.role.may(Role::Operator) {
+            let options = wanted.config_options.clone();
             let change = self.session_change(thread, wanted).await?;
             self.change_session(caller, thread, change).await?;
+            self.set_options(caller, thread, options).await?;
+        }
+        Ok(())
+    }
+
+    /// Has a thread's agent set options, without waiting for it. What the agent refuses stays as it is.
+    pub(super) async fn set_options(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        options: Vec<(String, ConfigValue)>,
+    ) -> Result<(), Failure> {
+        for (config_id, value) in options {
+            let request = AgentRequest::SetConfigOption { config_id, value };
+            let command = Command::AgentRequest(request);
+            drop(self.directory.command(thread, caller.by.clone(), command).await?);
         }
         Ok(())
     }
@@ -50,6 +68,7 @@ impl Service {
         let SessionOptions {
             mut change,
             additional_directories,
+            config_options: _,
         } = wanted;
         let live = self.directory.look(thread).await?;
         let named = change.cwd.take();

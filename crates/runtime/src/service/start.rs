@@ -28,6 +28,8 @@ struct NewThread {
     created: Option<ReplyReceiver>,
     /// Reserves the session until the log records which thread uses it.
     claim: Option<SessionClaim>,
+    /// Initial values of options. The agent may refuse them.
+    initial: Vec<ReplyReceiver>,
     settings: Vec<ReplyReceiver>,
     first_turn: Option<ReplyReceiver>,
     /// The prompt of the first turn, if it must wait until the session's earlier messages are imported.
@@ -145,6 +147,7 @@ impl Service {
             thread,
             created: None,
             claim: None,
+            initial: Vec::new(),
             settings: Vec::new(),
             first_turn,
             prompt: None,
@@ -194,6 +197,12 @@ impl Service {
             project_id: start.project_id,
             metadata: start.metadata,
             elicitation: caller.elicitation(),
+            config_options: start
+                .initial
+                .iter()
+                .cloned()
+                .chain(start.config.clone())
+                .collect(),
         });
         let created = created.await?;
         let policy = start.policy.map(|policy| Command::SetPolicy(Some(policy)));
@@ -201,6 +210,11 @@ impl Service {
         let config = start.config.into_iter();
         let config = config.map(|(config_id, value)| AgentRequest::SetConfigOption { config_id, value });
         let asked = mode.into_iter().chain(config).map(Command::AgentRequest);
+        let mut initial = Vec::new();
+        for (config_id, value) in start.initial {
+            let setting = AgentRequest::SetConfigOption { config_id, value };
+            initial.push(command(Command::AgentRequest(setting)).await?);
+        }
         let mut settings = Vec::new();
         for setting in policy.into_iter().chain(asked) {
             settings.push(command(setting).await?);
@@ -220,6 +234,7 @@ impl Service {
             thread,
             created: Some(created),
             claim,
+            initial,
             settings,
             first_turn,
             prompt,
@@ -239,6 +254,9 @@ impl Service {
             Some(prompt) => Some(self.directory.command(thread, by, prompt).await?),
             None => new.first_turn,
         };
+        for option in new.initial {
+            drop(await_any(option).await);
+        }
         for setting in new.settings {
             await_any(setting).await.map_err(|failure| Failure {
                 message: format!("the thread {thread} was started, but {}", failure.message),

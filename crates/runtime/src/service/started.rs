@@ -45,7 +45,7 @@ impl StartHash {
             &start.name,
             &start.policy,
             &start.mode,
-            &start.config,
+            (&start.config, &start.initial),
             &start.input,
         );
         Self(hash_of(&format!("{asked:?}")))

@@ -638,6 +638,7 @@ async fn a_directory_is_looked_up_where_the_disk_may_block() {
         policy: None,
         mode: None,
         config: BTreeMap::new(),
+        initial: Vec::new(),
         session_id: None,
         input: Vec::new(),
         client_turn_id: None,

@@ -69,6 +69,11 @@ pub type StandbyResult = Result<(RawJson, Standby), Failure>;
 /// Receives the agent's answer to a request. It is dropped if the process ends first.
 pub type ResponseSender = oneshot::Sender<Result<RawJson, Failure>>;
 
+/// Returns the failure of a request whose process has ended.
+pub(super) fn ended() -> Failure {
+    Failure::agent("the agent's process ended before it answered")
+}
+
 /// The state of a process after it has said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -186,6 +191,21 @@ impl Standby {
         self.handle
             .send_command(AgentCommand::Request { ask, request }, None)
             .await;
+    }
+
+    /// Sends a request that needs no session, and waits for its answer.
+    pub async fn ask_once(&mut self, request: AgentRequest) -> Result<RawJson, Failure> {
+        let (reply, mut answer) = oneshot::channel();
+        self.ask(request, reply).await;
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer.unwrap_or_else(|_| Err(ended())),
+                state = self.changed() => if state == State::Over {
+                    return Err(ended());
+                },
+            }
+        }
     }
 
     /// Updates the entry in the process table.

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::agent::probe::anywhere;
 use crate::context::Context;
 use crate::host::blocking;
-use crate::standby::process::{ResponseSender, Standby, State};
+use crate::standby::process::{ResponseSender, Standby, State, ended};
 
 /// Requests of one connection that may wait for its agent process without a session.
 const STANDBY_REQUESTS: usize = 64;
@@ -42,10 +42,6 @@ struct Take {
     agent: String,
     cwd: String,
     reply: oneshot::Sender<Option<Box<Standby>>>,
-}
-
-fn ended() -> Failure {
-    Failure::agent("the agent's process ended before it answered")
 }
 
 impl StandbyHandle {

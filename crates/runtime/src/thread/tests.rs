@@ -59,6 +59,7 @@ impl Stage {
             project_id: None,
             metadata: None,
             elicitation: ElicitationModes::ALL,
+            config_options: Vec::new(),
         };
         let created = directory.command(thread, Origin::Daemon, create).await;
         created.unwrap().await.unwrap().unwrap();

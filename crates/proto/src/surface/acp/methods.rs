@@ -11,7 +11,8 @@ use super::params::Params;
 use super::peer::{Peer, Step};
 use super::requests::{
     authenticate, close_session, delete_session, extension, initialize, is_extension, list_sessions, log_out,
-    move_lease, pass_through, read_prompt, set_config_option, set_mode, set_model, set_title,
+    move_lease, pass_through, read_prompt, session_options, set_config_option, set_mode, set_model,
+    set_title,
 };
 use crate::agent::PassthroughMethod;
 use crate::surface::contract::{Steps, known_name, shown_name, unknown_method};
@@ -95,6 +96,7 @@ pub static METHODS: &[Method] = &[
     method!("session/set_mode" set_mode: AskAgent),
     method!("session/set_model" set_model: AskAgent),
     method!("session/set_config_option" set_config_option: AskAgent),
+    method!("session/options" session_options: AskAgent),
     method!("auth/status" pass_through(PassthroughMethod::AuthStatus): AskAgent),
     method!("providers/list" pass_through(PassthroughMethod::ListProviders): AskAgent),
     method!("_acpd/lease/acquire" move_lease(true): MoveLease),

@@ -74,6 +74,7 @@ impl Peer {
         let SessionOptions {
             mut change,
             additional_directories,
+            config_options,
         } = wanted(method, params)?;
         let missing = || Failure::invalid_params("session/new: missing field `cwd`");
         let cwd = change.cwd.take().ok_or_else(missing)?;
@@ -82,6 +83,7 @@ impl Peer {
             let session = SessionOptions {
                 change,
                 additional_directories: Vec::new(),
+                config_options,
             };
             let open = from_start(thread, session);
             return Ok(request!(OpenThread(Box::new(open))));
@@ -90,6 +92,7 @@ impl Peer {
         Ok(request!(StartThread(Box::new(StartThread {
             additional_directories,
             session: change,
+            initial: config_options,
             ..StartThread::new(cwd)
         }))))
     }
@@ -128,6 +131,7 @@ fn wanted(method: &str, params: Params<'_>) -> Result<SessionOptions, Failure> {
         additional_directories,
         mcp_servers,
         system_prompt,
+        config_options,
         meta,
         members,
     } = OpenSession::read(method, params)?;
@@ -140,5 +144,10 @@ fn wanted(method: &str, params: Params<'_>) -> Result<SessionOptions, Failure> {
             meta,
         },
         additional_directories: additional_directories.unwrap_or_default(),
+        config_options: config_options
+            .unwrap_or_default()
+            .into_iter()
+            .map(|option| (option.config_id, option.value))
+            .collect(),
     })
 }

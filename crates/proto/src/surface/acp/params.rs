@@ -1,6 +1,7 @@
 //! The params of an editor's requests. Optional members with a shape that ACP never had count as absent.
 
 use acpd_model::limits::SESSION_PARAMS_BYTES;
+use acpd_model::text::shorten;
 use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -9,6 +10,9 @@ use serde_json::value::RawValue;
 use super::mcp_servers::mended;
 use crate::agent::{ConfigValue, check_system_prompt};
 use crate::wire::others;
+
+/// Initial values of options in one request.
+const INITIAL_OPTIONS: usize = 64;
 
 /// The params of a request, unread.
 pub(super) type Params<'a> = Option<&'a RawValue>;
@@ -21,6 +25,7 @@ pub(super) struct OpenSession {
     pub additional_directories: Option<Vec<String>>,
     pub mcp_servers: Option<Vec<RawJson>>,
     pub system_prompt: Option<RawJson>,
+    pub config_options: Option<Vec<SetConfigOption>>,
     #[serde(rename = "_meta")]
     pub meta: Option<RawJson>,
     /// An object of the members that acpd does not know.
@@ -30,18 +35,22 @@ pub(super) struct OpenSession {
 
 impl OpenSession {
     pub fn read(method: &str, params: Params<'_>) -> Result<Self, Failure> {
-        const KNOWN: [&str; 6] = [
+        const KNOWN: [&str; 7] = [
             "sessionId",
             "cwd",
             "additionalDirectories",
             "mcpServers",
             "systemPrompt",
+            "configOptions",
             "_meta",
         ];
         let mut read: Self = read(method, params)?;
         read.mcp_servers = read.mcp_servers.map(mended).transpose()?;
         if let Some(prompt) = &read.system_prompt {
             check_system_prompt(prompt)?;
+        }
+        if let Some(options) = &read.config_options {
+            check_options(method, options)?;
         }
         read.members = params.and_then(|params| others(&params.into(), &KNOWN));
         let kept = read
@@ -60,6 +69,26 @@ impl OpenSession {
             return Err(Failure::invalid_params(message));
         }
         Ok(read)
+    }
+}
+
+/// Rejects initial values of options of which two are for one option, or which are too many.
+fn check_options(method: &str, options: &[SetConfigOption]) -> Result<(), Failure> {
+    let mut ids: Vec<&str> = options.iter().map(|option| option.config_id.as_str()).collect();
+    ids.sort_unstable();
+    if ids.len() > INITIAL_OPTIONS {
+        return Err(Failure::invalid_params(format!(
+            "{method}: configOptions has {} entries; at most {INITIAL_OPTIONS} are possible",
+            ids.len()
+        )));
+    }
+    let twice = ids.windows(2).find(|pair| pair[0] == pair[1]);
+    match twice {
+        Some(pair) => Err(Failure::invalid_params(format!(
+            "{method}: configOptions has two values for {:?}",
+            shorten(pair[0], 80)
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -105,6 +134,17 @@ pub(super) struct SetModel {
 pub(super) struct SetConfigOption {
     pub config_id: String,
     pub value: ConfigValue,
+}
+
+/// The params of `session/options`, without the id of a session.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ReadOptions {
+    pub cwd: String,
+    #[serde(default)]
+    pub additional_directories: Option<Vec<String>>,
+    #[serde(default)]
+    pub session_id: Option<RawJson>,
 }
 
 #[derive(Deserialize)]

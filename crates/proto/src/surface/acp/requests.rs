@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 
 use super::handshake::Client;
 use super::params::{
-    self, Authenticate, CancelRequest, ListSessions, Params, SetConfigOption, SetMode, SetModel, SetTitle,
+    self, Authenticate, CancelRequest, ListSessions, Params, ReadOptions, SetConfigOption, SetMode, SetModel,
+    SetTitle,
 };
 use super::peer::{Peer, Prompt, Step};
 use super::replies::{empty, session_list};
@@ -96,6 +97,22 @@ pub(super) fn set_config_option(peer: &mut Peer, method: &str, params: Params<'_
     let SetConfigOption { config_id, value } = params::read(method, params)?;
     let request = AgentRequest::SetConfigOption { config_id, value };
     Ok(ask_agent(Some(thread), request))
+}
+
+pub(super) fn session_options(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let ReadOptions {
+        cwd,
+        additional_directories,
+        session_id,
+    } = params::read(method, params)?;
+    let thread = session_id.map(|_| params::thread(method, params)).transpose()?;
+    let more = additional_directories.unwrap_or_default().into_iter();
+    let request = AgentRequest::SessionOptions {
+        cwd: peer.absolute(cwd),
+        additional_directories: more.map(|directory| peer.absolute(directory)).collect(),
+        of_session: thread.is_some(),
+    };
+    Ok(ask_agent(thread, request))
 }
 
 pub(super) fn authenticate(_: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {

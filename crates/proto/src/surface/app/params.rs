@@ -119,6 +119,7 @@ plain!(
     NoParams,
     StartThread,
     ExamineAgent,
+    ReadSessionOptions,
     InstallAgent,
     RunRetention,
     ListFolders,
@@ -156,6 +157,20 @@ pub struct NoParams {}
 pub struct ExamineAgent {
     /// Name of the agent, as in `agent/list`.
     pub agent_type: String,
+}
+
+/// Params of `agent/options`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ReadSessionOptions {
+    /// Name of the agent, as in `agent/list`.
+    pub agent_type: String,
+    /// Absolute path of the session's working directory.
+    pub cwd: String,
+    /// Absolute paths of additional directories of the workspace.
+    #[serde(default)]
+    pub additional_directories: Vec<String>,
 }
 
 /// Params of `agent/install`.
@@ -503,6 +518,7 @@ impl From<StartThread> for request::StartThread {
             policy: params.policy,
             mode: params.mode,
             config: params.config,
+            initial: Vec::new(),
             session_id: params.session_id,
             input: blocks(params.text.as_deref(), params.input),
             client_turn_id: params.client_turn_id,

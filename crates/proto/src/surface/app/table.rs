@@ -7,9 +7,10 @@ use acpd_model::{Failure, ThreadId};
 use super::params::{
     AgentExtension, AllowFolder, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession,
     ExamineAgent, ExplainPolicy, InstallAgent, InterruptTurn, ListAgentAnswers, ListFolders, ListSessions,
-    ListThreads, Named, NoParams, On, Params, ReadPolicy, ReadThread, ReadTurnDiff, ReadUsage, ResumeThread,
-    RevokeAgentAnswer, RevokeRemembered, RunRetention, SearchThreads, SetConfig, SetDefaultAgent,
-    SetDefaultPolicy, SetMode, SetPolicy, SetSeen, StartThread, StartTurn, TestNotifications,
+    ListThreads, Named, NoParams, On, Params, ReadPolicy, ReadSessionOptions, ReadThread, ReadTurnDiff,
+    ReadUsage, ResumeThread, RevokeAgentAnswer, RevokeRemembered, RunRetention, SearchThreads, SetConfig,
+    SetDefaultAgent, SetDefaultPolicy, SetMode, SetPolicy, SetSeen, StartThread, StartTurn,
+    TestNotifications,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -124,6 +125,14 @@ methods! {
     /// the agent fails. Times out after `agent_start_secs`.
     "agent/doctor" ExamineAgent(ExamineAgent) -> AgentExamined,
         |params| Ok(Request::ExamineAgent { agent: params.agent_type });
+
+    /// Reads ACP's `modes` and `configOptions` with which a session of the agent would begin in a directory, so that a client can offer
+    /// them before it starts a thread. Starts a process of the agent, sends `session/options`, and stops it; creates no thread and no
+    /// session. Returns `unsupported` if the agent does not declare `sessionCapabilities.options`.
+    "agent/options" ReadSessionOptions(ReadSessionOptions) -> AgentAnswered,
+        |ReadSessionOptions { agent_type, cwd, additional_directories }| {
+            Ok(Request::ReadSessionOptions { agent: agent_type, cwd, additional_directories })
+        };
 
     /// Installs the agent, or its newest version, into the data directory. Returns once it is installed, which can take
     /// minutes. The installation continues without the connection, a second request waits for the same one, and

@@ -205,6 +205,8 @@ pub struct StartThread {
     pub mode: Option<String>,
     /// Initial config options, by id.
     pub config: BTreeMap<String, ConfigValue>,
+    /// Initial values of options, in the order in which they apply. What the agent does not offer is ignored.
+    pub initial: Vec<(String, ConfigValue)>,
     /// The agent's session to continue, instead of a new one.
     pub session_id: Option<String>,
     /// ACP content blocks of the first turn; if empty, no turn starts.
@@ -230,6 +232,7 @@ impl StartThread {
             policy: None,
             mode: None,
             config: BTreeMap::new(),
+            initial: Vec::new(),
             session_id: None,
             input: Vec::new(),
             client_turn_id: None,
@@ -287,6 +290,8 @@ pub struct SessionOptions {
     pub change: SessionChange,
     /// Further directories, absolute; they must equal the thread's.
     pub additional_directories: Vec<String>,
+    /// Values of options to set, in this order. What the agent does not offer is ignored.
+    pub config_options: Vec<(String, ConfigValue)>,
 }
 
 /// Properties of a fork.

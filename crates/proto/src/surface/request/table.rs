@@ -39,6 +39,17 @@ requests! {
             agent: String,
         } -> AgentReport(Box<AgentReport>): Operator, Free, Late, Refused;
 
+        /// Reads the modes and options with which a session of an agent would begin. Starts a process of the agent, then stops it.
+        // The agent's own lists, as long as its line.
+        ReadSessionOptions {
+            /// Name of the agent.
+            agent: String,
+            /// Absolute working directory of the session.
+            cwd: String,
+            /// Further directories of the session, absolute.
+            additional_directories: Vec<String>,
+        } -> Agent(RawJson): Operator, Free, Late, Refused;
+
         /// Installs an agent, or waits for an installation that runs already.
         InstallAgent {
             /// Name of the agent.
@@ -400,6 +411,7 @@ impl Request {
             | AgentRequest::SetModel { .. }
             | AgentRequest::SetConfigOption { .. }
             | AgentRequest::ListSessions { .. }
+            | AgentRequest::SessionOptions { .. }
             | AgentRequest::DeleteSession { .. }
             | AgentRequest::ForkSession
             | AgentRequest::CloseSession { .. }

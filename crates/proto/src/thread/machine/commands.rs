@@ -18,6 +18,7 @@ impl Thread {
                 project_id,
                 metadata,
                 elicitation,
+                config_options,
             } => {
                 let kind = EventKind::Thread(ThreadEvent::Created(Box::new(ThreadCreated {
                     agent: spec.agent,
@@ -36,7 +37,7 @@ impl Thread {
                 self.journal.emit_in(None, by, kind, None);
                 name_linked_directories(&mut self.journal);
                 self.session.wait_until_ready(call);
-                self.session.created_by(elicitation);
+                self.session.created_by(elicitation, config_options);
                 self.wake();
                 return;
             }

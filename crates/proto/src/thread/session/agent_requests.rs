@@ -7,7 +7,7 @@ use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, SessionEvent, T
 
 use super::{AgentState, Session};
 use crate::agent::{AgentCommand, AgentRequest, ConfigValue};
-use crate::projection::{LEGACY_MODE, LEGACY_MODEL, listed_value};
+use crate::projection::{LEGACY_MODE, LEGACY_MODEL, current_value, listed_value};
 use crate::thread::journal::Journal;
 use crate::thread::reply::Reply;
 use crate::wire::RpcError;
@@ -293,6 +293,26 @@ impl Session {
         // ACP's answer to an option is the list of all options; the agent has answered something else.
         let options = pending.as_option.then(|| options_as_result(journal)).flatten();
         pending.finish(journal, call, Ok(options.unwrap_or(answer)))
+    }
+
+    /// Answers the requests for options that the agent has taken with the request that opened the session.
+    pub(super) fn take_initial_options(&mut self, journal: &mut Journal) {
+        for (config_id, value) in std::mem::take(&mut self.initial_options) {
+            let list = journal.live().config_options.clone();
+            let Some(list) = list.filter(|list| current_value(list, &config_id) == Some(value.to_json()))
+            else {
+                continue;
+            };
+            let request = AgentRequest::SetConfigOption { config_id, value };
+            let is_it = |pending: &PendingAgentRequest| {
+                !pending.sent && pending.then.is_none() && pending.request == request
+            };
+            let found = self.requests.iter().find(|(_, pending)| is_it(pending));
+            if let (Some((&call, _)), Some(result)) = (found, list_as_result(&list)) {
+                // The request has no continuation.
+                self.answered(journal, call, Ok(result));
+            }
+        }
     }
 
     /// Handles that the agent opens no session before a user signs in. [`refuse_unsigned`](Self::refuse_unsigned)

@@ -183,6 +183,17 @@ fn all_wanted(live: &Live, reported: &SessionState, agent: &str) -> Vec<Wanted> 
     wanted
 }
 
+/// Returns the options that users chose, for the request that opens the session. A mode that the agent took by itself is left out:
+/// it may be one in which it decides by itself.
+pub(super) fn chosen_options(live: &Live) -> Vec<(String, ConfigValue)> {
+    let (choices, options) = (&live.choices, live.options());
+    let is_users = |id: &String| !(options.is_mode(id) && choices.options_by_agent.contains(id));
+    let chosen = choices.options.iter().filter(|(id, _)| is_users(id));
+    let (models, others): (Vec<_>, Vec<_>) = chosen.partition(|(id, _)| options.is_model(id));
+    let value = |(id, value): (&String, &RawJson)| Some((id.clone(), value.read().ok()?));
+    models.into_iter().chain(others).filter_map(value).collect()
+}
+
 impl Session {
     /// Requests what users chose, if the open session `reported` something else or nothing. A prompt waits for the answers. A
     /// mode in which the `agent` decides by itself, and which it took by itself, does not count. Returns whether a user's choice

@@ -20,7 +20,7 @@ use acpd_model::event::{Binding, Level};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, SessionEvent};
 
 use self::agent_requests::PendingAgentRequest;
-use self::choices::Restoration;
+use self::choices::{Restoration, chosen_options};
 use self::decides::note_never_asks;
 use self::default_mode::ModeContext;
 use self::history::History;
@@ -32,7 +32,8 @@ use super::input::AgentExit;
 use super::journal::Journal;
 use super::reply::Reply;
 use crate::agent::{
-    AgentCommand, AgentNames, AgentRequest, Capabilities, ElicitationModes, Opened, Quirks, Start,
+    AgentCommand, AgentNames, AgentRequest, Capabilities, ConfigValue, ElicitationModes, Opened, Quirks,
+    Start,
 };
 use crate::projection::SessionState;
 use crate::time::Instant;
@@ -103,6 +104,8 @@ pub(super) struct Session {
     /// The modes of elicitation that the client can show that creates the thread, until the session is open. The client
     /// attaches and subscribes only then.
     creator: Option<ElicitationModes>,
+    /// Values of options that the client sets that creates the thread, until the session is open.
+    initial_options: Vec<(String, ConfigValue)>,
     /// The modes of elicitation that the clients show that have requested the next start. They may follow the thread only
     /// after it.
     wakers: ElicitationModes,
@@ -185,9 +188,10 @@ impl Session {
         self.restart_wanted = self.is_stopping();
     }
 
-    /// Records the modes of elicitation that the client can show that creates the thread.
-    pub fn created_by(&mut self, elicitation: ElicitationModes) {
+    /// Records the modes of elicitation that the client can show that creates the thread, and the options that it sets next.
+    pub fn created_by(&mut self, elicitation: ElicitationModes, options: Vec<(String, ConfigValue)>) {
         self.creator = Some(elicitation);
+        self.initial_options = options;
     }
 
     /// Records the modes of elicitation that a client shows that requests a start. They count for the next start only.
@@ -227,6 +231,12 @@ impl Session {
             meta: live.spec.session_meta().cloned(),
             members: live.spec.session_members(),
             system_prompt: live.spec.session_system_prompt().cloned(),
+            config_options: self
+                .initial_options
+                .iter()
+                .cloned()
+                .chain(chosen_options(live))
+                .collect(),
             pending_session: false,
             earlier_session: live.summary.session_id.clone(),
             foreign: !live.bound
@@ -303,6 +313,7 @@ impl Session {
         if !self.restore_choices(journal, &reported, mode.agent()) {
             self.set_default_mode(journal, &mode);
         }
+        self.take_initial_options(journal);
         self.end_wait(journal);
     }
 

@@ -73,6 +73,11 @@ fn rows() -> Vec<(&'static str, Value, Asks)> {
             asks_agent!(AgentRequest::SetConfigOption { .. }),
         ),
         (
+            "session/options",
+            cwd(),
+            asks_agent!(AgentRequest::SessionOptions { of_session: true, .. }),
+        ),
+        (
             "auth/status",
             none(),
             asks_agent!(AgentRequest::Passthrough { .. }),
