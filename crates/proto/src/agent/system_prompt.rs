@@ -91,7 +91,7 @@ pub fn system_prompt(mode: SystemPromptMode, text: &str) -> Result<RawJson, Fail
     Ok(prompt)
 }
 
-/// Rejects an object that is no ACP `SystemPrompt`, or too large.
+/// Rejects an object that is not a `SystemPrompt` of ACP, or is too large.
 pub fn check_system_prompt(prompt: &RawJson) -> Result<(), Failure> {
     #[derive(Deserialize)]
     struct Prompt {

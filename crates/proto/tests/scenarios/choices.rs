@@ -1,7 +1,7 @@
 //! What users chose for the session is set again in each process that opens it.
 
 use acpd_model::event::TurnStatus;
-use acpd_proto::agent::{AgentRequest, ConfigValue};
+use acpd_proto::agent::{AgentRequest, ConfigValue, ElicitationModes};
 use acpd_proto::thread::Command;
 use serde_json::json;
 
@@ -372,9 +372,17 @@ fn takes(s: &mut Scene, id: &str, value: &str, answer: &serde_json::Value) {
 
 #[test]
 fn options_are_set_again_however_the_session_is_opened() {
-    for way in WAYS {
+    // The process crashes, or the daemon stops it because it was not used.
+    for (way, rests) in WAYS
+        .into_iter()
+        .flat_map(|way| [false, true].map(|rests| (way, rests)))
+    {
         check(|s| {
             chosen_options(s, way.0);
+            if rests {
+                s.send(Command::Rest);
+                assert_eq!(s.stops, 1);
+            }
             s.exits("exit status 0");
             opens_again(s, way, &options("m-1", None, "ask"));
             takes(s, "model", "m-2", &options("m-2", Some("low"), "ask"));
@@ -622,5 +630,42 @@ fn an_agent_that_takes_initial_values_is_asked_for_the_others_only() {
         takes(s, "effort", "high", &options("m-2", Some("high"), "plan"));
         assert!(s.awaits("session/prompt"));
         s.stops_with("end_turn");
+    });
+}
+
+/// The agent has taken one of the values with the request that opened the session, and is asked for the other one.
+#[test]
+fn a_new_session_begins_with_the_options_of_its_client() {
+    let hello = FULL.replace(r#""resume":{}"#, r#""resume":{},"options":{}"#);
+    check(|s| {
+        let option = |id: &str, value: &str| (id.to_owned(), ConfigValue::Id(value.to_owned()));
+        let both = [option("model", "m-2"), option("effort", "high")];
+        s.send(Command::Create {
+            spec: Box::default(),
+            name: None,
+            project_id: None,
+            metadata: None,
+            elicitation: ElicitationModes::ALL,
+            config_options: both.to_vec(),
+        });
+        let calls = both.map(|(config_id, value)| {
+            s.send(Command::AgentRequest(AgentRequest::SetConfigOption {
+                config_id,
+                value,
+            }))
+        });
+        s.answer("initialize", &hello);
+        assert_eq!(
+            s.sent_as("session/new")[0].json["params"]["configOptions"],
+            json!([{ "configId": "model", "value": "m-2" }, { "configId": "effort", "value": "high" }])
+        );
+        s.answer("session/new", &opened(&options("m-2", Some("low"), "ask")));
+        assert!(s.replies[&calls[0]].is_ok(), "it has it already");
+        takes(s, "effort", "high", &options("m-2", Some("high"), "ask"));
+        assert!(s.replies[&calls[1]].is_ok());
+        assert_eq!(s.sent_as("session/set_config_option").len(), 1);
+        let choices = &s.thread.live().choices;
+        assert_eq!(choices.options["model"].get(), r#""m-2""#);
+        assert_eq!(choices.options["effort"].get(), r#""high""#);
     });
 }

@@ -2,6 +2,8 @@
 
 use acpd_model::limits::SESSION_PARAMS_BYTES;
 use acpd_model::{EventKind, SessionEvent};
+use acpd_proto::agent::ConfigValue;
+use acpd_proto::surface::request::Request;
 use acpd_proto::thread::{Change, Command};
 use serde_json::{Value, json};
 
@@ -66,6 +68,39 @@ fn a_member_under_another_spelling_of_its_name_is_not_unknown() {
             1,
             "{sent}"
         );
+    });
+}
+
+#[test]
+fn initial_values_of_options_keep_their_order_and_are_no_unknown_members() {
+    play(|s| {
+        let who = s.editor(SIMPLE);
+        let open =
+            |options: &str| format!(r#"{{"cwd":"/workspace","mcpServers":[],"configOptions":{options}}}"#);
+        for bad in [
+            r#"[{"configId":"z","value":"1"},{"configId":"z","value":"2"}]"#,
+            r#"[{"configId":"z"}]"#,
+            r#"{"z":"1"}"#,
+        ] {
+            assert_eq!(
+                s.ask(who, "session/new", &open(bad))["error"]["code"],
+                -32602,
+                "{bad}"
+            );
+        }
+        let options = r#"[{"configId":"z","value":"1"},{"configId":"a","type":"boolean","value":true}]"#;
+        s.ask(who, "session/new", &open(options));
+        let start = s.requests.iter().find_map(|request| match request {
+            Request::StartThread(start) => Some(start),
+            _ => None,
+        });
+        let start = start.expect("a thread was started");
+        let expected = [
+            ("z".to_owned(), ConfigValue::Id("1".to_owned())),
+            ("a".to_owned(), ConfigValue::Boolean(true)),
+        ];
+        assert_eq!(start.initial, expected);
+        assert_eq!(start.session.members, None);
     });
 }
 
