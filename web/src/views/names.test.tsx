@@ -82,8 +82,9 @@ afterEach(() => {
 });
 
 const options: MoreOptionsProps = {
-  value: { name: "", mode: "", policy: "", config: {} },
+  value: { name: "", mode: "", policy: "", config: {}, systemPrompt: "" },
   onChange: () => {},
+  onUnfold: () => {},
   settings: { configOptions: [option], modes: { availableModes: [{ id: "m", name: EVIL }], currentModeId: "m" } },
   owner: true,
 };

@@ -7,6 +7,8 @@ import type { Settings } from "../../app/agents.ts";
 import { configOption, modesOf } from "../../state/acp.ts";
 import { PRESET_NAMES } from "../../state/policy.ts";
 
+/** Maximum length of a system prompt; the daemon takes 256 KiB. */
+const MOST_CHARS = 60_000;
 /** The value that stands for a default. */
 const DEFAULT = "";
 
@@ -15,17 +17,21 @@ export interface Options {
   readonly mode: string;
   readonly config: Readonly<Record<string, ConfigValue>>;
   readonly policy: string;
+  /** Instructions for the agent, beside its own. */
+  readonly systemPrompt: string;
 }
 
 export interface MoreOptionsProps {
   value: Options;
   onChange: (options: Options) => void;
+  /** The user sees the options. */
+  onUnfold: () => void;
   settings: Settings;
   /** Whether the user may set a policy. */
   owner: boolean;
 }
 
-export default function MoreOptions({ value, onChange, settings, owner }: MoreOptionsProps) {
+export default function MoreOptions({ value, onChange, onUnfold, settings, owner }: MoreOptionsProps) {
   const [open, setOpen] = useState(false);
   const options = (settings.configOptions ?? []).flatMap((option) => configOption(option) ?? []);
   const modes = modesOf(settings.modes);
@@ -35,9 +41,16 @@ export default function MoreOptions({ value, onChange, settings, owner }: MoreOp
     const { [id]: _, ...others } = value.config;
     set({ config: chosen === undefined ? others : { ...others, [id]: chosen } });
   };
-  const changed = [value.name.trim(), value.mode, value.policy, ...Object.keys(value.config)].filter(Boolean).length;
+  const changed = [value.name.trim(), value.mode, value.policy, value.systemPrompt.trim(), ...Object.keys(value.config)].filter(Boolean).length;
   return (
-    <details class="home-more" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details
+      class="home-more"
+      open={open}
+      onToggle={(event) => {
+        setOpen(event.currentTarget.open);
+        if (event.currentTarget.open) onUnfold();
+      }}
+    >
       <summary>
         More options
         {changed > 0 && <span class="hint"> {changed} set</span>}
@@ -84,6 +97,21 @@ export default function MoreOptions({ value, onChange, settings, owner }: MoreOp
             onPick={(policy) => set({ policy })}
           />
         )}
+        <div class="home-instructions">
+          <label class="label" for="system-prompt">
+            System prompt
+          </label>
+          <textarea
+            id="system-prompt"
+            class="field"
+            rows={3}
+            placeholder="Instructions for the agent, if it takes any"
+            dir="auto"
+            maxLength={MOST_CHARS}
+            value={value.systemPrompt}
+            onInput={(event) => set({ systemPrompt: event.currentTarget.value })}
+          />
+        </div>
       </div>
     </details>
   );

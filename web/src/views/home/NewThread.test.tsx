@@ -215,6 +215,32 @@ test("where there is no thread, or it cannot be read, nothing is said", async ()
   expect(view.all(".error-text, [role=alert]")).toEqual([]);
 });
 
+test("of an agent without threads, the agent itself says what it can be set to, once the user wants to see it", async () => {
+  folders.value = ["/w"];
+  const { daemon, view, offered } = await form();
+  await daemon.answer({ data: [] });
+  expect(daemon.asked).toHaveLength(1);
+  const details = view.one<HTMLDetailsElement>(".home-more");
+  await after(() => {
+    details.open = true;
+    details.dispatchEvent(new Event("toggle"));
+  });
+  await daemon.respond("agent/options", { result: { modes: modes("Early"), configOptions: 7 } });
+  expect(daemon.asked.at(-1)).toBe('agent/options {"agentType":"one","cwd":"/w"}');
+  expect(offered()).toEqual(["Agent default", "Early"]);
+});
+
+test("a system prompt goes along with the start", async () => {
+  folders.value = ["/w"];
+  const { daemon, view } = await form();
+  await type(view.one<HTMLTextAreaElement>("#system-prompt"), "Be kind.");
+  await after(() => view.button("Open").click());
+  await vi.waitFor(() => expect(daemon.asked.some((asked) => asked.startsWith("thread/start"))).toBe(true));
+  const start = daemon.asked.find((asked) => asked.startsWith("thread/start"))!;
+  expect(JSON.parse(start.slice("thread/start ".length))).toMatchObject({ systemPrompt: { content: "Be kind." } });
+  await daemon.respond("thread/start", { thread: { id: "t" } });
+});
+
 test("the prompt is a draft: it is there after another view", async () => {
   const { view } = await form();
   await type(view.one<HTMLTextAreaElement>("#prompt"), "a long task");

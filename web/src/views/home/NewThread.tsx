@@ -9,10 +9,7 @@ import {
   downloadedAgents,
   justInstalled,
   lastAgent,
-  newestSettings,
   rememberFolder,
-  type Settings,
-  settingsOf,
   setUpAgents,
 } from "../../app/agents.ts";
 import { awayThreads } from "../../app/away.ts";
@@ -36,6 +33,7 @@ import { FolderField, FolderNotes } from "./FolderField.tsx";
 import MoreOptions, { type Options } from "./MoreOptions.tsx";
 import ThreadsHome from "./ThreadsHome.tsx";
 import { useFolder } from "./use-folder.ts";
+import { useSettings } from "./use-settings.ts";
 import WaitingThreads from "./WaitingThreads.tsx";
 
 import "./home.css";
@@ -46,7 +44,7 @@ const AwayCard = lazy(() => import("./AwayCard.tsx"));
 const Installed = lazy<{ agent: Agent }>(() => import("../agents/Installed.tsx"));
 const DemoButton = lazy(async () => ({ default: (await import("./DemoButton.tsx")).DemoButton }));
 
-const NO_OPTIONS: Options = { name: "", mode: "", config: {}, policy: "" };
+const NO_OPTIONS: Options = { name: "", mode: "", config: {}, policy: "", systemPrompt: "" };
 
 export default function NewThread({ agent: wished }: { agent?: string }) {
   const { value: who } = standing;
@@ -77,29 +75,6 @@ function hasAgents(wished: string | undefined): boolean {
   return agents.value === undefined || setUpAgents().some(({ id, isDefault }) => id !== DEMO || isDefault || wished === DEMO);
 }
 
-/**
- * Returns the possible settings of an agent's threads: those that this browser remembers, or those of the newest
- * thread.
- */
-function useSettings(agent: string | undefined): Settings | undefined {
-  const remembered = agent === undefined ? undefined : settingsOf.value[agent];
-  const [found, setFound] = useState<{ agent: string; settings?: Settings }>();
-  useEffect(() => {
-    const now = client.peek();
-    if (agent === undefined || remembered !== undefined || !now || !online.value) {
-      return;
-    }
-    let over = false;
-    newestSettings(now, agent).then(
-      (settings) => !over && setFound({ agent, settings }),
-      // Then the thread starts with the agent's defaults.
-      () => {},
-    );
-    return () => void (over = true);
-  }, [agent, remembered === undefined, online.value]);
-  return remembered ?? (found?.agent === agent ? found?.settings : undefined);
-}
-
 /** An error of the form. */
 interface Problem {
   readonly words: string;
@@ -122,10 +97,11 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   const [problem, setProblem] = useState<Problem>();
   const [browsing, setBrowsing] = useState(false);
   const sender = useRef<() => void>(undefined);
-  const settings = useSettings(agent) ?? {};
+  const [unfolded, setUnfolded] = useState(false);
+  const settings = useSettings(agent, unfolded ? folder.typed : undefined) ?? {};
   useEffect(() => document.getElementById("prompt")?.focus(), []);
   // Another agent has other modes and options.
-  useEffect(() => setOptions(({ name, policy }) => ({ ...NO_OPTIONS, name, policy })), [agent]);
+  useEffect(() => setOptions(({ name, policy, systemPrompt }) => ({ ...NO_OPTIONS, name, policy, systemPrompt })), [agent]);
 
   const start = async (text: string, input: readonly AcpObject[]) => {
     const now = client.peek();
@@ -248,7 +224,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       )}
       <FolderNotes {...place} browsing={browsing} onBrowse={setBrowsing} />
       {fresh !== undefined && <Installed agent={fresh} />}
-      <MoreOptions value={options} onChange={setOptions} settings={settings} owner={owner} />
+      <MoreOptions value={options} onChange={setOptions} onUnfold={() => setUnfolded(true)} settings={settings} owner={owner} />
       {isFirst && known(DEMO) !== undefined && (
         <p class="home-note">
           New to acpd? The demo agent needs no account. <DemoButton />
@@ -268,12 +244,13 @@ function promptOf(text: string, input: readonly AcpObject[]): Partial<StartThrea
 }
 
 /** Returns the chosen options as members of `thread/start`. */
-function chosen({ name, mode, config, policy }: Options): Partial<StartThread> {
+function chosen({ name, mode, config, policy, systemPrompt }: Options): Partial<StartThread> {
   return {
     name: name.trim() || undefined,
     mode: mode || undefined,
     config: Object.keys(config).length > 0 ? config : undefined,
     policy: policy || undefined,
+    systemPrompt: systemPrompt.trim() === "" ? undefined : { content: systemPrompt },
   };
 }
 
