@@ -529,6 +529,40 @@ fn a_value_that_is_no_longer_offered_is_said() {
     });
 }
 
+/// The agent reads its models only after it has opened the session.
+#[test]
+fn options_that_are_offered_later_are_set_then() {
+    check(|s| {
+        chosen_options(s, NEITHER);
+        s.exits("exit status 0");
+        s.prompt("go on");
+        s.answer("initialize", NEITHER);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        assert!(s.awaits("session/prompt"));
+        let said = |s: &Scene, code: &str| s.notices().iter().filter(|said| *said == code).count();
+        assert_eq!(said(s, "settingLost"), 3);
+        let update = |list: &serde_json::Value| {
+            json!({ "sessionUpdate": "config_option_update", "configOptions": list }).to_string()
+        };
+        s.update(&update(&options("m-1", None, "plan")));
+        for (id, value, answer) in [
+            ("model", "m-2", options("m-2", Some("low"), "plan")),
+            ("effort", "high", options("m-2", Some("high"), "plan")),
+        ] {
+            let asked = s.sent_as("session/set_config_option");
+            let params = &asked.last().unwrap().json["params"];
+            assert_eq!(
+                (&params["configId"], &params["value"]),
+                (&json!(id), &json!(value))
+            );
+            s.answer("session/set_config_option", &listed(&answer));
+        }
+        assert_eq!((said(s, "settingLost"), said(s, "settingRestored")), (3, 3));
+        assert_eq!(s.thread.live().choices.options["effort"].get(), r#""high""#);
+        s.stops_with("end_turn");
+    });
+}
+
 /// A user who changes the model knows that the new one has no efforts.
 #[test]
 fn an_option_that_a_users_choice_removed_is_not_missed() {

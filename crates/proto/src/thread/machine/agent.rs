@@ -296,7 +296,7 @@ impl Thread {
         self.send_requests();
     }
 
-    fn send_requests(&mut self) {
+    pub(super) fn send_requests(&mut self) {
         while let Some(continued) = self.session.send_requests(&mut self.journal) {
             self.go_on(continued);
         }

@@ -92,6 +92,10 @@ impl Thread {
         };
         self.journal
             .emit_with_params(Origin::Agent, kind, raw, raw_params);
+        if is_setting {
+            self.session.offered_later(&mut self.journal);
+            self.send_requests();
+        }
     }
 
     /// Shows what the agent suggests. What a process repeats while it opens the session was about an earlier prompt.

@@ -225,6 +225,9 @@ impl Session {
             }
         };
         let by = pending.by.clone();
+        if pending.is_setting() && matches!(by, Origin::Client(_)) {
+            self.end_restoration();
+        }
         match &pending.request {
             // The connection opens the session now.
             AgentRequest::Authenticate { .. } if self.agent == AgentState::SigningIn => {

@@ -44,6 +44,8 @@ struct Wanted {
     /// Whether it is the agent's mode.
     is_mode: bool,
     state: State,
+    /// Whether the thread says that the process does not have it.
+    is_said: bool,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,7 @@ impl Wanted {
             request,
             is_mode,
             state,
+            is_said: false,
         }
     }
 
@@ -255,33 +258,62 @@ impl Session {
         self.report_lost(journal);
     }
 
+    /// Requests the choices that the agent offers only now: some read their models after they have opened a session.
+    pub fn offered_later(&mut self, journal: &mut Journal) {
+        let is_requested = |wanted: &Wanted| matches!(wanted.state, State::Requested);
+        let waits = self.restoration.wanted.iter().any(is_requested);
+        if self.is_ready()
+            && !waits
+            && self.restoration.rounds_left > 0
+            && self.restoration.wanted.iter().any(|wanted| wanted.is_said)
+        {
+            if self.reopen_choices(journal) {
+                self.request_choices(journal);
+            } else {
+                self.report_lost(journal);
+            }
+        }
+    }
+
+    /// Requests no choices any more: a user has just set something.
+    pub(super) fn end_restoration(&mut self) {
+        self.restoration = Restoration::default();
+    }
+
     /// Opens the choices that another one has reset or made possible. Returns whether there are any.
     fn reopen_choices(&mut self, journal: &Journal) -> bool {
         let live = journal.live();
         let mut any = false;
         for wanted in &mut self.restoration.wanted {
-            let again = match &wanted.state {
-                State::Reported => wanted.other(live).is_some(),
+            let is_possible = match &wanted.state {
+                State::Reported => true,
                 State::NotOffered(_) => check_known(journal, &wanted.request).is_ok(),
                 State::Open | State::Requested | State::Accepted | State::Other(_) | State::Refused(_) => {
                     false
                 }
             };
-            if again {
-                wanted.state = State::Open;
-                any = true;
+            if !is_possible {
+                continue;
             }
+            wanted.state = if wanted.other(live).is_some() {
+                any = true;
+                State::Open
+            } else {
+                State::Reported
+            };
         }
         any
     }
 
     /// Records the choices that the process does not have. Without the mode that a user chose it gets no prompt, because it might
-    /// act more freely than the user allowed.
+    /// act more freely than the user allowed. Choices that the agent may offer later remain.
     fn report_lost(&mut self, journal: &mut Journal) {
         let has = |other: &str, words: &str| format!("has {other} instead of {words}, which was set before");
-        for wanted in std::mem::take(&mut self.restoration).wanted {
+        let mut all = std::mem::take(&mut self.restoration.wanted);
+        for wanted in &mut all {
             let words = shorten(&wanted.words(), WORDS);
             let lost = match &wanted.state {
+                State::NotOffered(_) if wanted.is_said => continue,
                 State::NotOffered(failure) | State::Refused(failure) => {
                     let reason = shorten(&failure.message, REASON);
                     format!("refuses {words}, which was set before: {reason}")
@@ -289,10 +321,20 @@ impl Session {
                 State::Other(other) => has(&shorten(other, WORDS), &words),
                 State::Reported => match wanted.other(journal.live()) {
                     Some(other) => has(&shorten(&other, WORDS), &words),
-                    None => continue,
+                    None => {
+                        if std::mem::take(&mut wanted.is_said) {
+                            let message = format!("The agent has {words} now, which was set before.");
+                            journal.notice(Level::Info, "settingRestored", &message);
+                            if wanted.is_mode {
+                                self.mode_refused = None;
+                            }
+                        }
+                        continue;
+                    }
                 },
                 State::Open | State::Requested | State::Accepted => continue,
             };
+            wanted.is_said = true;
             let message =
                 format!("The agent was started again and {lost}. Set it again, or choose another value.");
             journal.notice(Level::Warning, "settingLost", &message);
@@ -304,6 +346,9 @@ impl Session {
                 ));
             }
         }
+        // A choice that the process has may be changed by the agent from now on.
+        all.retain(|wanted| matches!(wanted.state, State::NotOffered(_)));
+        self.restoration.wanted = all;
     }
 
     /// Returns why the process gets no prompt, if it refuses the mode that a user chose.
