@@ -107,6 +107,12 @@ pub struct RunArgs {
     /// Another directory of the new thread; repeatable
     #[arg(long, value_name = "DIR", conflicts_with = "thread", value_hint = ValueHint::DirPath)]
     pub add_dir: Vec<PathBuf>,
+    /// Instructions for the new thread's agent, beside its own; @FILE reads a file
+    #[arg(long, value_name = "TEXT", conflicts_with = "thread")]
+    pub system_prompt: Option<String>,
+    /// Have the agent use --system-prompt instead of its own instructions
+    #[arg(long, requires = "system_prompt")]
+    pub override_instructions: bool,
     /// File of this host to send along, such as a picture; repeatable
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub attach: Vec<PathBuf>,

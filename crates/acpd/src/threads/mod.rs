@@ -16,5 +16,6 @@ pub mod search;
 pub mod share;
 pub mod show;
 pub mod steer;
+pub mod system_prompt;
 pub mod type_in;
 pub mod usage;

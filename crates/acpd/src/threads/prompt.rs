@@ -33,6 +33,7 @@ use crate::threads::attachments::Attachments;
 use crate::threads::default_agent::{agents, default_agent};
 use crate::threads::find::find_thread;
 use crate::threads::options;
+use crate::threads::system_prompt::system_prompt;
 
 /// Time for the daemon to announce a thread that the user no longer wants.
 const ANNOUNCED: Duration = Duration::from_secs(3);
@@ -112,6 +113,9 @@ impl Prompt {
             let more = more.map(|dir| directory(settings, Some(dir), "set --add-dir to"));
             start.additional_directories = more.collect::<anyhow::Result<_>>()?;
             start.policy = policy.map(|policy| json!(policy));
+            if let Some(given) = &args.system_prompt {
+                start.system_prompt = Some(system_prompt(given, args.override_instructions).await?);
+            }
             start.agent_type = match &args.agent {
                 Some(agent) => agent.clone(),
                 None => default_agent(&client, settings).await?,

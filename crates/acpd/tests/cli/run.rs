@@ -4,7 +4,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Daemon, Running, acpd, on_terminal, outcome, outcome_with_input, signal, unread, without_terminal,
+    Client, Daemon, Place, Running, acpd, on_terminal, outcome, outcome_with_input, signal, unread,
+    without_terminal,
 };
 
 /// Returns the thread's id that `acpd run` printed.
@@ -745,6 +746,35 @@ fn a_new_thread_has_the_mode_the_model_and_the_options_that_the_user_names() {
         refused.stderr
     );
     assert_eq!(option(&mut client, &id, "acpd.mode"), "ask");
+}
+
+#[test]
+fn the_agent_of_a_new_thread_has_the_instructions_that_the_user_gives() {
+    let place = Place::new("");
+    place.configure(&place.agent("fake", &["--pace", "0", "--system-prompt"], &[]));
+    let daemon = Daemon::at(place);
+    let file = daemon.place.work().join("house.md");
+    std::fs::write(&file, "be brief").unwrap();
+    let named = format!("@{}", file.display());
+    for (args, said) in [
+        (&["--system-prompt", "be kind"][..], "append: be kind\n"),
+        (
+            &["--system-prompt", &named, "--override-instructions"],
+            "override: be brief\n",
+        ),
+    ] {
+        let run = acpd(&daemon.place, &[&["run"], args, &["instructions"]].concat());
+        assert_eq!((run.code, &run.stdout[..]), (Some(0), said), "{}", run.stderr);
+    }
+    for (args, said) in [
+        (&["--system-prompt", " "][..], "the system prompt is empty"),
+        (&["--system-prompt", "@/no/such/file"], "cannot be read"),
+        (&["--override-instructions"], "--system-prompt"),
+    ] {
+        let run = acpd(&daemon.place, &[&["run"], args, &["say hi"]].concat());
+        assert_eq!(run.code, Some(2), "{}", run.stderr);
+        assert!(run.stderr.contains(said), "{}", run.stderr);
+    }
 }
 
 #[test]
