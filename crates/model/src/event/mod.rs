@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.plans`, `planReplaced.planId`, `planReplaced.markdown`, `planRemoved`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.systemPrompt`, `threadCreated.realDirectories`, `sessionParamsSet`, `sessionParamsSet.systemPrompt`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, and `repeats_id` of every event, which older readers ignore |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.plans`, `planReplaced.planId`, `planReplaced.markdown`, `planRemoved`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.systemPrompt`, `threadCreated.realDirectories`, `sessionParamsSet`, `sessionParamsSet.systemPrompt`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, `cursorUpdated`, `turnsRolledBack.sessionId`, and `repeats_id` of every event, which older readers ignore |
 
 mod created;
 mod host;
@@ -37,8 +37,8 @@ pub use session::SessionEvent;
 pub use thread::ThreadEvent;
 pub use turn::TurnEvent;
 pub use words::{
-    Binding, ChosenOption, Content, DiffSize, LeaseHolder, LeaseMove, Level, MarkdownPlan, PlanEntry,
-    PlanEvents, SessionDeleted,
+    Binding, ChosenOption, Content, CursorPlace, CursorSide, DiffSize, LeaseHolder, LeaseMove, Level,
+    MarkdownPlan, PlanEntry, PlanEvents, SessionDeleted,
 };
 
 pub use crate::numbers::{Millis, Seq};

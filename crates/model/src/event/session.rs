@@ -2,7 +2,7 @@
 
 use super::created::SessionParams;
 use super::row::kinds;
-use super::words::{Binding, ChosenOption, Level};
+use super::words::{Binding, ChosenOption, CursorPlace, Level};
 use crate::json::RawJson;
 use crate::origin::ClientOrigin;
 
@@ -98,6 +98,18 @@ kinds! {
             /// member existed.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             chosen: Option<ChosenOption>,
+        },
+        /// The agent announced a cursor: a position of its session at which it forks the session. Or it changed what the cursor can be
+        /// used for. `raw` has the whole update.
+        "cursorUpdated" as "session:cursor" in State => CursorUpdated {
+            /// The agent's id for the cursor.
+            cursor_id: String,
+            /// The place of the cursor in the thread. Absent if the update names none, or none that the thread has.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            place: Option<CursorPlace>,
+            /// Whether the agent forks its session at the cursor; absent if the update leaves that as it was.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            forks: Option<bool>,
         },
         /// The agent's slash commands changed. `raw` has all of them.
         "commandsReplaced" as "commands:update" in State => CommandsReplaced {},

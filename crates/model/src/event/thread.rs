@@ -59,6 +59,9 @@ kinds! {
             last_kept: Option<TurnId>,
             /// How well the agent remembers the kept turns.
             fidelity: Fidelity,
+            /// The fork of the agent's session that has exactly the kept turns, if the agent has forked it there.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            session_id: Option<String>,
         },
         /// The thread was forked from another thread. All events before this one are shared with that
         /// thread, or concern turns of it that the fork leaves out.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::BlobId;
+use crate::ids::{BlobId, ItemId, TurnId};
 use crate::json::RawJson;
 use crate::numbers::Seq;
 
@@ -129,4 +129,26 @@ pub struct Content {
     /// The blob with the whole text, if `text` has only its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<BlobId>,
+}
+
+/// The place of a cursor in a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CursorPlace {
+    /// The turn of the item.
+    pub turn: TurnId,
+    /// The message or tool call that the cursor is next to.
+    pub item: ItemId,
+    /// The side of the item on which the cursor is.
+    pub side: CursorSide,
+}
+
+/// The side of an item on which a cursor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CursorSide {
+    /// The conversation before the cursor does not have the item.
+    Before,
+    /// The conversation before the cursor ends with the item.
+    After,
 }

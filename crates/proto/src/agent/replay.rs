@@ -71,6 +71,7 @@ impl SessionReplay {
                 | UpdateKind::Plan(_)
                 | UpdateKind::PlanRemoved(_)
                 | UpdateKind::Compaction { .. }
+                | UpdateKind::Cursor(_)
         );
         match self {
             Self::Opening if conversation => {}

@@ -55,8 +55,11 @@ pub enum AgentRequest {
         /// The agent's id for the session.
         session_id: String,
     },
-    /// `session/fork` of the connection's session in its current state.
-    ForkSession,
+    /// `session/fork` of the connection's session.
+    ForkSession {
+        /// The cursor to fork at, as the agent announced it; `None` for the session in its current state.
+        cursor: Option<String>,
+    },
     /// `session/close` of a session that the connection does not use.
     CloseSession {
         /// The agent's id for the session.
@@ -173,7 +176,7 @@ impl AgentRequest {
             Self::ListSessions { .. } => "session/list",
             Self::SessionOptions { .. } => "session/options",
             Self::DeleteSession { .. } => "session/delete",
-            Self::ForkSession => "session/fork",
+            Self::ForkSession { .. } => "session/fork",
             Self::CloseSession { .. } => "session/close",
             Self::Steer { .. } => "_session/steering",
             Self::Passthrough { method, .. } => method.method(),
@@ -200,7 +203,8 @@ impl AgentRequest {
             Self::Steer { prompt } => of(prompt),
             Self::Passthrough { params, .. } => of(params.as_slice()),
             Self::Extension { method, params } => method.len() + of(params.as_slice()),
-            Self::Logout | Self::ForkSession => 0,
+            Self::ForkSession { cursor } => cursor.as_ref().map_or(0, String::len),
+            Self::Logout => 0,
         }
     }
 
@@ -211,7 +215,7 @@ impl AgentRequest {
             Self::ListSessions { .. } => (capabilities.list, "sessionCapabilities.list"),
             Self::SessionOptions { .. } => (capabilities.options, "sessionCapabilities.options"),
             Self::DeleteSession { .. } => (capabilities.delete, "sessionCapabilities.delete"),
-            Self::ForkSession => (capabilities.fork, "sessionCapabilities.fork"),
+            Self::ForkSession { .. } => (capabilities.fork, "sessionCapabilities.fork"),
             Self::CloseSession { .. } => (capabilities.close, "sessionCapabilities.close"),
             Self::Steer { .. } => (capabilities.steering, "_meta.steering.supported"),
             Self::Passthrough {
@@ -280,9 +284,10 @@ impl AgentRequest {
             Self::DeleteSession { session_id } | Self::CloseSession { session_id } => {
                 params.put("sessionId", session_id);
             }
-            Self::ForkSession => {
+            Self::ForkSession { cursor } => {
                 params
                     .put("sessionId", context.session)
+                    .maybe("cursorId", cursor.as_ref())
                     .put("cwd", context.cwd)
                     .put("mcpServers", context.mcp_servers);
                 if !context.additional_directories.is_empty() {

@@ -28,8 +28,9 @@ impl Live {
         last
     }
 
-    /// Applies a rollback. The agent's session contains the dropped turns, so that the thread stops using it.
-    pub(super) fn fold_rolled_back(&mut self, last_kept: Option<TurnId>) {
+    /// Applies a rollback. The agent's session contains the dropped turns, so that the thread stops using it. `next` is a fork of
+    /// it without them.
+    pub(super) fn fold_rolled_back(&mut self, last_kept: Option<TurnId>, next: Option<String>) {
         self.dropped.drop_after(last_kept, self.last_turn);
         self.summary.turns = self.last_turn - self.dropped.count();
         self.summary.last_turn = None;
@@ -43,7 +44,7 @@ impl Live {
         }
         self.plans.clear();
         self.usage = None;
-        self.let_session_go(None);
+        self.let_session_go(next);
     }
 
     /// Applies a fork. The history before this event belongs to the original thread, which keeps its session.
@@ -60,5 +61,6 @@ impl Live {
         self.forgotten = next.is_none() && self.summary.turns > 0;
         self.summary.session_id = next;
         self.tools.clear();
+        self.cursors.let_go(&self.dropped);
     }
 }

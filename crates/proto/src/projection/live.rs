@@ -6,12 +6,13 @@ use acpd_model::event::{Binding, LeaseHolder, QuestionTopic, ThreadCreated, Turn
 use acpd_model::item::ToolStatus;
 use acpd_model::usage::DailyUsage;
 use acpd_model::{
-    Event, EventKind, HostEvent, ItemEvent, ItemId, ItemStart, Millis, Origin, RawJson, RequestEvent, Seq,
-    SessionEvent, Summary, ThreadEvent, ThreadId, ThreadStatus, TurnEvent, TurnId,
+    Event, EventKind, HostEvent, ItemEvent, ItemId, ItemStart, MessageType, Millis, Origin, RawJson,
+    RequestEvent, Seq, SessionEvent, Summary, ThreadEvent, ThreadId, ThreadStatus, TurnEvent, TurnId,
 };
 use serde::{Deserialize, Serialize};
 
 use super::choices::Choices;
+use super::cursors::Cursors;
 use super::dropped_turns::DroppedTurns;
 use super::item::ItemView;
 use super::known_tools::{KnownTools, ToolRef};
@@ -26,7 +27,7 @@ use super::steering::Steers;
 use super::thread_names::ThreadNames;
 use super::used_ids::UsedIds;
 use super::waiting::waiting_question;
-use crate::agent::{Capabilities, SystemPromptModes};
+use crate::agent::{Capabilities, SystemPromptModes, Update, UpdateKind};
 use acpd_policy::{Policy, Remembered, RememberedRule, Scope};
 
 /// The side that ends a turn before the agent does.
@@ -164,6 +165,8 @@ pub struct Live {
     pub tools: KnownTools,
     /// The agent's ids of all messages and tool calls.
     pub used_ids: UsedIds,
+    /// The positions at which the agent forks its session.
+    pub cursors: Cursors,
     /// Unanswered questions, by number.
     pub requests: BTreeMap<u32, OpenRequest>,
     /// The highest number in the id of a terminal.
@@ -248,6 +251,7 @@ impl Live {
             items: OpenItems::default(),
             tools: KnownTools::default(),
             used_ids: UsedIds::default(),
+            cursors: Cursors::default(),
             requests: BTreeMap::new(),
             last_terminal: 0,
             last_item: 0,
@@ -358,7 +362,11 @@ impl Live {
             ThreadEvent::Unarchived {} => self.summary.archived = false,
             ThreadEvent::Deleted { .. } => self.summary.status = ThreadStatus::Deleting,
             ThreadEvent::Forked(forked) => self.fold_forked(forked, event.at),
-            ThreadEvent::TurnsRolledBack { last_kept, .. } => self.fold_rolled_back(*last_kept),
+            ThreadEvent::TurnsRolledBack {
+                last_kept,
+                session_id,
+                ..
+            } => self.fold_rolled_back(*last_kept, session_id.clone()),
             ThreadEvent::LeaseMoved { holder, .. } => {
                 self.lease = holder.as_deref().cloned();
                 return false;
@@ -523,6 +531,10 @@ impl Live {
                     self.tools.begin(tool_call_id, call);
                 }
                 self.used_ids.insert(start);
+                let turn = event.turn.or_else(|| self.last_begun());
+                if let Some(turn) = turn {
+                    self.cursors.item_started(turn, *item, start);
+                }
                 if let ItemStart::TerminalCommand { terminal_id, .. } = start {
                     let number = terminal_id.strip_prefix("term_").and_then(|n| n.parse().ok());
                     self.last_terminal = self.last_terminal.max(number.unwrap_or_default());
@@ -534,7 +546,7 @@ impl Live {
                 self.items.insert(
                     *item,
                     OpenItem {
-                        turn: event.turn.or_else(|| self.last_begun()),
+                        turn,
                         seq: event.seq,
                         started_at: event.at,
                         bytes: event.weight() as u64,
@@ -688,9 +700,18 @@ impl Live {
                 }
             }
             SessionEvent::CommandsReplaced {} => self.commands.clone_from(&event.raw),
+            SessionEvent::CursorUpdated {
+                cursor_id,
+                place,
+                forks,
+            } => self.cursors.announced(cursor_id, *place, *forks),
+            SessionEvent::AgentNotified { .. } => {
+                if let (Some(turn), Some(id)) = (event.turn, repeated_prompt(event)) {
+                    self.cursors.prompt_named(turn, &id);
+                }
+            }
             SessionEvent::AgentLost { .. }
             | SessionEvent::LineMalformed { .. }
-            | SessionEvent::AgentNotified { .. }
             | SessionEvent::CallRefused { .. } => {}
         }
         false
@@ -743,12 +764,14 @@ impl Live {
         self.forgotten |= how == Binding::New && self.summary.session_id.is_some() && self.summary.turns > 0;
         if self.summary.session_id.as_deref() != Some(session_id) {
             self.tools.clear();
+            self.cursors.let_go(&self.dropped);
         }
         self.summary.session_id = Some(session_id.to_owned());
         self.bound = true;
         let opened: SessionState = session.read().unwrap_or_default();
         if how == Binding::New {
             self.remembered.end_session();
+            self.cursors.session_began(self.turn.map(|turn| turn.id));
             // The state of an earlier session no longer applies.
             (self.mode, self.modes, self.config_options) = (None, None, None);
             (self.model, self.models) = (None, None);
@@ -767,4 +790,19 @@ impl Live {
             self.config_options = Some(options);
         }
     }
+}
+
+/// Returns the id that the agent gives to the prompt, if the event is a part of the prompt that the agent has repeated.
+fn repeated_prompt(event: &Event) -> Option<String> {
+    let raw = event.raw.as_ref()?.get();
+    // Most of these events are others, and some are long.
+    if !raw.contains("\"user_message_chunk\"") {
+        return None;
+    }
+    let UpdateKind::Chunk(chunk) = Update::parse(raw, None).ok()?.kind else {
+        return None;
+    };
+    chunk
+        .message_id
+        .filter(|_| chunk.role == MessageType::UserMessage)
 }

@@ -15,6 +15,7 @@
 #![deny(clippy::wildcard_enum_match_arm)] // A view names the kinds of events that it ignores.
 
 mod choices;
+mod cursors;
 mod dropped_turns;
 mod exchanges;
 mod extract;
@@ -45,6 +46,7 @@ mod waiting;
 
 pub use choices::Choices;
 pub(crate) use choices::{current_value, listed_value};
+pub(crate) use cursors::Named;
 pub use dropped_turns::DroppedTurns;
 pub(crate) use exchanges::Exchange;
 pub use exchanges::{Digest, Exchanges};

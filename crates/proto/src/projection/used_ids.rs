@@ -85,7 +85,7 @@ impl UsedIds {
 }
 
 /// Returns the agent's id of an item, and what has it: a thought and an answer may share one.
-fn named(start: &ItemStart) -> Option<(&'static str, &str)> {
+pub(super) fn named(start: &ItemStart) -> Option<(&'static str, &str)> {
     match start {
         ItemStart::ToolCall { tool_call_id, .. } => Some(("call", tool_call_id.as_str())),
         ItemStart::Message {

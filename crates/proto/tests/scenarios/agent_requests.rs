@@ -185,7 +185,10 @@ fn a_mode_that_the_agent_did_not_offer_is_refused() {
                 },
                 "sessionCapabilities.delete",
             ),
-            (AgentRequest::ForkSession, "sessionCapabilities.fork"),
+            (
+                AgentRequest::ForkSession { cursor: None },
+                "sessionCapabilities.fork",
+            ),
             (AgentRequest::SetMode { mode_id: "x".into() }, "no modes"),
         ] {
             let failure = s.ask(Command::AgentRequest(request)).unwrap_err();
@@ -215,7 +218,7 @@ fn session_and_extension_requests_pass_unchanged() {
                 RawJson::parse(r#"{"sessions":[],"x":1.10}"#).unwrap()
             ))
         );
-        s.send(Command::AgentRequest(AgentRequest::ForkSession));
+        s.send(Command::AgentRequest(AgentRequest::ForkSession { cursor: None }));
         assert_eq!(s.sent_as("session/fork")[0].json["params"]["sessionId"], "s-1");
         s.refuse("session/fork", -32603, "no");
         let params = RawJson::parse(r#"{"b":18446744073709551616,"a":1.10}"#).unwrap();
@@ -557,7 +560,7 @@ fn a_fork_has_the_workspace_of_its_session() {
             );
             s.answer("initialize", &hello);
             s.answer("session/new", r#"{"sessionId":"s-1"}"#);
-            s.send(Command::AgentRequest(AgentRequest::ForkSession));
+            s.send(Command::AgentRequest(AgentRequest::ForkSession { cursor: None }));
             let params = &s.sent_as("session/fork")[0].json["params"];
             assert_eq!(params["additionalDirectories"], directories);
             s.answer("session/fork", r#"{"sessionId":"s-2"}"#);

@@ -14,6 +14,7 @@ mod callbacks;
 mod choices;
 mod clock;
 mod codex;
+mod cursors;
 mod echo;
 mod elicitation;
 mod emitted;

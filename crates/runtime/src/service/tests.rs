@@ -173,7 +173,11 @@ async fn a_client_turn_id_is_known_for_the_threads_life() {
     let mut rollback = event(
         1201,
         600,
-        EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, fidelity }),
+        EventKind::Thread(ThreadEvent::TurnsRolledBack {
+            last_kept,
+            fidelity,
+            session_id: None,
+        }),
     );
     rollback.turn = None;
     events.push(rollback);

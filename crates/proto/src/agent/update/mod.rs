@@ -4,6 +4,7 @@
 //! [`UpdateKind::Other`] and is passed on as its original text.
 
 mod chunk;
+mod cursor;
 mod lenient;
 mod plan;
 mod suggestions;
@@ -26,6 +27,8 @@ use crate::wire::Text;
 
 pub use self::chunk::{Chunk, ChunkContent, text_chunk};
 use self::chunk::{canonical, chunk, parse_canonical, parse_plain};
+pub use self::cursor::CursorUpdate;
+use self::cursor::cursor;
 use self::lenient::Lenient;
 pub use self::plan::PlanUpdate;
 pub use self::suggestions::Suggestion;
@@ -89,6 +92,8 @@ pub enum UpdateKind {
     },
     /// The prompts that the agent suggests, in place of those before.
     Suggestions(Vec<Suggestion>),
+    /// A cursor of the session.
+    Cursor(Box<CursorUpdate>),
     /// An unknown kind, or a known kind with an invalid shape.
     Other,
 }
@@ -98,7 +103,7 @@ impl UpdateKind {
     fn is_kept(&self) -> bool {
         matches!(
             self,
-            Self::Plan(_) | Self::Commands | Self::ConfigOptions | Self::Usage { .. }
+            Self::Plan(_) | Self::Commands | Self::ConfigOptions | Self::Usage { .. } | Self::Cursor(_)
         )
     }
 }
@@ -166,6 +171,20 @@ struct Wire<'a> {
     compaction_id: Option<Text<'a>>,
     #[serde(borrow, default)]
     suggestions: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    cursor_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    anchor: Option<&'a RawValue>,
+    /// `null` removes what a cursor has.
+    #[serde(borrow, default, deserialize_with = "present")]
+    capabilities: Option<&'a RawValue>,
+}
+
+/// Distinguishes a `null` from a missing member.
+fn present<'de: 'a, 'a, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 #[derive(Deserialize)]
@@ -300,6 +319,7 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
             }
         }
         "prompt_suggestions_update" => UpdateKind::Suggestions(suggestions(wire.suggestions?)?),
+        "cursor_update" => cursor(wire)?,
         _ => UpdateKind::Other,
     })
 }

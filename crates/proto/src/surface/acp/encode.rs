@@ -217,7 +217,9 @@ impl Writer<'_> {
                 SessionEvent::ParamsSet(_)
                 | SessionEvent::AgentLost { expected: true, .. }
                 | SessionEvent::LineMalformed { .. }
-                | SessionEvent::CallRefused { .. },
+                | SessionEvent::CallRefused { .. }
+                // An editor gets cursors of the thread, not of the agent's session.
+                | SessionEvent::CursorUpdated { .. },
             )
             | EventKind::Turn(
                 TurnEvent::QueueChanged { .. }

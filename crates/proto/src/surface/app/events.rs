@@ -82,9 +82,9 @@ fn of_thread<'a>(thread: &'a str, at: At<'a>, event: &'a Event, kind: &'a Thread
         ThreadEvent::Archived {} => N::ThreadArchived(event::ThreadChanged::new(at, by())),
         ThreadEvent::Unarchived {} => N::ThreadUnarchived(event::ThreadChanged::new(at, by())),
         ThreadEvent::Deleted { session } => N::ThreadDeleted(event::ThreadDeleted::new(at, *session, by())),
-        ThreadEvent::TurnsRolledBack { last_kept, fidelity } => {
-            N::ThreadRolledBack(event::TurnsRolledBack::new(at, *last_kept, *fidelity, by()))
-        }
+        ThreadEvent::TurnsRolledBack {
+            last_kept, fidelity, ..
+        } => N::ThreadRolledBack(event::TurnsRolledBack::new(at, *last_kept, *fidelity, by())),
         ThreadEvent::Forked(forked) => {
             let session = forked.session_id.as_ref();
             let (from, last, fidelity) = (forked.from, forked.last, forked.fidelity);
@@ -140,6 +140,19 @@ fn of_session<'a>(at: At<'a>, event: &'a Event, kind: &'a SessionEvent) -> Optio
             let is_update = method == "session/update" && event.raw_params.is_none();
             let (update, params) = if is_update { (params, None) } else { (None, params) };
             N::AgentNotification(event::AgentNotification::new(at, method, update, params))
+        }
+        // Clients need no cursors of the agent: they fork and roll back threads by turns.
+        SessionEvent::CursorUpdated { .. } => {
+            let (update, params) = match &event.raw_params {
+                Some(params) => (None, Some(params)),
+                None => (raw, None),
+            };
+            N::AgentNotification(event::AgentNotification::new(
+                at,
+                "session/update",
+                update,
+                params,
+            ))
         }
         SessionEvent::ModeChanged { mode_id } => N::ThreadUpdated(ThreadUpdated {
             mode_id: Some(mode_id),

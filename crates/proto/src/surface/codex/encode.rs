@@ -206,6 +206,7 @@ impl<'a> Writer<'a> {
                 | SessionEvent::LineMalformed { .. }
                 | SessionEvent::AgentNotified { .. }
                 | SessionEvent::CallRefused { .. }
+                | SessionEvent::CursorUpdated { .. }
                 | SessionEvent::CommandsReplaced {},
             )
             // Its only plans are lists of steps.

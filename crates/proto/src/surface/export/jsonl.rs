@@ -113,8 +113,14 @@ fn fill_thread(line: &mut Object<'_>, kind: &ThreadEvent) {
                 .maybe("sessionId", forked.session_id.as_ref())
                 .put("fidelity", &forked.fidelity);
         }
-        ThreadEvent::TurnsRolledBack { last_kept, fidelity } => {
-            line.put("lastKeptTurnId", last_kept).put("fidelity", fidelity);
+        ThreadEvent::TurnsRolledBack {
+            last_kept,
+            fidelity,
+            session_id,
+        } => {
+            line.put("lastKeptTurnId", last_kept)
+                .put("fidelity", fidelity)
+                .maybe("sessionId", session_id.as_ref());
         }
         ThreadEvent::LeaseMoved { holder, why } => {
             line.maybe("holder", holder.as_ref()).put("why", why);
@@ -193,6 +199,15 @@ fn fill_session(line: &mut Object<'_>, kind: &SessionEvent, raw: Option<&RawJson
             line.put("modelId", model_id);
         }
         SessionEvent::ConfigOptionsReplaced { .. } => copy(line, raw, "configOptions", &["configOptions"]),
+        SessionEvent::CursorUpdated {
+            cursor_id,
+            place,
+            forks,
+        } => {
+            line.put("cursorId", cursor_id)
+                .maybe("place", place.as_ref())
+                .maybe("forks", forks.as_ref());
+        }
         SessionEvent::CommandsReplaced {} => {
             copy(line, raw, "availableCommands", &["availableCommands"]);
         }

@@ -120,6 +120,7 @@ fn of_session(event: &Event, kind: &SessionEvent) -> Option<Block> {
         | SessionEvent::ParamsSet(_)
         | SessionEvent::AgentNotified { .. }
         | SessionEvent::ConfigOptionsReplaced { .. }
+        | SessionEvent::CursorUpdated { .. }
         | SessionEvent::CommandsReplaced {} => return None,
     })
 }

@@ -413,7 +413,7 @@ impl Request {
             | AgentRequest::ListSessions { .. }
             | AgentRequest::SessionOptions { .. }
             | AgentRequest::DeleteSession { .. }
-            | AgentRequest::ForkSession
+            | AgentRequest::ForkSession { .. }
             | AgentRequest::CloseSession { .. }
             | AgentRequest::Steer { .. }
             | AgentRequest::Extension { .. }

@@ -125,6 +125,9 @@ impl Thread {
         self.callbacks.set_quirks(opened.capabilities.quirks);
         self.messages.forget_ended();
         self.session.bind(&mut self.journal, opened);
+        for cursor in self.session.take_cursors() {
+            self.handle_update(cursor);
+        }
         self.reopen_if_idle();
         self.send_requests();
         self.prompt_if_ready();
@@ -316,7 +319,8 @@ impl Thread {
                 input,
                 client_turn_id,
             } => self.steer_answered(call, by, turn, (input, client_turn_id), answer),
-            Continuation::Fork(point) => self.fork_answered(call, point, answer.ok().as_ref()),
+            Continuation::Fork { point, at_cursor } => self.fork_answered(call, point, at_cursor, answer),
+            Continuation::RollBack(rollback) => self.roll_back_answered(call, *rollback, answer),
             Continuation::DefaultMode { wanted, current } => {
                 Session::default_mode_answered(&mut self.journal, &wanted, &current, answer);
             }

@@ -62,8 +62,7 @@ impl Thread {
                 replaces,
             } => {
                 let prompt = UnsentPrompt { blocks: input, meta };
-                self.start_turn(by, prompt, client_turn_id, replaces)
-                    .map(Reply::Turn)
+                return self.start_turn_for(call, by, prompt, client_turn_id, replaces);
             }
             Command::Steer {
                 input,
@@ -79,7 +78,7 @@ impl Thread {
             Command::CancelSignIn => self.cancel_sign_in(),
             Command::ReadSignIn => Ok(self.session.sign_in()),
             Command::Change(change) => self.change(by, change),
-            Command::RollBack { last_kept } => self.roll_back(by, last_kept),
+            Command::RollBack { last_kept } => return self.roll_back(call, by, last_kept),
             Command::Delete => return self.delete(call, by),
             Command::DeleteUnused(last) => return self.delete_unused(call, by, last),
             Command::Fork { turn } => return self.fork(call, by, turn),

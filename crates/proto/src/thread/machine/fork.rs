@@ -1,7 +1,7 @@
 //! Forks. The thread returns the fork point, and the new thread begins with the state at that point. It shares the events
 //! before it with its origin.
 
-use acpd_model::event::{Fidelity, ThreadForked};
+use acpd_model::event::{Fidelity, Level, ThreadForked};
 use acpd_model::{
     ErrorCode, EventKind, Failure, Inherited, ItemOutcome, Origin, RawJson, ThreadEvent, TurnId,
 };
@@ -11,14 +11,15 @@ use serde::Deserialize;
 use super::Thread;
 use super::lifecycle::clean_name;
 use crate::agent::AgentRequest;
+use crate::agent::bounds::is_name;
 use crate::thread::approval::adopt_rules;
 use crate::thread::reply::{ForkContents, ForkPoint, Reply};
 use crate::thread::session::{Continuation, adopt_choices, history_fidelity};
 use crate::thread::turn::{TurnResult, settle_queued};
 
 impl Thread {
-    /// Returns the fork point: after `turn`, or after the last finished turn. If the fork includes the whole thread,
-    /// the agent is first asked to fork its session.
+    /// Returns the fork point: after `turn`, or after the last finished turn. If the fork includes the whole thread, or the agent has
+    /// a cursor there, the agent is first asked to fork its session.
     pub(super) fn fork(&mut self, call: u64, by: Origin, turn: Option<TurnId>) {
         let last = match self
             .session
@@ -36,13 +37,11 @@ impl Thread {
         };
         let rests = self.live().turn.is_none() && self.live().queue.is_empty();
         let whole = rests && last.is_some() && last == self.live().last_kept();
-        if whole
-            && self.live().declared.fork
-            && self.live().summary.session_id.is_some()
-            && !self.live().forgotten
-        {
-            let then = Continuation::Fork(point);
-            return self.request_agent(call, by, AgentRequest::ForkSession, Some(then));
+        let cursor = last.filter(|_| !whole).and_then(|last| self.cursor_after(last));
+        if whole && self.can_fork_session() || cursor.is_some() {
+            let at_cursor = cursor.is_some();
+            let then = Continuation::Fork { point, at_cursor };
+            return self.request_agent(call, by, AgentRequest::ForkSession { cursor }, Some(then));
         }
         if last.is_some() {
             match history_fidelity(&self.journal) {
@@ -52,6 +51,18 @@ impl Thread {
         }
         let point = self.fork_point(point);
         self.journal.reply(call, Ok(Reply::Fork(Box::new(point))));
+    }
+
+    /// Returns whether the agent can fork the session of the thread, which has its conversation.
+    fn can_fork_session(&self) -> bool {
+        let live = self.live();
+        live.declared.fork && live.summary.session_id.is_some() && !live.forgotten
+    }
+
+    /// Returns the cursor at which the agent can fork its session so that it ends with `turn`.
+    pub(super) fn cursor_after(&self, turn: TurnId) -> Option<String> {
+        let cursor = self.live().cursors.fork_after(turn);
+        cursor.filter(|_| self.can_fork_session()).map(str::to_owned)
     }
 
     fn last_to_copy(&self, turn: Option<TurnId>) -> Result<Option<TurnId>, Failure> {
@@ -164,32 +175,79 @@ impl Thread {
             let kind = EventKind::Thread(ThreadEvent::TurnsRolledBack {
                 last_kept: last,
                 fidelity: Fidelity::Exact,
+                session_id: None,
             });
             self.journal.emit_in(None, Origin::Daemon, kind, None);
         }
     }
 
     /// Replies with the fork point, now that the agent has forked its session or rejected the request.
-    pub(super) fn fork_answered(&mut self, call: u64, mut point: ThreadForked, answer: Option<&RawJson>) {
+    pub(super) fn fork_answered(
+        &mut self,
+        call: u64,
+        mut point: ThreadForked,
+        at_cursor: bool,
+        answer: Result<RawJson, Failure>,
+    ) {
+        match self.forked_session(call, at_cursor, answer) {
+            Some(session_id) => (point.session_id, point.fidelity) = (Some(session_id), Fidelity::Exact),
+            None => match history_fidelity(&self.journal) {
+                Ok(fidelity) => point.fidelity = fidelity,
+                Err(failure) => return self.journal.reply(call, Err(failure)),
+            },
+        }
+        let point = self.fork_point(point);
+        self.journal.reply(call, Ok(Reply::Fork(Box::new(point))));
+    }
+
+    /// Returns the fork of the agent's session, closed for now, if it has the conversation and can be opened again. Records why there
+    /// is none at a cursor.
+    pub(super) fn forked_session(
+        &mut self,
+        call: u64,
+        at_cursor: bool,
+        answer: Result<RawJson, Failure>,
+    ) -> Option<String> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Forked {
             session_id: String,
         }
-        let forked = answer.and_then(|answer| answer.read::<Forked>().ok());
+        let forked = answer.and_then(|answer| {
+            let named = answer.read::<Forked>().map(|forked| forked.session_id);
+            named
+                .ok()
+                .filter(|session| is_name(session))
+                .ok_or_else(|| Failure::agent("the agent's answer to session/fork names no session"))
+        });
         // If the agent lost the conversation and started a new session, the forked session lacks it, too.
-        let exact = forked.filter(|_| !self.live().forgotten);
-        if let Some(Forked { session_id }) = exact {
-            self.session
-                .close_copy(&mut self.journal, call, session_id.clone());
-            (point.session_id, point.fidelity) = (Some(session_id), Fidelity::Exact);
+        let lost = if self.live().forgotten {
+            Some("the agent has lost the conversation")
+        } else if at_cursor && self.session.would_forget() {
+            Some("the agent can neither load nor resume the fork of its session")
         } else {
-            match history_fidelity(&self.journal) {
-                Ok(fidelity) => point.fidelity = fidelity,
-                Err(failure) => return self.journal.reply(call, Err(failure)),
+            None
+        };
+        let forked = match (forked, lost) {
+            (Ok(session_id), None) => Ok(session_id),
+            (Ok(_), Some(lost)) => Err(Failure::agent(lost)),
+            (Err(failure), _) => Err(failure),
+        };
+        match forked {
+            Ok(session_id) => {
+                self.session
+                    .close_copy(&mut self.journal, call, session_id.clone());
+                Some(session_id)
+            }
+            Err(failure) => {
+                if at_cursor {
+                    let message = format!(
+                        "The agent did not fork its session after the kept turns, so it will not remember them exactly: {failure}"
+                    );
+                    self.journal.notice(Level::Warning, "cursorRefused", &message);
+                }
+                None
             }
         }
-        let point = self.fork_point(point);
-        self.journal.reply(call, Ok(Reply::Fork(Box::new(point))));
     }
 }

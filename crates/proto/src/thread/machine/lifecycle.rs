@@ -11,7 +11,9 @@ use crate::agent::AgentRequest;
 use crate::thread::command::{Change, LastUse};
 use crate::thread::effect::{Deletion, Effect};
 use crate::thread::reply::Reply;
-use crate::thread::session::{Continuation, history_fidelity, name_linked_directories};
+use crate::thread::session::{
+    Continuation, NextTurn, PendingRollback, history_fidelity, name_linked_directories,
+};
 
 impl Thread {
     pub(super) fn change(&mut self, by: Origin, change: Change) -> Result<Reply, Failure> {
@@ -157,16 +159,96 @@ impl Thread {
         } else if self.callbacks.is_changing() {
             "a file is still being written: try again when it is"
         } else if self.session.has_continuations() {
-            "the thread is being forked or deleted: try again when it is"
+            "the thread is being forked, rolled back or deleted: try again when it is"
         } else {
             return Ok(());
         };
         Err(Failure::new(ErrorCode::Conflict, busy))
     }
 
+    /// Drops the turns after `last_kept`, and replies how well the agent remembers the others. If the agent has a cursor there, it is
+    /// first asked to fork its session.
+    pub(super) fn roll_back(&mut self, call: u64, by: Origin, last_kept: Option<TurnId>) {
+        let result = match self.rollback_cursor(last_kept) {
+            Ok(Some((last_kept, cursor))) => {
+                return self.fork_for_rollback(call, by, last_kept, cursor, None);
+            }
+            Ok(None) => self.drop_after(by, last_kept, None).map(Reply::RolledBack),
+            Err(failure) => Err(failure),
+        };
+        self.journal.reply(call, result);
+    }
+
+    /// Returns the cursor for a rollback, with the turn before it; `None` if it needs none, or the agent has none there. Fails if the
+    /// thread cannot be rolled back now.
+    pub(super) fn rollback_cursor(
+        &mut self,
+        last_kept: Option<TurnId>,
+    ) -> Result<Option<(TurnId, String)>, Failure> {
+        self.end_unprompted();
+        self.check_idle()?;
+        let Some(turn) = last_kept else {
+            return Ok(None);
+        };
+        self.check_kept(turn)?;
+        if last_kept == self.live().last_kept() {
+            return Ok(None);
+        }
+        Ok(self.cursor_after(turn).map(|cursor| (turn, cursor)))
+    }
+
+    /// Asks the agent to fork its session at a cursor. The rollback goes on with the answer.
+    pub(super) fn fork_for_rollback(
+        &mut self,
+        call: u64,
+        by: Origin,
+        last_kept: TurnId,
+        cursor: String,
+        next: Option<NextTurn>,
+    ) {
+        let then = Continuation::RollBack(Box::new(PendingRollback {
+            by: by.clone(),
+            last_kept,
+            next,
+        }));
+        let cursor = Some(cursor);
+        self.request_agent(call, by, AgentRequest::ForkSession { cursor }, Some(then));
+    }
+
+    /// Rolls back now that the agent has forked its session or rejected the request.
+    pub(super) fn roll_back_answered(
+        &mut self,
+        call: u64,
+        rollback: PendingRollback,
+        answer: Result<RawJson, Failure>,
+    ) {
+        let PendingRollback { by, last_kept, next } = rollback;
+        let session = self.forked_session(call, true, answer);
+        // What could refuse the prompt comes before: then, nothing is dropped. Another command may have come meanwhile.
+        let checked = next.as_ref().map_or(Ok(()), |next| self.check_turn(&next.prompt));
+        let result = checked.and_then(|()| self.drop_after(by.clone(), Some(last_kept), session));
+        let result = match (result, next) {
+            (Ok(fidelity), None) => Ok(Reply::RolledBack(fidelity)),
+            (
+                Ok(_),
+                Some(NextTurn {
+                    prompt,
+                    client_turn_id,
+                }),
+            ) => self.start_turn(by, prompt, client_turn_id, None).map(Reply::Turn),
+            (Err(failure), _) => Err(failure),
+        };
+        self.journal.reply(call, result);
+    }
+
     /// Drops the turns after `last_kept`. The agent's session contains them, so the agent is stopped. The next prompt
-    /// opens a new session, which gets the remaining conversation.
-    pub(super) fn roll_back(&mut self, by: Origin, last_kept: Option<TurnId>) -> Result<Reply, Failure> {
+    /// opens `session`, a fork of it without them, or a new session, which gets the remaining conversation.
+    fn drop_after(
+        &mut self,
+        by: Origin,
+        last_kept: Option<TurnId>,
+        session_id: Option<String>,
+    ) -> Result<Fidelity, Failure> {
         self.end_unprompted();
         self.check_idle()?;
         if let Some(turn) = last_kept {
@@ -178,26 +260,31 @@ impl Thread {
             } else {
                 Fidelity::Exact
             };
-            return Ok(Reply::RolledBack(fidelity));
+            return Ok(fidelity);
         }
         let fidelity = match last_kept {
-            Some(_) => history_fidelity(&self.journal)?,
-            None => Fidelity::Exact,
+            Some(_) if session_id.is_none() => history_fidelity(&self.journal)?,
+            _ => Fidelity::Exact,
         };
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
+        self.session.drop_session();
         self.callbacks.give_up_all_outputs(&mut self.journal);
         self.callbacks.close_terminals(&mut self.journal);
-        let kind = EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, fidelity });
+        let kind = EventKind::Thread(ThreadEvent::TurnsRolledBack {
+            last_kept,
+            fidelity,
+            session_id,
+        });
         self.journal.emit_in(None, by, kind, None);
-        Ok(Reply::RolledBack(fidelity))
+        Ok(fidelity)
     }
 
     /// Drops a turn and all later ones, for a prompt that replaces its own.
     pub(super) fn drop_from(&mut self, by: Origin, turn: TurnId) -> Result<(), Failure> {
         self.check_kept(turn)?;
         let last_kept = self.live().dropped.kept_before(turn);
-        self.roll_back(by, last_kept)?;
+        self.drop_after(by, last_kept, None)?;
         Ok(())
     }
 

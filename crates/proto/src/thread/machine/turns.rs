@@ -9,7 +9,8 @@ use super::Thread;
 use crate::agent::{AgentCommand, UpdateKind};
 use crate::thread::command::InterruptOptions;
 use crate::thread::message::Late;
-use crate::thread::reply::TurnView;
+use crate::thread::reply::{Reply, TurnView};
+use crate::thread::session::NextTurn;
 use crate::thread::turn::{self, Interrupt, TurnEnd, TurnResult, UnsentPrompt, check_input};
 use crate::time::Instant;
 use crate::wire::RpcError;
@@ -22,6 +23,45 @@ const UNPROMPTED_CALL: Duration = Duration::from_mins(10);
 const OVERDUE: Duration = Duration::from_secs(1);
 
 impl Thread {
+    /// Starts or queues a turn, and replies with it. If it replaces an earlier one, and the agent has a cursor before that, the agent
+    /// is first asked to fork its session there.
+    pub(super) fn start_turn_for(
+        &mut self,
+        call: u64,
+        by: Origin,
+        prompt: UnsentPrompt,
+        client_turn_id: Option<String>,
+        replaces: Option<TurnId>,
+    ) {
+        let known = turn::known_turn(&self.journal, client_turn_id.as_ref());
+        let replaced = replaces.filter(|_| known.is_none());
+        if let Some((last_kept, cursor)) = replaced.and_then(|replaced| self.cursor_before(replaced, &prompt))
+        {
+            let next = NextTurn {
+                prompt,
+                client_turn_id,
+            };
+            return self.fork_for_rollback(call, by, last_kept, cursor, Some(next));
+        }
+        let started = self.start_turn(by, prompt, client_turn_id, replaces);
+        self.journal.reply(call, started.map(Reply::Turn));
+    }
+
+    /// Returns the cursor before a turn that this prompt replaces, with the turn before it. What cannot be replaced has none.
+    fn cursor_before(&mut self, replaced: TurnId, prompt: &UnsentPrompt) -> Option<(TurnId, String)> {
+        self.check_turn(prompt).ok()?;
+        self.check_kept(replaced).ok()?;
+        let last_kept = self.live().dropped.kept_before(replaced);
+        self.rollback_cursor(last_kept).ok()?
+    }
+
+    /// Rejects a prompt that cannot start or wait now.
+    pub(super) fn check_turn(&self, prompt: &UnsentPrompt) -> Result<(), Failure> {
+        self.session.check_accepts_turns(&self.journal)?;
+        check_input(&prompt.blocks, self.session.capabilities())?;
+        turn::check_queue(&self.journal)
+    }
+
     pub(super) fn start_turn(
         &mut self,
         by: Origin,
@@ -32,9 +72,7 @@ impl Thread {
         if let Some(known) = turn::known_turn(&self.journal, client_turn_id.as_ref()) {
             return Ok(known);
         }
-        self.session.check_accepts_turns(&self.journal)?;
-        check_input(&prompt.blocks, self.session.capabilities())?;
-        turn::check_queue(&self.journal)?;
+        self.check_turn(&prompt)?;
         // What could refuse the prompt comes before: then, nothing is dropped.
         if let Some(replaced) = replaces {
             self.drop_from(by.clone(), replaced)?;

@@ -5,8 +5,8 @@ use acpd_model::item::ToolStatus;
 use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson, SessionEvent, TurnEvent};
 
 use super::Thread;
-use crate::agent::{ChunkContent, Suggestion, ToolUpdate, Update, UpdateKind};
-use crate::projection::ItemView;
+use crate::agent::{ChunkContent, CursorUpdate, Suggestion, ToolUpdate, Update, UpdateKind};
+use crate::projection::{ItemView, Named};
 use crate::thread::message::Messages;
 use crate::thread::session::note_unasked;
 use crate::thread::tool_call::ToolOutcome;
@@ -76,6 +76,18 @@ impl Thread {
                 detail: None,
                 folder: None,
             }),
+            UpdateKind::Cursor(cursor) => {
+                let CursorUpdate { id, anchor, forks } = *cursor;
+                let place = anchor.and_then(|anchor| {
+                    let (kind, id) = (anchor.kind, anchor.id.as_str());
+                    self.live().cursors.place(Named { kind, id }, anchor.side)
+                });
+                EventKind::Session(SessionEvent::CursorUpdated {
+                    cursor_id: id,
+                    place,
+                    forks,
+                })
+            }
             UpdateKind::Compaction {
                 status: Some(status), ..
             } => EventKind::Session(SessionEvent::NoticeGiven {

@@ -10,6 +10,7 @@ use crate::agent::{AgentCommand, AgentRequest, ConfigValue};
 use crate::projection::{LEGACY_MODE, LEGACY_MODEL, current_value, listed_value};
 use crate::thread::journal::Journal;
 use crate::thread::reply::Reply;
+use crate::thread::turn::UnsentPrompt;
 use crate::wire::RpcError;
 
 /// A request for the agent and the client that sent it.
@@ -59,13 +60,35 @@ pub(in crate::thread) enum Continuation {
         client_turn_id: Option<String>,
     },
     /// A fork of the thread.
-    Fork(ThreadForked),
+    Fork {
+        point: ThreadForked,
+        /// Whether the session is forked at a cursor.
+        at_cursor: bool,
+    },
+    /// A rollback of the thread to a cursor.
+    RollBack(Box<PendingRollback>),
     /// The deletion of the thread.
     Delete { by: Origin },
     /// The mode that replaces the one in which the agent began.
     DefaultMode { wanted: String, current: String },
     /// The start of a process that is set to what a user chose before: the choice with this index.
     Restore(usize),
+}
+
+/// A rollback for which the agent forks its session.
+#[derive(Debug)]
+pub(in crate::thread) struct PendingRollback {
+    pub by: Origin,
+    pub last_kept: TurnId,
+    /// The turn that starts then, in place of those that are dropped.
+    pub next: Option<NextTurn>,
+}
+
+/// A turn that starts after a rollback.
+#[derive(Debug)]
+pub(in crate::thread) struct NextTurn {
+    pub prompt: UnsentPrompt,
+    pub client_turn_id: Option<String>,
 }
 
 /// An answered or failed request of the command `call`, and the operation to continue.
@@ -443,8 +466,14 @@ fn translate(request: AgentRequest) -> Result<AgentRequest, Failure> {
     })
 }
 
-/// Rejects a mode or an option that the agent never offered.
+/// Rejects a mode, an option or a cursor that the agent does not offer.
 pub(super) fn check_known(journal: &Journal, request: &AgentRequest) -> Result<(), Failure> {
+    if let AgentRequest::ForkSession { cursor: Some(cursor) } = request
+        && !journal.live().cursors.forks_at(cursor)
+    {
+        let gone = "the agent no longer offers this cursor of its session";
+        return Err(Failure::new(ErrorCode::NotFound, gone));
+    }
     let options = journal.live().options();
     let (what, id, known) = match request {
         AgentRequest::SetMode { mode_id } => ("mode", mode_id, options.modes()),

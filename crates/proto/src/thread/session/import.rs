@@ -18,11 +18,17 @@ use crate::thread::journal::Journal;
 /// compared.
 const REPLAYED_BYTES: usize = 32 << 20;
 
+/// Bytes of the cursors that are kept until the conversation is there that they are next to. The newest are kept.
+const CURSOR_BYTES: usize = 1 << 20;
+
 /// The replayed updates, and the session that waits for their import.
 #[derive(Debug, Default)]
 pub(super) struct SessionImport {
     updates: VecDeque<Update>,
     bytes: usize,
+    /// Cursors, which no log has a second time.
+    cursors: VecDeque<Update>,
+    cursor_bytes: usize,
     /// The session, open but not used before the import is done.
     opened: Option<Opened>,
 }
@@ -30,6 +36,9 @@ pub(super) struct SessionImport {
 impl SessionImport {
     /// Adds an update; drops the oldest ones above the limit.
     pub(super) fn push(&mut self, update: Update) {
+        if matches!(update.kind, UpdateKind::Cursor(_)) {
+            return self.push_cursor(update);
+        }
         self.bytes += size(&update);
         self.updates.push_back(update);
         while self.bytes > REPLAYED_BYTES {
@@ -37,6 +46,17 @@ impl SessionImport {
                 break;
             };
             self.bytes -= size(&oldest);
+        }
+    }
+
+    fn push_cursor(&mut self, update: Update) {
+        self.cursor_bytes += size(&update);
+        self.cursors.push_back(update);
+        while self.cursor_bytes > CURSOR_BYTES {
+            let Some(oldest) = self.cursors.pop_front() else {
+                break;
+            };
+            self.cursor_bytes -= size(&oldest);
         }
     }
 }
@@ -80,8 +100,15 @@ impl Session {
 
     /// Takes the agent's history, and the session that waits for its import.
     pub fn take_import(&mut self) -> Option<(Vec<Update>, Opened)> {
-        let SessionImport { updates, opened, .. } = std::mem::take(&mut self.import);
-        Some((updates.into(), opened?))
+        self.import.bytes = 0;
+        let updates = std::mem::take(&mut self.import.updates);
+        Some((updates.into(), self.import.opened.take()?))
+    }
+
+    /// Takes the cursors that the agent announced while it opened the session.
+    pub fn take_cursors(&mut self) -> VecDeque<Update> {
+        self.import.cursor_bytes = 0;
+        std::mem::take(&mut self.import.cursors)
     }
 }
 

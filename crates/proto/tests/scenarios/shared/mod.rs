@@ -431,7 +431,7 @@ fn forks_and_new_sessions_come_one_after_the_other() {
     let (mut s, a, b) = two();
     let fork = AgentCommand::Request {
         ask: 1,
-        request: AgentRequest::ForkSession,
+        request: AgentRequest::ForkSession { cursor: None },
     };
     s.command(a, fork);
     let third = s.join();
