@@ -26,6 +26,8 @@ const WORDS: &[&str] = &[
     "\"sessionUpdate\":\"agent_message_chunk\"",
     "\"sessionUpdate\":\"user_message_chunk\"",
     "\"sessionUpdate\":\"tool_call\"",
+    "\"sessionUpdate\":\"cursor_update\",\"cursorId\":\"c\",\"capabilities\":{\"fork\":{}}",
+    "\"anchor\":{\"type\":\"agent_message\",\"messageId\":\"m\",\"position\":\"after\"}",
     "\"sessionUpdate\":\"tool_call_update\"",
     "\"toolCallId\":\"t\"",
     "\"rawInput\":{\"command\":\"ls\"}",

@@ -2,7 +2,7 @@
 
 use acpd_model::event::Fidelity;
 use acpd_model::{ErrorCode, EventKind, Failure, Limits, SessionEvent, ThreadEvent, TurnId};
-use acpd_proto::projection::text_block;
+use acpd_proto::projection::{Spec, text_block};
 use acpd_proto::thread::{Command, ForkPoint, Reply};
 use serde_json::json;
 
@@ -10,6 +10,9 @@ use crate::support::{FULL, Scene, check, check_in};
 
 const FORKS: &str =
     r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{},"resume":{},"close":{}}}}"#;
+
+const LOADS: &str =
+    r#"{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"fork":{}}}}"#;
 
 /// An agent that forks its session, and can open no earlier one.
 const FORGETS: &str = r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{}}}}"#;
@@ -292,6 +295,17 @@ fn an_agent_that_exits_meanwhile_receives_the_history() {
 }
 
 #[test]
+fn an_agent_that_does_not_answer_receives_the_history() {
+    check(|s| {
+        turns(s, FORKS, 2);
+        let call = roll_back(s, 1);
+        s.later(Scene::limits().agent_start_secs * 1000);
+        assert_eq!(fidelity(s, call), Ok(Fidelity::Recalled));
+        s.exits("exit status 0");
+    });
+}
+
+#[test]
 fn a_fork_that_cannot_be_opened_again_is_not_used() {
     check(|s| {
         turns(s, FORGETS, 2);
@@ -439,6 +453,35 @@ fn a_cursor_before_the_repeated_prompt_ends_the_turn_before() {
         }
         let call = roll_back(s, 1);
         assert_eq!(forked_at(s), ["c-2"]);
+        s.answer("session/fork", r#"{"sessionId":"s-2"}"#);
+        assert_eq!(fidelity(s, call), Ok(Fidelity::Exact));
+        s.exits("exit status 0");
+    });
+}
+
+/// They come before the conversation is imported that they are next to.
+#[test]
+fn cursors_of_a_session_from_elsewhere_are_at_its_turns() {
+    check(|s| {
+        s.create_as(Spec {
+            agent: "fake".into(),
+            cwd: "/workspace".into(),
+            session_id: Some("s-1".into()),
+            ..Spec::default()
+        });
+        s.answer("initialize", LOADS);
+        for number in 1..=2 {
+            s.update(&format!(
+                r#"{{"sessionUpdate":"user_message_chunk","content":{{"type":"text","text":"prompt {number}"}}}}"#
+            ));
+            says(s, &format!("m-{number}"));
+            announces(s, &format!("c-{number}"), &format!("m-{number}"), "after");
+        }
+        s.answer("session/load", "{}");
+        s.later(400);
+        assert_eq!(s.transcript().turns.len(), 2);
+        let call = roll_back(s, 1);
+        assert_eq!(forked_at(s), ["c-1"]);
         s.answer("session/fork", r#"{"sessionId":"s-2"}"#);
         assert_eq!(fidelity(s, call), Ok(Fidelity::Exact));
         s.exits("exit status 0");

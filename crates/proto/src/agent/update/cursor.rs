@@ -53,7 +53,7 @@ pub(super) fn cursor(wire: &Wire<'_>) -> Option<UpdateKind> {
         None => None,
     };
     Some(UpdateKind::Cursor(Box::new(CursorUpdate {
-        id: name(wire.cursor_id.as_ref()?)?,
+        id: wire.cursor_id.to_name()?,
         anchor,
         forks: wire.capabilities.and_then(forks),
     })))

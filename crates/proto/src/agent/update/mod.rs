@@ -172,7 +172,7 @@ struct Wire<'a> {
     #[serde(borrow, default)]
     suggestions: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    cursor_id: Option<Text<'a>>,
+    cursor_id: Lenient<'a>,
     #[serde(borrow, default)]
     anchor: Option<&'a RawValue>,
     /// `null` removes what a cursor has.

@@ -1,3 +1,5 @@
+use acpd_model::event::CursorSide;
+
 use super::*;
 
 fn parse(text: &str) -> Update {
@@ -255,4 +257,75 @@ fn a_plan_by_id_is_replaced_and_removed() {
         assert_eq!(parsed.kind, UpdateKind::Other);
         assert_eq!(parsed.raw.unwrap().get(), update, "passed on as it is");
     }
+}
+
+#[test]
+fn a_cursor_has_an_anchor_that_can_be_found_or_none() {
+    let read = |members: &str| match parse(&format!(r#"{{"sessionUpdate":"cursor_update",{members}}}"#)).kind
+    {
+        UpdateKind::Cursor(cursor) => {
+            let anchor = cursor.anchor.map(|anchor| (anchor.kind, anchor.id, anchor.side));
+            Some((cursor.id, anchor, cursor.forks))
+        }
+        _ => None,
+    };
+    let anchored = |anchor: &str| read(&format!(r#""cursorId":"c","anchor":{anchor}"#));
+    let none = || Some(("c".to_owned(), None, None));
+    let at = |kind, id: &str, side| Some(("c".to_owned(), Some((kind, id.to_owned(), side)), None));
+    assert_eq!(
+        anchored(r#"{"type":"user_message","messageId":"u","position":"before"}"#),
+        at("user", "u", CursorSide::Before)
+    );
+    assert_eq!(
+        anchored(r#"{"position":"after","toolCallId":"t","type":"tool_call","_meta":{}}"#),
+        at("call", "t", CursorSide::After)
+    );
+    for unknown in [
+        "null",
+        r#"{"type":"_vendor"}"#,
+        r#"{"type":"compaction","compactionId":"c","position":"after"}"#,
+        r#"{"type":"session_message","messageId":"m","position":"after"}"#,
+        r#"{"type":"agent_message","messageId":"m","position":"_within"}"#,
+    ] {
+        assert_eq!(anchored(unknown), none(), "{unknown}");
+    }
+    // A known type with another shape is an error.
+    for wrong in [
+        "7",
+        "{}",
+        r#"{"type":"agent_message","position":"after"}"#,
+        r#"{"type":"agent_message","messageId":"m"}"#,
+        r#"{"type":"tool_call","messageId":"m","position":"after"}"#,
+        r#"{"type":"compaction","position":"after"}"#,
+    ] {
+        assert_eq!(anchored(wrong), None, "{wrong}");
+    }
+    assert_eq!(read(r#""anchor":null"#), None);
+    assert_eq!(read(r#""cursorId":7"#), None);
+    let able = |capabilities: &str| {
+        let read = read(&format!(r#""cursorId":"c","capabilities":{capabilities}"#));
+        read.unwrap().2
+    };
+    let forks = [
+        "{\"fork\":{}}",
+        "{\"fork\":null}",
+        "{}",
+        "null",
+        "7",
+        "{\"fork\":true}",
+    ]
+    .map(able);
+    assert_eq!(
+        forks,
+        [
+            Some(true),
+            Some(false),
+            Some(false),
+            Some(false),
+            None,
+            Some(false)
+        ]
+    );
+    let long = format!(r#""cursorId":"{}""#, "x".repeat(AGENT_TEXT_BYTES * 4));
+    assert_eq!(read(&long), None);
 }

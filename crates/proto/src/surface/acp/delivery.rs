@@ -5,6 +5,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::cursors::with_message_id;
 use super::form::{self, FormInWords};
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{Peer, Prompt};
@@ -119,6 +120,19 @@ impl Peer {
         let replays = session.replays(frame.seq);
         match &frame.kind {
             FrameKind::Update => self.show(thread, frame, None),
+            FrameKind::Chunk(item) => {
+                let named = self.client.takes(Feature::Cursors).then_some(frame.text.as_ref());
+                match named.flatten().and_then(|text| with_message_id(text, *item)) {
+                    Some(named) => self.show_text(thread, named, None),
+                    None => self.show(thread, frame, None),
+                }
+            }
+            FrameKind::Began(anchor) => {
+                if self.client.takes(Feature::Cursors) {
+                    session.cursors.begins(frame.turn, anchor);
+                }
+            }
+            FrameKind::RolledBack(kept) => self.withdraw_cursors(thread, *kept),
             FrameKind::Setting(setting) => {
                 if let Some(late) = &mut session.late {
                     late.change(setting);
@@ -146,6 +160,8 @@ impl Peer {
                 let own = |prompt: &Prompt| prompt.thread == thread && prompt.turn == frame.turn;
                 if replays || !self.prompts.iter().any(own) {
                     self.show(thread, frame, None);
+                } else {
+                    session.cursors.lacks_last();
                 }
             }
             FrameKind::Asked(request, question) => {
@@ -186,7 +202,10 @@ impl Peer {
                 }
             }
             FrameKind::PromptAccepted(None) => {}
-            FrameKind::Ended(turn_result) => self.turn_ended(thread, frame.turn, turn_result),
+            FrameKind::Ended(turn_result) => {
+                self.offer_cursor(thread, frame.turn);
+                self.turn_ended(thread, frame.turn, turn_result);
+            }
             FrameKind::Bound(how, bound) => {
                 session.wants_sign_in = false;
                 if session.is_new() {
@@ -272,7 +291,12 @@ impl Peer {
 
     /// Sends a frame's message. Before the response for a new session, messages and questions are held back.
     fn show(&mut self, thread: ThreadId, frame: &Frame, question: Option<RequestId>) {
-        let Some(text) = frame.text.clone() else { return };
+        if let Some(text) = frame.text.clone() {
+            self.show_text(thread, text, question);
+        }
+    }
+
+    fn show_text(&mut self, thread: ThreadId, text: Bytes, question: Option<RequestId>) {
         let text = match self.sessions.get_mut(&thread) {
             Some(session) => session.in_its_words(text),
             None => text,
@@ -281,7 +305,7 @@ impl Peer {
     }
 
     /// Sends a message of a session, or queues it until the session is open.
-    fn hand_over(&mut self, thread: ThreadId, text: Bytes, question: Option<RequestId>) {
+    pub(super) fn hand_over(&mut self, thread: ThreadId, text: Bytes, question: Option<RequestId>) {
         let mut session = self.sessions.get_mut(&thread);
         let opening = session.as_mut().and_then(|session| session.opening.as_mut());
         match opening.filter(|opening| opening.mode == OpenMode::New || question.is_some()) {

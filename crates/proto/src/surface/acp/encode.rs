@@ -10,6 +10,7 @@ use acpd_model::{
 };
 use bytes::Bytes;
 
+use super::cursors::Anchor;
 use super::frame::{Feature, Frame, FrameKind, QuestionKind, Setting, Terminal, TurnResult};
 use super::question;
 use super::repeated_ids::with_items_id;
@@ -32,6 +33,9 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
     let mut writer = Writer::new(thread, room, events.len());
     for event in events {
         (writer.seq, writer.turn) = (event.seq, event.turn);
+        if let Some(anchor) = Anchor::of(event) {
+            writer.note(FrameKind::Began(Box::new(anchor)));
+        }
         writer.event(event);
     }
     writer.finish()
@@ -196,6 +200,9 @@ impl Writer<'_> {
                     client_turn_id.as_deref().map(Box::from),
                 ));
             }
+            EventKind::Thread(ThreadEvent::TurnsRolledBack { last_kept, .. }) => {
+                self.note(FrameKind::RolledBack(*last_kept));
+            }
             EventKind::Turn(TurnEvent::Settled { .. }) => {
                 self.note(FrameKind::Ended(Box::new(TurnResult::of(event))))
             }
@@ -209,7 +216,6 @@ impl Writer<'_> {
                 | ThreadEvent::Archived {}
                 | ThreadEvent::Unarchived {}
                 | ThreadEvent::Deleted { .. }
-                | ThreadEvent::TurnsRolledBack { .. }
                 | ThreadEvent::Forked(_)
                 | ThreadEvent::PolicySet { .. },
             )
@@ -360,19 +366,19 @@ impl Writer<'_> {
     fn item(&mut self, event: &Event, kind: &ItemEvent) {
         match kind {
             ItemEvent::Delta {
+                item,
                 role,
                 text,
                 message_id,
-                ..
             } => {
                 if event.raw.is_some() || event.raw_params.is_some() {
-                    return self.passed(event, FrameKind::Update);
+                    return self.passed(event, FrameKind::Chunk(*item));
                 }
-                self.update(FrameKind::Update, |out| {
+                self.update(FrameKind::Chunk(*item), |out| {
                     text_chunk(out, *role, text, message_id.as_deref())
                 });
             }
-            ItemEvent::Content { .. } => self.passed(event, FrameKind::Update),
+            ItemEvent::Content { item, .. } => self.passed(event, FrameKind::Chunk(*item)),
             ItemEvent::Started {
                 start:
                     ItemStart::ToolCall {

@@ -1,10 +1,11 @@
 //! Frames: the messages for editors that an event produces.
 
 use acpd_model::event::{Binding, TurnStatus};
-use acpd_model::{Event, EventKind, Origin, RawJson, RequestId, Seq, TurnEvent, TurnId};
+use acpd_model::{Event, EventKind, ItemId, Origin, RawJson, RequestId, Seq, TurnEvent, TurnId};
 use bytes::Bytes;
 use serde::Deserialize;
 
+use super::cursors::Anchor;
 use crate::projection::SettledTurn;
 use crate::wire::{Object, RpcError};
 
@@ -26,6 +27,12 @@ pub struct Frame {
 pub enum FrameKind {
     /// An update of the session, for every editor that has the session open.
     Update,
+    /// A chunk of a message, for every editor that has the session open; contains the item of the message.
+    Chunk(ItemId),
+    /// A message or a tool call begins. Cursors are next to these.
+    Began(Box<Anchor>),
+    /// The turns after this one are no longer part of the conversation.
+    RolledBack(Option<TurnId>),
     /// A setting of the session has changed. Its message is an update of the session, if ACP has one for it.
     Setting(Setting),
     /// An update of the session, for the editors that declared this feature.
@@ -91,6 +98,8 @@ pub enum Feature {
     AuthStatus,
     /// `session.promptSuggestions`.
     Suggestions,
+    /// `session.cursors`.
+    Cursors,
 }
 
 /// The kind of a question.

@@ -29,6 +29,7 @@ pub struct Client {
     compaction: bool,
     plans: bool,
     suggestions: bool,
+    cursors: bool,
 }
 
 /// The maximum length of a client's name, in characters. Longer names are shortened.
@@ -69,6 +70,7 @@ impl Client {
             compaction: session["compaction"].is_object(),
             plans: declared["plan"].is_object(),
             suggestions: session["promptSuggestions"].is_object(),
+            cursors: session["cursors"].is_object(),
         }
     }
 
@@ -91,6 +93,7 @@ impl Client {
             Feature::Suggestions => self.suggestions,
             Feature::AuthStatus => self.knows_notifications,
             Feature::Elicitation => self.elicitation != ElicitationModes::NONE,
+            Feature::Cursors => self.cursors,
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod answer;
 mod checkpoints;
+mod cursors;
 mod delegated;
 mod delivery;
 mod encode;
@@ -27,6 +28,7 @@ mod session;
 mod start;
 mod terminals;
 
+pub use cursors::Anchor;
 pub use encode::frames;
 pub use frame::{Feature, Frame, FrameKind, QuestionKind, Setting, Terminal, TurnResult};
 pub use handshake::Client;

@@ -3,6 +3,7 @@
 use acpd_model::windows_path::WindowsPath;
 use acpd_model::{Failure, Seq, ThreadId};
 
+use super::cursors::{refused, turn_of};
 use super::params::{self, OpenSession, Params};
 use super::peer::{Peer, Step};
 use super::session::OpenMode;
@@ -18,13 +19,19 @@ pub(super) fn new_session(peer: &mut Peer, method: &str, params: Params<'_>) -> 
 
 pub(super) fn fork_session(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
     let (thread, session) = peer.existing(method, params)?;
+    let params::ForkSession { cursor_id } = params::read(method, params)?;
+    let turn = cursor_id.as_deref().map(turn_of).transpose()?;
     let fork = ForkThread {
         thread,
-        turn: None,
+        turn,
         name: None,
         session: Some(session),
     };
-    Ok(opening(request!(ForkThread(Box::new(fork))), OpenMode::New))
+    let request = request!(ForkThread(Box::new(fork)));
+    Ok(Peer::finally(request, move |peer, open, opened| match opened {
+        Ok(opened) => peer.follows(open, OpenMode::New, *opened),
+        Err(failure) => peer.refuse(open, &refused(turn, failure)),
+    }))
 }
 
 pub(super) fn load_session(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {

@@ -35,8 +35,9 @@ pub(super) struct OpenSession {
 
 impl OpenSession {
     pub fn read(method: &str, params: Params<'_>) -> Result<Self, Failure> {
-        const KNOWN: [&str; 7] = [
+        const KNOWN: [&str; 8] = [
             "sessionId",
+            "cursorId",
             "cwd",
             "additionalDirectories",
             "mcpServers",
@@ -96,6 +97,13 @@ fn check_options(method: &str, options: &[SetConfigOption]) -> Result<(), Failur
 #[serde(rename_all = "camelCase")]
 pub(super) struct Named {
     session_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ForkSession {
+    #[serde(default)]
+    pub cursor_id: Option<String>,
 }
 
 #[derive(Deserialize, Default)]

@@ -7,6 +7,7 @@ use acpd_model::{RawJson, RequestId, Seq, ThreadId};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use super::cursors::Cursors;
 use super::delegated::QueuedRequest;
 use super::frame::{QuestionKind, Setting};
 use super::handshake::with_acpd;
@@ -87,6 +88,8 @@ pub(super) struct Session {
     pub shown: Terminals,
     /// Terminals that the editor created: the daemon's ids and the editor's.
     pub terminals: VecDeque<(String, String)>,
+    /// The cursors that the editor has.
+    pub cursors: Cursors,
 }
 
 /// The modes, models and options of a session that came after its response. ACP has no update for the first two, so that

@@ -1,6 +1,7 @@
 //! Editors over native ACP, with the daemon as their agent.
 
 mod connection;
+mod cursors;
 mod delegated;
 mod final_output;
 mod forwarded;
