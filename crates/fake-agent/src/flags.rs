@@ -29,6 +29,8 @@ pub struct Flags {
     pub steer: bool,
     /// Whether the agent supports `session/fork`.
     pub fork: bool,
+    /// Whether the agent announces a cursor after each turn, at which it forks the session. Its messages have ids then.
+    pub cursors: bool,
     /// Whether the agent supports `session/delete`.
     pub delete: bool,
     /// Whether the agent supports `session/options` and initial values of options.
@@ -73,6 +75,7 @@ impl Default for Flags {
             load: true,
             steer: false,
             fork: false,
+            cursors: false,
             delete: false,
             options: false,
             system_prompt: false,
@@ -101,6 +104,8 @@ Flags:
   --steer          declare and serve _session/steering: words in mid-turn, for the step steered;
                    those with the word \"later\" are answered after the turn
   --fork           declare and serve session/fork
+  --cursors        announce a cursor after each turn to clients that declare cursors, and fork there;
+                   includes --fork
   --delete         declare and serve session/delete
   --options        declare and serve session/options, and take initial values of options
   --system-prompt  declare system prompts in both modes; without it, a session with one is refused
@@ -155,6 +160,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
             "--no-load" => flags.load = false,
             "--steer" => flags.steer = true,
             "--fork" => flags.fork = true,
+            "--cursors" => (flags.fork, flags.cursors) = (true, true),
             "--delete" => flags.delete = true,
             "--options" => flags.options = true,
             "--system-prompt" => flags.system_prompt = true,

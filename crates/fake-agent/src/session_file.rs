@@ -14,7 +14,7 @@ pub fn write(session: &Session) -> Value {
     json!({
         "sessionId": session.id, "cwd": session.cwd, "title": session.title, "mode": session.mode,
         "model": session.model, "verbose": session.verbose, "turns": session.turns, "used": session.used,
-        "history": history,
+        "history": history, "ends": session.ends,
     })
 }
 
@@ -31,6 +31,11 @@ pub fn read(file: &Value) -> Option<Session> {
         turns: number("turns")?,
         used: number("used")?,
         open: false,
+        ends: file.get("ends").map_or_else(Vec::new, |ends| {
+            let ends = ends.as_array().into_iter().flatten();
+            ends.filter_map(|end| usize::try_from(end.as_u64()?).ok())
+                .collect()
+        }),
         history: history
             .map(|entry| {
                 let role = if entry.get("user")?.as_bool()? {

@@ -58,6 +58,8 @@ pub struct Session {
     pub open: bool,
     /// The content blocks of the conversation, in order.
     pub history: Vec<(Role, Value)>,
+    /// The number of these blocks at the end of each turn.
+    pub ends: Vec<usize>,
 }
 
 impl Session {
@@ -75,6 +77,7 @@ impl Session {
             used: clock::seconds(),
             open: true,
             history: Vec::new(),
+            ends: Vec::new(),
         }
     }
 
@@ -95,6 +98,33 @@ impl Session {
             return;
         }
         self.history.push((Role::Agent, wire::text(piece)));
+    }
+
+    /// Records that a turn has ended.
+    pub fn turn_ended(&mut self) {
+        self.ends.push(self.history.len());
+    }
+
+    /// Returns the texts of the user's messages before the running turn.
+    pub fn remembered(&self) -> Vec<&str> {
+        let before = self.ends.last().copied().unwrap_or_default();
+        let said = self.history[..before]
+            .iter()
+            .filter(|(role, _)| *role == Role::User);
+        said.filter_map(|(_, block)| block.get("text")?.as_str())
+            .collect()
+    }
+
+    /// Continues another session from the end of a turn, or as it is now.
+    pub fn continue_from(&mut self, other: &Self, turn: Option<usize>) {
+        let turns = turn.unwrap_or(other.ends.len());
+        let blocks = match turn {
+            Some(turn) => turn.checked_sub(1).and_then(|last| other.ends.get(last)).copied(),
+            None => Some(other.history.len()),
+        };
+        self.history = other.history[..blocks.unwrap_or_default()].to_vec();
+        self.ends = other.ends[..turns].to_vec();
+        self.turns = u64::try_from(turns).unwrap_or(u64::MAX);
     }
 
     /// Returns the history as the updates that `session/load` sends.

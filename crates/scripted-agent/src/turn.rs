@@ -64,6 +64,8 @@ pub struct Turn {
     pub pace: u64,
     /// Whether the turn ignores cancellations.
     pub deaf: bool,
+    /// The id of the messages of the turn, if the agent gives them one.
+    pub message_id: Option<String>,
     number: u64,
     tools: u64,
     cancelled: bool,
@@ -91,6 +93,7 @@ impl Turn {
             prompt,
             pace: 0,
             deaf: false,
+            message_id: None,
             number,
             tools: 0,
             cancelled: false,
@@ -154,7 +157,11 @@ impl Turn {
     /// Sends one chunk of the answer, and adds it to the history.
     pub fn say(&self, text: &str) {
         self.remember(text);
-        self.update(&wire::chunk("agent_message_chunk", &wire::text(text)));
+        let mut update = wire::chunk("agent_message_chunk", &wire::text(text));
+        if let Some(id) = &self.message_id {
+            update["messageId"] = json!(id);
+        }
+        self.update(&update);
     }
 
     /// Sends one chunk of a thought.

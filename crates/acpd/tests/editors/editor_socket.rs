@@ -136,6 +136,18 @@ fn a_session_is_split_off_and_deleted() {
     let fork = forked["sessionId"].as_str().unwrap().to_owned();
     assert_ne!(fork, session);
     assert_eq!(editor.turn(&fork, "say two").0, "two");
+    // A cursor is acpd's own, whatever the agent can.
+    let at = |cursor: &str| {
+        let mut params = named.clone();
+        params["cursorId"] = cursor.into();
+        params
+    };
+    let error = editor.refused("session/fork", &at("turn_9"));
+    assert_eq!(error["code"], -32602, "{error}");
+    let forked = editor.call("session/fork", &at("turn_1"));
+    let other = forked["sessionId"].as_str().unwrap().to_owned();
+    assert_eq!(editor.turn(&other, "say three").0, "three");
+    editor.call("session/delete", &json!({ "sessionId": other }));
     editor.call("session/delete", &json!({ "sessionId": session }));
     let error = editor.refused("session/load", &named);
     assert!(

@@ -367,6 +367,80 @@ fn options_are_known_before_there_is_a_thread() {
     assert_eq!(refused["data"]["code"], "unsupported", "{refused}");
 }
 
+/// Has an agent say which prompts it remembers.
+fn remembered(client: &mut Client, thread: &str) -> String {
+    client.turn(thread, "recall").said()
+}
+
+#[test]
+fn an_agent_with_cursors_remembers_exactly_the_kept_turns() {
+    let mut daemon = with_agent(&["--cursors"]);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    three_turns(&mut client, &thread);
+    let mut origin = thread.clone();
+    for (turn, expected) in [
+        ("turn_2", "say answer1 | say answer2"),
+        // This one is of the fork, which has copied the turn.
+        ("turn_1", "say answer1"),
+    ] {
+        let forked = client.call("thread/fork", &json!({ "threadId": origin, "turnId": turn }));
+        assert_eq!(forked["fidelity"], "exact", "{forked}");
+        forked["thread"]["id"].as_str().unwrap().clone_into(&mut origin);
+        assert_eq!(remembered(&mut client, &origin), expected);
+    }
+    assert_eq!(
+        remembered(&mut client, &thread),
+        "say answer1 | say answer2 | say answer3"
+    );
+
+    // The agent's process is another one then.
+    daemon.kill();
+    daemon.place.wait_for_no_agents();
+    daemon.restart();
+    let mut client = Client::new(&daemon);
+    client.resume(&thread, 0);
+    for (turn, fidelity, expected) in [
+        (json!("turn_2"), "exact", "say answer1 | say answer2"),
+        (json!("turn_1"), "exact", "say answer1"),
+        (Value::Null, "exact", "nothing"),
+    ] {
+        let params = json!({ "threadId": thread, "turnId": turn });
+        assert_eq!(client.call("thread/rollback", &params)["fidelity"], fidelity);
+        assert_eq!(remembered(&mut client, &thread), expected, "{turn}");
+    }
+}
+
+#[test]
+fn an_agent_with_cursors_does_not_remember_a_prompt_that_was_replaced() {
+    let daemon = with_agent(&["--cursors"]);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    three_turns(&mut client, &thread);
+    for replaced in ["turn_3", "turn_2"] {
+        let edited = json!({ "threadId": thread, "text": "recall", "replacesTurnId": replaced });
+        let started = client.call("turn/start", &edited);
+        let turn = client.finish(&thread, started["turn"]["id"].as_str().unwrap());
+        let expected = if replaced == "turn_3" {
+            "say answer1 | say answer2"
+        } else {
+            "say answer1"
+        };
+        assert_eq!(turn.said(), expected);
+    }
+}
+
+#[test]
+fn an_agent_without_cursors_receives_what_is_kept() {
+    let daemon = with_agent(&["--fork"]);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    three_turns(&mut client, &thread);
+    let params = json!({ "threadId": thread, "turnId": "turn_1" });
+    assert_eq!(client.call("thread/rollback", &params)["fidelity"], "recalled");
+    assert_eq!(remembered(&mut client, &thread), "nothing");
+}
+
 #[test]
 fn a_killed_daemon_leaves_a_complete_fork_or_no_fork() {
     let mut daemon = with_agent(&["--fork"]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use acpd_scripted_agent::params::{self, cwd, servers, text};
 use serde_json::{Value, json};
 
-use super::Agent;
+use super::{Agent, cursor_id};
 use crate::scenarios;
 use crate::session::{Session, lock};
 use crate::wire::{self, RpcError, RpcResult};
@@ -79,6 +79,8 @@ impl Agent {
 
     fn initialize(&mut self, params: &Value) -> RpcResult {
         self.booleans = params::initialize(params)?;
+        let knows_cursors = params.pointer("/clientCapabilities/session/cursors");
+        self.cursors = self.flags.cursors && knows_cursors.is_some_and(Value::is_object);
         self.ready = true;
         let mut session = json!({ "list": {}, "close": {} });
         if self.flags.load {
@@ -183,6 +185,9 @@ impl Agent {
         if replay {
             session.replay().for_each(|update| self.out.send(&update));
         }
+        for turn in 1..=session.ends.len() {
+            self.announce(&session, turn);
+        }
         self.store.save(&session);
         Ok(self.state(&session))
     }
@@ -240,22 +245,34 @@ impl Agent {
         Ok(answer)
     }
 
-    /// Creates a session with a copy of the history.
+    /// Creates a session with a copy of the history, or of its part before a cursor.
     fn fork(&mut self, params: &Value) -> RpcResult {
         let (id, cwd) = (text(params, "sessionId")?, cwd(params)?.to_owned());
         servers(params)?;
         let session = self.store.find(id).ok_or_else(|| RpcError::no_session(id))?;
-        let history = lock(&session).history.clone();
+        let turn = match params.get("cursorId") {
+            None | Some(Value::Null) => None,
+            Some(cursor) => Some(self.turn_of(&lock(&session), cursor)?),
+        };
         let system_prompt = self.system_prompt(params)?;
         let fork = self.store.create(cwd);
         let mut fork = lock(&fork);
+        fork.continue_from(&lock(&session), turn);
         fork.system_prompt = system_prompt;
         self.set_initial(&mut fork, params)?;
-        fork.history = history;
         self.store.save(&fork);
         let mut state = self.state(&fork);
         state["sessionId"] = json!(fork.id);
         Ok(state)
+    }
+
+    /// Returns the turn before a cursor.
+    fn turn_of(&self, session: &Session, cursor: &Value) -> Result<usize, RpcError> {
+        let mut turns = 1..=session.ends.len();
+        let found = turns.find(|turn| cursor.as_str() == Some(cursor_id(session, *turn).as_str()));
+        found
+            .filter(|_| self.flags.cursors)
+            .ok_or_else(|| RpcError::params(format!("the session has no cursor {cursor}")))
     }
 
     fn delete(&mut self, params: &Value) -> RpcResult {

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use acpd_scripted_agent::params;
 use acpd_scripted_agent::running::Turns;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::calls::Calls;
 use crate::flags::Flags;
 use crate::input::{self, Incoming};
 use crate::out::Out;
 use crate::scenarios;
-use crate::session::lock;
+use crate::session::{Session, lock};
 use crate::store::Store;
 use crate::turn::{Outcome, Turn};
 use crate::wire::{self, RpcError};
@@ -46,6 +46,8 @@ struct Agent {
     ready: bool,
     /// Whether the client supports boolean options.
     booleans: bool,
+    /// Whether the client knows cursors, and the agent has some.
+    cursors: bool,
 }
 
 /// Runs until stdin is closed.
@@ -62,6 +64,7 @@ pub fn run(flags: Flags, out: &Arc<Out>) -> Result<(), String> {
         running: Turns::default(),
         ready: false,
         booleans: false,
+        cursors: false,
     };
     for event in inbox {
         match event {
@@ -71,6 +74,16 @@ pub fn run(flags: Flags, out: &Arc<Out>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns the id of the messages of a turn, counted from 1.
+fn message_id(turn: u64) -> String {
+    format!("m-{turn}")
+}
+
+/// Returns the id of the cursor after a turn.
+fn cursor_id(session: &Session, turn: usize) -> String {
+    format!("{}@{turn}", session.id)
 }
 
 impl Agent {
@@ -131,6 +144,9 @@ impl Agent {
         let mut turn = Turn::new(&session, blocks, &self.out, &self.calls);
         turn.pace = self.flags.pace;
         turn.booleans = self.booleans;
+        if self.flags.cursors {
+            turn.message_id = Some(message_id(lock(&session).turns));
+        }
         self.running.begin(request, &turn);
         let (id, events) = (id.to_owned(), self.events.clone());
         std::thread::spawn(move || {
@@ -146,7 +162,12 @@ impl Agent {
         let Some(running) = self.running.end(session) else {
             return;
         };
-        self.store.save(&lock(&running.session));
+        {
+            let mut session = lock(&running.session);
+            session.turn_ended();
+            self.store.save(&session);
+            self.announce(&session, session.ends.len());
+        }
         self.out.send(&wire::response(&running.request, &outcome.answer));
         for id in &running.unanswered {
             self.out
@@ -164,6 +185,20 @@ impl Agent {
                 }
             });
         }
+    }
+
+    /// Announces the cursor after a turn, counted from 1.
+    fn announce(&self, session: &Session, turn: usize) {
+        if !self.cursors {
+            return;
+        }
+        let message = message_id(u64::try_from(turn).unwrap_or(u64::MAX));
+        let update = json!({
+            "sessionUpdate": "cursor_update", "cursorId": cursor_id(session, turn),
+            "anchor": { "type": "agent_message", "messageId": message, "position": "after" },
+            "capabilities": { "fork": {} },
+        });
+        self.out.send(&wire::update(&session.id, &update));
     }
 
     fn handshaken(&self, method: &str) -> Result<(), RpcError> {

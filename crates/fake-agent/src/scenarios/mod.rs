@@ -79,6 +79,8 @@ pub const TABLE: &[Scenario] = &[
     entry("say", "TEXT", "one answer chunk with exactly that text", Words::Text, &[], text::say),
     entry("echo", "", "says how many blocks the prompt has, their types and their text",
         Words::None, &[], text::echo),
+    entry("recall", "", "says the prompts that the session remembers, or \"nothing\"",
+        Words::None, &[], text::recall),
     entry("mirror", "", "sends the prompt back as user_message_chunks: its text joined, then its other blocks",
         Words::None, &[], text::mirror),
     entry("env", "NAME", "says an environment variable", Words::One, &[], text::env),

@@ -63,6 +63,16 @@ pub fn instructions(turn: &mut Turn, _: &Args) -> Flow {
     Ok(())
 }
 
+pub fn recall(turn: &mut Turn, _: &Args) -> Flow {
+    let remembered = lock(&turn.session).remembered().join(" | ");
+    turn.say(if remembered.is_empty() {
+        "nothing"
+    } else {
+        &remembered
+    });
+    Ok(())
+}
+
 pub fn mirror(turn: &mut Turn, _: &Args) -> Flow {
     let texts: Vec<&str> = turn.texts().collect();
     let text = wire::text(&texts.join("\n\n"));

@@ -188,6 +188,57 @@ fn a_turn_that_kills_the_process_is_remembered() {
 }
 
 #[test]
+fn a_session_is_forked_at_its_cursors_also_by_another_process() {
+    let dir = dir("cursors");
+    let flags = ["--cursors", "--state", dir.to_str().unwrap()];
+    let greeted = |cursors: Value| {
+        let mut agent = Agent::bare(&flags);
+        let able = json!({ "session": { "cursors": cursors } });
+        let hello = json!({ "protocolVersion": 1, "clientCapabilities": able });
+        let hello = agent.request("initialize", hello).unwrap();
+        let session = &hello["agentCapabilities"]["sessionCapabilities"];
+        assert_eq!(session["fork"], json!({}));
+        agent
+    };
+    let mut agent = greeted(json!({}));
+    let id = agent.session();
+    let turn = agent.prompt(&id, "say one");
+    assert_eq!(turn.of("agent_message_chunk")[0]["messageId"], "m-1");
+    let cursor = turn.of("cursor_update")[0].clone();
+    assert_eq!(
+        cursor["anchor"],
+        json!({ "type": "agent_message", "messageId": "m-1", "position": "after" })
+    );
+    agent.prompt(&id, "say two");
+    let mut agent = greeted(json!({}));
+    let resume = agent.ask("session/resume", at(&id));
+    let announced = agent.finish(resume, nothing);
+    assert_eq!(announced.of("cursor_update")[0], &cursor);
+    let fork_at = |cursor: &Value| {
+        let mut params = at(&id);
+        params["cursorId"] = cursor.clone();
+        params
+    };
+    for (cursor, expected) in [
+        (&cursor["cursorId"], "say one"),
+        (&Value::Null, "say one | say two"),
+    ] {
+        let fork = agent.request("session/fork", fork_at(cursor)).unwrap();
+        let fork = fork["sessionId"].as_str().unwrap();
+        assert_eq!(agent.prompt(fork, "recall").said(), expected);
+    }
+    for cursor in [json!("no such"), json!(7)] {
+        assert_eq!(code(&agent.request("session/fork", fork_at(&cursor))), -32602);
+    }
+    // A client that does not know cursors gets none.
+    let mut agent = greeted(Value::Null);
+    let id = agent.session();
+    let turn = agent.prompt(&id, "recall");
+    assert_eq!(turn.said(), "nothing");
+    assert!(turn.of("cursor_update").is_empty());
+}
+
+#[test]
 fn long_lists_have_pages() {
     let mut agent = Agent::start(&[]);
     for _ in 0..60 {
