@@ -14,6 +14,7 @@ use crate::thread::reply::Reply;
 use crate::thread::session::{
     Continuation, NextTurn, PendingRollback, history_fidelity, name_linked_directories,
 };
+use crate::thread::turn::UnsentPrompt;
 
 impl Thread {
     pub(super) fn change(&mut self, by: Origin, change: Change) -> Result<Reply, Failure> {
@@ -224,18 +225,22 @@ impl Thread {
     ) {
         let PendingRollback { by, last_kept, next } = rollback;
         let session = self.forked_session(call, true, answer);
+        let next = next.map(|next| {
+            let NextTurn {
+                input: blocks,
+                meta,
+                client_turn_id,
+            } = next;
+            (UnsentPrompt { blocks, meta }, client_turn_id)
+        });
         // What could refuse the prompt comes before: then, nothing is dropped. Another command may have come meanwhile.
-        let checked = next.as_ref().map_or(Ok(()), |next| self.check_turn(&next.prompt));
+        let checked = next
+            .as_ref()
+            .map_or(Ok(()), |(prompt, _)| self.check_turn(prompt));
         let result = checked.and_then(|()| self.drop_after(by.clone(), Some(last_kept), session));
         let result = match (result, next) {
             (Ok(fidelity), None) => Ok(Reply::RolledBack(fidelity)),
-            (
-                Ok(_),
-                Some(NextTurn {
-                    prompt,
-                    client_turn_id,
-                }),
-            ) => self.start_turn(by, prompt, client_turn_id, None).map(Reply::Turn),
+            (Ok(_), Some((prompt, id))) => self.start_turn(by, prompt, id, None).map(Reply::Turn),
             (Err(failure), _) => Err(failure),
         };
         self.journal.reply(call, result);

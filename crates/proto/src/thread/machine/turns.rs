@@ -38,7 +38,8 @@ impl Thread {
         if let Some((last_kept, cursor)) = replaced.and_then(|replaced| self.cursor_before(replaced, &prompt))
         {
             let next = NextTurn {
-                prompt,
+                input: prompt.blocks,
+                meta: prompt.meta,
                 client_turn_id,
             };
             return self.fork_for_rollback(call, by, last_kept, cursor, Some(next));

@@ -10,7 +10,6 @@ use crate::agent::{AgentCommand, AgentRequest, ConfigValue};
 use crate::projection::{LEGACY_MODE, LEGACY_MODEL, current_value, listed_value};
 use crate::thread::journal::Journal;
 use crate::thread::reply::Reply;
-use crate::thread::turn::UnsentPrompt;
 use crate::wire::RpcError;
 
 /// A request for the agent and the client that sent it.
@@ -87,7 +86,8 @@ pub(in crate::thread) struct PendingRollback {
 /// A turn that starts after a rollback.
 #[derive(Debug)]
 pub(in crate::thread) struct NextTurn {
-    pub prompt: UnsentPrompt,
+    pub input: Vec<RawJson>,
+    pub meta: Option<RawJson>,
     pub client_turn_id: Option<String>,
 }
 
