@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(cursors.fork_after(TurnId(1)), None);
         announce(&mut cursors, "c-1", "agent", "m-2", CursorSide::After);
         assert_eq!(cursors.fork_after(TurnId(1)), Some("c-1"));
-        // The turn goes on behind the cursor.
+        // The turn continues behind the cursor.
         cursors.item_started(TurnId(1), ItemId(190), &answer("m-3"));
         assert_eq!(cursors.fork_after(TurnId(1)), None);
         turn(&mut cursors, 2, &["m-4"]);

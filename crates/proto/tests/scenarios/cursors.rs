@@ -116,7 +116,7 @@ fn resumes(s: &mut Scene, session: &str, prompt: &str) {
 }
 
 #[test]
-fn agents_are_told_that_cursors_are_understood() {
+fn cursors_are_declared_to_agents() {
     check(|s| {
         open(s, FORKS);
         let hello = &s.sent_as("initialize")[0].json["params"];

@@ -83,7 +83,7 @@ fn read_anchor(anchor: &RawValue) -> Option<Option<CursorAnchor>> {
     Some(Some(CursorAnchor { kind, id, side }))
 }
 
-/// Reads whether the capabilities of a cursor, or `null` for none, include a fork. Values that are no capabilities change nothing.
+/// Reads whether the capabilities of a cursor, or `null` for none, include a fork. Other values change nothing.
 fn forks(capabilities: &RawValue) -> Option<bool> {
     #[derive(Deserialize)]
     struct Capabilities<'a> {

@@ -198,7 +198,7 @@ impl Thread {
         Ok(self.cursor_after(turn).map(|cursor| (turn, cursor)))
     }
 
-    /// Asks the agent to fork its session at a cursor. The rollback goes on with the answer.
+    /// Asks the agent to fork its session at a cursor. The rollback continues with the answer.
     pub(super) fn fork_for_rollback(
         &mut self,
         call: u64,

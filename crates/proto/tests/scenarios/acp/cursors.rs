@@ -115,7 +115,7 @@ fn the_anchor_is_the_last_that_the_editor_has() {
             cursors(s, who),
             expected.map(|(cursor, anchor)| (json!(cursor), anchor))
         );
-        // Whoever loads the session has the prompts as well.
+        // An editor that loads the session has the prompts as well.
         let late = s.editor(CURSORS);
         s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         let mut all = cursors(s, late);
