@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{Scene, check, message, thought, tool, willing};
 
 /// Valid lines, one of each sort.
-const GOOD: [&str; 24] = [
+const GOOD: [&str; 25] = [
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi é"}}}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"a\"\\\n"}}}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"image","data":"","mimeType":"a/b"}}}}"#,
@@ -23,6 +23,7 @@ const GOOD: [&str; 24] = [
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"config_option_update","configOptions":[]}}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"available_commands_update","availableCommands":[]}}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"hologram","x":[{}]}}}"#,
+    r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"cursor_update","cursorId":"c","anchor":{"type":"agent_message","messageId":"m","position":"after"},"capabilities":{"fork":{}}}}}"#,
     r#"{"jsonrpc":"2.0","method":"_vendor/note","params":{"a":[1,2.5,null,true]}}"#,
     r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":40}}"#,
     r#"{"jsonrpc":"2.0","id":40,"method":"session/request_permission","params":{"sessionId":"s-1","toolCall":{"toolCallId":"t","kind":"execute","rawInput":{"command":"ls"}},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}"#,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::{
-    Event, EventKind, HostEvent, ItemEvent, ItemId, NotePlace, RawJson, RequestEvent, ThreadEvent,
-    ThreadStatus, TurnEvent, TurnId,
+    Event, EventKind, HostEvent, ItemEvent, ItemId, NotePlace, RawJson, RequestEvent, SessionEvent,
+    ThreadEvent, ThreadStatus, TurnEvent, TurnId,
 };
 use acpd_proto::projection::{Live, Transcript, marks_of};
 use acpd_proto::surface::app::frame;
@@ -31,6 +31,7 @@ pub fn hold(scene: &Scene) {
     items_are_bracketed(&scene.log);
     turns_end_once(&scene.log);
     questions_end_once(&scene.log);
+    cursors_are_placed(&scene.log);
     for sent in &scene.sent {
         schema::check_sent(&sent.json, sent.answers.as_deref());
     }
@@ -363,6 +364,28 @@ fn turns_end_once(log: &[Event]) {
         known.iter().all(|turn| Some(turn.0) == expected.next()),
         "turns are numbered without gaps"
     );
+}
+
+/// Checks that cursors are next to messages and tool calls that the thread has.
+fn cursors_are_placed(log: &[Event]) {
+    let mut seen = BTreeSet::new();
+    for event in log {
+        match &event.kind {
+            EventKind::Item(ItemEvent::Started { item, .. }) => {
+                seen.insert(*item);
+            }
+            EventKind::Session(SessionEvent::CursorUpdated {
+                cursor_id,
+                place: Some(place),
+                ..
+            }) => assert!(
+                seen.contains(&place.item),
+                "{cursor_id} is next to {}",
+                place.item
+            ),
+            _ => {}
+        }
+    }
 }
 
 fn questions_end_once(log: &[Event]) {
