@@ -1,6 +1,7 @@
 //! Identifiers. All are small and `Copy`, and have one text form that parses back to the same id.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -179,6 +180,49 @@ numbered!(
     ItemId, "item_", "item"
 );
 
+/// Id of a lane, the conversation of a subagent, counted from 1 in its thread: `lane_2`. The main agent has none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LaneId(NonZeroU32);
+
+impl LaneId {
+    const PREFIX: &str = "lane_";
+
+    /// Returns the id with this number; `None` for 0.
+    pub fn new(number: u32) -> Option<Self> {
+        NonZeroU32::new(number).map(Self)
+    }
+
+    /// Returns the number of the lane in its thread.
+    pub fn number(self) -> u32 {
+        self.0.get()
+    }
+
+    /// Calls `use_text` with the text form, without allocating a string. The text needs no escape in JSON.
+    pub fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
+        let mut buffer = [0; Self::PREFIX.len() + 10];
+        buffer[..Self::PREFIX.len()].copy_from_slice(Self::PREFIX.as_bytes());
+        use_text(decimal_text(&mut buffer, Self::PREFIX.len(), self.number()))
+    }
+}
+
+impl fmt::Display for LaneId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.with_text(|text| f.write_str(text))
+    }
+}
+
+impl FromStr for LaneId {
+    type Err = InvalidId;
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        text.strip_prefix(Self::PREFIX)
+            .and_then(decimal)
+            .and_then(Self::new)
+            .ok_or_else(|| InvalidId::new("lane", text))
+    }
+}
+
+as_text!(LaneId);
+
 /// Id of a question to the user. It contains the thread's id, so that an answer needs nothing else:
 /// `req_3_0192f0c1c5d77c0aa5e5f8d9a1b2c3d4`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -274,6 +318,8 @@ mod tests {
         for bad in ["turn_012", "turn_+1", "turn_", "item_1", "turn_99999999999", ""] {
             assert!(bad.parse::<TurnId>().is_err(), "{bad}");
         }
+        assert_eq!("lane_12".parse(), Ok(LaneId::new(12).unwrap()));
+        assert!("lane_0".parse::<LaneId>().is_err() && "lane_01".parse::<LaneId>().is_err());
         for number in [0, 9, 10, 4_294_967_295] {
             assert_eq!(TurnId(number).to_string(), format!("turn_{number}"));
             assert_eq!(

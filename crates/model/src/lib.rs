@@ -10,6 +10,7 @@
 //! | thread | the daemon's durable conversation; it outlives sessions, agents, clients and the daemon process |
 //! | turn | one prompt and everything the agent did until it stopped |
 //! | item | one thing inside a turn: a message, a thought, a tool call, a command, a file change |
+//! | lane | the conversation of one subagent within its agent's thread; the main agent's has no id |
 //! | event | one fact about a thread, numbered by `seq` without gaps; the only source of truth |
 //! | cursor | the `seq` up to which a client has seen a thread |
 //! | projection | a value computed from events: summary, transcript, a protocol's notifications |
@@ -46,7 +47,7 @@ pub use event::{
     Event, EventKind, HostEvent, Inherited, ItemEvent, Millis, OptionKind, Origin, RequestEvent, Seq,
     SessionEvent, ThreadEvent, TurnEvent,
 };
-pub use ids::{BlobId, IdPart, ItemId, RequestId, ThreadId, TurnId};
+pub use ids::{BlobId, IdPart, ItemId, LaneId, RequestId, ThreadId, TurnId};
 pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType, PreviousContent, Replaced};
 pub use json::RawJson;
 pub use limits::Limits;

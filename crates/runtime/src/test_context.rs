@@ -74,5 +74,6 @@ pub fn event(seq: Seq) -> Event {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        lane: None,
     }
 }

@@ -39,6 +39,7 @@ const TABLE: &str = "
     app    user/present                    observer
     app    usage/read                      observer
     app    thread/read                     observer shared
+    app    thread/lanes                    observer shared
     app    thread/search                   observer shared
     app    thread/unsubscribe              observer shared
     app    thread/name/set                 operator

@@ -18,6 +18,7 @@ use super::session::SessionEvent;
 use super::thread::ThreadEvent;
 use super::turn::TurnEvent;
 use crate::ids::ItemId;
+use crate::item::{ItemEnd, ItemStart};
 
 /// Defines [`EventKind`], and what each group has.
 macro_rules! groups {
@@ -155,6 +156,26 @@ impl EventKind {
             | Self::Thread(_)
             | Self::Unknown => None,
         }
+    }
+
+    /// Returns whether the event is about a message or a thought.
+    pub fn is_about_message(&self) -> bool {
+        matches!(
+            self,
+            Self::Item(
+                ItemEvent::Delta { .. }
+                    | ItemEvent::Content { .. }
+                    | ItemEvent::UserMessageAdded { .. }
+                    | ItemEvent::Started {
+                        start: ItemStart::Message { .. },
+                        ..
+                    }
+                    | ItemEvent::Completed {
+                        end: ItemEnd::Message { .. },
+                        ..
+                    }
+            )
+        )
     }
 
     /// Returns the item whose id of the agent the event contains: the one that it is about, or the tool call that a question

@@ -8,12 +8,13 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.plans`, `planReplaced.planId`, `planReplaced.markdown`, `planRemoved`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.systemPrompt`, `threadCreated.realDirectories`, `sessionParamsSet`, `sessionParamsSet.systemPrompt`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, `cursorUpdated`, `turnsRolledBack.sessionId`, and `repeats_id` of every event, which older readers ignore |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.plans`, `planReplaced.planId`, `planReplaced.markdown`, `planRemoved`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.systemPrompt`, `threadCreated.realDirectories`, `sessionParamsSet`, `sessionParamsSet.systemPrompt`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, `cursorUpdated`, `turnsRolledBack.sessionId`, `subagentUpdated`, and `repeats_id` and `lane` of every event, which older readers ignore |
 
 mod created;
 mod host;
 mod item;
 mod kind;
+mod lane;
 mod metric_group;
 mod request;
 mod row;
@@ -31,6 +32,7 @@ pub use created::{Directories, Fidelity, Inherited, SessionParams, ThreadCreated
 pub use host::HostEvent;
 pub use item::ItemEvent;
 pub use kind::EventKind;
+pub use lane::{LaneState, Patch, SubagentPatch};
 pub use metric_group::MetricGroup;
 pub use request::RequestEvent;
 pub use session::SessionEvent;
@@ -46,7 +48,7 @@ pub use crate::origin::{ClientOrigin, Origin, Ruling};
 pub use crate::permission::{Always, OptionKind, Outcome, PermissionOption, QuestionTopic};
 pub use crate::status::TurnStatus;
 
-use crate::ids::{ThreadId, TurnId};
+use crate::ids::{LaneId, ThreadId, TurnId};
 use crate::item::ItemEnd;
 use crate::json::{RawJson, from_bytes};
 
@@ -82,6 +84,10 @@ pub struct Event {
     /// both by the agent's ids then need another id.
     #[serde(default)]
     pub repeats_id: bool,
+    /// The subagent that the event is about: its item, its question, its plan or itself. Absent for the main agent, and in logs from
+    /// before subagents had lanes.
+    #[serde(default)]
+    pub lane: Option<LaneId>,
 }
 
 /// Reads an event within another value by [`Event::decode`]: the reader that serde derives has 350 kB of code, which each
@@ -115,6 +121,7 @@ impl Event {
                 at,
                 turn,
                 by,
+                lane,
                 kind: _,
             } = newer;
             Ok(Self {
@@ -126,6 +133,7 @@ impl Event {
                 raw: None,
                 raw_params: None,
                 repeats_id: false,
+                lane,
             })
         })
     }
@@ -167,6 +175,7 @@ impl Event {
                 ItemEnd::FileChange { diff, .. } => diff.len(),
                 ItemEnd::TerminalCommand { output, .. } => output.len(),
             },
+            EventKind::Session(SessionEvent::SubagentUpdated(patch)) => patch.bytes(),
             _ => 0,
         };
         size_of::<Self>() + raw(&self.raw) + raw(&self.raw_params) + text
@@ -224,6 +233,11 @@ impl Event {
         if self.repeats_id {
             out.extend_from_slice(b",\"repeats_id\":true");
         }
+        if let Some(lane) = &self.lane {
+            out.extend_from_slice(b",\"lane\":\"");
+            lane.with_text(|text| out.extend_from_slice(text.as_bytes()));
+            out.push(b'"');
+        }
         out.push(b'}');
         Ok(())
     }
@@ -248,6 +262,8 @@ struct Envelope {
     turn: Option<TurnId>,
     #[serde(default)]
     by: Origin,
+    #[serde(default)]
+    lane: Option<LaneId>,
     kind: BTreeMap<String, RawJson>,
 }
 
@@ -270,6 +286,7 @@ mod tests {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            lane: None,
         }
     }
 
@@ -283,6 +300,7 @@ mod tests {
         }));
         written.raw = Some(RawJson::parse(r#"{"n":1.10,"big":18446744073709551616}"#).unwrap());
         written.repeats_id = true;
+        written.lane = LaneId::new(7);
         let mut bytes = Vec::new();
         written.encode(&mut bytes).unwrap();
         assert_eq!(Event::decode(&bytes).unwrap(), written);

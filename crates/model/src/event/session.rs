@@ -1,6 +1,7 @@
 //! What happened to the agent's process and its session.
 
 use super::created::SessionParams;
+use super::lane::SubagentPatch;
 use super::row::kinds;
 use super::words::{Binding, ChosenOption, CursorPlace, Level};
 use crate::json::RawJson;
@@ -41,6 +42,8 @@ kinds! {
             /// Whether the daemon had stopped the agent.
             expected: bool,
         },
+        /// The agent reported on a subagent (`subagent_update`), or acpd noticed one. `raw` has the whole update.
+        "subagentUpdated" as "subagent:update" in Agent => SubagentUpdated(Box<SubagentPatch>),
         /// A notice for the user.
         "noticeGiven" as "notice" in Agent => NoticeGiven {
             /// Severity of the notice.

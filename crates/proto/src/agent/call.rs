@@ -1,17 +1,16 @@
 //! Requests that an agent sends to its client.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::event::PermissionOption;
 use acpd_model::limits::PATH_BYTES;
 use acpd_model::{Failure, RawJson, json};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::bounds::{check, check_bytes, check_name, sentence};
-use crate::wire::{RpcError, member, members, spliced};
+use super::bounds::{check, check_bytes, check_name, is_name, sentence};
+use crate::wire::{RpcError, members};
 
 /// Longest program with its arguments that an agent can start in a terminal, in bytes. Systems start no longer ones.
 const TERMINAL_COMMAND_BYTES: usize = 2 << 20;
@@ -247,12 +246,12 @@ impl Call {
 
     /// Parses a request. `Err` is the error for the agent.
     ///
-    /// The request must belong to our session, if its id is known already. A question may also belong to a subagent of it.
+    /// The request must belong to our session, if its id is known already, or to one of a subagent, which is returned then.
     pub fn parse(
         method: &str,
         params: Option<&RawValue>,
         sessions: KnownSessions<'_>,
-    ) -> Result<Self, RpcError> {
+    ) -> Result<(Self, Option<String>), RpcError> {
         let is_absent = params.is_none();
         let params = params.map_or("{}", RawValue::get);
         let call = match method {
@@ -340,7 +339,7 @@ impl Call {
         let Some(session_id) = session_id else {
             // An elicitation may refer to a request of the daemon instead, such as `authenticate`.
             return match call {
-                Self::Elicit { .. } | Self::Extension { .. } => Ok(call),
+                Self::Elicit { .. } | Self::Extension { .. } => Ok((call, None)),
                 _ => Err(RpcError::new(
                     -32602,
                     format!("{method}: missing field `sessionId`"),
@@ -348,44 +347,16 @@ impl Call {
             };
         };
         let is_other = sessions.ours.is_some_and(|ours| ours != session_id);
-        let asks = matches!(call, Self::Permission { .. } | Self::Elicit { .. });
-        let is_subagents = sessions.others_are_subagents && asks;
+        // What an extension means for a subagent is unknown.
+        let is_known = !matches!(call, Self::Extension { .. });
+        let is_subagents = is_known && sessions.subagents.contain(&session_id);
         if sessions.given_up == Some(&session_id) || (is_other && !is_subagents) {
             return Err(RpcError::new(
                 -32602,
                 format!("{method}: unknown session {session_id:?}"),
             ));
         }
-        Ok(if is_other {
-            call.of_subagent(&session_id)
-        } else {
-            call
-        })
-    }
-
-    /// Marks the question of a subagent, whose tool calls may have the same ids as those of its parent.
-    fn of_subagent(self, session: &str) -> Self {
-        match self {
-            Self::Permission {
-                tool_call,
-                options,
-                raw,
-            } => {
-                let tool_call = subagents_call(&tool_call, session);
-                let raw = spliced(&raw, &[("toolCall", tool_call.get())]);
-                Self::Permission {
-                    tool_call,
-                    options,
-                    raw,
-                }
-            }
-            Self::Elicit { message, raw } => {
-                let message = format!("{SUBAGENT}{message}");
-                let raw = spliced(&raw, &[("message", &Value::from(message.as_str()).to_string())]);
-                Self::Elicit { message, raw }
-            }
-            other => other,
-        }
+        Ok((call, is_other.then_some(session_id)))
     }
 }
 
@@ -396,22 +367,27 @@ pub struct KnownSessions<'a> {
     pub ours: Option<&'a str>,
     /// The session that the agent could not open again.
     pub given_up: Option<&'a str>,
-    /// Whether every other session is one of a subagent of ours.
-    pub others_are_subagents: bool,
+    /// The sessions of subagents.
+    pub subagents: SubagentSessions<'a>,
 }
 
-/// What a subagent's question begins with.
-const SUBAGENT: &str = "Subagent: ";
+/// The sessions that may be those of subagents.
+#[derive(Debug, Clone, Copy)]
+pub enum SubagentSessions<'a> {
+    /// Every session but ours.
+    All,
+    /// These alone.
+    Named(&'a BTreeSet<String>),
+}
 
-/// Returns the tool call with an id that no call of the parent has, and a title that names the subagent.
-fn subagents_call(call: &RawJson, session: &str) -> RawJson {
-    let text = |name: &str| member(call, name).and_then(|text| json::read::<String>(text).ok());
-    let Some(id) = text("toolCallId") else {
-        return call.clone();
-    };
-    let id = Value::from(format!("{session}/{id}")).to_string();
-    let title = Value::from(format!("{SUBAGENT}{}", text("title").unwrap_or_default())).to_string();
-    spliced(call, &[("toolCallId", &id), ("title", &title)])
+impl SubagentSessions<'_> {
+    /// Returns whether a session, which is not ours, may be one of a subagent.
+    pub fn contain(&self, session: &str) -> bool {
+        match self {
+            Self::All => is_name(session) && !session.is_empty(),
+            Self::Named(sessions) => sessions.contains(session),
+        }
+    }
 }
 
 /// Returns the params without `requestId`, the daemon's own request id, which means nothing to clients.

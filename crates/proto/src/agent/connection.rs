@@ -1,6 +1,6 @@
 //! The connection to one agent process, from `initialize` to its end.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use acpd_model::{Failure, RawJson, TurnId, event::Binding};
@@ -118,6 +118,11 @@ pub enum AgentCommand {
     },
     /// Sends `session/cancel` for the running turn.
     Cancel,
+    /// Sends `session/cancel` for the work of a subagent that permits it.
+    CancelSubagent {
+        /// The agent's id for the subagent's session.
+        session: String,
+    },
     /// Sends another request; the response is [`AgentEvent::Answered`].
     Request {
         /// Identifies the request in the response.
@@ -166,6 +171,7 @@ impl AgentCommand {
             Self::Prompt { prompt, meta, .. } => of(prompt) + of(meta.as_slice()),
             Self::Request { request, .. } => request.bytes(),
             Self::Notify { method, params } => method.len() + of(params.as_slice()),
+            Self::CancelSubagent { session } => session.len(),
             Self::Cancel | Self::WaitForUser(_) | Self::Close | Self::Answer { .. } => 0,
         }
     }
@@ -238,6 +244,13 @@ pub enum AgentEvent {
         error: RpcError,
         /// The params, unchanged.
         params: Option<RawJson>,
+    },
+    /// A session that may be one of a subagent sent an update or a request.
+    Subagent {
+        /// The agent's id for the session.
+        session: String,
+        /// What it sent.
+        event: Box<AgentEvent>,
     },
     /// The agent sent an update of a session that does not belong to this thread.
     Foreign {
@@ -330,6 +343,8 @@ pub struct AgentConnection {
     pub(super) session: Option<String>,
     /// Whether the process has no other thread's session, so that every other session is one of a subagent.
     pub(super) is_alone: bool,
+    /// The sessions of subagents in a process that other threads use as well.
+    pub(super) subagents: BTreeSet<String>,
     /// The earlier session, after all attempts to resume it failed. Later updates of it are ignored.
     pub(super) given_up: Option<String>,
     /// Why the system prompt of an earlier process is left out.
@@ -379,6 +394,7 @@ impl AgentConnection {
             capabilities: Capabilities::default(),
             session: None,
             is_alone: false,
+            subagents: BTreeSet::new(),
             given_up: None,
             prompt_left_out: None,
             prefix: String::new(),
@@ -424,13 +440,10 @@ impl AgentConnection {
                 self.write(line);
             }
             AgentCommand::Cancel => {
-                let session = self.session.as_deref().unwrap_or_default();
-                let mut line = Vec::new();
-                wire::notification(&mut line, "session/cancel", |params| {
-                    params.put("sessionId", session);
-                });
-                self.write(line);
+                let session = self.session.clone().unwrap_or_default();
+                self.cancel(&session);
             }
+            AgentCommand::CancelSubagent { session } => self.cancel(&session),
             AgentCommand::Answer { call, result } => {
                 let Some(id) = self.calls.remove(&call) else {
                     return;
@@ -538,6 +551,14 @@ impl AgentConnection {
                 wire::request(&mut line, id, &method, |params| other.fill(params, context));
             }
         }
+        self.write(line);
+    }
+
+    fn cancel(&mut self, session: &str) {
+        let mut line = Vec::new();
+        wire::notification(&mut line, "session/cancel", |params| {
+            params.put("sessionId", session);
+        });
         self.write(line);
     }
 

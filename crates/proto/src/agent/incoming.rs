@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::bounds::{is_name, sentence};
-use super::call::{Call, KnownSessions, not_found};
+use super::call::{Call, KnownSessions, SubagentSessions, not_found};
 use super::connection::{AgentConnection, AgentEvent, Sent};
 use super::opening::method;
-use super::update::{Update, UpdateKind};
+use super::update::{ChunkContent, Update, UpdateKind, rebuild_params};
 use crate::time::Now;
 use crate::wire::{self, Flaw, Found, Line, Mended, Message, RpcError, UTF_16, Unreadable};
 
@@ -175,7 +175,8 @@ impl AgentConnection {
             return;
         }
         // While our session's id is unknown, only our session is being opened, so the update belongs to it.
-        if self.session.as_deref().is_some_and(|ours| *ours != *session_id) {
+        let is_other = self.session.as_deref().is_some_and(|ours| *ours != *session_id);
+        if is_other && !self.subagents().contain(&session_id) {
             return self.event(AgentEvent::Foreign {
                 params: params.map(RawJson::from),
             });
@@ -183,6 +184,7 @@ impl AgentConnection {
         let usual = rebuild_params(&session_id, update.get());
         let raw_params = params.filter(|raw| raw.get() != usual).map(RawJson::from);
         match Update::parse(update.get(), raw_params) {
+            Ok(update) if is_other => self.subagent_update(session_id.into_string(), update),
             Ok(update) => self.update(update, now),
             Err(error) => self.malformed(&error.to_string(), update.get(), update.get().len() as u64),
         }
@@ -208,6 +210,43 @@ impl AgentConnection {
         });
     }
 
+    /// Passes an update of a subagent on. A surrogate pair that is cut between two of its chunks is not joined: the chunks of
+    /// several sessions take turns.
+    fn subagent_update(&mut self, session: String, mut update: Update) {
+        if let UpdateKind::Chunk(chunk) | UpdateKind::SessionChunk(chunk) = &mut update.kind {
+            let halves = (chunk.first_half.take(), chunk.last_half.take());
+            if let ChunkContent::Text(text) = &mut chunk.content {
+                if halves.0.is_some() {
+                    text.insert(0, char::REPLACEMENT_CHARACTER);
+                }
+                if halves.1.is_some() {
+                    text.push(char::REPLACEMENT_CHARACTER);
+                }
+            }
+        }
+        self.event_of(Some(session), AgentEvent::Update(update));
+    }
+
+    /// Adds an event of a subagent's session, or of ours.
+    fn event_of(&mut self, subagent: Option<String>, event: AgentEvent) {
+        self.event(match subagent {
+            None => event,
+            Some(session) => AgentEvent::Subagent {
+                session,
+                event: Box::new(event),
+            },
+        });
+    }
+
+    /// Returns the sessions that may be those of subagents.
+    fn subagents(&self) -> SubagentSessions<'_> {
+        if self.is_alone {
+            SubagentSessions::All
+        } else {
+            SubagentSessions::Named(&self.subagents)
+        }
+    }
+
     /// Makes the session usable after the replay of the earlier one has ended.
     pub(super) fn end_history(&mut self, now: Now) {
         if self.replay.expire(now.mono)
@@ -224,16 +263,17 @@ impl AgentConnection {
         let sessions = KnownSessions {
             ours: self.session.as_deref(),
             given_up: self.given_up.as_deref(),
-            others_are_subagents: self.is_alone,
+            subagents: self.subagents(),
         };
         match Call::parse(method, params, sessions) {
-            Ok(request) => {
+            Ok((request, subagent)) => {
                 let params = params.filter(|_| request.is_delegatable()).map(RawJson::from);
-                self.event(AgentEvent::CallbackReceived {
+                let received = AgentEvent::CallbackReceived {
                     call,
                     request,
                     params,
-                });
+                };
+                self.event_of(subagent, received);
             }
             Err(error) => {
                 let params = params.map(RawJson::from);
@@ -307,9 +347,4 @@ impl AgentConnection {
 /// Returns the first `bytes` bytes of a text, cut between characters.
 fn start_of(text: &str, bytes: usize) -> String {
     text[..text.floor_char_boundary(bytes)].to_owned()
-}
-
-fn rebuild_params(session: &str, update: &str) -> String {
-    let session = serde_json::Value::from(session);
-    format!(r#"{{"sessionId":{session},"update":{update}}}"#)
 }

@@ -38,5 +38,8 @@ pub use shared::{Seat, SeatEvent, SharedAgent};
 pub use system_prompt::{
     SYSTEM_PROMPT_BYTES, SystemPromptMode, SystemPromptModes, check_system_prompt, system_prompt,
 };
-pub use update::{Chunk, ChunkContent, CursorUpdate, PlanUpdate, Suggestion, Update, UpdateKind};
+pub use update::{
+    Chunk, ChunkContent, CursorUpdate, PlanUpdate, SessionMessage, SubagentUpdate, Suggestion, Update,
+    UpdateKind,
+};
 pub(crate) use update::{ToolUpdate, text_chunk};

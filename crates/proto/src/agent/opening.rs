@@ -25,7 +25,7 @@ pub fn client_capabilities(elicitation: ElicitationModes) -> String {
     [
         r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":true},"#,
         elicitation,
-        r#""plan":{},"session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{},"promptSuggestions":{},"cursors":{}}}"#,
+        r#""plan":{},"session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{},"promptSuggestions":{},"cursors":{}},"subagents":{}}"#,
     ]
     .concat()
 }

@@ -227,7 +227,8 @@ impl Exchanges {
 
     /// Applies the next event of the log.
     pub fn fold(&mut self, event: &Event) {
-        if !self.kept.has(event) {
+        // Subagents have sessions of their own, which an agent does not replay.
+        if !self.kept.has(event) || event.lane.is_some() {
             return;
         }
         match &event.kind {

@@ -136,6 +136,7 @@ mod tests {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            lane: None,
         }
     }
 

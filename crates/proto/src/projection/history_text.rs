@@ -59,8 +59,11 @@ impl HistoryText {
     }
 }
 
-/// Returns the text of a finished item.
+/// Returns the text of a finished item. The agent knows of its subagents what its own conversation says.
 fn part(event: &Event) -> Option<String> {
+    if event.lane.is_some() {
+        return None;
+    }
     let EventKind::Item(ItemEvent::Completed { outcome, end, .. }) = &event.kind else {
         return None;
     };

@@ -62,5 +62,6 @@ impl Live {
         self.summary.session_id = next;
         self.tools.clear();
         self.cursors.let_go(&self.dropped);
+        self.lanes.end_session();
     }
 }

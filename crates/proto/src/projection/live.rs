@@ -16,6 +16,7 @@ use super::cursors::Cursors;
 use super::dropped_turns::DroppedTurns;
 use super::item::ItemView;
 use super::known_tools::{KnownTools, ToolRef};
+use super::lanes::Lanes;
 use super::notes::{AGENT_DECIDES, DIRECTORY_GONE, NoteCount};
 use super::open_items::{OpenItem, OpenItems};
 use super::open_requests::OpenRequest;
@@ -163,6 +164,8 @@ pub struct Live {
     pub items: OpenItems,
     /// The session's tool calls, by the agent's ids.
     pub tools: KnownTools,
+    /// The subagents.
+    pub lanes: Lanes,
     /// The agent's ids of all messages and tool calls.
     pub used_ids: UsedIds,
     /// The positions at which the agent forks its session.
@@ -250,6 +253,7 @@ impl Live {
             client_turns: BTreeMap::new(),
             items: OpenItems::default(),
             tools: KnownTools::default(),
+            lanes: Lanes::default(),
             used_ids: UsedIds::default(),
             cursors: Cursors::default(),
             requests: BTreeMap::new(),
@@ -462,6 +466,8 @@ impl Live {
                 }
                 if started_at.is_none() {
                     self.last_turn_shown = event.turn.or(self.last_turn_shown);
+                } else {
+                    self.lanes.turn_settled();
                 }
                 self.summary.updated_at = event.at;
             }
@@ -474,6 +480,10 @@ impl Live {
                         _ => Some(Interrupter::Daemon),
                     };
                 }
+                return false;
+            }
+            // A subagent's plan is not the thread's.
+            TurnEvent::PlanReplaced { .. } | TurnEvent::PlanRemoved { .. } if event.lane.is_some() => {
                 return false;
             }
             TurnEvent::PlanReplaced { .. } | TurnEvent::PlanRemoved { .. } => {
@@ -527,6 +537,7 @@ impl Live {
                         item: *item,
                         status: *status,
                         repeats_id: event.repeats_id,
+                        lane: event.lane,
                     };
                     self.tools.begin(tool_call_id, call);
                 }
@@ -553,13 +564,14 @@ impl Live {
                         start: start.clone(),
                         parent: *parent,
                         repeats_id: event.repeats_id,
+                        lane: event.lane,
                         view,
                     },
                 );
             }
             ItemEvent::Completed { item, .. } => {
                 if let Some(ItemView::Tool(tool)) = self.items.remove(*item).map(|open| open.view) {
-                    self.note_finished(&tool, *item, event.repeats_id);
+                    self.note_finished(&tool, *item, event);
                 }
             }
             ItemEvent::UserMessageAdded { item, content } => {
@@ -585,7 +597,7 @@ impl Live {
         self.asks_changes |= about != Some(QuestionTopic::CommandExecution);
     }
 
-    fn note_finished(&mut self, tool: &super::ToolView, item: ItemId, repeats_id: bool) {
+    fn note_finished(&mut self, tool: &super::ToolView, item: ItemId, event: &Event) {
         let status = if tool.status().is_final() {
             tool.status()
         } else {
@@ -595,7 +607,8 @@ impl Live {
             let call = ToolRef {
                 item,
                 status,
-                repeats_id,
+                repeats_id: event.repeats_id,
+                lane: event.lane,
             };
             self.tools.end(&id, call);
         }
@@ -671,6 +684,11 @@ impl Live {
             SessionEvent::NoticeGiven { code, .. } => {
                 self.says_agent_decides |= code == AGENT_DECIDES;
                 self.says_directory_gone |= code == DIRECTORY_GONE;
+            }
+            SessionEvent::SubagentUpdated(patch) => {
+                if let Some(lane) = event.lane {
+                    self.lanes.fold(lane, patch, event.at);
+                }
             }
             SessionEvent::ParamsSet(params) => self.spec.set_params((**params).clone()),
             SessionEvent::ModeChanged { mode_id } => {
@@ -765,6 +783,7 @@ impl Live {
         if self.summary.session_id.as_deref() != Some(session_id) {
             self.tools.clear();
             self.cursors.let_go(&self.dropped);
+            self.lanes.end_session();
         }
         self.summary.session_id = Some(session_id.to_owned());
         self.bound = true;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use acpd_model::collections::free_if_empty;
-use acpd_model::{EventKind, ItemId, ItemStart, Millis, RawJson, Seq, TurnId};
+use acpd_model::{EventKind, ItemId, ItemStart, LaneId, Millis, RawJson, Seq, TurnId};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::item::ItemView;
@@ -26,6 +26,9 @@ pub struct OpenItem {
     pub parent: Option<ItemId>,
     /// Whether the agent gave it the id of an earlier message or tool call.
     pub repeats_id: bool,
+    /// The subagent that the item belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<LaneId>,
     /// The item's content so far.
     pub view: ItemView,
 }

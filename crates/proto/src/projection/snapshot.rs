@@ -53,7 +53,7 @@ mod tests {
         assert_eq!((SNAPSHOT_FORMAT, fields.join(" ").as_str()), (13, FIELDS));
     }
 
-    const FIELDS: &str = "asks_changes asks_commands bound choices client_turns commands config_options cursors declared dropped forgotten items last_item \
+    const FIELDS: &str = "asks_changes asks_commands bound choices client_turns commands config_options cursors declared dropped forgotten items lanes last_item \
         last_request last_seq last_terminal last_turn last_turn_shown lease mode model models modes names notes plans policy queue queue_paused remembered \
         requests says_agent_decides says_directory_gone spec spending steers summary thread tools turn usage used_ids weight";
 }

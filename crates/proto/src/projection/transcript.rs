@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use acpd_model::event::{DiffSize, TurnStatus};
 use acpd_model::{
-    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq,
-    ThreadEvent, ThreadId, TurnEvent, TurnId, TurnPosition,
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, LaneId, Millis, RawJson,
+    Seq, ThreadEvent, ThreadId, TurnEvent, TurnId, TurnPosition,
 };
 
 use super::Live;
@@ -123,6 +123,8 @@ pub struct Item {
     pub id: ItemId,
     /// The tool call that the item belongs to.
     pub parent: Option<ItemId>,
+    /// The subagent that the item belongs to.
+    pub lane: Option<LaneId>,
     /// When the item started; unknown in imported turns, which took place before their events.
     pub started_at: Option<Millis>,
     /// The item as it started.
@@ -259,6 +261,7 @@ impl Transcript {
             let item = Item {
                 id: *id,
                 parent: open.parent,
+                lane: open.lane,
                 started_at: (!turn.imported).then_some(open.started_at),
                 start: open.start.clone(),
                 view: Some(open.view.clone()),
@@ -375,9 +378,10 @@ impl Transcript {
                     plans: plans.as_ref().map_or_else(Vec::new, |plans| plans.0.clone()),
                 });
             }
+            // A subagent's plan is not the turn's.
             EventKind::Turn(TurnEvent::PlanReplaced { .. } | TurnEvent::PlanRemoved { .. }) => {
                 let turn = self.turns.iter_mut().find(|turn| turn.id == event.turn);
-                if let Some(turn) = turn.filter(|turn| turn.id.is_some()) {
+                if let Some(turn) = turn.filter(|turn| turn.id.is_some() && event.lane.is_none()) {
                     turn.plans.fold(event);
                 }
             }
@@ -388,6 +392,7 @@ impl Transcript {
                 let started = Item {
                     id: *item,
                     parent: *parent,
+                    lane: event.lane,
                     started_at: (!self.turns[at].imported).then_some(event.at),
                     start: start.clone(),
                     view,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use acpd_model::event::{Fidelity, LeaseHolder};
 use acpd_model::usage::Spent;
 use acpd_model::{
-    ErrorCode, Event, Failure, ItemId, Millis, RawJson, SearchHit, Seq, Summary, ThreadId, TurnId,
+    ErrorCode, Event, Failure, ItemId, LaneId, Millis, RawJson, SearchHit, Seq, Summary, ThreadId, TurnId,
 };
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
 
-use crate::projection::{Live, TurnsPage};
+use crate::projection::{Live, Subagent, TurnsPage};
 use crate::thread::{SteerDelivery, TurnView};
 
 /// The reply to a request.
@@ -71,6 +71,8 @@ pub enum Reply {
     RolledBack(Fidelity),
     /// The policy's decision about a tool call.
     Explained(Box<Explanation>),
+    /// The subagents of a thread.
+    Lanes(Vec<(LaneId, Subagent)>),
     /// The remembered answers of a thread and of its agent.
     Remembered(Vec<RememberedRule>),
     /// The remembered answers that apply to all threads of agents, for each agent that has any.

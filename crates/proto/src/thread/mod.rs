@@ -6,7 +6,7 @@
 //! that is not in the log. The caller may carry out an effect only after the events before it are stored.
 //!
 //! A thread has parts with private fields: [`journal`], [`message`], [`tool_call`], [`approval`], [`callback`],
-//! [`session`] and [`turn`]. A part receives the journal and an input, and writes events and effects into the
+//! [`session`], [`subagents`] and [`turn`]. A part receives the journal and an input, and writes events and effects into the
 //! journal. It returns the work that belongs to other parts. Only [`machine`] knows all parts, and passes such an
 //! outcome from one part to another.
 
@@ -22,6 +22,7 @@ mod machine;
 mod message;
 mod reply;
 mod session;
+mod subagents;
 mod tool_call;
 mod turn;
 

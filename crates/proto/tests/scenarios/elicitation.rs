@@ -150,7 +150,7 @@ fn a_subagents_question_says_that_it_is_one() {
         s.calls("9", "elicitation/create", wanted);
         let asked = s.frames.iter().find(|frame| frame.ask.is_some()).unwrap();
         let asked = std::str::from_utf8(&asked.text).unwrap();
-        assert!(asked.contains("Subagent: Which?"), "{asked}");
+        assert!(asked.contains(r#"Subagent \"s-child\": Which?"#), "{asked}");
         s.stops_with("end_turn");
     });
 }

@@ -55,6 +55,7 @@ mod shown;
 mod start;
 mod steer;
 mod stuck;
+mod subagents;
 mod suggestions;
 mod system_prompt;
 mod tail;

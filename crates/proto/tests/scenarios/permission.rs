@@ -578,7 +578,7 @@ fn a_subagents_question_is_asked_in_the_thread_of_its_parent() {
         let question = r#"{"sessionId":"s-child","toolCall":{"toolCallId":"t","title":"rm x","kind":"execute","rawInput":{"command":"rm x"}},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"n","name":"No","kind":"reject_once"}]}"#;
         s.calls("7", "session/request_permission", question);
         let asked = &s.params("item/commandExecution/requestApproval")[0];
-        assert_eq!(asked["title"], "Subagent: rm x");
+        assert_eq!(asked["title"], "Subagent \"s-child\": rm x");
         assert_ne!(asked["itemId"], "item_2", "the call of the parent is another one");
         s.decide(1, Answer::Decline { always: false }).unwrap();
         assert_eq!(

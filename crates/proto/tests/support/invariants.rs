@@ -32,6 +32,7 @@ pub fn hold(scene: &Scene) {
     turns_end_once(&scene.log);
     questions_end_once(&scene.log);
     cursors_are_placed(&scene.log);
+    lanes_are_announced(&scene.log);
     for sent in &scene.sent {
         schema::check_sent(&sent.json, sent.answers.as_deref());
     }
@@ -316,6 +317,19 @@ fn items_are_bracketed(log: &[Event]) {
             }
             _ => {}
         }
+    }
+}
+
+/// Checks that the first event of each lane creates it, and that the lanes are numbered without gaps.
+fn lanes_are_announced(log: &[Event]) {
+    let mut known = BTreeSet::new();
+    for event in log {
+        let Some(lane) = event.lane else { continue };
+        if let EventKind::Session(SessionEvent::SubagentUpdated(patch)) = &event.kind {
+            assert_eq!(known.insert(lane), patch.session_id.is_some(), "{lane}");
+            assert_eq!(known.len(), known.last().unwrap().number() as usize);
+        }
+        assert!(known.contains(&lane), "{lane} was not created");
     }
 }
 

@@ -178,6 +178,7 @@ impl Scene {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            lane: None,
         };
         self.append(thread, &event, ThreadStatus::Idle).await;
         event
@@ -245,6 +246,7 @@ impl Scene {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            lane: None,
         };
         self.append(thread, &event, status).await;
         self.context.notifications.stored(thread, &[event]);

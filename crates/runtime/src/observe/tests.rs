@@ -76,6 +76,7 @@ impl Observed {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            lane: None,
         };
         let scene = Scene {
             thread: self.thread,

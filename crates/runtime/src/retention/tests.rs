@@ -137,6 +137,7 @@ impl Stage {
                 raw: None,
                 raw_params: None,
                 repeats_id: false,
+                lane: None,
             })
             .collect();
         self.log

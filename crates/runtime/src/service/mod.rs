@@ -238,6 +238,7 @@ impl Service {
                 Dispatched::respond_now(self.read_thread(caller, thread, turns).await)
                     .reply_to::<calls::ReadThread>()
             }
+            Request::ListLanes { thread } => now::<calls::ListLanes>(self.list_lanes(thread).await),
             Request::ReadTurnDiff { thread, turn } => {
                 now::<calls::ReadTurnDiff>(self.read_turn_diff(thread, turn).await)
             }

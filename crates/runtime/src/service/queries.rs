@@ -5,8 +5,8 @@ use std::sync::Arc;
 use acpd_log::{Filter, ListCursor, ListedThread, LogError};
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::{LIST_PAGE, LIST_PAGE_BYTES, UNSENT_ANSWER_BYTES};
-use acpd_model::{Failure, ThreadId, ThreadStatus};
-use acpd_proto::projection::Live;
+use acpd_model::{Failure, LaneId, ThreadId, ThreadStatus};
+use acpd_proto::projection::{Live, Subagent};
 use acpd_proto::surface::reply::{self, ListPage, ThreadView};
 use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns, invalid_cursor};
 
@@ -156,6 +156,13 @@ impl Service {
         }
         let view = Box::new(ThreadView { live, turns });
         Ok(Response::charged(view, Some(charge)))
+    }
+
+    /// Lists the subagents of a thread.
+    pub(super) async fn list_lanes(&self, thread: ThreadId) -> Result<Vec<(LaneId, Subagent)>, Failure> {
+        let live = self.load_thread(thread).await?;
+        let lanes = live.lanes.iter();
+        Ok(lanes.map(|(lane, subagent)| (*lane, subagent.clone())).collect())
     }
 
     /// Returns the state of a thread as far as its events can be read.

@@ -119,6 +119,7 @@ fn event(seq: Seq, turn: u32, kind: EventKind) -> Event {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        lane: None,
     }
 }
 

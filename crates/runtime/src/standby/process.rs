@@ -343,6 +343,7 @@ fn bytes(event: &AgentEvent) -> usize {
         AgentEvent::CallbackRefused { params, .. }
         | AgentEvent::Foreign { params }
         | AgentEvent::Notified { params, .. } => raw(params),
+        AgentEvent::Subagent { session, event } => session.len() + bytes(event),
         AgentEvent::Malformed { text, .. } | AgentEvent::Mended { text, .. } => text.len(),
         _ => 0,
     };

@@ -1,7 +1,7 @@
 //! Routes the messages of the process to the connections that own them.
 //!
 //! A response belongs to the connection whose number is in its id. A request or a notification belongs to the session
-//! that it names; without a session, to that of the request or the elicitation that it names. A message for a session
+//! that it names, which can be one of a subagent; without a session, to that of the request or the elicitation that it names. A message for a session
 //! whose thread has left is dropped or rejected. A notification that names nothing goes to all connections. The rest
 //! (invalid lines, requests and sessions without an owner) is recorded once: by the oldest thread that has a turn
 //! running, else by the oldest thread. Its connection also rejects such requests.
@@ -79,7 +79,7 @@ impl SharedAgent {
 
     /// Passes the message of a line on. Returns whether the text is a message.
     fn route_text(&mut self, text: &str, line: &Line<'_>, now: Now) -> bool {
-        if let Some(seat) = usual_session(text).and_then(|session| self.sessions.get(session).copied()) {
+        if let Some(seat) = usual_session(text).and_then(|session| self.seat_of(session)) {
             self.update(seat, line, now);
             return true;
         }
@@ -191,7 +191,7 @@ impl SharedAgent {
         match (sent, result) {
             (Some(Sent::Open), Ok(result)) if is_new => {
                 if let Some(session) = session_of(result) {
-                    if self.sessions.contains_key(&session) {
+                    if self.seat_of(&session).is_some() {
                         let error = RpcError::new(
                             INVALID_PARAMS,
                             format!("its answer names the session {session:?}, which another thread has"),
@@ -243,6 +243,7 @@ impl SharedAgent {
 
     fn called(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, line: &Line<'_>, now: Now) {
         let about = MessageTarget::of(params);
+        self.find_subagent(about.session.as_deref());
         let owner = match self.owner(&about) {
             Owner::Unknown => self.recorder_with_session().ok_or_else(|| unknown(&about)),
             // Without an owner, the elicitation must not appear in an arbitrary thread.
@@ -280,6 +281,7 @@ impl SharedAgent {
                 None => self.record(line, now),
             };
         }
+        self.find_subagent(about.session.as_deref());
         match self.owner(&about) {
             Owner::Of(seat) => self.handle_seat_line(seat, line, now),
             Owner::Departed => {}
@@ -304,8 +306,8 @@ impl SharedAgent {
 
     fn owner(&self, about: &MessageTarget<'_>) -> Owner {
         if let Some(session) = about.session.as_deref() {
-            if let Some(seat) = self.sessions.get(session) {
-                return Owner::Of(*seat);
+            if let Some(seat) = self.seat_of(session) {
+                return Owner::Of(seat);
             }
             if self.departed.iter().any(|departed| departed == session) {
                 return Owner::Departed;
@@ -328,6 +330,11 @@ impl SharedAgent {
             Some(seat) if seat != super::NOBODY && seat.0 < self.next_seat => Owner::Departed,
             _ => Owner::Nobody,
         }
+    }
+
+    pub(super) fn seat_of(&self, session: &str) -> Option<Seat> {
+        let seat = self.sessions.get(session).or_else(|| self.subagents.get(session));
+        seat.copied()
     }
 
     /// Passes a message without an owner to one thread, which records it.

@@ -16,6 +16,7 @@
 
 mod incoming;
 mod outgoing;
+mod subagents;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -117,6 +118,8 @@ pub struct SharedAgent {
     /// The requests queued behind it.
     to_open: VecDeque<(Seat, u64, Vec<u8>)>,
     sessions: BTreeMap<String, Seat>,
+    /// The sessions of subagents, and the threads whose agents have announced them.
+    subagents: BTreeMap<String, Seat>,
     /// Sessions of threads that have left, newest last.
     departed: VecDeque<String>,
     /// The agent's unanswered requests: the id as the agent wrote it, and the receiving thread.
@@ -148,6 +151,7 @@ impl SharedAgent {
             opening: None,
             to_open: VecDeque::new(),
             sessions: BTreeMap::new(),
+            subagents: BTreeMap::new(),
             departed: VecDeque::new(),
             calls: BTreeSet::new(),
             elicitations: VecDeque::new(),
@@ -217,6 +221,7 @@ impl SharedAgent {
         self.to_open.retain(|(whose, ..)| *whose != seat);
         self.elicitations.retain(|(_, whose)| *whose != seat);
         self.refuse_calls(seat);
+        self.depart_subagents(seat);
         for session in state.session.into_iter().chain(self.sessions_of(seat)) {
             self.depart(session);
         }
@@ -330,6 +335,12 @@ impl SharedAgent {
         state.has_events = false;
         let writes = state.connection.take_writes();
         let mut events = state.connection.take_events();
+        for event in &mut events {
+            self.note_subagent(seat, event);
+        }
+        let Some(state) = self.seats.get_mut(&seat) else {
+            return;
+        };
         for event in &events {
             match event {
                 AgentEvent::Failed(_) => state.failed = true,

@@ -109,7 +109,8 @@ impl SharedAgent {
         }
         let params = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
         let session = params.map(|params| params.session_id).unwrap_or_default();
-        if self.sessions.get(&session).is_some_and(|whose| *whose != seat) {
+        let is_anothers = |whose: Option<&Seat>| whose.is_some_and(|whose| *whose != seat);
+        if is_anothers(self.sessions.get(&session)) || is_anothers(self.subagents.get(&session)) {
             return Err(RpcError::new(
                 INVALID_REQUEST,
                 "another thread has this session open in the same process",

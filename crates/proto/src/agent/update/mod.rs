@@ -7,6 +7,7 @@ mod chunk;
 mod cursor;
 mod lenient;
 mod plan;
+mod subagent;
 mod suggestions;
 
 use std::sync::LazyLock;
@@ -31,6 +32,8 @@ pub use self::cursor::CursorUpdate;
 use self::cursor::cursor;
 use self::lenient::Lenient;
 pub use self::plan::PlanUpdate;
+pub use self::subagent::{SessionMessage, SubagentUpdate};
+use self::subagent::{session_message, subagent};
 pub use self::suggestions::Suggestion;
 use self::suggestions::suggestions;
 
@@ -94,6 +97,12 @@ pub enum UpdateKind {
     Suggestions(Vec<Suggestion>),
     /// A cursor of the session.
     Cursor(Box<CursorUpdate>),
+    /// A report on a subagent.
+    Subagent(Box<SubagentUpdate>),
+    /// A message between two sessions.
+    SessionMessage(SessionMessage),
+    /// A chunk of such a message. Its role is not the chunk's own.
+    SessionChunk(Chunk),
     /// An unknown kind, or a known kind with an invalid shape.
     Other,
 }
@@ -209,6 +218,19 @@ impl Update {
         text + raw(&self.raw) + raw(&self.raw_params)
     }
 
+    /// Returns the params in which a session sent the update.
+    pub(crate) fn into_params(self, session: &str) -> Option<RawJson> {
+        if self.raw_params.is_some() {
+            return self.raw_params;
+        }
+        let update = match (&self.raw, &self.kind) {
+            (Some(raw), _) => raw.get().to_owned(),
+            (None, UpdateKind::Chunk(chunk)) => canonical(chunk)?,
+            (None, _) => return None,
+        };
+        Some(RawJson::trusted(&rebuild_params(session, &update)))
+    }
+
     /// Parses the `update` object of a `session/update`.
     pub fn parse(text: &str, raw_params: Option<RawJson>) -> Result<Self, serde_json::Error> {
         if let Some(chunk) = parse_canonical(text) {
@@ -229,7 +251,7 @@ impl Update {
             });
         }
         let kind = match serde_json::from_str::<Wire<'_>>(text) {
-            Ok(wire) => read(&wire).unwrap_or(UpdateKind::Other),
+            Ok(wire) => read(&wire, text).unwrap_or(UpdateKind::Other),
             // Valid JSON can also fail here, for example a number that no type of ours can hold.
             Err(_) => {
                 serde_json::from_str::<serde::de::IgnoredAny>(text)?;
@@ -252,11 +274,17 @@ impl Update {
     }
 }
 
-fn parse_readable(text: &str) -> Option<UpdateKind> {
-    read(&serde_json::from_str(text).ok()?)
+/// Returns the params of `session/update` in their usual form.
+pub(super) fn rebuild_params(session: &str, update: &str) -> String {
+    let session = serde_json::Value::from(session);
+    format!(r#"{{"sessionId":{session},"update":{update}}}"#)
 }
 
-fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
+fn parse_readable(text: &str) -> Option<UpdateKind> {
+    read(&serde_json::from_str(text).ok()?, text)
+}
+
+fn read(wire: &Wire<'_>, text: &str) -> Option<UpdateKind> {
     Some(match &*wire.session_update {
         "user_message_chunk" => chunk(MessageType::UserMessage, wire)?,
         "agent_message_chunk" => chunk(MessageType::AgentMessage, wire)?,
@@ -320,6 +348,12 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
         }
         "prompt_suggestions_update" => UpdateKind::Suggestions(suggestions(wire.suggestions?)?),
         "cursor_update" => cursor(wire)?,
+        "subagent_update" => subagent(text)?,
+        "session_message" => session_message(text)?,
+        "session_message_chunk" => match chunk(MessageType::AgentMessage, wire)? {
+            UpdateKind::Chunk(chunk) if chunk.message_id.is_some() => UpdateKind::SessionChunk(chunk),
+            _ => return None,
+        },
         _ => UpdateKind::Other,
     })
 }

@@ -3,6 +3,8 @@
 //! The agent's messages are passed on unchanged, except that the session id becomes the thread's id, and a repeated id of a message
 //! or tool call the item's. All other messages follow ACP's schema. An event that ACP cannot express produces no message.
 
+use std::borrow::Cow;
+
 use acpd_model::event::{Level, MarkdownPlan, PlanEntry};
 use acpd_model::{
     Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemOutcome, ItemStart, MessageType, Origin, RawJson,
@@ -59,11 +61,14 @@ pub(super) fn live_frames(thread: &str, turn: Option<TurnId>, update: &LiveUpdat
     }
 }
 
-struct Writer<'a> {
-    thread: &'a str,
+pub(super) struct Writer<'a> {
+    /// The thread's id.
+    pub(super) thread: &'a str,
+    /// The session of what is written: the thread's id, or that of a subagent.
+    pub(super) session: Cow<'a, str>,
     out: Vec<u8>,
     /// Each frame with the start and end of its text in the buffer.
-    frames: Vec<(Frame, usize, usize)>,
+    pub(super) frames: Vec<(Frame, usize, usize)>,
     seq: Seq,
     turn: Option<TurnId>,
 }
@@ -72,6 +77,7 @@ impl<'a> Writer<'a> {
     fn new(thread: &'a str, room: usize, frames: usize) -> Self {
         Self {
             thread,
+            session: Cow::Borrowed(thread),
             out: Vec::with_capacity(room),
             frames: Vec::with_capacity(frames),
             seq: 0,
@@ -96,6 +102,14 @@ impl Writer<'_> {
         if event.repeats_id {
             return self.event(&with_items_id(event));
         }
+        match event.lane {
+            Some(lane) => self.subagents_event(lane, event),
+            None => self.plain_event(event),
+        }
+    }
+
+    /// Adds the frames of an event of the session.
+    pub(super) fn plain_event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Item(kind) => self.item(event, kind),
             EventKind::Turn(TurnEvent::PlanReplaced {
@@ -221,6 +235,7 @@ impl Writer<'_> {
             )
             | EventKind::Session(
                 SessionEvent::ParamsSet(_)
+                | SessionEvent::SubagentUpdated(_)
                 | SessionEvent::AgentLost { expected: true, .. }
                 | SessionEvent::LineMalformed { .. }
                 | SessionEvent::CallRefused { .. }
@@ -285,7 +300,7 @@ impl Writer<'_> {
             .bytes()
             .for_each(|byte| self.out.push(byte));
         self.out.extend_from_slice(br#","params":"#);
-        params(&mut self.out, self.thread);
+        params(&mut self.out, &self.session);
         self.out.push(b'}');
         self.frame(start, kind);
     }
@@ -295,7 +310,7 @@ impl Writer<'_> {
         let start = self.out.len();
         self.out
             .extend_from_slice(br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#);
-        self.out.extend_from_slice(self.thread.as_bytes());
+        self.out.extend_from_slice(self.session.as_bytes());
         self.out.extend_from_slice(br#"","update":"#);
         write(&mut self.out);
         self.out.extend_from_slice(b"}}");
@@ -303,7 +318,7 @@ impl Writer<'_> {
     }
 
     /// Adds an update by the daemon.
-    fn own(&mut self, kind: FrameKind, fill: impl FnOnce(&mut Object<'_>)) {
+    pub(super) fn own(&mut self, kind: FrameKind, fill: impl FnOnce(&mut Object<'_>)) {
         self.update(kind, |out| {
             let mut update = Object::open(out);
             fill(&mut update);
@@ -312,7 +327,7 @@ impl Writer<'_> {
     }
 
     /// Adds the agent's message, unchanged.
-    fn passed(&mut self, event: &Event, kind: FrameKind) {
+    pub(super) fn passed(&mut self, event: &Event, kind: FrameKind) {
         if let Some(params) = &event.raw_params {
             self.notification("session/update", kind, |out, thread| {
                 splice_session(out, params, thread)

@@ -100,6 +100,8 @@ pub enum Feature {
     Suggestions,
     /// `session.cursors`.
     Cursors,
+    /// `subagents`: each subagent has a session of its own.
+    Subagents,
 }
 
 /// The kind of a question.

@@ -30,6 +30,7 @@ pub struct Client {
     plans: bool,
     suggestions: bool,
     cursors: bool,
+    subagents: bool,
 }
 
 /// The maximum length of a client's name, in characters. Longer names are shortened.
@@ -71,6 +72,7 @@ impl Client {
             plans: declared["plan"].is_object(),
             suggestions: session["promptSuggestions"].is_object(),
             cursors: session["cursors"].is_object(),
+            subagents: declared["subagents"].is_object(),
         }
     }
 
@@ -92,6 +94,7 @@ impl Client {
             Feature::Plans => self.plans,
             Feature::Suggestions => self.suggestions,
             Feature::AuthStatus => self.knows_notifications,
+            Feature::Subagents => self.subagents,
             Feature::Elicitation => self.elicitation != ElicitationModes::NONE,
             Feature::Cursors => self.cursors,
         }

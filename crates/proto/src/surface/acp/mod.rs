@@ -26,6 +26,7 @@ mod requests;
 mod resumed;
 mod session;
 mod start;
+mod subagents;
 mod terminals;
 
 pub use cursors::Anchor;

@@ -45,7 +45,15 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
         Some(whole) => (**whole).clone(),
         None => RawJson::trusted(member(&asked, "toolCall").unwrap_or("{}")),
     };
-    let call = tool_call(&call, *request, by_agent, title, subjects, *keeps_content);
+    let by_subagent = event.lane.is_some();
+    let call = tool_call(
+        &call,
+        *request,
+        (by_agent, by_subagent),
+        title,
+        subjects,
+        *keeps_content,
+    );
     let offered = offered(&asked, options, always.as_deref());
     let thread = Value::from(thread).to_string();
     let mut put = vec![("toolCall", call.get()), ("options", offered.get())];
@@ -61,7 +69,7 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
 fn tool_call(
     call: &RawJson,
     request: RequestId,
-    by_agent: bool,
+    (by_agent, by_subagent): (bool, bool),
     title: &str,
     subjects: &[CallSubject],
     keeps_content: bool,
@@ -71,7 +79,16 @@ fn tool_call(
     let all = in_title(subjects).filter(|_| keeps_content);
     let content = all.is_none().then(|| content(call, subjects));
     let words = all.or_else(|| in_one_line(subjects, TITLE_CHARS));
-    let title = Value::from(titled(words.filter(|_| by_agent), title)).to_string();
+    let words = words.filter(|_| by_agent);
+    let title = match words {
+        // The title begins with the name of the subagent.
+        Some(words) if by_subagent => titled(
+            None,
+            &format!("{}; acpd decides on: {words}", shorten(title, TITLE_CHARS)),
+        ),
+        words => titled(words, title),
+    };
+    let title = Value::from(title).to_string();
     let mut put = vec![("title", title.as_str())];
     put.extend(content.as_deref().map(|content| ("content", content)));
     if !by_agent {

@@ -13,6 +13,7 @@ use super::notifications::Notification as N;
 use super::wire::event::{self, ThreadUpdated};
 use super::wire::item::ItemContent;
 use super::wire::item_event as item;
+use super::wire::lane::LaneUpdated;
 use super::wire::notice::Notice;
 use super::wire::origin::By;
 use super::wire::plan::{self, Plan};
@@ -131,6 +132,7 @@ fn of_session<'a>(at: At<'a>, event: &'a Event, kind: &'a SessionEvent) -> Optio
                 ..updated(at)
             })
         }
+        SessionEvent::SubagentUpdated(patch) => N::ThreadLaneUpdated(LaneUpdated::of(at, patch)),
         SessionEvent::AgentLost { .. }
         | SessionEvent::NoticeGiven { .. }
         | SessionEvent::LineMalformed { .. }

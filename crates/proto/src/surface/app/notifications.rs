@@ -5,7 +5,7 @@ use acpd_model::RequestId;
 
 use super::wire::Value;
 use super::wire::error::Rejected;
-use super::wire::{event, item_event as item, notice, question};
+use super::wire::{event, item_event as item, lane, notice, question};
 use crate::wire::Object;
 
 /// Description and params of a notification or a question.
@@ -110,6 +110,8 @@ notifications! {
         "thread/lease/moved" ThreadLeaseMoved(event::LeaseMoved<'a>);
         /// The usage of the agent's context changed.
         "thread/tokenUsage/updated" ThreadTokenUsageUpdated(event::TokenUsageUpdated<'a>);
+        /// A subagent was reported or has changed. Contains only what has changed.
+        "thread/lane/updated" ThreadLaneUpdated(lane::LaneUpdated<'a>);
         /// A notice for the user.
         "thread/notice" ThreadNotice(notice::Notice<'a>);
         /// The agent read a file.

@@ -18,6 +18,7 @@ use super::thread_params::{
     RollBack, RunCommand, SetDirectories, SetMetadata, SetName, SetPin, SteerQueued, SteerTurn,
     WriteTerminal,
 };
+use super::wire::lane::LanesListed;
 use super::wire::results::{
     AgentAnswered, AgentAnswersListed, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning,
     CommandStarted, ConfigChanged, FolderCreated, FoldersListed, Nothing, NotificationTargetsListed,
@@ -199,6 +200,10 @@ methods! {
     /// Reads a thread without following it and without starting its agent.
     "thread/read" ReadThread(On<ReadThread>) -> ThreadFound,
         |On { thread, params }| Ok(Request::ReadThread { thread, turns: params.turns()? });
+
+    /// Lists the subagents of a thread, in the order in which the agent has reported them.
+    "thread/lanes" ListLanes(On<NoParams>) -> LanesListed,
+        |On { thread, .. }| Ok(Request::ListLanes { thread });
 
     /// Searches all threads, including archived ones: messages of users and agents, titles of tool calls, commands and file
     /// paths. Returns the newest hits first. A text can be found once its item is complete.

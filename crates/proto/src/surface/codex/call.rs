@@ -205,6 +205,11 @@ impl Call {
         self.terminals = Some(terminals).filter(|ids| !ids.is_empty()).map(Arc::from);
     }
 
+    /// Says in the title that a subagent makes the call.
+    pub fn mark_subagents(&mut self) {
+        self.title = self.title.take().map(|title| format!("Subagent: {title}").into());
+    }
+
     /// Describes a call of which the event that started it says only this.
     pub fn started(title: &str, kind: &str, status: ToolStatus) -> Self {
         Self {

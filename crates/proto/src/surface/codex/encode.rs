@@ -5,9 +5,9 @@ use std::sync::Arc;
 use acpd_model::event::{Level, PermissionOption, PlanEntry};
 use acpd_model::text::visible_line;
 use acpd_model::{
-    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType, Millis,
-    RawJson, RequestEvent, RequestId, Seq, SessionEvent, Summary, ThreadEvent, ThreadId, ThreadStatus,
-    TurnEvent, TurnId,
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, LaneId, MessageType,
+    Millis, RawJson, RequestEvent, RequestId, Seq, SessionEvent, Summary, ThreadEvent, ThreadId,
+    ThreadStatus, TurnEvent, TurnId,
 };
 use bytes::Bytes;
 use serde_json::json;
@@ -118,6 +118,10 @@ impl<'a> Writer<'a> {
     }
 
     fn event(&mut self, event: &Event) {
+        // Codex shows one conversation in a thread, and of subagents only what they do.
+        if event.lane.is_some() && event.kind.is_about_message() {
+            return;
+        }
         match &event.kind {
             EventKind::Item(kind) => self.item(event, kind),
             EventKind::Host(HostEvent::TerminalOutput { item, text, .. }) => self.output(*item, text),
@@ -199,6 +203,7 @@ impl<'a> Writer<'a> {
             | EventKind::Session(
                 SessionEvent::InfoUpdated { .. }
                 | SessionEvent::ParamsSet(_)
+                | SessionEvent::SubagentUpdated(_)
                 | SessionEvent::AgentLost { expected: true, .. }
                 | SessionEvent::NoticeGiven {
                     level: Level::Info, ..
@@ -322,11 +327,14 @@ impl<'a> Writer<'a> {
                 item, role, block, ..
             } => self.text(*item, *role, &shown_block(block)),
             ItemEvent::Updated { item, .. } => {
-                if let Some(update) = event.raw.as_ref().and_then(Call::read_update) {
+                if let Some(mut update) = event.raw.as_ref().and_then(Call::read_update) {
+                    if event.lane.is_some() {
+                        update.mark_subagents();
+                    }
                     self.fact(FrameKind::Call(*item, Arc::new(update)));
                 }
             }
-            ItemEvent::Completed { item, outcome, end } => self.ended(*item, *outcome, end),
+            ItemEvent::Completed { item, outcome, end } => self.ended(event.lane, *item, *outcome, end),
             // The end of the item has the whole message.
             ItemEvent::UserMessageAdded { .. } => {}
         }
@@ -355,6 +363,9 @@ impl<'a> Writer<'a> {
                 if let Some(raw) = &event.raw {
                     call.apply(&Call::read(raw));
                 }
+                if event.lane.is_some() {
+                    call.mark_subagents();
+                }
                 self.fact(FrameKind::Call(item, Arc::new(call)));
             }
             // Its content is known when it ends.
@@ -382,7 +393,7 @@ impl<'a> Writer<'a> {
         self.delta(method, item, text, |from, to| FrameKind::Output(item, from, to));
     }
 
-    fn ended(&mut self, item: ItemId, outcome: ItemOutcome, end: &ItemEnd) {
+    fn ended(&mut self, lane: Option<LaneId>, item: ItemId, outcome: ItemOutcome, end: &ItemEnd) {
         match end {
             ItemEnd::Message {
                 role: MessageType::UserMessage,
@@ -394,7 +405,11 @@ impl<'a> Writer<'a> {
                 self.item_completed(kind, |out| write_text(out, *role, &item.to_string(), &text));
             }
             ItemEnd::ToolCall { call, .. } => {
-                self.fact(FrameKind::CallEnded(item, outcome, Arc::new(Call::read(call))));
+                let mut call = Call::read(call);
+                if lane.is_some() {
+                    call.mark_subagents();
+                }
+                self.fact(FrameKind::CallEnded(item, outcome, Arc::new(call)));
             }
             ItemEnd::FileChange { path, diff, .. } => {
                 let file = Arc::new(FileUpdate::of_unified(path, diff));

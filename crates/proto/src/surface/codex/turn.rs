@@ -257,9 +257,16 @@ impl Linked {
                 .map(|item| item.id),
         };
         let mut shows = BTreeMap::new();
+        let is_message = |item: &&Item| item.lane.is_some() && role(item).is_some();
+        linked
+            .hidden
+            .extend(turn.items.iter().filter(is_message).map(|item| item.id));
         for item in &turn.items {
             if let Some(ItemEnd::ToolCall { call, .. }) = item.content() {
-                let call = Call::read(&call);
+                let mut call = Call::read(&call);
+                if item.lane.is_some() {
+                    call.mark_subagents();
+                }
                 for terminal in call.terminals() {
                     shows.insert(terminal.clone(), (item.id, call.shape()));
                 }

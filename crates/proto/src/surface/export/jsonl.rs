@@ -1,6 +1,6 @@
 //! The JSONL format: one line for each event.
 
-use acpd_model::event::{Content, Outcome, ThreadCreated};
+use acpd_model::event::{Content, Outcome, SubagentPatch, ThreadCreated};
 use acpd_model::{
     Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemOutcome, ItemStart, Origin, RawJson, RequestEvent,
     SessionEvent, ThreadEvent, TurnEvent,
@@ -25,6 +25,9 @@ pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
     }
     if let Some(item) = event.kind.item() {
         item.with_text(|text| line.plain("itemId", text));
+    }
+    if let Some(lane) = event.lane {
+        lane.with_text(|text| line.plain("lane", text));
     }
     line.object("by", |by| fill_by(by, &event.by));
     fill(&mut line, event);
@@ -131,6 +134,21 @@ fn fill_thread(line: &mut Object<'_>, kind: &ThreadEvent) {
     }
 }
 
+/// Writes what has changed. A member that was cleared is `null`.
+fn fill_subagent(line: &mut Object<'_>, patch: &SubagentPatch) {
+    line.maybe("sessionId", patch.session_id.as_ref())
+        .maybe("parent", patch.parent.as_ref());
+    if patch.assumed {
+        line.put("assumed", &true);
+    }
+    line.maybe("title", patch.title.change().as_ref())
+        .maybe("description", patch.description.change().as_ref())
+        .maybe("state", patch.state.change().as_ref())
+        .maybe("cwd", patch.cwd.change().as_ref())
+        .maybe("directories", patch.directories.change().as_ref())
+        .maybe("mayCancel", patch.may_cancel.as_ref());
+}
+
 fn fill_session(line: &mut Object<'_>, kind: &SessionEvent, raw: Option<&RawJson>) {
     match kind {
         SessionEvent::InfoUpdated { title, overruled } => {
@@ -155,6 +173,7 @@ fn fill_session(line: &mut Object<'_>, kind: &SessionEvent, raw: Option<&RawJson
                 .put("mcpServers", &names(&params.mcp_servers))
                 .json("systemPrompt", params.system_prompt.as_ref());
         }
+        SessionEvent::SubagentUpdated(patch) => fill_subagent(line, patch),
         SessionEvent::AgentLost {
             reason,
             stderr,

@@ -1,6 +1,6 @@
 //! Events that have a block of their own.
 
-use acpd_model::event::{Binding, DiffSize, Level, TurnStatus};
+use acpd_model::event::{Binding, DiffSize, Level, SubagentPatch, TurnStatus};
 use acpd_model::{Event, EventKind, HostEvent, Millis, Origin, SessionEvent, ThreadEvent, TurnEvent};
 use serde::Deserialize;
 
@@ -116,12 +116,24 @@ fn of_session(event: &Event, kind: &SessionEvent) -> Option<Block> {
             Block::new("note", at, vec![word("Model: "), code(model_id)])
         }
         SessionEvent::ModeChanged { mode_id } => Block::new("note", at, vec![word("Mode: "), code(mode_id)]),
+        SessionEvent::SubagentUpdated(patch) => subagent(event, patch)?,
         SessionEvent::InfoUpdated { .. }
         | SessionEvent::ParamsSet(_)
         | SessionEvent::AgentNotified { .. }
         | SessionEvent::ConfigOptionsReplaced { .. }
         | SessionEvent::CursorUpdated { .. }
         | SessionEvent::CommandsReplaced {} => return None,
+    })
+}
+
+/// Says which subagent there is from then on.
+fn subagent(event: &Event, patch: &SubagentPatch) -> Option<Block> {
+    let session = patch.session_id.as_ref()?;
+    let name = patch.title.set().unwrap_or(session);
+    let block = Block::new("note", event.at, vec![word("New subagent: "), code(name)]);
+    Some(match patch.description.set() {
+        Some(description) => block.line(vec![word(description.clone())]),
+        None => block,
     })
 }
 

@@ -7,8 +7,8 @@ use acpd_model::event::{Always, MarkdownPlan, Outcome, PermissionOption, PlanEnt
 use acpd_model::limits::{EXPORT_PICTURES_BYTES, EXPORT_TURN_BYTES};
 use acpd_model::subject::CallSubject;
 use acpd_model::{
-    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemStart, Millis, Origin, RawJson,
-    RequestEvent, RequestId, Summary, ThreadEvent, ThreadId, TurnEvent, TurnId,
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemStart, LaneId, Millis, Origin, RawJson,
+    RequestEvent, RequestId, SessionEvent, Summary, ThreadEvent, ThreadId, TurnEvent, TurnId,
 };
 
 use super::block::{Block, Page, Part, code, word};
@@ -46,6 +46,8 @@ pub struct Story {
     /// Bytes of the pictures that were written.
     pictures: usize,
     queued: BTreeMap<TurnId, (Origin, Vec<RawJson>)>,
+    /// The names of the subagents.
+    subagents: BTreeMap<LaneId, String>,
     usage: Option<(u64, u64)>,
 }
 
@@ -56,6 +58,8 @@ enum Entry {
         at: Millis,
         by: Origin,
         turn: Option<TurnId>,
+        /// The name of the subagent that the item belongs to.
+        subagent: Option<String>,
         item: Item,
     },
     Question(QuestionEntry),
@@ -154,6 +158,7 @@ impl Story {
             held: 0,
             pictures: 0,
             queued: BTreeMap::new(),
+            subagents: BTreeMap::new(),
             usage: None,
         }
     }
@@ -184,6 +189,7 @@ impl Story {
                 let item = Item {
                     id: *item,
                     parent: *parent,
+                    lane: event.lane,
                     started_at: Some(event.at),
                     start: start.clone(),
                     view: Some(ItemView::new(start, event.raw.as_ref())),
@@ -195,10 +201,12 @@ impl Story {
                 } else {
                     &event.by
                 };
+                let subagent = item.lane.map(|lane| self.name_of(lane));
                 self.entries.push(Entry::Item {
                     at: event.at,
                     by: by.clone(),
                     turn: event.turn,
+                    subagent,
                     item,
                 });
             }
@@ -279,6 +287,15 @@ impl Story {
                     });
                 }
             }
+            K::Session(SessionEvent::SubagentUpdated(patch)) => {
+                if let (Some(lane), Some(name)) =
+                    (event.lane, patch.title.set().or(patch.session_id.as_ref()))
+                {
+                    self.subagents.insert(lane, name.clone());
+                }
+                self.entries
+                    .extend(note::block(event, &self.cwd).map(Entry::Note));
+            }
             K::Turn(TurnEvent::UsageUpdated { used, size, .. }) => self.usage = Some((*used, *size)),
             K::Thread(_)
             | K::Session(_)
@@ -308,6 +325,11 @@ impl Story {
         self.end_section();
         self.page.foot(&mut self.text);
         self.hand_out(out);
+    }
+
+    fn name_of(&self, lane: LaneId) -> String {
+        let name = self.subagents.get(&lane).cloned();
+        name.unwrap_or_else(|| lane.to_string())
     }
 
     fn hand_out(&mut self, out: &mut Vec<u8>) {
@@ -523,7 +545,21 @@ fn weight(end: &ItemEnd) -> usize {
 
 fn draw(entry: Entry, files: &BTreeSet<(ItemId, String)>, cwd: &str) -> Option<Block> {
     match entry {
-        Entry::Item { at, by, item, .. } => item_block(at, &by, &item, files, cwd),
+        Entry::Item {
+            at,
+            by,
+            subagent,
+            item,
+            ..
+        } => {
+            let mut block = item_block(at, &by, &item, files, cwd)?;
+            if let Some(name) = subagent {
+                block
+                    .title
+                    .splice(0..0, [word("Subagent "), code(name), word(": ")]);
+            }
+            Some(block)
+        }
         Entry::Question(question) => Some(question_block(&question)),
         Entry::Plan(plan) => (!plan.removed).then(|| plan_block(plan, cwd)),
         Entry::Note(block) => Some(block),

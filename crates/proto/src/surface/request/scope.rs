@@ -87,7 +87,9 @@ impl Permissions {
                 check_thread(*thread, shared)?;
                 *release = false;
             }
-            Request::ReadThread { thread, .. } | Request::ReadTurnDiff { thread, .. } => {
+            Request::ReadThread { thread, .. }
+            | Request::ReadTurnDiff { thread, .. }
+            | Request::ListLanes { thread } => {
                 check_thread(*thread, shared)?;
             }
             // None of these is permitted by its kind. One that becomes so is refused until it is limited above.

@@ -4,7 +4,7 @@
 //! properties of a request before it reads the params.
 
 use acpd_model::event::{Fidelity, LeaseHolder};
-use acpd_model::{Failure, Millis, RawJson, RequestId, Role, SearchHit, ThreadId, TurnId};
+use acpd_model::{Failure, LaneId, Millis, RawJson, RequestId, Role, SearchHit, ThreadId, TurnId};
 use acpd_policy::{AGENT_IDS, Explanation, RememberedRule, Scope};
 
 use super::params::{
@@ -13,6 +13,7 @@ use super::params::{
 };
 use super::properties::{AnswerSize, Order, SharedAccess};
 use crate::agent::{AgentRequest, PassthroughMethod};
+use crate::projection::Subagent;
 use crate::surface::reply::{
     Absence, AgentAnswers, AgentInfo, AgentReport, Call, Closed, ConfigChanged, CreatedShare, FolderList,
     ListPage, ListedThread, Opened, Policies, Reply, RetentionReport, RunningProcess, ShareInfo, SignIn,
@@ -104,6 +105,13 @@ requests! {
             /// The turns to include.
             turns: Option<Turns>,
         } -> Thread(Box<ThreadView>): Observer, Free, Measured, ThatThread;
+
+        /// Lists the subagents of a thread.
+        // Up to 1,024 subagents.
+        ListLanes {
+            /// The thread.
+            thread: ThreadId,
+        } -> Lanes(Vec<(LaneId, Subagent)>): Observer, Free, Large, ThatThread;
 
         /// Starts or stops watching the list of threads.
         WatchThreadList {

@@ -11,7 +11,7 @@ use super::path_lookup::{PathLookup, names_paths};
 use super::policy::{PolicyCheck, ruling};
 use super::remembered::always;
 use super::shown::subjects;
-use super::{Approvals, NextStep, OpenQuestion, Waiting, request_id};
+use super::{Approvals, NextStep, OpenQuestion, Waiting, asker, request_id};
 use crate::agent::Call;
 use crate::projection::{is_computed, unified_diff};
 use crate::thread::host_call::{HostCall, HostReply};
@@ -150,8 +150,12 @@ impl Approvals {
         let Some((about, title, tool_call)) = describe(&request, &place) else {
             return NextStep::Wait;
         };
+        let title = match asker(journal) {
+            Some(asker) => format!("{asker} wants to {}", with_small_letter(&title)),
+            None => title,
+        };
         let number = journal.live().last_request + 1;
-        let always = always(journal.live(), &wanted);
+        let always = always(journal, &wanted);
         let kind = EventKind::Request(RequestEvent::PermissionRequested {
             request: request_id(journal, number),
             item: None,
@@ -207,6 +211,12 @@ fn describe(request: &Call, place: &str) -> Option<(QuestionTopic, String, Value
         }
         _ => None,
     }
+}
+
+fn with_small_letter(title: &str) -> String {
+    let mut letters = title.chars();
+    let first = letters.next().map(char::to_lowercase);
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 fn deny(journal: &mut Journal, call: u64, request: &Call, decision: &Decision) -> NextStep {

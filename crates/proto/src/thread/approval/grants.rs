@@ -3,10 +3,11 @@
 //! In: an allowed question, then the calls that the agent makes. Out: whether a call is part of it. A diff shows only
 //! the difference from the old text that the agent gives. It allows the new text only if the file contains that old
 //! text. Each part of a permission is used up by its call, and the rest lasts until the turn ends. Reads change
-//! nothing and often come in pieces, so they are not used up.
+//! nothing and often come in pieces, so they are not used up. A permission is of the agent that asked: neither a subagent
+//! of it nor its parent can use it.
 
 use acpd_model::subject::{CallSubject, Variable};
-use acpd_model::{BlobId, PreviousContent};
+use acpd_model::{BlobId, LaneId, PreviousContent};
 
 use crate::agent::Call;
 use acpd_policy::{Access, FileText, Request, Subject, is_shell, shell_line};
@@ -14,6 +15,8 @@ use acpd_policy::{Access, FileText, Request, Subject, is_shell, shell_line};
 /// The unused rest of one allowed question.
 #[derive(Debug)]
 pub(super) struct Grant {
+    /// The subagent that asked; `None` for the main agent.
+    lane: Option<LaneId>,
     run: Option<Run>,
     /// All subjects except the commands.
     subjects: Vec<Subject>,
@@ -115,10 +118,11 @@ fn only_read(subject: &Subject) -> bool {
 }
 
 impl Grant {
-    /// Returns the grant for an allowed request.
-    pub fn of(request: &Request) -> Self {
+    /// Returns the grant for an allowed request of a subagent, or of the main agent.
+    pub fn of(lane: Option<LaneId>, request: &Request) -> Self {
         let others = request.subjects().iter().filter(|subject| !is_run(subject));
         Self {
+            lane,
             run: Run::of(request),
             subjects: others.cloned().collect(),
             texts: request.texts().to_vec(),
@@ -133,7 +137,7 @@ impl Grant {
             (None, Some(_)) => false,
         };
         let contains = |subject| self.subjects.contains(subject);
-        if !runs || !wanted.subjects.iter().all(contains) {
+        if self.lane != wanted.lane || !runs || !wanted.subjects.iter().all(contains) {
             return Coverage::None;
         }
         let texts = wanted.texts.iter().map(|text| self.covers_text(text, old));
@@ -163,10 +167,11 @@ impl Grant {
     }
 }
 
-/// Returns whether a call is covered by a grant; if so, uses up the grant. A subject that is not certain is never
+/// Returns whether a call of a subagent, or of the main agent, is covered by a grant; if so, uses up the grant. A subject that is not certain is never
 /// covered. `old` is the current content of a file to be written, if it was read.
 pub(super) fn use_up(
     grants: &mut Vec<Grant>,
+    lane: Option<LaneId>,
     call: &Call,
     request: &Request,
     old: Option<&PreviousContent>,
@@ -175,7 +180,7 @@ pub(super) fn use_up(
     if subjects.is_empty() || !subjects.iter().all(Subject::is_certain) {
         return Coverage::None;
     }
-    let mut wanted = Grant::of(request);
+    let mut wanted = Grant::of(lane, request);
     if let Call::WriteFile { path, content } = call {
         let Some(path) = request.tidy(path) else {
             return Coverage::None;

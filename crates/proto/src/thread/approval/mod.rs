@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use acpd_model::event::Outcome;
-use acpd_model::{ErrorCode, EventKind, Failure, ItemId, Origin, RawJson, RequestEvent, RequestId};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemId, LaneId, Origin, RawJson, RequestEvent, RequestId};
 use acpd_policy::{Decision, Request};
 use serde_json::json;
 
@@ -168,6 +168,7 @@ impl Approvals {
     ) -> SettledQuestion {
         let open = journal.live().requests.get(&number);
         let item = open.and_then(|open| open.event.kind.item());
+        let lane = open.and_then(|open| open.event.lane);
         let title = open
             .and_then(|open| listed_title(&open.event.kind))
             .filter(|_| item.is_none());
@@ -184,7 +185,7 @@ impl Approvals {
             None => NextStep::Wait,
             Some(OpenQuestion { waiting, request }) => match waiting {
                 Waiting::Agent(call) => {
-                    self.grant(request.as_ref(), outcome);
+                    self.grant(lane, request.as_ref(), outcome);
                     let result = Ok(outcome_result(outcome, wants_input));
                     NextStep::Answer { call, result }
                 }
@@ -201,19 +202,29 @@ impl Approvals {
         SettledQuestion { next, item }
     }
 
-    fn grant(&mut self, request: Option<&Request>, outcome: &Outcome) {
+    fn grant(&mut self, lane: Option<LaneId>, request: Option<&Request>, outcome: &Outcome) {
         if outcome.allows()
             && let Some(request) = request
             && self.grants.len() < GRANTS
         {
-            self.grants.push(Grant::of(request));
+            self.grants.push(Grant::of(lane, request));
         }
     }
 
-    /// Voids all questions, and returns the answers for the calls that waited. An agent that still `listens` receives
-    /// "cancelled", because JSON-RPC requires an answer to every request.
-    pub fn void_all(&mut self, journal: &mut Journal, reason: &str, listens: bool) -> Vec<(u64, CallResult)> {
-        let open: Vec<u32> = journal.live().requests.keys().copied().collect();
+    /// Voids the questions of subagents, and of the main agent, that are over, and returns the answers for the calls that waited.
+    /// An agent that still `listens` receives "cancelled", because JSON-RPC requires an answer to every request.
+    pub fn void_all(
+        &mut self,
+        journal: &mut Journal,
+        reason: &str,
+        listens: bool,
+        is_over: impl Fn(Option<LaneId>) -> bool,
+    ) -> Vec<(u64, CallResult)> {
+        let open = journal.live().requests.iter();
+        let open: Vec<u32> = open
+            .filter(|(_, open)| is_over(open.event.lane))
+            .map(|(number, _)| *number)
+            .collect();
         let mut answers = Vec::new();
         for number in open {
             let wants_input = wants_input(journal, number);
@@ -249,6 +260,12 @@ impl Approvals {
         journal.emit(Origin::Daemon, kind, None);
         Some(self.questions.remove(&number)?.waiting)
     }
+}
+
+/// Returns the name of the subagent that asks, for the beginning of its questions.
+fn asker(journal: &Journal) -> Option<String> {
+    let lane = journal.live().lanes.get(journal.lane()?)?;
+    Some(lane.name())
 }
 
 fn request_id(journal: &Journal, number: u32) -> RequestId {

@@ -157,7 +157,7 @@ impl Approvals {
         old: Option<&PreviousContent>,
     ) -> PolicyCheck {
         if let Call::ReadFile { .. } = call {
-            return self.check_read_policy(journal.live(), call, request);
+            return self.check_read_policy(journal, call, request);
         }
         let decision = self.layers(journal.live()).decide(request);
         match decision.effect {
@@ -170,7 +170,7 @@ impl Approvals {
                 journal.emit(ruling(&decision), kind, None);
                 PolicyCheck::Allow
             }
-            Ruled::Ask => match use_up(&mut self.grants, call, request, old) {
+            Ruled::Ask => match use_up(&mut self.grants, journal.lane(), call, request, old) {
                 Coverage::Full => PolicyCheck::Allow,
                 Coverage::Depends => PolicyCheck::Compare,
                 Coverage::None => PolicyCheck::Ask,
@@ -181,8 +181,8 @@ impl Approvals {
 
     /// Decides about a read. Only a rule that matches the read can stop it, not a default: a read changes nothing,
     /// and agents read a lot.
-    fn check_read_policy(&mut self, live: &Live, call: &Call, request: &Request) -> PolicyCheck {
-        let explained = self.layers(live).explain(request).subjects;
+    fn check_read_policy(&mut self, journal: &Journal, call: &Call, request: &Request) -> PolicyCheck {
+        let explained = self.layers(journal.live()).explain(request).subjects;
         let by_rule = |effect| {
             let decisions = explained.iter().map(|subject| &subject.decision);
             let stops = |decision: &&Decision| matches!(decision.list, Some(List::Deny | List::Ask));
@@ -191,7 +191,9 @@ impl Approvals {
         if let Some(decision) = by_rule(Ruled::Deny) {
             return PolicyCheck::Deny(Box::new(decision.clone()));
         }
-        if by_rule(Ruled::Ask).is_some() && use_up(&mut self.grants, call, request, None) != Coverage::Full {
+        if by_rule(Ruled::Ask).is_some()
+            && use_up(&mut self.grants, journal.lane(), call, request, None) != Coverage::Full
+        {
             return PolicyCheck::Ask;
         }
         PolicyCheck::Allow

@@ -12,12 +12,12 @@ use serde::Deserialize;
 use super::path_lookup::{PathLookup, PermissionRequest, names_paths};
 use super::remembered::{agent_remembers, always};
 use super::shown::{keeps_content, kept_call, show_changes, subjects};
-use super::{Approvals, NextStep, OpenQuestion, Waiting, request_id};
+use super::{Approvals, NextStep, OpenQuestion, Waiting, asker, request_id};
 use crate::agent::ToolUpdate;
 use crate::agent::bounds::{is_name, sentence};
 use crate::projection::ItemView;
 use crate::thread::journal::Journal;
-use crate::wire::{member, repeated_key};
+use crate::wire::{member, repeated_key, spliced};
 
 /// The method by which an agent requests a permission.
 pub(in crate::thread) const METHOD: &str = "session/request_permission";
@@ -106,7 +106,7 @@ impl Approvals {
         options: Vec<PermissionOption>,
         raw: RawJson,
     ) -> NextStep {
-        let Some(known) = journal.live().tools.get(id) else {
+        let Some(known) = journal.live().tools.get(journal.lane(), id) else {
             return NextStep::Wait;
         };
         let (title, kind, whole) = match journal.item(known.item) {
@@ -126,6 +126,10 @@ impl Approvals {
         let kept = kept_call(&whole, tool);
         let mut request = self.tool_request(journal.live(), &whole);
         show_changes(&mut request, &whole);
+        let title = match asker(journal) {
+            Some(asker) => format!("{asker}: {title}"),
+            None => title,
+        };
         let question = PermissionRequest {
             turn: journal.current_turn(),
             item: known.item,
@@ -172,7 +176,7 @@ impl Approvals {
                 if !options.iter().any(PermissionOption::rejects) {
                     options.push(PermissionOption::rejection());
                 }
-                let always = always(journal.live(), &request);
+                let always = always(journal, &request);
                 let agent_remembers = agent_remembers(&always, &options);
                 (Some(Box::new(always)), agent_remembers, whole)
             }
@@ -196,8 +200,9 @@ impl Approvals {
             keeps_content,
         });
         journal.emit(Origin::Agent, kind, Some(raw));
-        // The turn may have ended while the paths were resolved.
-        let settled = if turn == journal.current_turn() {
+        // The turn may have ended while the paths were resolved. A subagent may work on.
+        let goes_on = journal.live().lanes.is_at_work(journal.lane());
+        let settled = if goes_on || turn == journal.current_turn() {
             ruled
         } else {
             Some((Origin::Daemon, Outcome::Cancelled))
@@ -207,6 +212,14 @@ impl Approvals {
 
     /// Asks the user for information.
     pub fn ask_input(&mut self, journal: &mut Journal, call: u64, message: String, raw: RawJson) -> NextStep {
+        let (message, raw) = match asker(journal) {
+            Some(asker) => {
+                let message = format!("{asker}: {message}");
+                let words = serde_json::Value::from(message.as_str()).to_string();
+                (message, spliced(&raw, &[("message", &words)]))
+            }
+            None => (message, raw),
+        };
         let number = journal.live().last_request + 1;
         let request = request_id(journal, number);
         let open = OpenQuestion {
@@ -215,7 +228,7 @@ impl Approvals {
         };
         self.questions.insert(number, open);
         let named = member(&raw, "toolCallId").and_then(|id| json::read::<String>(id).ok());
-        let call = named.and_then(|id| journal.live().tools.get(&id));
+        let call = named.and_then(|id| journal.live().tools.get(journal.lane(), &id));
         let kind = EventKind::Request(RequestEvent::InputRequested {
             request,
             message,

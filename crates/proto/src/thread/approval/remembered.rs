@@ -199,9 +199,12 @@ pub(in crate::thread) fn adopt_rules(
     }
 }
 
-/// Returns what "always" means as an answer to `request`.
-pub(super) fn always(live: &Live, request: &Request) -> Always {
-    match live.remembered.would_hold_for(request, Scope::Session) {
+/// Returns what "always" means as an answer to `request`. An answer to a subagent is a rule of the thread, as any other: unlike a
+/// permission, it applies to all agents in it.
+pub(super) fn always(journal: &Journal, request: &Request) -> Always {
+    let remembered = &journal.live().remembered;
+    match remembered.would_hold_for(request, Scope::Session) {
+        Ok(what) if journal.lane().is_some() => Always::Holds(format!("{what} by any agent of this thread")),
         Ok(what) => Always::Holds(what),
         Err(error) => Always::NotRemembered(error.to_string()),
     }

@@ -20,7 +20,7 @@ mod user_commands;
 use std::collections::BTreeMap;
 
 use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_CALLS, SMALL_CALL_BYTES};
-use acpd_model::{ErrorCode, Failure, ItemId, RawJson};
+use acpd_model::{ErrorCode, Failure, ItemId, LaneId, RawJson};
 use acpd_policy::Form;
 
 use self::delegated_terminals::EditorTerminal;
@@ -53,6 +53,8 @@ pub(super) struct Callbacks {
     tasks: BTreeMap<u64, HostTask>,
     /// Sizes of large unanswered callbacks, in bytes. Finished ones are removed when the next large one arrives.
     large_calls: BTreeMap<u64, usize>,
+    /// The subagents that have made unanswered callbacks.
+    lanes: BTreeMap<u64, LaneId>,
     /// The agent's original params, until it is known which side answers the callback.
     raw_params: BTreeMap<u64, RawJson>,
     /// Editors that have the thread open, in the order in which they attached.
@@ -98,6 +100,11 @@ impl Callbacks {
         self.before + call
     }
 
+    /// Returns the subagent that has made a callback.
+    pub fn lane_of(&self, call: u64) -> Option<LaneId> {
+        self.lanes.get(&call).copied()
+    }
+
     /// Returns whether pending work can still change the thread, even if no client waits for it.
     pub fn has_pending_work(&self) -> bool {
         self.is_changing() || !self.final_outputs.is_empty() || !self.user_commands.is_empty()
@@ -138,6 +145,7 @@ impl Callbacks {
         undecided: usize,
         waits: impl Fn(u64) -> bool,
     ) -> bool {
+        self.lanes.extend(journal.lane().map(|lane| (call, lane)));
         if self.tasks.len() + undecided >= AGENT_CALLS {
             let message = format!("too many requests in flight from this agent (limit {AGENT_CALLS})");
             let failure = Failure::new(ErrorCode::Overloaded, message);
@@ -221,6 +229,7 @@ impl Callbacks {
     /// Answers a callback, unless its process has exited.
     pub fn answer(&mut self, journal: &mut Journal, call: u64, result: Result<RawJson, RpcError>) {
         self.raw_params.remove(&call);
+        self.lanes.remove(&call);
         if self.is_abandoned(call) {
             return;
         }
@@ -236,6 +245,8 @@ impl Callbacks {
         self.withdraw_delegations(journal);
         self.raw_params.clear();
         self.tasks.retain(|_, task| task.outlives_agent());
+        let tasks = &self.tasks;
+        self.lanes.retain(|call, _| tasks.contains_key(call));
         self.abandoned = self.count;
         self.quirks = Quirks::default();
     }

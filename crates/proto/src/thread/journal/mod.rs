@@ -15,8 +15,8 @@ use acpd_model::event::{Content, Level};
 use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
     BlobId, ErrorCode, Event, EventKind, Failure, Inherited, ItemEnd, ItemEvent, ItemId, ItemOutcome,
-    ItemStart, Limits, MessageType, Origin, RawJson, SessionEvent, Summary, ThreadEvent, ThreadId,
-    ThreadStatus, TurnId, TurnMarks,
+    ItemStart, LaneId, Limits, MessageType, Origin, RawJson, RequestEvent, SessionEvent, Summary,
+    ThreadEvent, ThreadId, ThreadStatus, TurnEvent, TurnId, TurnMarks,
 };
 
 pub(super) use self::turn_files::FileChange;
@@ -43,6 +43,8 @@ pub(super) struct Journal {
     now: Now,
     /// The turn that is being imported from the agent's history.
     importing: Option<TurnId>,
+    /// The subagent that new events are about.
+    lane: Option<LaneId>,
     /// Whether the configuration records each chunk of text as a separate event.
     single_chunks: bool,
     coalescer: Coalescer,
@@ -73,6 +75,7 @@ impl Journal {
             limits,
             now,
             importing: None,
+            lane: None,
             single_chunks: false,
             coalescer: Coalescer::default(),
             live_tail: LiveTail::default(),
@@ -109,6 +112,16 @@ impl Journal {
     /// Returns the turn that new events belong to.
     pub fn current_turn(&self) -> Option<TurnId> {
         self.importing.or(self.live.turn.map(|turn| turn.id))
+    }
+
+    /// Returns the subagent that new events are about.
+    pub fn lane(&self) -> Option<LaneId> {
+        self.lane
+    }
+
+    /// Makes new events those of a subagent, or of the main agent. Returns whose they were before.
+    pub fn set_lane(&mut self, lane: Option<LaneId>) -> Option<LaneId> {
+        std::mem::replace(&mut self.lane, lane)
     }
 
     pub fn next_item(&self) -> ItemId {
@@ -228,6 +241,7 @@ impl Journal {
         content: &[RawJson],
         client_message_id: Option<String>,
     ) {
+        let lane = self.set_lane(None);
         let item = self.next_item();
         let role = MessageType::UserMessage;
         let start = ItemStart::Message {
@@ -256,6 +270,7 @@ impl Journal {
         for kind in kinds {
             self.emit_in(Some(turn), by.clone(), kind, None);
         }
+        self.set_lane(lane);
     }
 
     /// Completes an item with its content.
@@ -339,9 +354,37 @@ impl Journal {
             turn,
             by,
             repeats_id: self.live.repeats_id(&kind),
+            lane: self.lane_of(&kind),
             kind,
             raw: None,
             raw_params: None,
+        }
+    }
+
+    /// Returns the subagent that an event is about: that of its item or question, which may be another one than the present.
+    fn lane_of(&self, kind: &EventKind) -> Option<LaneId> {
+        let of_item = |item: ItemId| self.live.items.get(&item).map(|open| open.lane);
+        match kind {
+            EventKind::Item(ItemEvent::Started {
+                parent: Some(parent), ..
+            }) => of_item(*parent).unwrap_or(self.lane),
+            EventKind::Request(
+                RequestEvent::Settled { request, .. } | RequestEvent::Voided { request, .. },
+            ) => {
+                let open = self.live.requests.get(&request.number);
+                open.map_or(self.lane, |open| open.event.lane)
+            }
+            EventKind::Item(_) | EventKind::Host(_) | EventKind::Request(_) => {
+                kind.item().and_then(of_item).unwrap_or(self.lane)
+            }
+            EventKind::Turn(TurnEvent::PlanReplaced { .. })
+            | EventKind::Session(
+                SessionEvent::SubagentUpdated(_)
+                | SessionEvent::NoticeGiven { .. }
+                | SessionEvent::AgentNotified { .. }
+                | SessionEvent::CallRefused { .. },
+            ) => self.lane,
+            EventKind::Turn(_) | EventKind::Session(_) | EventKind::Thread(_) | EventKind::Unknown => None,
         }
     }
 

@@ -75,6 +75,7 @@ impl Thread {
                 self.journal.emit(Origin::Daemon, kind, params);
                 self.callbacks.answer(&mut self.journal, call, Err(error));
             }
+            AgentEvent::Subagent { session, event } => self.handle_subagent(&session, *event),
             AgentEvent::Foreign { params } => self.tool_calls.foreign_update(&mut self.journal, params),
             AgentEvent::Notified { method, params } => {
                 let kind = EventKind::Session(SessionEvent::AgentNotified { method });
@@ -218,6 +219,7 @@ impl Thread {
     fn abandon_work(&mut self, reason: &str, unsent_too: bool) -> bool {
         self.journal.flush();
         self.void_requests(reason);
+        self.stop_subagents();
         self.approvals.abandon();
         self.callbacks.abandon(&mut self.journal);
         while let Some(continued) = self.session.fail_requests(&mut self.journal, reason, unsent_too) {

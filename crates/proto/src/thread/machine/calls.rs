@@ -2,7 +2,7 @@
 //! to the agent.
 
 use acpd_model::event::{Outcome, PermissionOption};
-use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId};
+use acpd_model::{ErrorCode, Failure, LaneId, Origin, RawJson, RequestId};
 use acpd_policy::Scope;
 
 use super::Thread;
@@ -104,8 +104,11 @@ impl Thread {
 
     pub(super) fn call_withdrawn(&mut self, call: u64) {
         let call = self.callbacks.number(call);
-        self.approvals.withdraw(&mut self.journal, call);
-        self.callbacks.withdraw(&mut self.journal, call);
+        let lane = self.callbacks.lane_of(call);
+        self.in_lane(lane, |thread| {
+            thread.approvals.withdraw(&mut thread.journal, call);
+            thread.callbacks.withdraw(&mut thread.journal, call);
+        });
     }
 
     /// Handles a client's answer to a request of the agent.
@@ -125,6 +128,11 @@ impl Thread {
     }
 
     pub(super) fn settle_request(&mut self, by: Origin, number: u32, outcome: &Outcome) {
+        let lane = self.live().requests.get(&number).and_then(|open| open.event.lane);
+        self.in_lane(lane, |thread| thread.settle_in_lane(by, number, outcome));
+    }
+
+    fn settle_in_lane(&mut self, by: Origin, number: u32, outcome: &Outcome) {
         let SettledQuestion { next, item } = self.approvals.settle(&mut self.journal, by, number, outcome);
         // The time in which the user was asked does not count as the agent's silence.
         self.session.record_activity(&self.journal);
@@ -145,11 +153,18 @@ impl Thread {
 
     /// Voids all open requests, because an answer would no longer have an effect.
     pub(super) fn void_requests(&mut self, reason: &str) {
+        self.void_requests_of(reason, |_| true);
+    }
+
+    /// Voids the open requests of subagents, and of the main agent, that are over.
+    pub(super) fn void_requests_of(&mut self, reason: &str, is_over: impl Fn(Option<LaneId>) -> bool) {
         if self.live().requests.is_empty() {
             return;
         }
         let listens = self.session.is_ready();
-        let answers = self.approvals.void_all(&mut self.journal, reason, listens);
+        let answers = self
+            .approvals
+            .void_all(&mut self.journal, reason, listens, is_over);
         self.session.record_activity(&self.journal);
         for (call, result) in answers {
             self.callbacks.answer(&mut self.journal, call, result);

@@ -12,6 +12,7 @@ mod lifecycle;
 mod plans;
 mod queue;
 mod steer;
+mod subagents;
 mod turns;
 mod updates;
 mod user_commands;
@@ -23,11 +24,12 @@ use acpd_model::{Event, Failure, Inherited, Limits, Origin, RawJson, Summary, Th
 
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
-use super::effect::{Deletion, Effect};
+use super::effect::{Deletion, Effect, Waiter};
 use super::input::{AccessDenied, Input};
 use super::journal::Journal;
 use super::message::Messages;
 use super::session::{Session, reset_directory};
+use super::subagents::Subagents;
 use super::tool_call::ToolCalls;
 use super::turn::{TurnResult, Turns};
 use crate::agent::AgentEvent;
@@ -46,6 +48,7 @@ pub struct Thread {
     turns: Turns,
     /// Whether a notice since the thread's start says that it has too many plans.
     says_plans_dropped: bool,
+    subagents: Subagents,
 }
 
 impl Thread {
@@ -60,6 +63,7 @@ impl Thread {
             tool_calls: ToolCalls::default(),
             turns: Turns::default(),
             says_plans_dropped: false,
+            subagents: Subagents::default(),
         }
     }
 
@@ -127,8 +131,16 @@ impl Thread {
             }
             Input::ExchangesCollected(known) => self.exchanges_collected(known),
             Input::Resolved { waiter, real } => {
-                let next = self.approvals.paths_resolved(&mut self.journal, waiter, &real);
-                self.follow(next);
+                let lane = match &waiter {
+                    Waiter::Call(call) => self.callbacks.lane_of(*call),
+                    Waiter::Explain { .. } | Waiter::UserCommand(_) => None,
+                };
+                self.in_lane(lane, |thread| {
+                    let next = thread
+                        .approvals
+                        .paths_resolved(&mut thread.journal, waiter, &real);
+                    thread.follow(next);
+                });
             }
             Input::RememberedChanged { by, outcome } => {
                 self.approvals.remembered_changed(&mut self.journal, by, outcome)
@@ -136,14 +148,22 @@ impl Thread {
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
             Input::AgentExited(exit) => self.handle_agent_exit(&exit),
-            Input::Host { call, result } => self.host_replied(call, result),
+            Input::Host { call, result } => {
+                let lane = self.callbacks.lane_of(call);
+                self.in_lane(lane, |thread| thread.host_replied(call, result));
+            }
             Input::EditorAnswered {
                 connection,
                 call,
                 result,
-            } => self
-                .callbacks
-                .editor_answered(&mut self.journal, &connection, call, result),
+            } => {
+                let lane = self.callbacks.lane_of(call);
+                self.in_lane(lane, |thread| {
+                    thread
+                        .callbacks
+                        .editor_answered(&mut thread.journal, &connection, call, result);
+                });
+            }
             Input::EditorGone { connection, unsent } => {
                 self.callbacks
                     .editor_gone(&mut self.journal, &connection, &unsent);

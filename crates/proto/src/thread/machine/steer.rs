@@ -95,7 +95,7 @@ impl Thread {
                 if outcome.is_ok_and(|outcome| outcome == "promptRequired") {
                     return self.steer_later(call, by, input, client_turn_id);
                 }
-                self.messages.break_off();
+                self.messages.break_off(None);
                 self.journal.add_user_message(turn, &by, &input, client_turn_id);
                 let delivery = SteerDelivery::Steered;
                 self.journal.reply(call, Ok(Reply::Steered { turn, delivery }));

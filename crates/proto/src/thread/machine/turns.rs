@@ -1,9 +1,10 @@
 //! The start and end of turns, which concern all parts of a thread.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use acpd_model::event::Level;
-use acpd_model::{Failure, ItemOutcome, MessageType, Origin, RawJson, TurnId};
+use acpd_model::{Failure, ItemOutcome, LaneId, MessageType, Origin, RawJson, TurnId};
 
 use super::Thread;
 use crate::agent::{AgentCommand, UpdateKind};
@@ -102,6 +103,7 @@ impl Thread {
     pub(super) fn prepare_turn(&mut self) {
         self.close_items(ItemOutcome::Completed);
         self.tool_calls.begin_turn();
+        self.subagents.begin_turn();
     }
 
     /// Starts the next queued turn, unless the queue is paused.
@@ -169,6 +171,9 @@ impl Thread {
         if let Interrupt::End { .. } = interrupt {
             self.cancel_requests(by);
             self.journal.note_status();
+            if !options.at_once {
+                self.cancel_subagents();
+            }
         }
         if self.turns.has_only_commands() {
             self.settle_commands(TurnResult::interrupted());
@@ -236,7 +241,10 @@ impl Thread {
         let by_client = turn::is_interrupted_by_client(&self.journal);
         let silence = self.session.turn_ended().filter(|_| !by_client);
         let result = TurnResult::of(answer, silence.as_deref(), by_client);
-        self.void_requests("the turn is over");
+        // Subagents that work may go on without the turn.
+        let working: BTreeSet<LaneId> = self.live().lanes.at_work().collect();
+        let works = |lane: Option<LaneId>| lane.is_some_and(|lane| working.contains(&lane));
+        self.void_requests_of("the turn is over", |lane| !works(lane));
         // A user who has interrupted the turn does not wait, unless that would cut a message in two.
         let is_over = silence.is_some() || by_client && !self.is_in_message();
         if self.journal.limits().turn_tail_millis == 0 {
@@ -260,7 +268,9 @@ impl Thread {
         let UpdateKind::Chunk(chunk) = kind else {
             return None;
         };
-        if self.journal.limits().turn_tail_millis == 0 || !self.session.is_ready() {
+        // What subagents send may always outlive the turn.
+        let of_subagent = self.journal.lane().is_some();
+        if of_subagent || self.journal.limits().turn_tail_millis == 0 || !self.session.is_ready() {
             return None;
         }
         let of_message = self.messages.ended_turn(chunk, self.turns.is_answering());
@@ -326,6 +336,8 @@ impl Thread {
         self.cancel_requests(by);
         if options.at_once {
             self.stop_agent();
+        } else {
+            self.cancel_subagents();
         }
         self.settle(result, &by_whom);
         true
@@ -337,7 +349,9 @@ impl Thread {
     pub(super) fn end_deadline(&self) -> Option<Instant> {
         let asks = self.approvals.len() > 0;
         let at = self.turns.end_deadline().filter(|_| !asks)?;
-        let runs = !self.live().items.tools().is_empty() || self.callbacks.has_agent_waiting();
+        let runs = !self.live().items.tools().is_empty()
+            || self.callbacks.has_agent_waiting()
+            || self.live().lanes.at_work().next().is_some();
         Some(if runs && self.turns.is_unprompted() {
             at + UNPROMPTED_CALL
         } else {
@@ -411,6 +425,7 @@ impl Thread {
             return;
         };
         self.journal.flush();
+        let was_prompted = !running.by_agent && running.interrupted.is_none();
         self.turns.end();
         let quirks = self.session.quirks();
         self.messages.end_echo(&mut self.journal, quirks);
@@ -424,6 +439,10 @@ impl Thread {
         self.callbacks.ask_unread_outputs(&mut self.journal);
         self.reopen_if_idle();
         self.begin_next();
+        if was_prompted && self.live().lanes.at_work().next().is_some() {
+            // The thread stays active while they work.
+            self.work_unprompted();
+        }
         self.journal.note_status();
         self.retire_if_idle();
     }

@@ -1,5 +1,7 @@
 //! Dispatch of agent updates to the parts of the thread.
 
+use std::collections::BTreeSet;
+
 use acpd_model::event::{Level, Outcome};
 use acpd_model::item::ToolStatus;
 use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson, SessionEvent, TurnEvent};
@@ -19,7 +21,7 @@ impl Thread {
             raw_params,
         } = update;
         if !matches!(kind, UpdateKind::Chunk(_)) {
-            self.messages.interrupt();
+            self.messages.interrupt(self.journal.lane());
         }
         let late = self.late(&kind);
         if late.is_none() && self.is_work(&kind) {
@@ -27,6 +29,9 @@ impl Thread {
         }
         if late.is_none() && self.is_new(&kind) {
             self.session.record_activity(&self.journal);
+        }
+        if self.journal.lane().is_some() && !concerns_subagents(&kind) {
+            return self.journal.emit_unshown(raw, raw_params);
         }
         // What a process reports while it opens the session is its default, or an old state that it replays.
         let is_setting = matches!(kind, UpdateKind::Mode(_) | UpdateKind::ConfigOptions);
@@ -49,6 +54,11 @@ impl Thread {
                 };
             }
             UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params, false),
+            UpdateKind::Subagent(report) => return self.subagent_reported(*report, raw, raw_params),
+            UpdateKind::SessionMessage(message) => {
+                return self.handle_session_message(message, raw, raw_params);
+            }
+            UpdateKind::SessionChunk(chunk) => return self.handle_session_chunk(chunk, raw, raw_params),
             UpdateKind::Plan(plan) => return self.replace_plan(plan, raw, raw_params),
             UpdateKind::PlanRemoved(id) => return self.remove_plan(id, raw, raw_params),
             UpdateKind::Commands => EventKind::Session(SessionEvent::CommandsReplaced {}),
@@ -127,7 +137,7 @@ impl Thread {
 
     /// Returns whether a tool call that is known has ended.
     fn has_ended(&self, tool: &ToolUpdate) -> bool {
-        let known = self.live().tools.get(&tool.id);
+        let known = self.live().tools.get(self.journal.lane(), &tool.id);
         known.is_some_and(|known| !self.live().items.contains_key(&known.item))
     }
 
@@ -139,7 +149,7 @@ impl Thread {
                 let known = self.live().plans.get(&plan.id);
                 known.is_none_or(|known| known.entries != plan.entries || known.markdown != plan.markdown)
             }
-            UpdateKind::Chunk(chunk) => {
+            UpdateKind::Chunk(chunk) | UpdateKind::SessionChunk(chunk) => {
                 !matches!(&chunk.content, ChunkContent::Text(text) if text.is_empty())
             }
             _ => false,
@@ -161,7 +171,7 @@ impl Thread {
             .tool_calls
             .handle(&mut self.journal, tool, raw, raw_params, asked);
         if matches!(outcome, ToolOutcome::Began(_)) {
-            self.messages.break_off();
+            self.messages.break_off(self.journal.lane());
         }
         if matches!(outcome, ToolOutcome::Began(_) | ToolOutcome::Updated(_)) {
             self.session.record_activity(&self.journal);
@@ -184,7 +194,7 @@ impl Thread {
         let live = self.live();
         live.turn
             .filter(|turn| Some(turn.id) == self.journal.current_turn())?;
-        let known = live.tools.get(tool.id.as_str());
+        let known = live.tools.get(self.journal.lane(), tool.id.as_str());
         let open = known.and_then(|known| self.journal.item(known.item));
         let kind = match (&tool.kind, open) {
             (Some(kind), _) => kind.clone(),
@@ -214,12 +224,43 @@ impl Thread {
         }
     }
 
-    /// Ends all open items, except terminals and files that are being written: those may outlive a turn, and end on
-    /// their own.
+    /// Ends all open items, except terminals, files that are being written, and items of subagents that work: those may outlive a
+    /// turn, and end on their own.
     pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
-        let (messages, callbacks) = (&self.messages, &self.callbacks);
-        let is_kept = |item| messages.is_open(item) || callbacks.is_being_written(item);
+        let lanes = &self.live().lanes;
+        let items = self.live().items.iter();
+        let working: BTreeSet<ItemId> = items
+            .filter(|(_, open)| lanes.is_at_work(open.lane))
+            .map(|(item, _)| *item)
+            .collect();
+        let (callbacks, messages) = (&self.callbacks, &self.messages);
+        let is_kept =
+            |item| working.contains(&item) || messages.is_open(item) || callbacks.is_being_written(item);
         self.tool_calls.close_all(&mut self.journal, outcome, is_kept);
-        self.messages.end(&mut self.journal, outcome);
+        self.messages.end_all(&mut self.journal, outcome);
+    }
+}
+
+/// Returns whether an update of a subagent is shown. What it reports of its own session, such as its mode or what it uses, is not the
+/// thread's.
+fn concerns_subagents(kind: &UpdateKind) -> bool {
+    match kind {
+        UpdateKind::Chunk(_)
+        | UpdateKind::Tool(_)
+        | UpdateKind::Notice { .. }
+        | UpdateKind::Subagent(_)
+        | UpdateKind::SessionMessage(_)
+        | UpdateKind::SessionChunk(_) => true,
+        UpdateKind::Plan(_)
+        | UpdateKind::PlanRemoved(_)
+        | UpdateKind::Cursor(_)
+        | UpdateKind::Suggestions(_)
+        | UpdateKind::Commands
+        | UpdateKind::Mode(_)
+        | UpdateKind::ConfigOptions
+        | UpdateKind::Usage { .. }
+        | UpdateKind::SessionInfo { .. }
+        | UpdateKind::Compaction { .. }
+        | UpdateKind::Other => false,
     }
 }

@@ -1,16 +1,20 @@
 //! Messages: chunks of the agent's text become items.
 //!
-//! In: chunks, and events that interrupt a message. Out: only events in the journal. Owns: the open message, the open rest of a message
-//! of an ended turn, and the prompt that the agent may repeat ([`echo`]). Never: shows text twice, or lets an item grow without end: a
-//! message that is longer than an item may be continues in the next one.
+//! In: chunks, and events that interrupt a message. Out: only events in the journal. Owns: the open message of the agent and of each of
+//! its subagents, the open rest of a message of an ended turn, and the prompt that the agent may repeat ([`echo`]). Never: shows text
+//! twice, or lets an item grow without end: a message that is longer than an item may be continues in the next one.
 
 mod echo;
 mod ended;
 mod long;
 mod said;
 
+use std::collections::BTreeMap;
+
 use acpd_model::limits::MESSAGE_ITEM_BYTES;
-use acpd_model::{EventKind, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, TurnId};
+use acpd_model::{
+    EventKind, ItemEvent, ItemId, ItemOutcome, ItemStart, LaneId, MessageType, RawJson, TurnId,
+};
 
 use self::echo::Echo;
 use self::ended::{EndedMessage, EndedMessages};
@@ -52,8 +56,10 @@ pub(super) struct Late {
 /// The messages of a thread.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    open: Option<OpenMessage>,
-    /// The rest of a message of an ended turn, and when it ends. The open message continues beside it.
+    /// The open message of each subagent, and of the main agent. They do not end each other.
+    open: BTreeMap<Option<LaneId>, OpenMessage>,
+    /// The rest of a message of an ended turn, and when it ends. The main agent's open message continues beside it. What subagents
+    /// send may always outlive a turn.
     late: Option<(OpenMessage, Instant)>,
     /// Messages that may continue after their turn.
     ended: EndedMessages,
@@ -62,24 +68,31 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// Returns whether the item is an unfinished message, which [`end`](Self::end) ends.
+    /// Returns whether the item is an unfinished message, which [`end_all`](Self::end_all) ends.
     pub fn is_open(&self, item: ItemId) -> bool {
         let late = self.late.as_ref().map(|(late, _)| late);
-        self.open.iter().chain(late).any(|open| open.item == item)
+        self.open.values().chain(late).any(|open| open.item == item)
     }
 
-    /// Returns whether more text of the agent would belong to the open message.
+    /// Returns whether the open message of a subagent, or of the main agent, has this id of the agent.
+    pub fn has_id(&self, lane: Option<LaneId>, id: &str) -> bool {
+        let open = self.open.get(&lane);
+        open.is_some_and(|open| open.message_id.as_deref() == Some(id))
+    }
+
+    /// Returns whether more text of the main agent would belong to its open message.
     pub fn is_in_message(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| !open.broken)
+        self.open.get(&None).is_some_and(|open| !open.broken)
     }
 
-    /// Returns the turn of the message that a chunk continues, if that message has ended. `is_prompted` is whether the agent works at
+    /// Returns the turn of the message that a chunk of the main agent continues, if that message has ended. `is_prompted` is whether the agent works at
     /// another prompt.
     pub fn ended_turn(&self, chunk: &Chunk, is_prompted: bool) -> Option<TurnId> {
         let role = Some(chunk.role).filter(|role| *role != MessageType::UserMessage)?;
         let id = chunk.message_id.as_deref()?;
         let has_id = |open: &&OpenMessage| open.role == role && open.message_id.as_deref() == Some(id);
-        if self.open.as_ref().filter(has_id).is_some() {
+        let open = self.open.get(&None);
+        if open.filter(has_id).is_some() {
             return None;
         }
         let late = self.late.as_ref().map(|(late, _)| late).filter(has_id);
@@ -87,7 +100,7 @@ impl Messages {
             return late.turn;
         }
         // An answer that has begun continues with its own messages.
-        if is_prompted && self.open.is_some() {
+        if is_prompted && open.is_some() {
             return None;
         }
         self.ended.turn_of(role, id, is_prompted)
@@ -114,15 +127,15 @@ impl Messages {
     }
 
     /// Records that an update other than text came: the text that follows does not repeat it.
-    pub fn interrupt(&mut self) {
-        if let Some(open) = &mut self.open {
+    pub fn interrupt(&mut self, lane: Option<LaneId>) {
+        if let Some(open) = self.open.get_mut(&lane) {
             open.interrupted = true;
         }
     }
 
     /// Makes further text another message.
-    pub fn break_off(&mut self) {
-        if let Some(open) = &mut self.open {
+    pub fn break_off(&mut self, lane: Option<LaneId>) {
+        if let Some(open) = self.open.get_mut(&lane) {
             open.broken = true;
         }
     }
@@ -141,7 +154,7 @@ impl Messages {
         emit_unshown(journal, &chunk, raw, raw_params);
     }
 
-    /// Adds a chunk that comes after its turn, to an item of its own in that turn: a completed item does not open again.
+    /// Adds a chunk of the main agent that comes after its turn, to an item of its own in that turn: a completed item does not open again.
     pub fn handle_late(
         &mut self,
         journal: &mut Journal,
@@ -157,16 +170,18 @@ impl Messages {
         if quirks.repeats_messages && self.repeats_ended(&chunk) {
             return emit_unshown(journal, &chunk, raw, raw_params);
         }
-        let present = self.open.take();
-        self.open = self.late.take().map(|(open, _)| open);
+        let present = self.open.remove(&None);
+        if let Some((open, _)) = self.late.take() {
+            self.open.insert(None, open);
+        }
         let is_open = |open: &OpenMessage| open.turn == Some(late.turn);
         let id = chunk.message_id.as_deref();
-        if !self.continued(chunk.role, id).is_some_and(is_open) {
+        if !self.continued(None, chunk.role, id).is_some_and(is_open) {
             self.begin_late(journal, late.turn, chunk.role, chunk.message_id.clone());
         }
         self.add_chunk(journal, quirks, chunk, raw, raw_params);
-        self.late = self.open.take().map(|open| (open, late.until));
-        self.open = present;
+        self.late = self.open.remove(&None).map(|open| (open, late.until));
+        self.set_open(present);
     }
 
     /// Starts an item that continues a message of an ended turn. It keeps the id that clients know for the message.
@@ -177,7 +192,7 @@ impl Messages {
         role: MessageType,
         message_id: Option<String>,
     ) {
-        self.end_open(journal, ItemOutcome::Completed);
+        self.end(journal, None, ItemOutcome::Completed);
         let known = message_id.as_deref().and_then(|id| self.ended.take(role, id));
         let item = journal.next_item();
         let kind = start(item, role, message_id.clone());
@@ -186,7 +201,7 @@ impl Messages {
             None => (journal.live().repeats_id(&kind), Some(Said::default())),
         };
         journal.emit_continuation(turn, kind, repeats_id);
-        self.open = Some(OpenMessage {
+        let open = OpenMessage {
             item,
             turn: Some(turn),
             bytes: 0,
@@ -195,7 +210,8 @@ impl Messages {
             broken: false,
             interrupted: false,
             said,
-        });
+        };
+        self.open.insert(None, open);
     }
 
     /// Returns when the rest of a message of an ended turn is complete.
@@ -206,15 +222,25 @@ impl Messages {
     /// Completes the rest of a message of an ended turn.
     pub fn end_late(&mut self, journal: &mut Journal) {
         if let Some((late, _)) = self.late.take() {
-            let present = self.open.replace(late);
-            self.end_open(journal, ItemOutcome::Completed);
-            self.open = present;
+            let present = self.open.insert(None, late);
+            self.end(journal, None, ItemOutcome::Completed);
+            self.set_open(present);
+        }
+    }
+
+    fn set_open(&mut self, open: Option<OpenMessage>) {
+        if let Some(open) = open {
+            self.open.insert(None, open);
         }
     }
 
     /// Returns whether a chunk repeats the prompt of this turn. After the first user chunk that does not, nothing
     /// counts as a repetition.
     fn is_echo(&mut self, journal: &mut Journal, quirks: Quirks, chunk: &Chunk) -> bool {
+        // Subagents repeat prompts of their own.
+        if journal.lane().is_some() {
+            return false;
+        }
         let users = chunk.role == MessageType::UserMessage;
         if users && self.echo.take(chunk) {
             return true;
@@ -228,6 +254,9 @@ impl Messages {
 
     /// Adds an incomplete repetition as a message, because the rest of the text did not come.
     pub fn end_partial_echo(&mut self, journal: &mut Journal, quirks: Quirks) {
+        if journal.lane().is_some() {
+            return;
+        }
         if let Some(chunk) = self.echo.take_partial() {
             self.add_chunk(journal, quirks, chunk, None, None);
         }
@@ -248,7 +277,7 @@ impl Messages {
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
     ) {
-        if quirks.repeats_messages && self.repeats(&chunk) {
+        if quirks.repeats_messages && self.repeats(journal.lane(), &chunk) {
             return emit_unshown(journal, &chunk, raw, raw_params);
         }
         let whole = Whole {
@@ -279,9 +308,10 @@ impl Messages {
         } = chunk;
         let item = self.message_item(journal, role, message_id.clone());
         let item = self.item_with_room(journal, item, content.bytes());
-        let turn = self.open.as_ref().and_then(|open| open.turn);
+        let open = self.open.get(&journal.lane());
+        let turn = open.and_then(|open| open.turn);
         if quirks.repeats_messages {
-            self.note_said(&content);
+            self.note_said(journal.lane(), &content);
         }
         match content {
             ChunkContent::Text(text) if raw_params.is_none() && !alone => journal.emit_text(Delta {
@@ -309,12 +339,12 @@ impl Messages {
     }
 
     /// Returns whether a chunk repeats its whole message. Any other equal text is new: "ha", "ha".
-    fn repeats(&self, chunk: &Chunk) -> bool {
+    fn repeats(&self, lane: Option<LaneId>, chunk: &Chunk) -> bool {
         let ChunkContent::Text(text) = &chunk.content else {
             return false;
         };
         let open = self
-            .continued(chunk.role, chunk.message_id.as_deref())
+            .continued(lane, chunk.role, chunk.message_id.as_deref())
             .filter(|open| !open.interrupted && !text.is_empty());
         open.and_then(|open| open.said.as_ref())
             .is_some_and(|said| said.is(text))
@@ -329,8 +359,8 @@ impl Messages {
     }
 
     /// Takes note of content that was added to the open message.
-    fn note_said(&mut self, content: &ChunkContent) {
-        let Some(open) = &mut self.open else {
+    fn note_said(&mut self, lane: Option<LaneId>, content: &ChunkContent) {
+        let Some(open) = self.open.get_mut(&lane) else {
             return;
         };
         match content {
@@ -344,8 +374,13 @@ impl Messages {
     }
 
     /// Returns the open message, if a chunk with this role and message id belongs to it.
-    fn continued(&self, role: MessageType, message_id: Option<&str>) -> Option<&OpenMessage> {
-        let open = self.open.as_ref()?;
+    fn continued(
+        &self,
+        lane: Option<LaneId>,
+        role: MessageType,
+        message_id: Option<&str>,
+    ) -> Option<&OpenMessage> {
+        let open = self.open.get(&lane)?;
         let is_same = open.role == role && open.message_id.as_deref() == message_id && !open.broken;
         is_same.then_some(open)
     }
@@ -357,7 +392,7 @@ impl Messages {
         role: MessageType,
         message_id: Option<String>,
     ) -> ItemId {
-        match self.continued(role, message_id.as_deref()) {
+        match self.continued(journal.lane(), role, message_id.as_deref()) {
             Some(open) => open.item,
             None => {
                 let turn = journal.current_turn();
@@ -369,16 +404,17 @@ impl Messages {
     /// Returns the item that `bytes` of content are added to: the open one, or the next one of the same message if they make
     /// it too large.
     fn item_with_room(&mut self, journal: &mut Journal, item: ItemId, bytes: usize) -> ItemId {
+        let lane = journal.lane();
         let full = self
             .open
-            .as_mut()
+            .get_mut(&lane)
             .filter(|open| open.bytes > 0 && open.bytes + bytes > MESSAGE_ITEM_BYTES)
             .map(|open| (open.turn, open.role, open.message_id.clone(), open.said.take()));
         let item = match full {
             Some((turn, role, message_id, said)) => self.begin(journal, turn, role, message_id, said),
             None => item,
         };
-        if let Some(open) = &mut self.open {
+        if let Some(open) = self.open.get_mut(&lane) {
             open.interrupted = false;
             open.bytes += bytes;
         }
@@ -394,14 +430,15 @@ impl Messages {
         message_id: Option<String>,
         said: Option<Said>,
     ) -> ItemId {
-        self.end_open(journal, ItemOutcome::Completed);
+        let lane = journal.lane();
+        self.end(journal, lane, ItemOutcome::Completed);
         let item = journal.next_item();
         let kind = start(item, role, message_id.clone());
-        if let (Some(turn), Some(id)) = (turn, message_id.as_deref()) {
+        if let (None, Some(turn), Some(id)) = (lane, turn, message_id.as_deref()) {
             self.ended.begun(turn, role, id, journal.live().repeats_id(&kind));
         }
         journal.emit_update_in(turn, kind, None, None);
-        self.open = Some(OpenMessage {
+        let open = OpenMessage {
             item,
             turn,
             bytes: 0,
@@ -410,18 +447,22 @@ impl Messages {
             broken: false,
             interrupted: false,
             said,
-        });
+        };
+        self.open.insert(lane, open);
         item
     }
 
-    /// Completes the open message, and the rest of one of an ended turn.
-    pub fn end(&mut self, journal: &mut Journal, outcome: ItemOutcome) {
-        self.end_open(journal, outcome);
+    /// Completes all open messages, and the rest of one of an ended turn.
+    pub fn end_all(&mut self, journal: &mut Journal, outcome: ItemOutcome) {
+        while let Some(lane) = self.open.keys().next().copied() {
+            self.end(journal, lane, outcome);
+        }
         self.end_late(journal);
     }
 
-    fn end_open(&mut self, journal: &mut Journal, outcome: ItemOutcome) {
-        let Some(open) = self.open.take() else {
+    /// Completes the open message of a subagent, or of the main agent.
+    pub fn end(&mut self, journal: &mut Journal, lane: Option<LaneId>, outcome: ItemOutcome) {
+        let Some(open) = self.open.remove(&lane) else {
             return;
         };
         journal.flush();
@@ -431,7 +472,7 @@ impl Messages {
             .get(&open.item)
             .is_some_and(|item| item.repeats_id);
         journal.complete_in(open.turn, open.item, outcome);
-        if let (Some(turn), Some(message_id)) = (open.turn, open.message_id) {
+        if let (None, Some(turn), Some(message_id)) = (lane, open.turn, open.message_id) {
             self.ended.add(EndedMessage {
                 turn,
                 role: open.role,

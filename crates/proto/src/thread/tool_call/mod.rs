@@ -57,7 +57,7 @@ impl ToolCalls {
         raw_params: Option<RawJson>,
         asked: bool,
     ) -> ToolOutcome {
-        let known = journal.live().tools.get(tool.id.as_str());
+        let known = journal.live().tools.get(journal.lane(), tool.id.as_str());
         let open = known.filter(|known| journal.live().items.contains_key(&known.item));
         match (open, known) {
             (Some(known), _) => {

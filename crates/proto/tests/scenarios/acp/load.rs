@@ -248,6 +248,7 @@ fn the_response_to_load_separates_history_from_live_updates() {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        lane: None,
     };
     let events: Vec<Event> = (1..=9).map(event).collect();
     for until in 1..=9 {
@@ -287,6 +288,7 @@ fn no_update_of_a_closed_session_is_sent() {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        lane: None,
     };
     deliver(&mut peer, thread, &frames(&thread.to_string(), &[event]), 1);
     assert_eq!(sent(&mut peer), Vec::<Value>::new());

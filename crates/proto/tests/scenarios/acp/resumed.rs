@@ -35,6 +35,7 @@ fn event(seq: u64, turn: TurnId, kind: EventKind) -> Event {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        lane: None,
     }
 }
 

@@ -566,3 +566,70 @@ fn a_request_with_an_absurd_method_is_refused_without_threads_too() {
     s.calls(&json!("x".repeat(1 << 20)), "_x", &json!({}));
     s.nothing_was_sent();
 }
+
+/// Returns the params of a report on the subagent `child` by the agent of `session`.
+fn report(session: &str, child: &str) -> Value {
+    json!({ "sessionId": session, "update": { "sessionUpdate": "subagent_update", "sessionId": child } })
+}
+
+#[test]
+fn a_subagents_session_belongs_to_the_thread_whose_agent_announced_it() {
+    let (mut s, a, b) = two();
+    s.notifies("session/update", &report("s-a", "s-c"));
+    assert!(matches!(s.only(a), AgentEvent::Update(_)));
+    s.chunk("s-c", "hello");
+    assert!(matches!(s.only(a), AgentEvent::Subagent { session, .. } if session == "s-c"));
+    s.calls(&json!(1), "fs/read_text_file", &read_params("s-c"));
+    let AgentEvent::Subagent { event, .. } = s.only(a) else {
+        panic!("not a subagent's");
+    };
+    let AgentEvent::CallbackReceived { call, .. } = *event else {
+        panic!("not received");
+    };
+    s.answers_call(a, call, &json!({ "content": "x" }));
+    s.next_answer(&json!(1));
+    // Another thread's session is no subagent, and another thread's subagent is none either.
+    for (seat, session, child) in [(a, "s-a", "s-b"), (b, "s-b", "s-c"), (b, "s-b", "s-a")] {
+        s.notifies("session/update", &report(session, child));
+        assert!(matches!(s.only(seat), AgentEvent::Foreign { .. }), "{child}");
+    }
+    s.chunk("s-b", "mine");
+    assert_eq!(s.said(b), "mine");
+    s.leave(a);
+    s.take(a);
+    s.chunk("s-c", "late");
+    assert!(s.take(b).is_empty());
+}
+
+#[test]
+fn what_follows_an_announcement_at_once_finds_its_thread() {
+    let (mut s, a, b) = two();
+    let report = report("s-a", "s-c").to_string();
+    let chunk = json!({ "sessionId": "s-c", "update": { "sessionUpdate": "plan", "entries": [] } });
+    for params in [report, chunk.to_string()] {
+        let line = format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{params}}}"#);
+        s.agent.handle_line(&Line::Whole(line.as_bytes()), s.now);
+    }
+    s.settle();
+    let heard = s.take(a);
+    assert!(
+        matches!(&heard[..], [AgentEvent::Update(_), AgentEvent::Subagent { .. }]),
+        "{heard:?}"
+    );
+    assert!(s.take(b).is_empty());
+}
+
+#[test]
+fn an_unannounced_session_is_the_only_threads() {
+    let mut s = Stage::new();
+    let a = s.opened("s-a");
+    s.prompt(a, 1);
+    s.chunk("s-x", "hello");
+    assert!(matches!(s.only(a), AgentEvent::Subagent { session, .. } if session == "s-x"));
+    // With another thread, it could be of either.
+    let b = s.join();
+    s.opens("s-b");
+    s.take(b);
+    s.chunk("s-y", "hello");
+    assert!(matches!(s.only(a), AgentEvent::Foreign { .. }));
+}

@@ -1,6 +1,6 @@
 //! Where an event belongs.
 
-use acpd_model::{Event, Millis, Seq, TurnId};
+use acpd_model::{Event, LaneId, Millis, Seq, TurnId};
 
 use super::Plain;
 
@@ -14,11 +14,13 @@ wire! {
         ts: Millis as u64,
         /// The turn in which the event happened.
         turn_id: Option<TurnId>,
+        /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+        lane: Option<LaneId>,
     }
 }
 
 impl<'a> At<'a> {
     pub fn of(thread: &'a str, event: &Event) -> Self {
-        Self::new(Plain(thread), event.seq, event.at, event.turn)
+        Self::new(Plain(thread), event.seq, event.at, event.turn, event.lane)
     }
 }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use acpd_model::item::ToolStatus;
-use acpd_model::{BlobId, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, Replaced};
+use acpd_model::{
+    BlobId, ItemEnd, ItemId, ItemOutcome, ItemStart, LaneId, MessageType, Millis, RawJson, Replaced,
+};
 
 use super::OrNull;
 use super::origin::By;
@@ -19,6 +21,8 @@ wire! {
         item_id: ItemId,
         /// Id of the item that contains this one.
         parent_item_id: Option<ItemId>,
+        /// The subagent that the item belongs to, as in `thread/lanes`; absent for the main agent.
+        lane: Option<LaneId>,
         outcome: Option<ItemOutcome> | null,
         /// When the message started, in milliseconds since the epoch. Only messages have it, except in imported turns. Notifications
         /// have `ts` instead.
@@ -42,6 +46,7 @@ impl<'a> Item<'a> {
         Self {
             item_id: item.id,
             parent_item_id: item.parent,
+            lane: item.lane,
             outcome: item.end.as_ref().map(|(outcome, _)| *outcome),
             started_at: item
                 .started_at

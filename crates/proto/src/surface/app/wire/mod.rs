@@ -17,6 +17,7 @@ pub mod event;
 pub mod folder;
 pub mod item;
 pub mod item_event;
+pub mod lane;
 mod name;
 pub mod notice;
 pub mod origin;

@@ -1,12 +1,16 @@
 //! The results of methods, made from the daemon's replies.
 
 use acpd_model::event::Fidelity;
-use acpd_model::{BlobId, ItemId, Millis, RawJson, SearchHit, Seq, SnippetPiece, TextKind, ThreadId, TurnId};
+use acpd_model::{
+    BlobId, ItemId, LaneId, Millis, RawJson, SearchHit, Seq, SnippetPiece, TextKind, ThreadId, TurnId,
+};
 use acpd_policy::{Decision, Explanation, Policy, RememberedRule, Rule, Scope, SubjectExplanation};
 
+use super::lane::LanesListed;
 use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
+use crate::projection::Subagent;
 use crate::surface::reply::{
     self, Absence, AgentInfo, AgentReport, Closed, CreatedShare, FolderList, ListPage, ListedThread, Opened,
     RetentionReport, RunningProcess, ShareInfo, StartedCommand, Steered, TargetInfo, TargetTest, ThreadView,
@@ -55,6 +59,7 @@ made_of! {
     NotificationTargetsListed<'a>: Vec<TargetInfo>, targets => Self::new(targets);
     NotificationsTested<'a>: Vec<TargetTest>, tests => Self::new(tests);
     PolicyExplained<'a>: Box<Explanation>, why => Self::new(Serde(&why.decision), Serde(&why.subjects));
+    LanesListed<'a>: Vec<(LaneId, Subagent)>, lanes => Self::new(lanes);
     RememberedListed<'a>: Vec<RememberedRule>, answers => Self::new(answers);
     AgentAnswersListed<'a>: Vec<reply::AgentAnswers>, agents => Self::new(agents);
     ShareCreated<'a>: Box<CreatedShare>, created => created;

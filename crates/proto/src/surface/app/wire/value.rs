@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use acpd_model::{BlobId, ErrorCode, ItemId, RawJson, RequestId, ThreadId, TurnId};
+use acpd_model::{BlobId, ErrorCode, ItemId, LaneId, RawJson, RequestId, ThreadId, TurnId};
 use acpd_policy::{Rule, Scope};
 use serde::Serialize;
 
@@ -96,7 +96,7 @@ by_serde!(
     Rule as String
 );
 by_serde!(ErrorCode as String, ProcessState as String, Scope as String);
-described!(Plain<'_> as String, TurnId as String, ItemId as String);
+described!(Plain<'_> as String, TurnId as String, ItemId as String, LaneId as String);
 described!(RawJson as Json, Json as Json, Acp as Acp);
 
 impl Value for TurnId {
@@ -107,6 +107,13 @@ impl Value for TurnId {
 }
 
 impl Value for ItemId {
+    #[inline]
+    fn write(&self, out: &mut Vec<u8>) {
+        self.with_text(|text| Plain(text).write(out));
+    }
+}
+
+impl Value for LaneId {
     #[inline]
     fn write(&self, out: &mut Vec<u8>) {
         self.with_text(|text| Plain(text).write(out));

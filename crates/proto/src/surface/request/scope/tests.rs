@@ -85,6 +85,7 @@ fn requests(thread: ThreadId) -> Vec<Request> {
             thread: Some(thread),
         }),
         Request::ReadThread { thread, turns: None },
+        Request::ListLanes { thread },
         Request::WatchThreadList { on: true, only: None },
         Request::StartThread(Box::new(start)),
         Request::OpenThread(Box::new(open(thread))),
@@ -206,11 +207,12 @@ fn open(thread: ThreadId) -> OpenThread {
 }
 
 /// The kinds of requests that a shared thread permits. Every other one is refused.
-const PERMITTED: [RequestKind; 8] = [
+const PERMITTED: [RequestKind; 9] = [
     RequestKind::Initialize,
     RequestKind::ListThreads,
     RequestKind::SearchThreads,
     RequestKind::ReadThread,
+    RequestKind::ListLanes,
     RequestKind::ReadTurnDiff,
     RequestKind::WatchThreadList,
     RequestKind::OpenThread,

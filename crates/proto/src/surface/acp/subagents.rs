@@ -1,0 +1,148 @@
+//! What subagents do, as editors receive it.
+//!
+//! In: events of a lane. Out: frames for editors that declared `subagents`, and frames for all others. The former know each subagent
+//! as a session, the others see its calls in the session of the thread. Never: shows the agent's own id of a subagent's session: two
+//! threads of one editor may have agents that use the same ids.
+
+use std::borrow::Cow;
+
+use acpd_model::event::{Patch, SubagentPatch};
+use acpd_model::{Event, EventKind, ItemEnd, ItemEvent, ItemStart, LaneId, RawJson, SessionEvent, json};
+use serde_json::{Value, json};
+
+use super::encode::Writer;
+use super::frame::{Feature, FrameKind};
+use super::handshake::with_acpd;
+use crate::wire::{member, others, spliced};
+
+/// What the title of a subagent's call begins with in the session of the thread.
+const SUBAGENT: &str = "Subagent: ";
+
+/// Returns the id of a subagent's session for editors.
+fn session_of(thread: &str, lane: LaneId) -> String {
+    format!("{thread}/{lane}")
+}
+
+impl Writer<'_> {
+    /// Adds the frames of an event of a subagent.
+    pub(super) fn subagents_event(&mut self, lane: LaneId, event: &Event) {
+        match &event.kind {
+            EventKind::Session(SessionEvent::SubagentUpdated(patch)) => {
+                self.subagent_updated(lane, event, patch)
+            }
+            EventKind::Item(_)
+            | EventKind::Turn(_)
+            | EventKind::Session(SessionEvent::AgentNotified { .. }) => {
+                self.session = Cow::Owned(session_of(self.thread, lane));
+                self.for_editors(FrameKind::Declared(Feature::Subagents), &without_sessions(event));
+                self.session = Cow::Borrowed(self.thread);
+                if let Some(event) = in_parent(event, lane) {
+                    self.for_editors(FrameKind::Undeclared(Feature::Subagents), &event);
+                }
+            }
+            EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Host(_)
+            | EventKind::Request(_)
+            | EventKind::Unknown => self.plain_event(event),
+        }
+    }
+
+    /// Adds the frames of an event, of which these editors receive the updates.
+    fn for_editors(&mut self, kind: FrameKind, event: &Event) {
+        let from = self.frames.len();
+        self.plain_event(event);
+        for (frame, ..) in self.frames.iter_mut().skip(from) {
+            if frame.kind == FrameKind::Update {
+                frame.kind = kind.clone();
+            }
+        }
+    }
+
+    /// Adds the report on a subagent, in the session of its parent.
+    fn subagent_updated(&mut self, lane: LaneId, event: &Event, patch: &SubagentPatch) {
+        if let Some(parent) = patch.parent {
+            self.session = Cow::Owned(session_of(self.thread, parent));
+        }
+        let kind = FrameKind::Declared(Feature::Subagents);
+        let session = session_of(self.thread, lane);
+        match &event.raw {
+            Some(raw) => {
+                // acpd cancels all work of a thread together.
+                let shown = others(raw, &["capabilities"]).unwrap_or_else(|| raw.clone());
+                let named = spliced(
+                    &shown,
+                    &[("sessionId", &Value::from(session.as_str()).to_string())],
+                );
+                let event = Event {
+                    raw: Some(named),
+                    raw_params: None,
+                    ..event.clone()
+                };
+                self.passed(&event, kind);
+            }
+            None => self.own(kind, |update| {
+                update
+                    .plain("sessionUpdate", "subagent_update")
+                    .plain("sessionId", &session);
+                if patch.state == Patch::Cleared {
+                    update.raw("state", "null");
+                }
+                update.maybe("title", patch.title.set().or(patch.session_id.as_ref()));
+            }),
+        }
+        self.session = Cow::Borrowed(self.thread);
+    }
+}
+
+/// Returns the event without the agent's ids of sessions, which no editor knows.
+fn without_sessions(event: &Event) -> Event {
+    let raw = event.raw.as_ref().and_then(|raw| {
+        let is_message = member(raw, "sessionUpdate") == Some("\"session_message\"");
+        is_message.then(|| others(raw, &["senderSessionId", "recipientSessionId"]))?
+    });
+    Event {
+        raw: raw.or_else(|| event.raw.clone()),
+        raw_params: None,
+        ..event.clone()
+    }
+}
+
+/// Returns the event of a subagent's call as one of the thread's session: its title says whose it is, and `_meta` names the lane.
+/// Returns `None` for any other event.
+fn in_parent(event: &Event, lane: LaneId) -> Option<Event> {
+    let mut event = event.clone();
+    match &mut event.kind {
+        EventKind::Item(ItemEvent::Started {
+            start: ItemStart::ToolCall { title, .. },
+            ..
+        }) => title.insert_str(0, SUBAGENT),
+        EventKind::Item(
+            ItemEvent::Updated { .. }
+            | ItemEvent::Completed {
+                end: ItemEnd::ToolCall { .. },
+                ..
+            },
+        ) => {}
+        EventKind::Item(_)
+        | EventKind::Turn(_)
+        | EventKind::Thread(_)
+        | EventKind::Session(_)
+        | EventKind::Host(_)
+        | EventKind::Request(_)
+        | EventKind::Unknown => return None,
+    }
+    event.raw_params = None;
+    event.raw = event.raw.map(|raw| marked(&raw, lane));
+    Some(event)
+}
+
+fn marked(call: &RawJson, lane: LaneId) -> RawJson {
+    let title = member(call, "title").and_then(|title| json::read::<String>(title).ok());
+    let title = title.map(|title| Value::from(format!("{SUBAGENT}{title}")).to_string());
+    let meta = member(call, "_meta").filter(|meta| meta.starts_with('{'));
+    let meta = with_acpd(meta, &json!({ "lane": lane }));
+    let mut put = vec![("_meta", meta.get())];
+    put.extend(title.as_deref().map(|title| ("title", title)));
+    spliced(call, &put)
+}
