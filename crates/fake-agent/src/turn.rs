@@ -32,6 +32,8 @@ pub struct Turn {
     pub late: Vec<(u64, Value)>,
     /// See [`Outcome::exit`].
     pub exit: Option<i32>,
+    /// The sessions that the present one is a subagent of, the outermost first.
+    pub parents: Vec<String>,
     scripted: ScriptedTurn,
 }
 
@@ -42,6 +44,7 @@ impl Turn {
             booleans: false,
             late: Vec::new(),
             exit: None,
+            parents: Vec::new(),
             scripted: ScriptedTurn::new(session, prompt, out, calls),
         }
     }

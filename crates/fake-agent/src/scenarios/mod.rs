@@ -17,6 +17,7 @@ mod processes;
 mod rubbish;
 pub mod script;
 mod state;
+mod subagents;
 mod text;
 mod tools;
 mod waiting;
@@ -138,6 +139,12 @@ pub const TABLE: &[Scenario] = &[
         Words::Maybe(&["url"]), &[], callbacks::elicit),
     entry("ext", "", "notification _example.com/note and request _example.com/ask; says the answer",
         Words::None, &[], callbacks::ext),
+    // subagents
+    entry("subagent", "title=review id=S silent=true",
+        "the steps that follow are those of a new subagent with that title and session; a silent one is not announced",
+        Words::None, &["title", "id", "silent"], subagents::begin),
+    entry("parent", "working=true", "ends the subagent: the steps that follow are those of its parent; one that is working does not stop",
+        Words::None, &["working"], subagents::end),
     // waiting and cancel
     entry("wait", "ms=100", "nothing for that time, unless cancelled", Words::None, &["ms"], waiting::wait),
     entry("steered", "", "waits for words in mid-turn (see --steer) and says \"heard: WORDS\"",

@@ -332,6 +332,28 @@ fn questions_to_the_client() {
 }
 
 #[test]
+fn subagents() {
+    let (mut agent, id) = Agent::with_session(&[]);
+    let turn = agent.prompt(&id, "subagent title=look id=c; say hi; parent; say done");
+    let sent: Vec<(&Value, &Value)> = turn
+        .messages
+        .iter()
+        .map(|message| {
+            let params = &message["params"];
+            (&params["sessionId"], &params["update"]["sessionUpdate"])
+        })
+        .collect();
+    let own = json!(id);
+    let (child, report, chunk) = (json!("c"), json!("subagent_update"), json!("agent_message_chunk"));
+    assert_eq!(
+        sent,
+        [(&own, &report), (&child, &chunk), (&own, &report), (&own, &chunk)]
+    );
+    assert_eq!(turn.messages[0]["params"]["update"]["title"], "look");
+    assert_eq!(turn.messages[2]["params"]["update"]["state"]["state"], "idle");
+}
+
+#[test]
 fn cancels() {
     let (mut agent, id) = Agent::with_session(&[]);
     let cancelled = |agent: &mut Agent, text: &str| {
