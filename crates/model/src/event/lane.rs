@@ -29,22 +29,13 @@ impl<T> Patch<T> {
             Self::Unchanged | Self::Cleared => None,
         }
     }
-
-    /// Returns the change: `None` if there is none, `Some(None)` if the value is cleared.
-    pub fn change(&self) -> Option<Option<&T>> {
-        match self {
-            Self::Unchanged => None,
-            Self::Cleared => Some(None),
-            Self::Set(value) => Some(Some(value)),
-        }
-    }
 }
 
 impl<T: Clone> Patch<T> {
     /// Changes a value.
     pub fn apply(&self, value: &mut Option<T>) {
-        if let Some(new) = self.change() {
-            *value = new.cloned();
+        if !self.is_unchanged() {
+            *value = self.set().cloned();
         }
     }
 }

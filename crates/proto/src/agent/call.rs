@@ -382,7 +382,7 @@ pub enum SubagentSessions<'a> {
 
 impl SubagentSessions<'_> {
     /// Returns whether a session, which is not ours, may be one of a subagent.
-    pub fn contain(&self, session: &str) -> bool {
+    pub fn contain(self, session: &str) -> bool {
         match self {
             Self::All => is_name(session) && !session.is_empty(),
             Self::Named(sessions) => sessions.contains(session),

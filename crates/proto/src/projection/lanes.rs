@@ -53,11 +53,15 @@ impl Subagent {
     /// Returns the name for sentences: `Subagent "review"`.
     pub fn name(&self) -> String {
         let name = self.title.as_deref().filter(|title| !title.trim().is_empty());
-        let name = name.unwrap_or(&self.session_id);
-        if name.is_empty() {
-            return "Subagent".to_owned();
-        }
-        format!("Subagent \"{}\"", shorten(plain_line(name).trim(), NAMED_CHARS))
+        named_subagent(name.unwrap_or(&self.session_id))
+    }
+}
+
+/// Returns a subagent's name for sentences.
+pub(crate) fn named_subagent(name: &str) -> String {
+    match plain_line(name).trim() {
+        "" => "Subagent".to_owned(),
+        name => format!("Subagent \"{}\"", shorten(name, NAMED_CHARS)),
     }
 }
 
@@ -96,7 +100,7 @@ impl Lanes {
     }
 
     /// Returns all subagents, in the order in which they were first reported.
-    pub fn iter(&self) -> btree_map::Iter<'_, LaneId, Subagent> {
+    pub fn all(&self) -> btree_map::Iter<'_, LaneId, Subagent> {
         self.lanes.iter()
     }
 

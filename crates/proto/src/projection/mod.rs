@@ -55,6 +55,7 @@ pub use extract::extract;
 pub use history_text::HistoryText;
 pub(crate) use item::ItemView;
 pub use item::{Part, content_text, text_block};
+pub(crate) use lanes::named_subagent;
 pub use lanes::{Lanes, Subagent};
 pub use live::Live;
 pub(crate) use live::{Interrupter, QueuedTurn};

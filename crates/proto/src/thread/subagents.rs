@@ -11,6 +11,7 @@ use acpd_model::{EventKind, LaneId, MessageType, Origin, RawJson, SessionEvent};
 
 use super::journal::Journal;
 use crate::agent::{SessionMessage, SubagentUpdate};
+use crate::projection::Subagent;
 
 /// Subagents of one thread, in its whole life.
 const LANES: usize = 1024;
@@ -90,7 +91,7 @@ impl Subagents {
             ..SubagentPatch::default()
         };
         emit(journal, lane, Origin::Daemon, patch, None, None);
-        let name = journal.live().lanes.get(lane).map(|lane| lane.name());
+        let name = journal.live().lanes.get(lane).map(Subagent::name);
         let message = format!(
             "{} works for the agent, which has not announced it.",
             name.unwrap_or_default()
@@ -155,7 +156,7 @@ fn next_lane(journal: &Journal, parent: Option<LaneId>) -> Result<LaneId, &'stat
     let number = u32::try_from(lanes.count()).unwrap_or(u32::MAX);
     LaneId::new(number.saturating_add(1))
         .filter(|_| lanes.count() < LANES)
-        .ok_or("the thread has had 1024 subagents already; fork it to go on")
+        .ok_or("the thread has had 1024 subagents already; continue in a fork of it")
 }
 
 fn emit(

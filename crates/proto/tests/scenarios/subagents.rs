@@ -513,7 +513,7 @@ fn editors_see_subagents_as_they_can() {
                 .iter()
                 .all(|params| params["sessionId"] == format!("{thread}/lane_1"))
     );
-    let plain = of(FrameKind::Undeclared(Feature::Subagents));
+    let plain = of(FrameKind::OfSubagent(lane(1).unwrap()));
     assert_eq!(plain[0]["sessionId"], thread);
     assert_eq!(plain[0]["update"]["title"], "Subagent: look");
     assert_eq!(

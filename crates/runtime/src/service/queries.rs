@@ -161,7 +161,7 @@ impl Service {
     /// Lists the subagents of a thread.
     pub(super) async fn list_lanes(&self, thread: ThreadId) -> Result<Vec<(LaneId, Subagent)>, Failure> {
         let live = self.load_thread(thread).await?;
-        let lanes = live.lanes.iter();
+        let lanes = live.lanes.all();
         Ok(lanes.map(|(lane, subagent)| (*lane, subagent.clone())).collect())
     }
 

@@ -83,7 +83,7 @@ pub(super) fn subagent(text: &str) -> Option<UpdateKind> {
         description: changed(report.description, |value| {
             string(value).map(|text| clip(&text, DESCRIPTION_BYTES))
         }),
-        state: changed(report.state, state),
+        state: changed(report.state, |value| state(&value)),
         cwd: changed(report.cwd, path),
         directories: changed(report.additional_directories, directories),
         may_cancel: match report.capabilities {
@@ -143,7 +143,7 @@ fn string(value: Value) -> Option<String> {
     }
 }
 
-fn state(value: Value) -> Option<LaneState> {
+fn state(value: &Value) -> Option<LaneState> {
     let state = value["state"].as_str()?;
     let reason = value["stopReason"].as_str();
     Some(LaneState {

@@ -10,6 +10,7 @@ use super::form::{self, FormInWords};
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{Peer, Prompt};
 use super::session::{LateState, OpenMode, Opened, Opening};
+use super::subagents::with_name;
 use crate::surface::contract::{Delivery, OpenRequest, Output, Pending, Steps};
 use crate::surface::request::RequestKind;
 use crate::wire;
@@ -44,6 +45,7 @@ impl Peer {
         // Unanswered questions of an earlier opening are still on the editor's screen.
         let session = self.sessions.entry(thread).or_default();
         session.since = opened.until;
+        session.subagents.extend(opened.subagents.clone());
         session.opened_early = false;
         // The pipe keeps the response from the editor, which must learn what has changed meanwhile.
         session.late = resumes_early.then(|| Box::new(LateState::resumed(&opened.state)));
@@ -145,9 +147,21 @@ impl Peer {
                     self.show(thread, frame, None);
                 }
             }
-            FrameKind::Undeclared(feature) => {
-                if !self.client.takes(*feature) {
-                    self.show(thread, frame, None);
+            FrameKind::Subagent(lane, name) => {
+                session.subagents.insert(*lane, name.clone());
+            }
+            FrameKind::OfSubagent(lane) => {
+                let text = frame
+                    .text
+                    .clone()
+                    .filter(|_| !self.client.takes(Feature::Subagents));
+                if let Some(text) = text {
+                    let text = match session.subagents.get(lane) {
+                        Some(name) => with_name(text, name),
+                        None => text,
+                    };
+                    let text = session.in_its_words(text);
+                    self.hand_over(thread, text, None);
                 }
             }
             FrameKind::Remark => {

@@ -275,7 +275,7 @@ impl Writer<'_> {
     }
 
     /// Adds a frame without a message, for the connection only.
-    fn note(&mut self, kind: FrameKind) {
+    pub(super) fn note(&mut self, kind: FrameKind) {
         let end = self.out.len();
         self.frame(end, kind);
     }

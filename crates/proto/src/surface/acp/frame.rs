@@ -1,7 +1,7 @@
 //! Frames: the messages for editors that an event produces.
 
 use acpd_model::event::{Binding, TurnStatus};
-use acpd_model::{Event, EventKind, ItemId, Origin, RawJson, RequestId, Seq, TurnEvent, TurnId};
+use acpd_model::{Event, EventKind, ItemId, LaneId, Origin, RawJson, RequestId, Seq, TurnEvent, TurnId};
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -39,6 +39,10 @@ pub enum FrameKind {
     Declared(Feature),
     /// An update of the session in its place, for the editors that did not declare this feature.
     Undeclared(Feature),
+    /// What a subagent does, for the editors that did not declare subagents.
+    OfSubagent(LaneId),
+    /// The name of a subagent.
+    Subagent(LaneId, Box<str>),
     /// What a notice says, as text of the conversation, for the editors that did not declare notices. Like a notice, it is
     /// transient.
     Remark,

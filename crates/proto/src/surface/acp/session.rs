@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use acpd_model::event::{Binding, LeaseHolder};
-use acpd_model::{RawJson, RequestId, Seq, ThreadId};
+use acpd_model::{LaneId, RawJson, RequestId, Seq, ThreadId};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -41,6 +41,8 @@ pub(super) struct Opened {
     /// Updates that an editor receives after it opens the session without history: `update` objects, such as the
     /// commands.
     pub updates: Vec<RawJson>,
+    /// The names of the subagents.
+    pub subagents: BTreeMap<LaneId, Box<str>>,
 }
 
 impl From<&Live> for Opened {
@@ -52,6 +54,11 @@ impl From<&Live> for Opened {
             last_terminal: live.last_terminal,
             lease: live.lease.clone(),
             updates: live.commands.iter().cloned().collect(),
+            subagents: live
+                .lanes
+                .all()
+                .filter_map(|(lane, subagent)| Some((*lane, subagent.title.as_deref()?.into())))
+                .collect(),
         }
     }
 }
@@ -84,6 +91,8 @@ pub(super) struct Session {
     pub received: Seq,
     /// Requests of the agent to its client, each with the event that the editor must receive before.
     pub queued: VecDeque<QueuedRequest>,
+    /// The names of the subagents.
+    pub subagents: BTreeMap<LaneId, Box<str>>,
     /// Terminals that the editor did not create.
     pub shown: Terminals,
     /// Terminals that the editor created: the daemon's ids and the editor's.

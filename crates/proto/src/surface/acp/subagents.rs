@@ -8,11 +8,13 @@ use std::borrow::Cow;
 
 use acpd_model::event::{Patch, SubagentPatch};
 use acpd_model::{Event, EventKind, ItemEnd, ItemEvent, ItemStart, LaneId, RawJson, SessionEvent, json};
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::encode::Writer;
 use super::frame::{Feature, FrameKind};
 use super::handshake::with_acpd;
+use crate::projection::named_subagent;
 use crate::wire::{member, others, spliced};
 
 /// What the title of a subagent's call begins with in the session of the thread.
@@ -37,7 +39,7 @@ impl Writer<'_> {
                 self.for_editors(FrameKind::Declared(Feature::Subagents), &without_sessions(event));
                 self.session = Cow::Borrowed(self.thread);
                 if let Some(event) = in_parent(event, lane) {
-                    self.for_editors(FrameKind::Undeclared(Feature::Subagents), &event);
+                    self.for_editors(FrameKind::OfSubagent(lane), &event);
                 }
             }
             EventKind::Thread(_)
@@ -61,6 +63,9 @@ impl Writer<'_> {
 
     /// Adds the report on a subagent, in the session of its parent.
     fn subagent_updated(&mut self, lane: LaneId, event: &Event, patch: &SubagentPatch) {
+        if let Some(name) = patch.title.set() {
+            self.note(FrameKind::Subagent(lane, name.as_str().into()));
+        }
         if let Some(parent) = patch.parent {
             self.session = Cow::Owned(session_of(self.thread, parent));
         }
@@ -135,6 +140,22 @@ fn in_parent(event: &Event, lane: LaneId) -> Option<Event> {
     event.raw_params = None;
     event.raw = event.raw.map(|raw| marked(&raw, lane));
     Some(event)
+}
+
+/// Puts the name of the subagent into the title of its call.
+pub(super) fn with_name(text: Bytes, name: &str) -> Bytes {
+    let named = || {
+        let message = RawJson::trusted(std::str::from_utf8(&text).ok()?);
+        let params = RawJson::trusted(member(&message, "params")?);
+        let update = RawJson::trusted(member(&params, "update")?);
+        let title: String = json::read(member(&update, "title")?).ok()?;
+        let title = format!("{}: {}", named_subagent(name), title.strip_prefix(SUBAGENT)?);
+        let update = spliced(&update, &[("title", &Value::from(title).to_string())]);
+        let params = spliced(&params, &[("update", update.get())]);
+        let message = spliced(&message, &[("params", params.get())]);
+        Some(Bytes::from(message.get().to_owned()))
+    };
+    named().unwrap_or(text)
 }
 
 fn marked(call: &RawJson, lane: LaneId) -> RawJson {

@@ -1,10 +1,11 @@
 //! The JSONL format: one line for each event.
 
-use acpd_model::event::{Content, Outcome, SubagentPatch, ThreadCreated};
+use acpd_model::event::{Content, Outcome, Patch, SubagentPatch, ThreadCreated};
 use acpd_model::{
     Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemOutcome, ItemStart, Origin, RawJson, RequestEvent,
     SessionEvent, ThreadEvent, TurnEvent,
 };
+use serde::Serialize;
 
 use super::text::{content_text, rfc3339};
 use crate::projection::server_name;
@@ -141,12 +142,18 @@ fn fill_subagent(line: &mut Object<'_>, patch: &SubagentPatch) {
     if patch.assumed {
         line.put("assumed", &true);
     }
-    line.maybe("title", patch.title.change().as_ref())
-        .maybe("description", patch.description.change().as_ref())
-        .maybe("state", patch.state.change().as_ref())
-        .maybe("cwd", patch.cwd.change().as_ref())
-        .maybe("directories", patch.directories.change().as_ref())
-        .maybe("mayCancel", patch.may_cancel.as_ref());
+    put_changed(line, "title", &patch.title);
+    put_changed(line, "description", &patch.description);
+    put_changed(line, "state", &patch.state);
+    put_changed(line, "cwd", &patch.cwd);
+    put_changed(line, "directories", &patch.directories);
+    line.maybe("mayCancel", patch.may_cancel.as_ref());
+}
+
+fn put_changed<T: Serialize>(line: &mut Object<'_>, name: &str, patch: &Patch<T>) {
+    if !patch.is_unchanged() {
+        line.put(name, patch);
+    }
 }
 
 fn fill_session(line: &mut Object<'_>, kind: &SessionEvent, raw: Option<&RawJson>) {

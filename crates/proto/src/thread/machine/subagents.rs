@@ -153,7 +153,7 @@ impl Thread {
         if !self.session.is_ready() {
             return;
         }
-        let lanes = self.live().lanes.iter();
+        let lanes = self.live().lanes.all();
         let sessions: Vec<String> = lanes
             .filter(|(_, lane)| lane.is_at_work() && lane.may_cancel)
             .map(|(_, lane)| lane.session_id.clone())

@@ -241,7 +241,7 @@ impl Thread {
         let by_client = turn::is_interrupted_by_client(&self.journal);
         let silence = self.session.turn_ended().filter(|_| !by_client);
         let result = TurnResult::of(answer, silence.as_deref(), by_client);
-        // Subagents that work may go on without the turn.
+        // Subagents that work may outlive the turn.
         let working: BTreeSet<LaneId> = self.live().lanes.at_work().collect();
         let works = |lane: Option<LaneId>| lane.is_some_and(|lane| working.contains(&lane));
         self.void_requests_of("the turn is over", |lane| !works(lane));

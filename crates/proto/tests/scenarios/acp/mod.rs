@@ -19,6 +19,7 @@ mod resumed;
 mod schema;
 mod session_params;
 mod stage;
+mod subagents;
 mod suggestions;
 mod system_prompt;
 mod terminals;

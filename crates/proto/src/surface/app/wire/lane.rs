@@ -1,6 +1,6 @@
 //! Subagents, as results and notifications contain them.
 
-use acpd_model::event::{self, SubagentPatch};
+use acpd_model::event::{self, Patch, SubagentPatch};
 use acpd_model::{LaneId, Millis};
 
 use super::{At, OrNull};
@@ -76,6 +76,11 @@ impl<'a> LaneState<'a> {
     }
 }
 
+/// Returns a change as a member; `None` if there is none.
+fn changed<T>(patch: &Patch<T>) -> Option<OrNull<&T>> {
+    (!patch.is_unchanged()).then(|| OrNull(patch.set()))
+}
+
 impl<'a> LaneUpdated<'a> {
     pub fn of(at: At<'a>, patch: &'a SubagentPatch) -> Self {
         Self {
@@ -83,14 +88,11 @@ impl<'a> LaneUpdated<'a> {
             session_id: patch.session_id.as_ref(),
             parent: patch.parent,
             assumed: patch.assumed.then_some(true),
-            title: patch.title.change().map(OrNull),
-            description: patch.description.change().map(OrNull),
-            state: patch.state.change().map(|state| OrNull(state.map(LaneState::of))),
-            cwd: patch.cwd.change().map(OrNull),
-            directories: patch
-                .directories
-                .change()
-                .map(|directories| OrNull(directories.map(Vec::as_slice))),
+            title: changed(&patch.title),
+            description: changed(&patch.description),
+            state: changed(&patch.state).map(|OrNull(state)| OrNull(state.map(LaneState::of))),
+            cwd: changed(&patch.cwd),
+            directories: changed(&patch.directories).map(|OrNull(list)| OrNull(list.map(Vec::as_slice))),
             may_cancel: patch.may_cancel,
         }
     }

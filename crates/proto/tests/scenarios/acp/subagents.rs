@@ -1,0 +1,92 @@
+//! Subagents of an agent: sessions for editors that know them, calls of the thread for others.
+
+use serde_json::{Value, json};
+
+use super::stage::{SIMPLE, Stage, play};
+use crate::support::{Scene, message, tool};
+
+/// The `initialize` params of an editor that knows subagents.
+const KNOWING: &str = r#"{"protocolVersion":1,"clientInfo":{"name":"knowing","version":"1"},"clientCapabilities":{"subagents":{}}}"#;
+
+/// A subagent says something and calls a tool.
+fn turn_of_a_subagent(scene: &mut Scene) {
+    scene.prompt("do it");
+    scene.update(
+        r#"{"sessionUpdate":"subagent_update","sessionId":"c","title":"review","capabilities":{"cancel":{}},"state":{"state":"running"}}"#,
+    );
+    for update in [
+        message("hello"),
+        tool("t", false, r#","title":"look","kind":"read""#),
+    ] {
+        scene.says(&format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"c","update":{update}}}}}"#
+        ));
+        scene.later(20);
+    }
+    scene.stops_with("end_turn");
+}
+
+/// Returns the session, the kind and the title of each update that an editor has received, from message `from` on.
+fn updates(s: &Stage, who: usize, from: usize) -> Vec<(String, String, Value)> {
+    let thread = s.scene.id.to_string();
+    let received = s.editors[who].got[from..].iter();
+    received
+        .filter(|message| message["method"] == "session/update")
+        .map(|message| {
+            let update = &message["params"]["update"];
+            let session = message["params"]["sessionId"]
+                .as_str()
+                .unwrap()
+                .replace(&thread, "T");
+            let kind = update["sessionUpdate"].as_str().unwrap().to_owned();
+            (session, kind, update["title"].clone())
+        })
+        .filter(|(_, kind, _)| kind != "user_message_chunk")
+        .collect()
+}
+
+#[test]
+fn an_editor_that_knows_subagents_has_a_session_for_each() {
+    play(|s| {
+        // The schema of the tests is older than subagents.
+        s.strict = false;
+        let who = Stage::at_work(KNOWING, s);
+        let from = s.count(who);
+        s.then(turn_of_a_subagent);
+        let expected = [
+            ("T", "subagent_update", json!("review")),
+            ("T/lane_1", "agent_message_chunk", Value::Null),
+            ("T/lane_1", "tool_call", json!("look")),
+        ];
+        let expected = expected.map(|(session, kind, title)| (session.to_owned(), kind.to_owned(), title));
+        assert_eq!(updates(s, who, from), expected);
+        let announced = s.editors[who].got[from..]
+            .iter()
+            .map(|message| &message["params"]["update"])
+            .find(|update| update["sessionUpdate"] == "subagent_update");
+        assert_eq!(
+            announced.unwrap().get("capabilities"),
+            None,
+            "acpd cancels all together"
+        );
+    });
+}
+
+#[test]
+fn other_editors_see_the_calls_with_the_name_of_the_subagent() {
+    play(|s| {
+        s.strict = false;
+        let who = Stage::at_work(SIMPLE, s);
+        let from = s.count(who);
+        s.then(turn_of_a_subagent);
+        let call = (
+            "T".to_owned(),
+            "tool_call".to_owned(),
+            json!("Subagent \"review\": look"),
+        );
+        assert_eq!(updates(s, who, from), [call.clone()]);
+        let late = s.editor(SIMPLE);
+        s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        assert_eq!(updates(s, late, 0), [call]);
+    });
+}
