@@ -63,6 +63,13 @@ impl Client {
         self.call("agent/notify", params).await
     }
 
+    /// Reads ACP's `modes` and `configOptions` with which a session of the agent would begin in a directory, so that a client can offer them before it starts a thread. Starts a process of the agent, sends `session/options`, and stops it; creates no thread and no session. Returns `unsupported` if the agent does not declare `sessionCapabilities.options`.
+    ///
+    /// Method `agent/options`, for the role operator.
+    pub async fn agent_options(&self, params: &AgentOptionsParams) -> Result<AgentAnswered, Error> {
+        self.call("agent/options", params).await
+    }
+
     /// Lists the remembered answers that apply to all threads of an agent, by agent. They stay when the agent has no threads any more, or is no longer known.
     ///
     /// Method `agent/remembered/list`, for the role owner.
@@ -250,6 +257,13 @@ impl Client {
     /// Method `thread/fork`, for the role operator.
     pub async fn thread_fork(&self, params: &ThreadForkParams) -> Result<ThreadForkedResult, Error> {
         self.call("thread/fork", params).await
+    }
+
+    /// Lists the subagents of a thread, in the order in which the agent has reported them.
+    ///
+    /// Method `thread/lanes`, for the role observer.
+    pub async fn thread_lanes(&self, params: &ThreadLanesParams) -> Result<LanesListed, Error> {
+        self.call("thread/lanes", params).await
     }
 
     /// Lists threads, newest first.

@@ -226,6 +226,9 @@ pub struct AgentLogoutParams {
 #[non_exhaustive]
 #[serde(rename_all = "camelCase")]
 pub struct AgentNotification {
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `method`.
     pub method: String,
     /// The params of any other method.
@@ -257,6 +260,9 @@ pub struct AgentNotifyParams {
     /// Id of the thread.
     pub thread_id: String,
 }
+
+/// The same as [`ReadSessionOptions`].
+pub type AgentOptionsParams = ReadSessionOptions;
 
 /// The same as [`ListAgentAnswers`].
 pub type AgentRememberedListParams = ListAgentAnswers;
@@ -406,6 +412,9 @@ pub struct Approval {
     /// The tool call's item. Absent if the agent did not ask and the policy requires an approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `options`.
     #[serde(default)]
     pub options: Vec<PermissionOption>,
@@ -763,6 +772,9 @@ pub struct Delta {
     pub content: Option<AcpObject>,
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `text`.
@@ -917,6 +929,9 @@ pub struct FileChangeCompleted {
     pub diff: Option<String>,
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `outcome`.
     pub outcome: ItemOutcome,
     /// Absolute path of the file.
@@ -950,6 +965,9 @@ pub struct FileChangeStarted {
     pub diff: Option<String>,
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `parentItemId`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_item_id: Option<String>,
@@ -989,6 +1007,9 @@ pub struct FileTouched {
     pub by: Option<By>,
     /// The member `bytes`.
     pub bytes: u64,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `path`.
     pub path: String,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
@@ -1012,6 +1033,9 @@ pub struct FileWritten {
     pub by: Option<By>,
     /// The member `bytes`.
     pub bytes: u64,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `path`.
     pub path: String,
     /// The member `replaced`.
@@ -1128,6 +1152,9 @@ pub struct InputWanted {
     /// The member `itemId`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// `form` or `url`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
@@ -1199,6 +1226,9 @@ words! {
 pub struct Item {
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the item belongs to, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `outcome`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<ItemOutcome>,
@@ -1248,6 +1278,116 @@ words! {
 /// Any JSON value.
 pub type Json = Value;
 
+/// A subagent of a thread.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
+pub struct Lane {
+    /// Whether the agent did not announce the session, so that acpd assumes a subagent.
+    #[serde(default)]
+    pub assumed: bool,
+    /// The working directory, by the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The role or purpose of the subagent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Further directories, by the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directories: Option<Vec<String>>,
+    /// Id of the subagent's lane: its items and questions have it.
+    pub lane: String,
+    /// Whether clients may cancel the subagent's work. `turn/interrupt` does.
+    #[serde(default)]
+    pub may_cancel: bool,
+    /// The subagent that created this one; absent if the main agent did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The agent's id for the subagent's session. Absent once the agent's session has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// When the subagent was first reported, in milliseconds since the epoch.
+    #[serde(default)]
+    pub started_at: u64,
+    /// What the subagent is doing; absent if that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<LaneState>,
+    /// The name that users see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// When the subagent was last reported, in milliseconds since the epoch.
+    #[serde(default)]
+    pub updated_at: u64,
+}
+
+/// What a subagent is doing.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
+pub struct LaneState {
+    /// `running`, `idle`, `requires_action` or `unknown`; other values are the agent's own.
+    pub state: String,
+    /// Why the work of an idle subagent ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+}
+
+/// A change of a subagent, which is `lane`. Contains only what has changed; `null` is no value.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
+pub struct LaneUpdated {
+    /// Whether the agent did not announce the session. Only in the first notification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumed: Option<bool>,
+    /// The working directory, by the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The role or purpose of the subagent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Further directories, by the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directories: Option<Vec<String>>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
+    /// Whether clients may cancel the subagent's work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_cancel: Option<bool>,
+    /// The subagent that created this one; absent if the main agent did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The event's number in its thread: 1, 2, 3 … without gaps.
+    pub seq: u64,
+    /// The agent's id for the subagent's session. Only in the first notification about the subagent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// What the subagent is doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<LaneState>,
+    /// The member `threadId`.
+    pub thread_id: String,
+    /// The name that users see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Milliseconds since the epoch.
+    pub ts: u64,
+    /// The turn in which the event happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+}
+
+/// The subagents of a thread.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
+pub struct LanesListed {
+    /// The member `data`.
+    #[serde(default)]
+    pub data: Vec<Lane>,
+}
+
 /// The editor connection that answers the agent's client requests (files, terminals).
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -1287,6 +1427,9 @@ pub struct LeaseMoved {
     /// The new holder; absent if the daemon itself answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<LeaseHolder>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.
@@ -1497,6 +1640,9 @@ pub struct MessageCompleted {
     pub content: Option<Vec<AcpObject>>,
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The agent's own id for the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
@@ -1528,6 +1674,9 @@ pub struct MessageStarted {
     pub content: Option<Vec<AcpObject>>,
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The agent's own id for the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
@@ -1618,6 +1767,9 @@ pub struct Notice {
     /// The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `level`.
     pub level: Level,
     /// The member `message`.
@@ -1738,6 +1890,9 @@ pub struct PermissionOption {
 pub struct Permitted {
     /// The member `by`.
     pub by: By,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The method that the agent called.
     pub method: String,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
@@ -1772,6 +1927,9 @@ pub struct PlacedAnswer {
     /// The member `itemId`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// Whether the answer is larger than 16 KiB: then pages of turns leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<bool>,
@@ -1832,6 +1990,9 @@ pub struct PlacedNotice {
     /// The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `level`.
     pub level: Level,
     /// The member `message`.
@@ -1908,6 +2069,9 @@ words! {
 pub struct PlanRemoved {
     /// The member `by`.
     pub by: By,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The agent's id for the plan. Absent for the plan without an id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<String>,
@@ -1932,6 +2096,9 @@ pub struct PlanUpdated {
     /// Absent for a plan of steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<PlanForm>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The whole plan, if its form is `markdown`. It can be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub markdown: Option<String>,
@@ -2049,6 +2216,9 @@ words! {
 pub struct QueueChanged {
     /// The member `by`.
     pub by: By,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// Whether no queued turn starts by itself.
     pub paused: bool,
     /// Ids of the queued turns, in their order.
@@ -2071,6 +2241,19 @@ pub struct ReadPolicy {
     /// Name of an agent whose own policy is also returned, as in `agent/list`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
+}
+
+/// Params of `agent/options`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadSessionOptions {
+    /// Absolute paths of additional directories of the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additional_directories: Vec<String>,
+    /// Name of the agent, as in `agent/list`.
+    pub agent_type: String,
+    /// Absolute path of the session's working directory.
+    pub cwd: String,
 }
 
 /// Params of `usage/read`.
@@ -2105,6 +2288,9 @@ pub struct Rejected {
 pub struct Remembered {
     /// The member `answer`.
     pub answer: Json,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.
@@ -2214,6 +2400,9 @@ pub struct Resolved {
     /// The member `itemId`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// Whether the answer is larger than 16 KiB: then pages of turns leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<bool>,
@@ -2320,6 +2509,9 @@ pub struct RevokeShare {
 pub struct Revoked {
     /// The member `id`.
     pub id: u64,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.
@@ -2628,6 +2820,9 @@ pub struct StartThread {
     /// Id of an agent's session to continue instead of a new one, as in `agent/session/list`. Its history is imported if the agent replays it. Returns `conflict` if a thread already uses the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// Instructions for the agent, in addition to its own or instead of them. Returns `unsupported` if the agent does not declare that it takes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<SystemPrompt>,
     /// The first turn as plain text, placed before `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -2638,6 +2833,9 @@ pub struct StartThread {
 #[non_exhaustive]
 #[serde(rename_all = "camelCase")]
 pub struct StatusChanged {
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `status`.
@@ -2708,6 +2906,27 @@ pub struct SuggestionsUpdated {
     pub turn_id: Option<String>,
 }
 
+/// A system prompt for a thread's agent.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemPrompt {
+    /// The instructions; at most 256 KiB.
+    pub content: String,
+    /// How the agent combines it with its own instructions; `append` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<SystemPromptMode>,
+}
+
+words! {
+    /// How an agent combines a system prompt with its own instructions.
+    SystemPromptMode {
+        /// Adds it to its own instructions.
+        Append = "append",
+        /// Uses it instead of its own instructions.
+        Override = "override",
+    }
+}
+
 /// A command in a terminal.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -2774,6 +2993,9 @@ pub struct TerminalCommandCompleted {
     pub exit_code: Option<i64>,
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The member `outcome`.
     pub outcome: ItemOutcome,
     /// The last part of the output.
@@ -2834,6 +3056,9 @@ pub struct TerminalCommandStarted {
     pub exit_code: Option<i64>,
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The last part of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
@@ -2892,6 +3117,9 @@ pub struct TerminalNamed {
     /// The member `itemId`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<String>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `terminalId`.
@@ -2938,6 +3166,9 @@ pub struct TerminalOutput {
 pub struct TerminalWaiting {
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// Whether the terminal does not show what is typed, as for a password.
     pub secret: bool,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
@@ -3155,6 +3386,9 @@ pub struct ThreadArchiveParams {
 pub struct ThreadChanged {
     /// The member `by`.
     pub by: By,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.
@@ -3203,6 +3437,9 @@ pub struct ThreadDeleteParams {
 pub struct ThreadDeleted {
     /// The member `by`.
     pub by: By,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `session`.
@@ -3264,6 +3501,9 @@ pub struct ThreadForked {
     pub fidelity: Fidelity,
     /// The member `fromThreadId`.
     pub from_thread_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The last turn that was copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn_id: Option<String>,
@@ -3301,6 +3541,14 @@ pub struct ThreadFound {
     pub thread: Thread,
 }
 
+/// No params.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadLanesParams {
+    /// Id of the thread.
+    pub thread_id: String,
+}
+
 /// The same as [`ListThreads`].
 pub type ThreadListParams = ListThreads;
 
@@ -3315,6 +3563,9 @@ pub type ThreadListWatchParams = NoParams;
 #[non_exhaustive]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadMade {
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `thread`.
@@ -3632,6 +3883,9 @@ pub struct ThreadUpdated {
     /// The directories that the thread works in from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directories: Option<Directories>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The client's own data; `null` if it was removed.
     #[serde(default, deserialize_with = "crate::objects::present", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Option<Json>>,
@@ -3717,6 +3971,9 @@ pub struct TokenUsageUpdated {
     /// ACP's `Cost`: what the agent's session has cost, as the agent reported it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::objects::of_agent")]
     pub cost: Option<AcpObject>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `size`.
@@ -3773,6 +4030,9 @@ pub struct ToolCallCompleted {
     /// ACP's `ToolKind`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The same as `title`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -3812,6 +4072,9 @@ pub struct ToolCallStarted {
     /// ACP's `ToolKind`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The same as `title`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -3857,6 +4120,9 @@ words! {
 pub struct ToolCallUpdated {
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `status`.
@@ -3955,6 +4221,9 @@ pub struct Turn {
 #[non_exhaustive]
 #[serde(rename_all = "camelCase")]
 pub struct TurnChanged {
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.
@@ -3973,6 +4242,9 @@ pub struct TurnChanged {
 #[non_exhaustive]
 #[serde(rename_all = "camelCase")]
 pub struct TurnCompleted {
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.
@@ -4032,6 +4304,9 @@ pub struct TurnInterruptParams {
 pub struct TurnInterrupting {
     /// The member `by`.
     pub by: By,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `threadId`.
@@ -4165,6 +4440,9 @@ pub struct TurnSteering {
     /// ACP content blocks.
     #[serde(deserialize_with = "crate::objects::of_agent")]
     pub content: Vec<AcpObject>,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `text`.
@@ -4187,6 +4465,9 @@ pub struct TurnsRolledBack {
     pub by: By,
     /// The member `fidelity`.
     pub fidelity: Fidelity,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The last turn that is kept; `null` if no turn is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_kept_turn_id: Option<String>,
@@ -4302,6 +4583,9 @@ pub struct UserMessage {
     pub content: Vec<AcpObject>,
     /// The member `itemId`.
     pub item_id: String,
+    /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<String>,
     /// The event's number in its thread: 1, 2, 3 … without gaps.
     pub seq: u64,
     /// The member `text`.
@@ -4479,6 +4763,10 @@ pub enum Notification {
     ///
     /// Method `thread/forked`.
     ThreadForked(ThreadForked),
+    /// A subagent was reported or has changed. Contains only what has changed.
+    ///
+    /// Method `thread/lane/updated`.
+    ThreadLaneUpdated(LaneUpdated),
     /// The lease moved: another editor, or the daemon, answers the agent's client requests (files, terminals).
     ///
     /// Method `thread/lease/moved`.
@@ -4644,6 +4932,7 @@ impl Notification {
             "thread/file/read" => read(params).map(Self::ThreadFileRead).ok(),
             "thread/file/written" => read(params).map(Self::ThreadFileWritten).ok(),
             "thread/forked" => read(params).map(Self::ThreadForked).ok(),
+            "thread/lane/updated" => read(params).map(Self::ThreadLaneUpdated).ok(),
             "thread/lease/moved" => read(params).map(Self::ThreadLeaseMoved).ok(),
             "thread/list/changed" => read(params).map(Self::ThreadListChanged).ok(),
             "thread/list/reset" => read(params).map(Self::ThreadListReset).ok(),
@@ -4711,6 +5000,7 @@ impl Notification {
             Self::ThreadFileRead(_) => "thread/file/read",
             Self::ThreadFileWritten(_) => "thread/file/written",
             Self::ThreadForked(_) => "thread/forked",
+            Self::ThreadLaneUpdated(_) => "thread/lane/updated",
             Self::ThreadLeaseMoved(_) => "thread/lease/moved",
             Self::ThreadListChanged(_) => "thread/list/changed",
             Self::ThreadListReset(_) => "thread/list/reset",
@@ -4774,6 +5064,7 @@ impl Notification {
             Self::ThreadFileRead(params) => Some(&params.thread_id),
             Self::ThreadFileWritten(params) => Some(&params.thread_id),
             Self::ThreadForked(params) => Some(&params.thread_id),
+            Self::ThreadLaneUpdated(params) => Some(&params.thread_id),
             Self::ThreadLeaseMoved(params) => Some(&params.thread_id),
             Self::ThreadListChanged(params) => Some(&params.thread_id),
             Self::ThreadListReset(_) => None,
@@ -4837,6 +5128,7 @@ impl Notification {
             Self::ThreadFileRead(params) => Some(params.seq),
             Self::ThreadFileWritten(params) => Some(params.seq),
             Self::ThreadForked(params) => Some(params.seq),
+            Self::ThreadLaneUpdated(params) => Some(params.seq),
             Self::ThreadLeaseMoved(params) => Some(params.seq),
             Self::ThreadListChanged(_) => None,
             Self::ThreadListReset(_) => None,

@@ -147,6 +147,8 @@ export interface AgentLogoutParams {
 
 /** An unknown message of the agent. */
 export interface AgentNotification {
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   method: string;
   /** The params of any other method. */
   params?: Json | null;
@@ -170,6 +172,8 @@ export interface AgentNotifyParams {
   /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
+
+export type AgentOptionsParams = ReadSessionOptions;
 
 export type AgentRememberedListParams = ListAgentAnswers;
 
@@ -268,6 +272,8 @@ export interface Approval {
   always?: Always | null;
   /** The tool call's item. Absent if the agent did not ask and the policy requires an approval. */
   itemId?: string | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   options: PermissionOption[];
   reason?: string | null;
   requestId: string;
@@ -484,6 +490,8 @@ export interface Delta {
   /** A content block other than plain text. */
   content?: AcpObject | null;
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   text: string;
@@ -575,6 +583,8 @@ export interface FileChangeCompleted {
   /** Unified diff, once it is known. */
   diff?: string | null;
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   outcome: ItemOutcome;
   /** Absolute path of the file. */
   path: string;
@@ -597,6 +607,8 @@ export interface FileChangeStarted {
   /** Unified diff, once it is known. */
   diff?: string | null;
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   parentItemId?: string | null;
   /** Absolute path of the file. */
   path: string;
@@ -619,6 +631,8 @@ export interface FileTouched {
   /** The client that acted instead of the daemon. */
   by?: By | null;
   bytes: number;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   path: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
@@ -634,6 +648,8 @@ export interface FileWritten {
   /** The client that acted instead of the daemon. */
   by?: By | null;
   bytes: number;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   path: string;
   replaced?: Replaced | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -705,6 +721,8 @@ export interface InputWanted {
   /** The params of ACP's `elicitation/create`. */
   elicitation?: AcpObject | null;
   itemId?: string | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** `form` or `url`. */
   mode?: string | null;
   requestId: string;
@@ -746,6 +764,8 @@ export type InstallStep = "downloading" | "unpacking" | "installing";
 /** One part of a turn. `outcome` is `null` until the item ends. */
 export type Item = ({
   itemId: string;
+  /** The subagent that the item belongs to, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   outcome?: ItemOutcome | null;
   /** Id of the item that contains this one. */
   parentItemId?: string | null;
@@ -762,6 +782,78 @@ export type ItemOutcome = "completed" | "failed" | "interrupted";
 
 /** Any JSON value. */
 export type Json = unknown;
+
+/** A subagent of a thread. */
+export interface Lane {
+  /** Whether the agent did not announce the session, so that acpd assumes a subagent. */
+  assumed: boolean;
+  /** The working directory, by the agent's words. */
+  cwd?: string | null;
+  /** The role or purpose of the subagent. */
+  description?: string | null;
+  /** Further directories, by the agent's words. */
+  directories?: string[] | null;
+  /** Id of the subagent's lane: its items and questions have it. */
+  lane: string;
+  /** Whether clients may cancel the subagent's work. `turn/interrupt` does. */
+  mayCancel: boolean;
+  /** The subagent that created this one; absent if the main agent did. */
+  parent?: string | null;
+  /** The agent's id for the subagent's session. Absent once the agent's session has ended. */
+  sessionId?: string | null;
+  /** When the subagent was first reported, in milliseconds since the epoch. */
+  startedAt: number;
+  /** What the subagent is doing; absent if that is unknown. */
+  state?: LaneState | null;
+  /** The name that users see. */
+  title?: string | null;
+  /** When the subagent was last reported, in milliseconds since the epoch. */
+  updatedAt: number;
+}
+
+/** What a subagent is doing. */
+export interface LaneState {
+  /** `running`, `idle`, `requires_action` or `unknown`; other values are the agent's own. */
+  state: string;
+  /** Why the work of an idle subagent ended. */
+  stopReason?: string | null;
+}
+
+/** A change of a subagent, which is `lane`. Contains only what has changed; `null` is no value. */
+export interface LaneUpdated {
+  /** Whether the agent did not announce the session. Only in the first notification. */
+  assumed?: boolean | null;
+  /** The working directory, by the agent's words. */
+  cwd?: string | null;
+  /** The role or purpose of the subagent. */
+  description?: string | null;
+  /** Further directories, by the agent's words. */
+  directories?: string[] | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
+  /** Whether clients may cancel the subagent's work. */
+  mayCancel?: boolean | null;
+  /** The subagent that created this one; absent if the main agent did. */
+  parent?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  /** The agent's id for the subagent's session. Only in the first notification about the subagent. */
+  sessionId?: string | null;
+  /** What the subagent is doing. */
+  state?: LaneState | null;
+  threadId: string;
+  /** The name that users see. */
+  title?: string | null;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn in which the event happened. */
+  turnId?: string | null;
+}
+
+/** The subagents of a thread. */
+export interface LanesListed {
+  data: Lane[];
+}
 
 /** The editor connection that answers the agent's client requests (files, terminals). */
 export interface LeaseHolder {
@@ -781,6 +873,8 @@ export interface LeaseMoved {
   by: By;
   /** The new holder; absent if the daemon itself answers. */
   holder?: LeaseHolder | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -914,6 +1008,8 @@ export interface MessageCompleted {
   /** ACP content blocks. */
   content?: AcpObject[] | null;
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The agent's own id for the message. */
   messageId?: string | null;
   outcome: ItemOutcome;
@@ -934,6 +1030,8 @@ export interface MessageStarted {
   /** ACP content blocks. */
   content?: AcpObject[] | null;
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The agent's own id for the message. */
   messageId?: string | null;
   parentItemId?: string | null;
@@ -981,6 +1079,8 @@ export interface Notice {
   detail?: string | null;
   /** The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first. */
   folder?: string | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   level: Level;
   message: string;
   /** Whether it is larger than 16 KiB: then pages of turns leave it out. */
@@ -1055,6 +1155,8 @@ export interface PermissionOption {
 /** A call that the policy allowed. */
 export interface Permitted {
   by: By;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The method that the agent called. */
   method: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -1078,6 +1180,8 @@ export interface PlacedAnswer {
   answers?: Json | null;
   by: By;
   itemId?: string | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** Whether the answer is larger than 16 KiB: then pages of turns leave it out. */
   omitted?: boolean | null;
   /** Id of the agent's option that was selected. */
@@ -1115,6 +1219,8 @@ export interface PlacedNotice {
   detail?: string | null;
   /** The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first. */
   folder?: string | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   level: Level;
   message: string;
   /** Whether it is larger than 16 KiB: then pages of turns leave it out. */
@@ -1162,6 +1268,8 @@ export type PlanForm = "markdown";
 /** A plan that is no longer valid. */
 export interface PlanRemoved {
   by: By;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The agent's id for the plan. Absent for the plan without an id. */
   planId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -1179,6 +1287,8 @@ export interface PlanUpdated {
   entries: PlanEntry[];
   /** Absent for a plan of steps. */
   form?: PlanForm | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The whole plan, if its form is `markdown`. It can be empty. */
   markdown?: string | null;
   /** The absolute path of the file that contains the plan, as the agent reported it. Only some Markdown plans have one. */
@@ -1256,6 +1366,8 @@ export type QuestionType = "permission" | "input";
 /** The queue of a thread. */
 export interface QueueChanged {
   by: By;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** Whether no queued turn starts by itself. */
   paused: boolean;
   /** Ids of the queued turns, in their order. */
@@ -1273,6 +1385,16 @@ export interface QueueChanged {
 export interface ReadPolicy {
   /** Name of an agent whose own policy is also returned, as in `agent/list`. */
   agentType?: string | null;
+}
+
+/** Params of `agent/options`. */
+export interface ReadSessionOptions {
+  /** Absolute paths of additional directories of the workspace. */
+  additionalDirectories?: string[];
+  /** Name of the agent, as in `agent/list`. */
+  agentType: string;
+  /** Absolute path of the session's working directory. */
+  cwd: string;
 }
 
 /** Params of `usage/read`. */
@@ -1293,6 +1415,8 @@ export interface Rejected {
 /** A remembered answer. */
 export interface Remembered {
   answer: Json;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -1350,6 +1474,8 @@ export interface Resolved {
   answers?: Json | null;
   by: By;
   itemId?: string | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** Whether the answer is larger than 16 KiB: then pages of turns leave it out. */
   omitted?: boolean | null;
   /** Id of the agent's option that was selected. */
@@ -1415,6 +1541,8 @@ export interface RevokeShare {
 /** A revoked answer. */
 export interface Revoked {
   id: number;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -1599,12 +1727,16 @@ export interface StartThread {
   projectId?: string | null;
   /** Id of an agent's session to continue instead of a new one, as in `agent/session/list`. Its history is imported if the agent replays it. Returns `conflict` if a thread already uses the session. */
   sessionId?: string | null;
+  /** Instructions for the agent, in addition to its own or instead of them. Returns `unsupported` if the agent does not declare that it takes them. */
+  systemPrompt?: SystemPrompt | null;
   /** The first turn as plain text, placed before `input`. */
   text?: string | null;
 }
 
 /** A thread's status. */
 export interface StatusChanged {
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   status: ThreadStatus;
@@ -1654,6 +1786,17 @@ export interface SuggestionsUpdated {
   turnId?: string | null;
 }
 
+/** A system prompt for a thread's agent. */
+export interface SystemPrompt {
+  /** The instructions; at most 256 KiB. */
+  content: string;
+  /** How the agent combines it with its own instructions; `append` if absent. */
+  mode?: SystemPromptMode | null;
+}
+
+/** How an agent combines a system prompt with its own instructions. */
+export type SystemPromptMode = "append" | "override";
+
 /** A command in a terminal. */
 export interface TerminalCommand {
   args?: string[] | null;
@@ -1689,6 +1832,8 @@ export interface TerminalCommandCompleted {
   /** Exit code, if the command exited normally. */
   exitCode?: number | null;
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   outcome: ItemOutcome;
   /** The last part of the output. */
   output?: string | null;
@@ -1725,6 +1870,8 @@ export interface TerminalCommandStarted {
   /** Exit code, if the command exited normally. */
   exitCode?: number | null;
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The last part of the output. */
   output?: string | null;
   /** Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it. */
@@ -1758,6 +1905,8 @@ export interface TerminalNamed {
   /** The client that acted instead of the daemon. */
   by?: By | null;
   itemId?: string | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   terminalId: string;
@@ -1786,6 +1935,8 @@ export interface TerminalOutput {
 /** A terminal that waits for input. */
 export interface TerminalWaiting {
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** Whether the terminal does not show what is typed, as for a password. */
   secret: boolean;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -1919,6 +2070,8 @@ export interface ThreadArchiveParams {
 /** A change of the thread, with its originator. */
 export interface ThreadChanged {
   by: By;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -1955,6 +2108,8 @@ export interface ThreadDeleteParams {
 /** A deleted thread. */
 export interface ThreadDeleted {
   by: By;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   session: SessionDeleted;
@@ -1998,6 +2153,8 @@ export interface ThreadForked {
   by: By;
   fidelity: Fidelity;
   fromThreadId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The last turn that was copied. */
   lastTurnId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -2022,6 +2179,12 @@ export interface ThreadFound {
   thread: Thread;
 }
 
+/** No params. */
+export interface ThreadLanesParams {
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+}
+
 export type ThreadListParams = ListThreads;
 
 export type ThreadListUnwatchParams = NoParams;
@@ -2030,6 +2193,8 @@ export type ThreadListWatchParams = NoParams;
 
 /** A new thread. */
 export interface ThreadMade {
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   thread: NewThread;
@@ -2247,6 +2412,8 @@ export interface ThreadUpdated {
   configOptionUpdate?: AcpObject | null;
   /** The directories that the thread works in from now on. */
   directories?: Directories | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The client's own data; `null` if it was removed. */
   metadata?: Json | null;
   /** Id of the new mode. */
@@ -2301,6 +2468,8 @@ export interface TokenUsage {
 export interface TokenUsageUpdated {
   /** ACP's `Cost`: what the agent's session has cost, as the agent reported it. */
   cost?: AcpObject | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   size?: number | null;
@@ -2335,6 +2504,8 @@ export interface ToolCallCompleted {
   itemId: string;
   /** ACP's `ToolKind`. */
   kind?: string | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The same as `title`. */
   name?: string | null;
   outcome: ItemOutcome;
@@ -2360,6 +2531,8 @@ export interface ToolCallStarted {
   itemId: string;
   /** ACP's `ToolKind`. */
   kind?: string | null;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The same as `title`. */
   name?: string | null;
   parentItemId?: string | null;
@@ -2385,6 +2558,8 @@ export type ToolCallType = "toolCall";
 /** A change of a tool call. */
 export interface ToolCallUpdated {
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   status: ToolStatus;
@@ -2443,6 +2618,8 @@ export interface Turn {
 
 /** A turn. */
 export interface TurnChanged {
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -2455,6 +2632,8 @@ export interface TurnChanged {
 
 /** A turn that has ended. */
 export interface TurnCompleted {
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -2495,6 +2674,8 @@ export interface TurnInterruptParams {
 /** The originator of the interruption. */
 export interface TurnInterrupting {
   by: By;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -2578,6 +2759,8 @@ export interface TurnSteering {
   by: By;
   /** ACP content blocks. */
   content: AcpObject[];
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   text: string;
@@ -2592,6 +2775,8 @@ export interface TurnSteering {
 export interface TurnsRolledBack {
   by: By;
   fidelity: Fidelity;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The last turn that is kept; `null` if no turn is kept. */
   lastKeptTurnId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -2662,6 +2847,8 @@ export interface UserMessage {
   /** ACP content blocks. */
   content: AcpObject[];
   itemId: string;
+  /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
+  lane?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   text: string;
@@ -2725,6 +2912,8 @@ export interface Methods {
   "agent/logout": { params: AgentLogoutParams; result: Nothing };
   /** Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if the agent is not running. */
   "agent/notify": { params: AgentNotifyParams; result: Nothing };
+  /** Reads ACP's `modes` and `configOptions` with which a session of the agent would begin in a directory, so that a client can offer them before it starts a thread. Starts a process of the agent, sends `session/options`, and stops it; creates no thread and no session. Returns `unsupported` if the agent does not declare `sessionCapabilities.options`. */
+  "agent/options": { params: AgentOptionsParams; result: AgentAnswered };
   /** Lists the remembered answers that apply to all threads of an agent, by agent. They stay when the agent has no threads any more, or is no longer known. */
   "agent/remembered/list": { params: AgentRememberedListParams; result: AgentAnswersListed };
   /** Revokes a remembered answer that applies to all threads of an agent. Returns `not_found` if there is no such answer. */
@@ -2781,6 +2970,8 @@ export interface Methods {
   "thread/directories/set": { params: ThreadDirectoriesSetParams; result: Nothing };
   /** Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over. */
   "thread/fork": { params: ThreadForkParams; result: ThreadForkedResult };
+  /** Lists the subagents of a thread, in the order in which the agent has reported them. */
+  "thread/lanes": { params: ThreadLanesParams; result: LanesListed };
   /** Lists threads, newest first. */
   "thread/list": { params: ThreadListParams; result: ThreadsListed };
   /** Stops watching the thread list. */
@@ -2893,6 +3084,8 @@ export interface Notifications {
   "thread/file/written": FileWritten;
   /** The thread was forked from another thread. All events before this one are shared with that thread, or end what concerned that thread alone. */
   "thread/forked": ThreadForked;
+  /** A subagent was reported or has changed. Contains only what has changed. */
+  "thread/lane/updated": LaneUpdated;
   /** The lease moved: another editor, or the daemon, answers the agent's client requests (files, terminals). */
   "thread/lease/moved": LeaseMoved;
   /** Sent to connections that watch the thread list when a thread is created, deleted or changes its list entry. Not an event of the thread: it has no `seq`, and intermediate changes are omitted. */

@@ -213,6 +213,8 @@ class _AgentNotification(TypedDict):
 class AgentNotification(_AgentNotification, total=False):
     """An unknown message of the agent."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     params: Json | None
     """The params of any other method."""
     turnId: str | None
@@ -233,6 +235,9 @@ class AgentNotifyParams(_AgentNotifyParams, total=False):
 
     params: Json | None
     """Params, which the agent receives unchanged."""
+
+
+AgentOptionsParams: TypeAlias = "ReadSessionOptions"
 
 
 AgentRememberedListParams: TypeAlias = "ListAgentAnswers"
@@ -379,6 +384,8 @@ class Approval(_Approval, total=False):
     """The effect of an "always" answer. Absent in logs from before this member existed."""
     itemId: str | None
     """The tool call's item. Absent if the agent did not ask and the policy requires an approval."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     reason: str | None
     toolCall: AcpObject | None
     """The agent's own description of the call."""
@@ -684,6 +691,8 @@ class Delta(_Delta, total=False):
 
     content: AcpObject | None
     """A content block other than plain text."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -803,6 +812,8 @@ class FileChangeCompleted(_FileChangeCompleted, total=False):
     """The client that acted instead of the daemon."""
     diff: str | None
     """Unified diff, once it is known."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     replaced: Replaced | None
     """What the write replaced, if the daemon wrote the file."""
     turnId: str | None
@@ -828,6 +839,8 @@ class FileChangeStarted(_FileChangeStarted, total=False):
     """The client that acts instead of the daemon."""
     diff: str | None
     """Unified diff, once it is known."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     parentItemId: str | None
     replaced: Replaced | None
     """What the write replaced, if the daemon wrote the file."""
@@ -853,6 +866,8 @@ class FileTouched(_FileTouched, total=False):
 
     by: By | None
     """The client that acted instead of the daemon."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -872,6 +887,8 @@ class FileWritten(_FileWritten, total=False):
 
     by: By | None
     """The client that acted instead of the daemon."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     replaced: Replaced | None
     turnId: str | None
     """The turn in which the event happened."""
@@ -963,6 +980,8 @@ class InputWanted(_InputWanted, total=False):
     elicitation: AcpObject | None
     """The params of ACP's `elicitation/create`."""
     itemId: str | None
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     mode: str | None
     """`form` or `url`."""
     schema: Json | None
@@ -1007,6 +1026,8 @@ class _MessageItem(TypedDict):
 class MessageItem(_MessageItem, total=False):
     """A message or a thought."""
 
+    lane: str | None
+    """The subagent that the item belongs to, as in `thread/lanes`; absent for the main agent."""
     outcome: ItemOutcome | None
     parentItemId: str | None
     """Id of the item that contains this one."""
@@ -1029,6 +1050,8 @@ class _ToolCallItem(TypedDict):
 class ToolCallItem(_ToolCallItem, total=False):
     """A tool call."""
 
+    lane: str | None
+    """The subagent that the item belongs to, as in `thread/lanes`; absent for the main agent."""
     outcome: ItemOutcome | None
     parentItemId: str | None
     """Id of the item that contains this one."""
@@ -1056,6 +1079,8 @@ class _FileChangeItem(TypedDict):
 class FileChangeItem(_FileChangeItem, total=False):
     """A change to a file."""
 
+    lane: str | None
+    """The subagent that the item belongs to, as in `thread/lanes`; absent for the main agent."""
     outcome: ItemOutcome | None
     parentItemId: str | None
     """Id of the item that contains this one."""
@@ -1076,6 +1101,8 @@ class _TerminalCommandItem(TypedDict):
 class TerminalCommandItem(_TerminalCommandItem, total=False):
     """A command in a terminal."""
 
+    lane: str | None
+    """The subagent that the item belongs to, as in `thread/lanes`; absent for the main agent."""
     outcome: ItemOutcome | None
     parentItemId: str | None
     """Id of the item that contains this one."""
@@ -1120,6 +1147,91 @@ Json: TypeAlias = "Any"
 """Any JSON value."""
 
 
+class _Lane(TypedDict):
+    assumed: bool
+    """Whether the agent did not announce the session, so that acpd assumes a subagent."""
+    lane: str
+    """Id of the subagent's lane: its items and questions have it."""
+    mayCancel: bool
+    """Whether clients may cancel the subagent's work. `turn/interrupt` does."""
+    startedAt: int
+    """When the subagent was first reported, in milliseconds since the epoch."""
+    updatedAt: int
+    """When the subagent was last reported, in milliseconds since the epoch."""
+
+
+class Lane(_Lane, total=False):
+    """A subagent of a thread."""
+
+    cwd: str | None
+    """The working directory, by the agent's words."""
+    description: str | None
+    """The role or purpose of the subagent."""
+    directories: list[str] | None
+    """Further directories, by the agent's words."""
+    parent: str | None
+    """The subagent that created this one; absent if the main agent did."""
+    sessionId: str | None
+    """The agent's id for the subagent's session. Absent once the agent's session has ended."""
+    state: LaneState | None
+    """What the subagent is doing; absent if that is unknown."""
+    title: str | None
+    """The name that users see."""
+
+
+class _LaneState(TypedDict):
+    state: str
+    """`running`, `idle`, `requires_action` or `unknown`; other values are the agent's own."""
+
+
+class LaneState(_LaneState, total=False):
+    """What a subagent is doing."""
+
+    stopReason: str | None
+    """Why the work of an idle subagent ended."""
+
+
+class _LaneUpdated(TypedDict):
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class LaneUpdated(_LaneUpdated, total=False):
+    """A change of a subagent, which is `lane`. Contains only what has changed; `null` is no value."""
+
+    assumed: bool | None
+    """Whether the agent did not announce the session. Only in the first notification."""
+    cwd: str | None
+    """The working directory, by the agent's words."""
+    description: str | None
+    """The role or purpose of the subagent."""
+    directories: list[str] | None
+    """Further directories, by the agent's words."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
+    mayCancel: bool | None
+    """Whether clients may cancel the subagent's work."""
+    parent: str | None
+    """The subagent that created this one; absent if the main agent did."""
+    sessionId: str | None
+    """The agent's id for the subagent's session. Only in the first notification about the subagent."""
+    state: LaneState | None
+    """What the subagent is doing."""
+    title: str | None
+    """The name that users see."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class LanesListed(TypedDict):
+    """The subagents of a thread."""
+
+    data: list[Lane]
+
+
 class LeaseHolder(TypedDict):
     """The editor connection that answers the agent's client requests (files, terminals)."""
 
@@ -1150,6 +1262,8 @@ class LeaseMoved(_LeaseMoved, total=False):
 
     holder: LeaseHolder | None
     """The new holder; absent if the daemon itself answers."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -1309,6 +1423,8 @@ class MessageCompleted(_MessageCompleted, total=False):
 
     content: list[AcpObject] | None
     """ACP content blocks."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     messageId: str | None
     """The agent's own id for the message."""
     text: str | None
@@ -1332,6 +1448,8 @@ class MessageStarted(_MessageStarted, total=False):
 
     content: list[AcpObject] | None
     """ACP content blocks."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     messageId: str | None
     """The agent's own id for the message."""
     parentItemId: str | None
@@ -1391,6 +1509,8 @@ class Notice(_Notice, total=False):
     detail: str | None
     folder: str | None
     """The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     omitted: bool | None
     """Whether it is larger than 16 KiB: then pages of turns leave it out."""
     requestedBy: By | None
@@ -1488,6 +1608,8 @@ class _Permitted(TypedDict):
 class Permitted(_Permitted, total=False):
     """A call that the policy allowed."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -1513,6 +1635,8 @@ class PlacedAnswer(_PlacedAnswer, total=False):
     answers: Json | None
     """Answers to an elicitation with a form."""
     itemId: str | None
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     omitted: bool | None
     """Whether the answer is larger than 16 KiB: then pages of turns leave it out."""
     optionId: str | None
@@ -1554,6 +1678,8 @@ class PlacedNotice(_PlacedNotice, total=False):
     detail: str | None
     folder: str | None
     """The folder in which the agent was denied a path, if `thread/directories/add` may open it. The agent has named the path: show the folder to the user first."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     omitted: bool | None
     """Whether it is larger than 16 KiB: then pages of turns leave it out."""
     requestedBy: By | None
@@ -1609,6 +1735,8 @@ class _PlanRemoved(TypedDict):
 class PlanRemoved(_PlanRemoved, total=False):
     """A plan that is no longer valid."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     planId: str | None
     """The agent's id for the plan. Absent for the plan without an id."""
     turnId: str | None
@@ -1630,6 +1758,8 @@ class PlanUpdated(_PlanUpdated, total=False):
 
     form: PlanForm | None
     """Absent for a plan of steps."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     markdown: str | None
     """The whole plan, if its form is `markdown`. It can be empty."""
     path: str | None
@@ -1723,6 +1853,8 @@ class _QueueChanged(TypedDict):
 class QueueChanged(_QueueChanged, total=False):
     """The queue of a thread."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -1732,6 +1864,20 @@ class ReadPolicy(TypedDict, total=False):
 
     agentType: str | None
     """Name of an agent whose own policy is also returned, as in `agent/list`."""
+
+
+class _ReadSessionOptions(TypedDict):
+    agentType: str
+    """Name of the agent, as in `agent/list`."""
+    cwd: str
+    """Absolute path of the session's working directory."""
+
+
+class ReadSessionOptions(_ReadSessionOptions, total=False):
+    """Params of `agent/options`."""
+
+    additionalDirectories: list[str]
+    """Absolute paths of additional directories of the workspace."""
 
 
 class ReadUsage(TypedDict, total=False):
@@ -1763,6 +1909,8 @@ class _Remembered(TypedDict):
 class Remembered(_Remembered, total=False):
     """A remembered answer."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -1837,6 +1985,8 @@ class Resolved(_Resolved, total=False):
     answers: Json | None
     """Answers to an elicitation with a form."""
     itemId: str | None
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     omitted: bool | None
     """Whether the answer is larger than 16 KiB: then pages of turns leave it out."""
     optionId: str | None
@@ -1909,6 +2059,8 @@ class _Revoked(TypedDict):
 class Revoked(_Revoked, total=False):
     """A revoked answer."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -2124,6 +2276,8 @@ class StartThread(_StartThread, total=False):
     """Project id that the client chooses to group threads by."""
     sessionId: str | None
     """Id of an agent's session to continue instead of a new one, as in `agent/session/list`. Its history is imported if the agent replays it. Returns `conflict` if a thread already uses the session."""
+    systemPrompt: SystemPrompt | None
+    """Instructions for the agent, in addition to its own or instead of them. Returns `unsupported` if the agent does not declare that it takes them."""
     text: str | None
     """The first turn as plain text, placed before `input`."""
 
@@ -2140,6 +2294,8 @@ class _StatusChanged(TypedDict):
 class StatusChanged(_StatusChanged, total=False):
     """A thread's status."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -2188,6 +2344,22 @@ class SuggestionsUpdated(_SuggestionsUpdated, total=False):
     seq: int | None
     """Absent, because suggestions are only shown live."""
     turnId: str | None
+
+
+class _SystemPrompt(TypedDict):
+    content: str
+    """The instructions; at most 256 KiB."""
+
+
+class SystemPrompt(_SystemPrompt, total=False):
+    """A system prompt for a thread's agent."""
+
+    mode: SystemPromptMode | None
+    """How the agent combines it with its own instructions; `append` if absent."""
+
+
+SystemPromptMode: TypeAlias = Literal["append", "override"]
+"""How an agent combines a system prompt with its own instructions."""
 
 
 class _TerminalCommand(TypedDict):
@@ -2241,6 +2413,8 @@ class TerminalCommandCompleted(_TerminalCommandCompleted, total=False):
     cwd: str | None
     exitCode: int | None
     """Exit code, if the command exited normally."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     output: str | None
     """The last part of the output."""
     outputBlob: str | None
@@ -2280,6 +2454,8 @@ class TerminalCommandStarted(_TerminalCommandStarted, total=False):
     cwd: str | None
     exitCode: int | None
     """Exit code, if the command exited normally."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     output: str | None
     """The last part of the output."""
     outputBlob: str | None
@@ -2317,6 +2493,8 @@ class TerminalNamed(_TerminalNamed, total=False):
     by: By | None
     """The client that acted instead of the daemon."""
     itemId: str | None
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -2355,6 +2533,8 @@ class _TerminalWaiting(TypedDict):
 class TerminalWaiting(_TerminalWaiting, total=False):
     """A terminal that waits for input."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -2504,6 +2684,8 @@ class _ThreadChanged(TypedDict):
 class ThreadChanged(_ThreadChanged, total=False):
     """A change of the thread, with its originator."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -2548,6 +2730,8 @@ class _ThreadDeleted(TypedDict):
 class ThreadDeleted(_ThreadDeleted, total=False):
     """A deleted thread."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -2603,6 +2787,8 @@ class _ThreadForked(TypedDict):
 class ThreadForked(_ThreadForked, total=False):
     """The origin of a forked thread."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     lastTurnId: str | None
     """The last turn that was copied."""
     sessionId: str | None
@@ -2622,6 +2808,13 @@ class ThreadFound(TypedDict):
     """One thread."""
 
     thread: Thread
+
+
+class ThreadLanesParams(TypedDict):
+    """No params."""
+
+    threadId: str
+    """Id of the thread."""
 
 
 ThreadListParams: TypeAlias = "ListThreads"
@@ -2645,6 +2838,8 @@ class _ThreadMade(TypedDict):
 class ThreadMade(_ThreadMade, total=False):
     """A new thread."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -2912,6 +3107,8 @@ class ThreadUpdated(_ThreadUpdated, total=False):
     """ACP's `config_option_update`."""
     directories: Directories | None
     """The directories that the thread works in from now on."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     metadata: Json | None
     """The client's own data; `null` if it was removed."""
     modeId: str | None
@@ -2976,6 +3173,8 @@ class TokenUsageUpdated(_TokenUsageUpdated, total=False):
 
     cost: AcpObject | None
     """ACP's `Cost`: what the agent's session has cost, as the agent reported it."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     size: int | None
     threadCost: AcpObject | None
     """What the thread has cost in this currency, with all sessions of its agent, as ACP's `Cost`."""
@@ -3021,6 +3220,8 @@ class ToolCallCompleted(_ToolCallCompleted, total=False):
 
     kind: str | None
     """ACP's `ToolKind`."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     name: str | None
     """The same as `title`."""
     title: str | None
@@ -3049,6 +3250,8 @@ class ToolCallStarted(_ToolCallStarted, total=False):
 
     kind: str | None
     """ACP's `ToolKind`."""
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     name: str | None
     """The same as `title`."""
     parentItemId: str | None
@@ -3078,6 +3281,8 @@ class _ToolCallUpdated(TypedDict):
 class ToolCallUpdated(_ToolCallUpdated, total=False):
     """A change of a tool call."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     toolCall: AcpObject | None
     """ACP's `tool_call_update`. Absent members are unchanged."""
     turnId: str | None
@@ -3145,6 +3350,8 @@ class _TurnChanged(TypedDict):
 class TurnChanged(_TurnChanged, total=False):
     """A turn."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -3161,6 +3368,8 @@ class _TurnCompleted(TypedDict):
 class TurnCompleted(_TurnCompleted, total=False):
     """A turn that has ended."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     tokenUsage: AcpObject | None
     turnId: str | None
     """The turn in which the event happened."""
@@ -3210,6 +3419,8 @@ class _TurnInterrupting(TypedDict):
 class TurnInterrupting(_TurnInterrupting, total=False):
     """The originator of the interruption."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -3315,6 +3526,8 @@ class _TurnSteering(TypedDict):
 class TurnSteering(_TurnSteering, total=False):
     """A message for the running turn."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -3332,6 +3545,8 @@ class _TurnsRolledBack(TypedDict):
 class TurnsRolledBack(_TurnsRolledBack, total=False):
     """Result of a rollback."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     lastKeptTurnId: str | None
     """The last turn that is kept; `null` if no turn is kept."""
     turnId: str | None
@@ -3416,6 +3631,8 @@ class _UserMessage(TypedDict):
 class UserMessage(_UserMessage, total=False):
     """A message of the user."""
 
+    lane: str | None
+    """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -3622,6 +3839,13 @@ class ThreadForkedEvent(TypedDict):
 
     method: Literal["thread/forked"]
     params: ThreadForked
+
+
+class ThreadLaneUpdatedEvent(TypedDict):
+    """A subagent was reported or has changed. Contains only what has changed."""
+
+    method: Literal["thread/lane/updated"]
+    params: LaneUpdated
 
 
 class ThreadLeaseMovedEvent(TypedDict):
@@ -3837,6 +4061,7 @@ ThreadEvent: TypeAlias = (
     "| ThreadFileReadEvent "
     "| ThreadFileWrittenEvent "
     "| ThreadForkedEvent "
+    "| ThreadLaneUpdatedEvent "
     "| ThreadLeaseMovedEvent "
     "| ThreadLogDamagedEvent "
     "| ThreadNoticeEvent "
@@ -3931,6 +4156,12 @@ class TypedClient(ABC):
         self, method: Literal["agent/notify"], params: AgentNotifyParams, *, timeout: float | None = None
     ) -> Nothing:
         """Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if the agent is not running."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/options"], params: AgentOptionsParams, *, timeout: float | None = None
+    ) -> AgentAnswered:
+        """Reads ACP's `modes` and `configOptions` with which a session of the agent would begin in a directory, so that a client can offer them before it starts a thread. Starts a process of the agent, sends `session/options`, and stops it; creates no thread and no session. Returns `unsupported` if the agent does not declare `sessionCapabilities.options`."""
 
     @overload
     async def call(
@@ -4093,6 +4324,12 @@ class TypedClient(ABC):
         self, method: Literal["thread/fork"], params: ThreadForkParams, *, timeout: float | None = None
     ) -> ThreadForkedResult:
         """Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/lanes"], params: ThreadLanesParams, *, timeout: float | None = None
+    ) -> LanesListed:
+        """Lists the subagents of a thread, in the order in which the agent has reported them."""
 
     @overload
     async def call(
@@ -4426,6 +4663,12 @@ class TypedClient(ABC):
         self, method: Literal["thread/forked"], handler: Callable[[ThreadForked], object]
     ) -> Callable[[], None]:
         """The thread was forked from another thread. All events before this one are shared with that thread, or end what concerned that thread alone."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/lane/updated"], handler: Callable[[LaneUpdated], object]
+    ) -> Callable[[], None]:
+        """A subagent was reported or has changed. Contains only what has changed."""
 
     @overload
     def on(
