@@ -71,7 +71,7 @@ fn strip(schema: &mut Value, file: &str) {
     };
     let is_open = members.get("unevaluatedProperties") == Some(&Value::Bool(true));
     members.retain(|keyword, _| {
-        !SILENT.contains(&keyword.as_str()) && !(is_open && keyword == "unevaluatedProperties")
+        !(SILENT.contains(&keyword.as_str()) || is_open && keyword == "unevaluatedProperties")
     });
     if members.get("additionalProperties") == Some(&Value::Bool(true)) {
         members.remove("additionalProperties");
@@ -79,10 +79,14 @@ fn strip(schema: &mut Value, file: &str) {
     for (keyword, value) in members {
         match (keyword.as_str(), value) {
             ("$defs" | "properties", Value::Object(named)) => {
-                named.values_mut().for_each(|schema| strip(schema, file));
+                for schema in named.values_mut() {
+                    strip(schema, file);
+                }
             }
             ("anyOf" | "oneOf", Value::Array(branches)) => {
-                branches.iter_mut().for_each(|schema| strip(schema, file));
+                for schema in branches.iter_mut() {
+                    strip(schema, file);
+                }
             }
             ("additionalProperties" | "items" | "not" | "propertyNames", schema) => strip(schema, file),
             ("x-side", _) => {}

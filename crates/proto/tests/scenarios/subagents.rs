@@ -255,7 +255,7 @@ fn what_a_subagent_reports_of_its_own_session_is_not_the_threads() {
         s.stops_with("end_turn");
     });
     let live = scene.thread.live();
-    assert!(live.plan.is_none() && live.usage.is_none() && live.mode.is_none());
+    assert!(live.plans.as_slice().is_empty() && live.usage.is_none() && live.mode.is_none());
     assert_eq!(live.names.agent, None);
     let kept = scene.params("agent/notification");
     assert!(

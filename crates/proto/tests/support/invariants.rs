@@ -81,7 +81,7 @@ fn places_are_enough(scene: &Scene) {
         found.fold(event);
     }
     let plans = found.turns.iter().filter_map(|turn| turn.settled.as_ref());
-    let plans = plans.flat_map(|settled| settled.plans());
+    let plans = plans.flat_map(acpd_proto::projection::SettledTurn::plans);
     let plans: Vec<_> = plans
         .map(|seq| scene.log[usize::try_from(seq).unwrap() - 1].clone())
         .collect();

@@ -61,7 +61,7 @@ struct Report {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Message {
+struct Sent {
     message_id: String,
     #[serde(default)]
     sender_session_id: Patch<Value>,
@@ -101,7 +101,7 @@ pub(super) fn subagent(text: &str) -> Option<UpdateKind> {
 
 /// Reads `session_message`.
 pub(super) fn session_message(text: &str) -> Option<UpdateKind> {
-    let message: Message = read(text)?;
+    let message: Sent = read(text)?;
     if !is_name(&message.message_id) {
         return None;
     }

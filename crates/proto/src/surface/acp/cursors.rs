@@ -32,6 +32,10 @@ pub struct Anchor {
 impl Anchor {
     /// Returns the message or tool call that begins with an event.
     pub(super) fn of(event: &Event) -> Option<Self> {
+        // A subagent's items are in another session, or within its call.
+        if event.lane.is_some() {
+            return None;
+        }
         let EventKind::Item(ItemEvent::Started { item, start, .. }) = &event.kind else {
             return None;
         };

@@ -36,10 +36,10 @@ impl Writer<'_> {
             | EventKind::Turn(_)
             | EventKind::Session(SessionEvent::AgentNotified { .. }) => {
                 self.session = Cow::Owned(session_of(self.thread, lane));
-                self.for_editors(FrameKind::Declared(Feature::Subagents), &without_sessions(event));
+                self.for_editors(&FrameKind::Declared(Feature::Subagents), &without_sessions(event));
                 self.session = Cow::Borrowed(self.thread);
                 if let Some(event) = in_parent(event, lane) {
-                    self.for_editors(FrameKind::OfSubagent(lane), &event);
+                    self.for_editors(&FrameKind::OfSubagent(lane), &event);
                 }
             }
             EventKind::Thread(_)
@@ -51,11 +51,11 @@ impl Writer<'_> {
     }
 
     /// Adds the frames of an event, of which these editors receive the updates.
-    fn for_editors(&mut self, kind: FrameKind, event: &Event) {
+    fn for_editors(&mut self, kind: &FrameKind, event: &Event) {
         let from = self.frames.len();
         self.plain_event(event);
         for (frame, ..) in self.frames.iter_mut().skip(from) {
-            if frame.kind == FrameKind::Update {
+            if matches!(frame.kind, FrameKind::Update | FrameKind::Chunk(_)) {
                 frame.kind = kind.clone();
             }
         }

@@ -92,7 +92,7 @@ impl Messages {
         let id = chunk.message_id.as_deref()?;
         let has_id = |open: &&OpenMessage| open.role == role && open.message_id.as_deref() == Some(id);
         let open = self.open.get(&None);
-        if open.filter(has_id).is_some() {
+        if open.as_ref().is_some_and(has_id) {
             return None;
         }
         let late = self.late.as_ref().map(|(late, _)| late).filter(has_id);

@@ -81,7 +81,7 @@ pub(super) struct Session {
     /// Whether another process starts after the one that was asked to stop.
     restart_wanted: bool,
     /// Whether the process that was asked to stop has a session that is no longer the thread's.
-    session_dropped: bool,
+    is_orphaned: bool,
     /// Whether the session must be opened again with its new parameters.
     reopen_requested: bool,
     /// Whether the process waits for this thread to leave it.
@@ -148,7 +148,7 @@ impl Session {
 
     /// Returns whether the agent's updates belong to a session that the thread has dropped.
     pub fn was_dropped(&self, journal: &Journal) -> bool {
-        self.is_stopping() && (self.session_dropped || journal.live().summary.session_id.is_none())
+        self.is_stopping() && (self.is_orphaned || journal.live().summary.session_id.is_none())
     }
 
     /// Returns the agent's capabilities, which are known once its session is open.
@@ -222,7 +222,7 @@ impl Session {
             return Wake::Nothing;
         }
         self.agent = AgentState::Starting;
-        self.session_dropped = false;
+        self.is_orphaned = false;
         self.quirks = Quirks::default();
         self.reopen_requested = false;
         let wakers = std::mem::take(&mut self.wakers);
@@ -420,7 +420,7 @@ impl Session {
 
     /// Records that the session of the process that is being stopped is no longer the thread's.
     pub fn drop_session(&mut self) {
-        self.session_dropped = true;
+        self.is_orphaned = true;
     }
 
     /// Closes a forked session: the process of the new thread opens it again.

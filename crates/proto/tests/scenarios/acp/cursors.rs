@@ -43,7 +43,6 @@ fn after(kind: &str, member: &str, id: &str) -> Value {
 #[test]
 fn each_turn_ends_with_a_cursor_before_the_answer() {
     play(|s| {
-        s.strict = false;
         let who = Stage::at_work(CURSORS, s);
         let plain = s.editor(SIMPLE);
         s.ask_session(plain, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
@@ -77,7 +76,6 @@ fn each_turn_ends_with_a_cursor_before_the_answer() {
 #[test]
 fn the_anchor_is_the_last_that_the_editor_has() {
     play(|s| {
-        s.strict = false;
         let who = Stage::at_work(CURSORS, s);
         s.prompt(who, "one");
         s.then(|scene| {
@@ -130,7 +128,6 @@ fn the_anchor_is_the_last_that_the_editor_has() {
 #[test]
 fn cursors_of_dropped_turns_are_withdrawn() {
     play(|s| {
-        s.strict = false;
         let who = Stage::at_work(CURSORS, s);
         for text in ["one", "two", "three"] {
             s.prompt(who, text);
@@ -154,7 +151,6 @@ fn cursors_of_dropped_turns_are_withdrawn() {
 #[test]
 fn the_agents_cursors_are_not_passed_on() {
     play(|s| {
-        s.strict = false;
         let who = Stage::at_work(CURSORS, s);
         s.prompt(who, "one");
         s.then(|scene| {

@@ -48,7 +48,6 @@ fn sent() -> Vec<Value> {
 fn each_editor_receives_plans_as_it_knows_them() {
     play(|s| {
         // The schema of the SDK is older than plans by id.
-        s.strict = false;
         let knows = Stage::at_work(PLANS, s);
         let simple = s.editor(SIMPLE);
         let load = r#"{"sessionId":"SESSION","cwd":"/workspace","mcpServers":[]}"#;
@@ -95,7 +94,6 @@ fn each_editor_receives_plans_as_it_knows_them() {
 #[test]
 fn plans_that_acpd_drops_are_removed_in_editors() {
     play(|s| {
-        s.strict = false;
         let knows = Stage::at_work(PLANS, s);
         s.prompt(knows, "plan it");
         s.then(|scene| {

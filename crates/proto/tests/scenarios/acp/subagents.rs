@@ -49,7 +49,6 @@ fn updates(s: &Stage, who: usize, from: usize) -> Vec<(String, String, Value)> {
 fn an_editor_that_knows_subagents_has_a_session_for_each() {
     play(|s| {
         // The schema of the tests is older than subagents.
-        s.strict = false;
         let who = Stage::at_work(KNOWING, s);
         let from = s.count(who);
         s.then(turn_of_a_subagent);
@@ -75,7 +74,6 @@ fn an_editor_that_knows_subagents_has_a_session_for_each() {
 #[test]
 fn other_editors_see_the_calls_with_the_name_of_the_subagent() {
     play(|s| {
-        s.strict = false;
         let who = Stage::at_work(SIMPLE, s);
         let from = s.count(who);
         s.then(turn_of_a_subagent);

@@ -56,7 +56,6 @@ fn an_editors_own_is_refused_where_the_agent_does_not_take_it() {
     play(|s| {
         s.then(Scene::open_session);
         let who = s.editor(SIMPLE);
-        s.strict = false;
         for (prompt, says) in [
             (BRIEF, "fake takes no system prompt"),
             (r#"{"append":"be kind"}"#, "systemPrompt must be"),
