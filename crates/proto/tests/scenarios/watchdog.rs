@@ -93,7 +93,6 @@ fn noise() -> Vec<String> {
         tool("u", true, r#","title":"look","status":"completed""#),
     ];
     let other = [
-        line("s-9", &message("text of another session")),
         r#"{"jsonrpc":"2.0","method":"_vendor/heartbeat","params":{"at":1}}"#.to_owned(),
         r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":98}}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":97,"method":"fs/read_text_file","params":{}}"#.to_owned(),

@@ -25,7 +25,7 @@ fn the_agents_own_capabilities_and_what_the_daemon_adds() {
         let capabilities = &result["agentCapabilities"];
         assert_eq!(capabilities["promptCapabilities"]["image"], true);
         assert_eq!(capabilities["loadSession"], true);
-        let always = json!({ "list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {} });
+        let always = json!({ "list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}, "title": {} });
         assert_eq!(capabilities["sessionCapabilities"], always);
         assert!(result["_meta"]["acpd"]["version"].is_string());
         let Profile {

@@ -550,7 +550,7 @@ fn the_rest_of_an_answer_names_its_turn() {
         .filter(|params| params["item"]["type"] == "agentMessage")
         .map(|params| (&params["turnId"], &params["item"]["text"]))
         .collect();
-    let turn = json!(turn_id(1));
+    let turn = json!(format!("turn_1_{}", scene.thread.live().thread));
     let texts = [json!("in time, nearly"), json!(", late")];
     assert_eq!(said, [(&turn, &texts[0]), (&turn, &texts[1])]);
     let read = history(&scene.log);

@@ -32,6 +32,7 @@ fn every_kind_comes_out_under_a_documented_name() {
         "threadId",
         "turnId",
         "itemId",
+        "lane",
         "by",
         "raw",
         "rawParams",
