@@ -223,7 +223,8 @@ impl Judges {
 
     fn start(&self, shell: &Shell, line: &str) -> Child {
         // All processes of the line hold this descriptor, so its end means that all of them have ended.
-        let setup = "exec 9>&1 >/dev/null 2>&1; exec timeout -s KILL 5 \"$@\"";
+        // One that spins in the background outlives the shell and its time limit: ksh repeats "select" at the end of the input.
+        let setup = "ulimit -t 5; exec 9>&1 >/dev/null 2>&1; exec timeout -s KILL 5 \"$@\"";
         let options: &[&str] = match shell.name {
             "busybox" => &["sh", "-c"],
             "zsh" => &["-fc"],
