@@ -8,7 +8,7 @@ use acpd_proto::projection::{Live, Transcript, TurnsPage, text_block};
 use acpd_proto::thread::{Command, HostReply, TerminalAct, TerminalEvent};
 use serde_json::{Value, json};
 
-use super::client::{Client, turn_id, view};
+use super::client::{Client, view};
 use crate::steer::STEERS;
 use crate::support::recording::Recording;
 use crate::support::replay::{Replay, conversations};
