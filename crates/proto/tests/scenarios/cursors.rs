@@ -350,6 +350,52 @@ fn a_prompt_that_comes_first_ends_the_rollback() {
     });
 }
 
+/// Whatever becomes of the fork, a turn that came after the request is not dropped.
+#[test]
+fn a_turn_that_has_come_and_gone_ends_the_rollback() {
+    let outcomes: [fn(&mut Scene); 3] = [
+        |s| {
+            s.answer("session/fork", r#"{"sessionId":"s-2"}"#);
+            assert_eq!(
+                s.sent_as("session/close")[0].json["params"]["sessionId"],
+                "s-2",
+                "the fork is not used"
+            );
+            s.answer("session/close", "{}");
+        },
+        |s| s.refuse("session/fork", -32602, "unknown cursor"),
+        |s| s.exits("exit status 1"),
+    ];
+    for outcome in outcomes {
+        for replaces in [None, Some(TurnId(2))] {
+            check(|s| {
+                turns(s, FORKS, 2);
+                let call = match replaces {
+                    None => roll_back(s, 1),
+                    Some(_) => s.send(Command::StartTurn {
+                        input: vec![text_block("better")],
+                        meta: None,
+                        client_turn_id: None,
+                        replaces,
+                    }),
+                };
+                s.prompt("meanwhile");
+                says(s, "m-3");
+                s.stops_with("end_turn");
+                outcome(s);
+                let failure = match s.replies.get(&call) {
+                    Some(Err(failure)) => failure.clone(),
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!(failure.code, ErrorCode::Conflict);
+                assert_eq!(s.transcript().turns.len(), 3);
+                assert_eq!(s.thread.live().last_turn, 3);
+                assert_eq!(s.thread.live().summary.session_id.as_deref(), Some("s-1"));
+            });
+        }
+    }
+}
+
 #[test]
 fn a_prompt_in_place_of_another_one_goes_to_the_fork() {
     check(|s| {

@@ -210,6 +210,7 @@ impl Thread {
         let then = Continuation::RollBack(Box::new(PendingRollback {
             by: by.clone(),
             last_kept,
+            last: self.live().last_turn,
             next,
         }));
         let cursor = Some(cursor);
@@ -223,8 +224,20 @@ impl Thread {
         rollback: PendingRollback,
         answer: Result<RawJson, Failure>,
     ) {
-        let PendingRollback { by, last_kept, next } = rollback;
+        let PendingRollback {
+            by,
+            last_kept,
+            last,
+            next,
+        } = rollback;
+        // This comes first, so that a fork that is not used is closed, too.
         let session = self.forked_session(call, true, answer);
+        if self.live().last_turn != last {
+            let newer = "another turn was started meanwhile, and nothing was rolled back: try again";
+            return self
+                .journal
+                .reply(call, Err(Failure::new(ErrorCode::Conflict, newer)));
+        }
         let next = next.map(|next| {
             let NextTurn {
                 input: blocks,

@@ -79,6 +79,8 @@ pub(in crate::thread) enum Continuation {
 pub(in crate::thread) struct PendingRollback {
     pub by: Origin,
     pub last_kept: TurnId,
+    /// The number of the last turn when the rollback was requested: who requested it knew of no later one.
+    pub last: u32,
     /// The turn that starts then, in place of those that are dropped.
     pub next: Option<NextTurn>,
 }
