@@ -543,7 +543,8 @@ impl Live {
                 }
                 self.used_ids.insert(start);
                 let turn = event.turn.or_else(|| self.last_begun());
-                if let Some(turn) = turn {
+                // Cursors are of the main session, where a subagent's items are not.
+                if let Some(turn) = turn.filter(|_| event.lane.is_none()) {
                     self.cursors.item_started(turn, *item, start);
                 }
                 if let ItemStart::TerminalCommand { terminal_id, .. } = start {
@@ -723,12 +724,13 @@ impl Live {
                 place,
                 forks,
             } => self.cursors.announced(cursor_id, *place, *forks),
-            SessionEvent::AgentNotified { .. } => {
+            SessionEvent::AgentNotified { .. } if event.lane.is_none() => {
                 if let (Some(turn), Some(id)) = (event.turn, repeated_prompt(event)) {
                     self.cursors.prompt_named(turn, &id);
                 }
             }
-            SessionEvent::AgentLost { .. }
+            SessionEvent::AgentNotified { .. }
+            | SessionEvent::AgentLost { .. }
             | SessionEvent::LineMalformed { .. }
             | SessionEvent::CallRefused { .. } => {}
         }

@@ -570,6 +570,42 @@ fn ids_that_are_used_again_lead_nowhere() {
     });
 }
 
+/// The session that has the cursors has no items of subagents, even if their ids are equal.
+#[test]
+fn what_subagents_send_moves_no_cursor() {
+    check(|s| {
+        let subagent_says = |s: &mut Scene, id: &str| {
+            s.says(&format!(
+                concat!(
+                    r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"c","update":{{"#,
+                    r#""sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"x"}},"messageId":"{}"}}}}}}"#
+                ),
+                id
+            ));
+        };
+        open(s, FORKS);
+        s.prompt("prompt 1");
+        s.update(
+            r#"{"sessionUpdate":"subagent_update","sessionId":"c","title":"review","state":{"state":"running"}}"#,
+        );
+        subagent_says(s, "m-1");
+        says(s, "m-1");
+        announces(s, "c-1", "m-1", "after");
+        subagent_says(s, "m-2");
+        s.stops_with("end_turn");
+        turn(s, 2);
+        turn(s, 3);
+        for number in [1, 2] {
+            let call = fork(s, number);
+            s.answer("session/fork", &format!(r#"{{"sessionId":"s-1{number}"}}"#));
+            s.answer("session/close", "{}");
+            assert_eq!(point(s, call).forked.fidelity, Fidelity::Exact, "{number}");
+        }
+        assert_eq!(forked_at(s), ["c-1", "c-2"]);
+        s.exits("exit status 0");
+    });
+}
+
 #[test]
 fn an_agent_without_forks_is_not_asked() {
     check(|s| {
