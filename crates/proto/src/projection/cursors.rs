@@ -109,7 +109,7 @@ impl Cursors {
         })
     }
 
-    /// Adds an item of a turn. A cursor that was at the end of the turn is within it now.
+    /// Adds an item of a turn. A cursor that was at the end of the turn is within it now, unless the item is the rest of the last message.
     pub(super) fn item_started(&mut self, turn: TurnId, item: ItemId, start: &ItemStart) {
         let is_prompt = match start {
             ItemStart::Message { role, message_id, .. } => {
@@ -119,11 +119,13 @@ impl Cursors {
             // The agent has none of these.
             ItemStart::FileChange { .. } | ItemStart::TerminalCommand { .. } => return,
         };
-        self.placed.remove(&turn.0);
         let named = named(start).map(|(kind, id)| Named { kind, id }.digest());
         let last = self.turns.get(&turn.0).map(|ends| ends.last);
         // A long message is several items.
         let continues = named.is_some() && last.is_some_and(|last| last.id == named);
+        if !continues {
+            self.placed.remove(&turn.0);
+        }
         let id = named.filter(|id| continues || !self.forget_used(*id));
         let end = End { item, id };
         self.turns
@@ -270,6 +272,9 @@ mod tests {
         announce(&mut cursors, "never", "agent", "m-9", CursorSide::After);
         assert_eq!(cursors.fork_after(TurnId(1)), None);
         announce(&mut cursors, "c-1", "agent", "m-2", CursorSide::After);
+        assert_eq!(cursors.fork_after(TurnId(1)), Some("c-1"));
+        // The rest of its last message may come after the cursor.
+        cursors.item_started(TurnId(1), ItemId(180), &answer("m-2"));
         assert_eq!(cursors.fork_after(TurnId(1)), Some("c-1"));
         // The turn continues behind the cursor.
         cursors.item_started(TurnId(1), ItemId(190), &answer("m-3"));
