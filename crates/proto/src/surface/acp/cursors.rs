@@ -69,8 +69,13 @@ pub(super) struct Cursors {
 }
 
 impl Cursors {
-    /// Records that the editor receives a message or a tool call.
+    /// Records that the editor receives a message or a tool call. The rest of an answer may come while a later turn runs, of which it
+    /// is not the last.
     pub fn begins(&mut self, turn: Option<TurnId>, anchor: &Anchor) {
+        let is_later = |(last, _): &(TurnId, Anchor)| turn.is_some_and(|turn| turn < *last);
+        if self.last.as_ref().is_some_and(is_later) {
+            return;
+        }
         self.last = turn.map(|turn| (turn, anchor.clone()));
     }
 
@@ -177,4 +182,28 @@ pub(super) fn with_message_id(message: &Bytes, item: ItemId) -> Option<Bytes> {
     let start = update.as_ptr() as usize - text.as_ptr() as usize;
     let (before, after) = (&text[..start], &text[start + update.len()..]);
     Some([before, named.get(), after].concat().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn anchor(id: &str) -> Anchor {
+        Anchor {
+            kind: "agent_message",
+            member: "messageId",
+            id: id.into(),
+        }
+    }
+
+    #[test]
+    fn the_rest_of_an_earlier_turn_takes_no_cursor_from_a_later_one() {
+        let mut cursors = Cursors::default();
+        cursors.begins(Some(TurnId(1)), &anchor("a"));
+        assert_eq!(cursors.end(TurnId(1)), Some(anchor("a")));
+        cursors.begins(Some(TurnId(2)), &anchor("b"));
+        cursors.begins(Some(TurnId(1)), &anchor("a"));
+        assert_eq!(cursors.end(TurnId(2)), Some(anchor("b")));
+        assert_eq!(cursors.end(TurnId(1)), None);
+    }
 }
