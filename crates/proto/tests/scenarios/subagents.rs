@@ -7,6 +7,7 @@ use acpd_proto::thread::{Answer, Command, HostReply};
 use serde_json::{Value, json};
 
 use crate::support::{SESSION, Scene, check, check_in, message, tool};
+use crate::tail::tail;
 
 const RUNNING: &str = r#","title":"review","state":{"state":"running"}"#;
 
@@ -409,6 +410,53 @@ fn the_thread_stays_active_while_a_subagent_works() {
         assert_eq!(s.thread.live().summary.status, ThreadStatus::Idle);
         assert_eq!(s.settled_turns().len(), 2);
     });
+}
+
+#[test]
+fn a_busy_subagent_does_not_delay_the_end_of_a_turn() {
+    check_in(Scene::with_limits(Limits::default()), |s| {
+        s.open_turn();
+        report(s, SESSION, "a", RUNNING);
+        s.answers_prompt("end_turn");
+        s.later(tail() - 1);
+        update_of(s, "a", &message("still "));
+        assert!(s.settled_turns().is_empty());
+        s.later(1);
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Completed);
+        update_of(s, "a", &message("busy"));
+        s.exits("exit status 0");
+    });
+}
+
+/// The text is the rest of an answer that a user has cut off, whatever subagents do meanwhile.
+#[test]
+fn a_busy_subagent_takes_no_rest_from_the_turn() {
+    let stops: [fn(&mut Scene); 2] = [
+        |s| {
+            s.interrupt();
+            s.answers_prompt("cancelled");
+        },
+        |s| {
+            s.answers_prompt("end_turn");
+            s.interrupt();
+        },
+    ];
+    for stop in stops {
+        check_in(Scene::with_limits(Limits::default()), |s| {
+            s.open_turn();
+            report(s, SESSION, "a", RUNNING);
+            stop(s);
+            assert_eq!(s.settled_turns().len(), 1, "the user does not wait");
+            update_of(s, "a", &message("busy"));
+            assert_eq!(s.thread.live().last_turn, 2);
+            s.later(tail() / 2);
+            s.chunk("Stopped.");
+            s.later(tail());
+            let said = crate::tail::messages(s);
+            assert!(said.contains(&(Some(1), "Stopped.".to_owned())), "{said:?}");
+            s.exits("exit status 0");
+        });
+    }
 }
 
 #[test]

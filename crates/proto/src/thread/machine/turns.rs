@@ -377,16 +377,24 @@ impl Thread {
     /// Starts a turn for what the agent sends between turns, or keeps that turn open. What an agent sends before its
     /// session is open, or while it is being stopped, belongs to no turn, and without a tail nothing between turns does.
     pub(super) fn work_unprompted(&mut self) {
-        if self.journal.limits().turn_tail_millis == 0 {
-            return;
-        }
-        if self.live().turn.is_none() && self.session.is_ready() && self.journal.current_turn().is_none() {
-            let turn = TurnId(self.live().last_turn + 1);
-            self.prepare_turn();
-            self.turns.begin_unprompted(&mut self.journal, turn);
-        } else {
+        if !self.begin_unprompted() {
             self.turns.extend(&self.journal);
+        } else if self.journal.lane().is_none() {
+            // The agent has other work now. What a subagent sends says nothing about the rest of its parent's answer.
+            self.turns.end_cut_off();
         }
+    }
+
+    /// Starts a turn without a prompt, if none runs and the agent can work. Returns whether it has started one.
+    fn begin_unprompted(&mut self) -> bool {
+        let can_work = self.journal.limits().turn_tail_millis > 0 && self.session.is_ready();
+        if !can_work || self.live().turn.is_some() || self.journal.current_turn().is_some() {
+            return false;
+        }
+        let turn = TurnId(self.live().last_turn + 1);
+        self.prepare_turn();
+        self.turns.begin_unprompted(&mut self.journal, turn);
+        true
     }
 
     /// Ends a turn without a prompt, and the rest of an ended one, because a client has other work for the thread.
@@ -441,7 +449,7 @@ impl Thread {
         self.begin_next();
         if was_prompted && self.live().lanes.at_work().next().is_some() {
             // The thread stays active while they work.
-            self.work_unprompted();
+            self.begin_unprompted();
         }
         self.journal.note_status();
         self.retire_if_idle();

@@ -146,7 +146,6 @@ impl Turns {
         });
         journal.emit_in(Some(turn), Origin::Agent, kind, None);
         journal.note_status();
-        self.end_cut_off();
         self.work = Work::Unprompted {
             until: tail_end(journal),
         };
@@ -157,12 +156,15 @@ impl Turns {
         matches!(self.work, Work::Unprompted { .. })
     }
 
-    /// Keeps a turn open that ends by itself, because the agent sent something of it.
+    /// Keeps a turn open that ends by itself, because the agent sent something of it. What subagents send may outlive the turn of
+    /// a prompt, which does not wait for them.
     pub fn extend(&mut self, journal: &Journal) {
         match &mut self.work {
             Work::Unprompted { until } => *until = tail_end(journal),
-            Work::Tail { until, latest, .. } => *until = tail_end(journal).min(*latest).max(*until),
-            Work::Nothing | Work::Prompt(_) | Work::Commands => {}
+            Work::Tail { until, latest, .. } if journal.lane().is_none() => {
+                *until = tail_end(journal).min(*latest).max(*until);
+            }
+            Work::Tail { .. } | Work::Nothing | Work::Prompt(_) | Work::Commands => {}
         }
     }
 
