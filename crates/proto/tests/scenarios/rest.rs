@@ -185,6 +185,31 @@ fn an_id_that_all_messages_have_is_one_of_the_running_turn() {
 }
 
 #[test]
+fn an_id_of_a_subagent_says_nothing_about_the_main_agents() {
+    check(|s| {
+        s.open_turn();
+        let report = |state: &str| {
+            format!(
+                r#"{{"sessionUpdate":"subagent_update","sessionId":"a","title":"review","state":{{"state":"{state}"}}}}"#
+            )
+        };
+        s.update(&report("running"));
+        s.says(&format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"a","update":{}}}}}"#,
+            with_id(RANDOM, "its own")
+        ));
+        s.update(&report("idle"));
+        s.update(&with_id(RANDOM, "the end is ne"));
+        s.stops_with("end_turn");
+        s.later(5_000);
+        s.update(&with_id(RANDOM, "ar"));
+        assert_eq!(s.thread.live().last_turn, 1, "it begins no turn");
+        s.later(tail());
+        assert_eq!(messages(s).last(), Some(&(Some(1), "ar".to_owned())));
+    });
+}
+
+#[test]
 fn text_of_another_process_continues_nothing() {
     check(|s| {
         s.open_turn();

@@ -1,16 +1,19 @@
 //! Messages that have ended. Some agents send the rest of a message after its turn.
 //!
-//! In: the starts and ends of messages with an id. Out: the message that a chunk continues. Owns: the last [`ENDED`] messages of the
-//! process, and whether their ids tell them apart. Never: keeps text, or trusts an id that a new message could have.
+//! In: the starts and ends of the main agent's messages with an id. Out: the message that a chunk continues. Owns: the last [`ENDED`]
+//! messages of the process, and whether its ids tell them apart. Never: keeps text, or trusts an id that a new message could have.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::{MessageType, TurnId};
+use acpd_model::{BlobId, MessageType, TurnId};
 
 use super::said::Said;
 
 /// Ended messages that more text can belong to.
 const ENDED: usize = 64;
+
+/// Ids of the process that are known to come again. The first ones are enough: agents that use ids again begin with those.
+const FIRST_IDS: usize = 1024;
 
 /// The least size of an id that looks random or like a time, in bytes.
 const RANDOM_BYTES: usize = 16;
@@ -34,6 +37,8 @@ pub(super) struct EndedMessage {
 #[derive(Debug, Default)]
 pub(super) struct EndedMessages {
     last: VecDeque<EndedMessage>,
+    /// The turns of the first ids, by the digest of each.
+    first: BTreeMap<BlobId, TurnId>,
     /// Whether two messages of a role had different ids that look random. Before that, all messages may have the same id.
     are_unique: bool,
     /// Whether a turn had an id of an earlier one: some agents count from 1 in each turn.
@@ -41,10 +46,15 @@ pub(super) struct EndedMessages {
 }
 
 impl EndedMessages {
-    /// Notes that a message begins in a turn. `is_used` is whether any earlier message of the thread has its id.
-    pub fn begun(&mut self, turn: TurnId, role: MessageType, message_id: &str, is_used: bool) {
+    /// Notes that a message begins in a turn.
+    pub fn begun(&mut self, turn: TurnId, role: MessageType, message_id: &str) {
+        let id = digest(role, message_id);
         let known = self.find(role, message_id).map(|at| self.last[at].turn);
-        self.are_repeated |= known.map_or(is_used, |known| known != turn);
+        let known = known.or_else(|| self.first.get(&id).copied());
+        self.are_repeated |= known.is_some_and(|known| known != turn);
+        if known.is_none() && self.first.len() < FIRST_IDS {
+            self.first.insert(id, turn);
+        }
         let is_another = |ended: &EndedMessage| {
             ended.role == role && ended.message_id != message_id && is_random(&ended.message_id)
         };
@@ -97,6 +107,11 @@ impl EndedMessages {
     }
 }
 
+/// Returns a digest of an id, so that ids of any length take the same room. A thought and an answer may share one.
+fn digest(role: MessageType, id: &str) -> BlobId {
+    BlobId::of(format!("{role:?} {id}").as_bytes())
+}
+
 /// Returns whether an id looks as if no other message could have it.
 fn is_random(id: &str) -> bool {
     id.len() >= RANDOM_BYTES && id.bytes().filter(u8::is_ascii_digit).count() >= RANDOM_DIGITS
@@ -126,12 +141,12 @@ mod tests {
     #[test]
     fn a_number_is_trusted_between_prompts_in_the_last_turn() {
         let mut messages = EndedMessages::default();
-        messages.begun(TurnId(1), ROLE, "msg-1", false);
+        messages.begun(TurnId(1), ROLE, "msg-1");
         messages.add(ended(1, "msg-1"));
         assert_eq!(messages.turn_of(ROLE, "msg-1", false), Some(TurnId(1)));
         assert_eq!(messages.turn_of(ROLE, "msg-1", true), None);
         assert_eq!(messages.turn_of(MessageType::AgentThought, "msg-1", false), None);
-        messages.begun(TurnId(2), ROLE, "msg-2", false);
+        messages.begun(TurnId(2), ROLE, "msg-2");
         messages.add(ended(2, "msg-2"));
         assert_eq!(messages.turn_of(ROLE, "msg-1", false), None);
         assert_eq!(messages.turn_of(ROLE, "msg-2", false), Some(TurnId(2)));
@@ -141,27 +156,41 @@ mod tests {
     fn numbers_that_come_again_in_a_later_turn_are_never_trusted() {
         let mut messages = EndedMessages::default();
         for turn in 1..=2 {
-            messages.begun(TurnId(turn), ROLE, "msg-1", turn > 1);
+            messages.begun(TurnId(turn), ROLE, "msg-1");
             messages.add(ended(turn, "msg-1"));
         }
         assert_eq!(messages.turn_of(ROLE, "msg-1", false), None);
         // A message that comes again in its own turn shows nothing.
         let mut messages = EndedMessages::default();
-        messages.begun(TurnId(1), ROLE, "msg-1", false);
+        messages.begun(TurnId(1), ROLE, "msg-1");
         messages.add(ended(1, "msg-1"));
-        messages.begun(TurnId(1), ROLE, "msg-1", true);
+        messages.begun(TurnId(1), ROLE, "msg-1");
         assert_eq!(messages.turn_of(ROLE, "msg-1", false), Some(TurnId(1)));
+    }
+
+    #[test]
+    fn a_number_comes_again_after_many_messages() {
+        let mut messages = EndedMessages::default();
+        for turn in [1, 2] {
+            for number in 0..3 * FIRST_IDS {
+                let id = format!("msg-{number}");
+                messages.begun(TurnId(turn), ROLE, &id);
+                messages.add(ended(turn, &id));
+                assert_eq!(messages.are_repeated, turn > 1, "{id}");
+            }
+        }
+        assert_eq!(messages.first.len(), FIRST_IDS);
     }
 
     #[test]
     fn random_ids_are_trusted_once_there_are_two() {
         let mut messages = EndedMessages::default();
-        messages.begun(TurnId(1), ROLE, RANDOM[0], false);
+        messages.begun(TurnId(1), ROLE, RANDOM[0]);
         messages.add(ended(1, RANDOM[0]));
-        messages.begun(TurnId(1), MessageType::AgentThought, RANDOM[1], false);
+        messages.begun(TurnId(1), MessageType::AgentThought, RANDOM[1]);
         let found = messages.turn_of(ROLE, RANDOM[0], true);
         assert_eq!(found, None, "it may be the only one");
-        messages.begun(TurnId(1), ROLE, RANDOM[1], false);
+        messages.begun(TurnId(1), ROLE, RANDOM[1]);
         assert_eq!(messages.turn_of(ROLE, RANDOM[0], true), Some(TurnId(1)));
         messages.add(ended(1, RANDOM[1]));
         assert_eq!(
@@ -171,7 +200,7 @@ mod tests {
         );
         assert_eq!(messages.turn_of(ROLE, RANDOM[0], false), Some(TurnId(1)));
         assert_eq!(messages.turn_of(ROLE, RANDOM[1], true), Some(TurnId(1)));
-        messages.begun(TurnId(2), ROLE, RANDOM[0], true);
+        messages.begun(TurnId(2), ROLE, RANDOM[0]);
         assert_eq!(messages.turn_of(ROLE, RANDOM[1], true), None, "they are repeated");
     }
 

@@ -435,7 +435,7 @@ impl Messages {
         let item = journal.next_item();
         let kind = start(item, role, message_id.clone());
         if let (None, Some(turn), Some(id)) = (lane, turn, message_id.as_deref()) {
-            self.ended.begun(turn, role, id, journal.live().repeats_id(&kind));
+            self.ended.begun(turn, role, id);
         }
         journal.emit_update_in(turn, kind, None, None);
         let open = OpenMessage {
