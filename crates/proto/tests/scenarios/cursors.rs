@@ -283,6 +283,29 @@ fn an_agent_that_refuses_its_cursor_receives_the_history() {
     });
 }
 
+/// Otherwise the session of this thread would be closed as a copy, and two threads would share it.
+#[test]
+fn a_session_is_no_fork_of_itself() {
+    check(|s| {
+        turns(s, FORKS, 2);
+        let call = fork(s, 1);
+        s.answer("session/fork", r#"{"sessionId":"s-1"}"#);
+        let forked = point(s, call).forked;
+        assert_eq!((forked.session_id, forked.fidelity), (None, Fidelity::Recalled));
+        // So is a fork of the whole thread.
+        let call = fork(s, 2);
+        s.answer("session/fork", r#"{"sessionId":"s-1"}"#);
+        assert_eq!(point(s, call).forked.session_id, None);
+        let call = roll_back(s, 1);
+        s.answer("session/fork", r#"{"sessionId":"s-1"}"#);
+        assert_eq!(fidelity(s, call), Ok(Fidelity::Recalled));
+        assert_eq!(s.thread.live().summary.session_id, None);
+        assert!(s.sent_as("session/close").is_empty());
+        assert_eq!(notices(s), ["cursorRefused", "cursorRefused"]);
+        s.exits("exit status 0");
+    });
+}
+
 #[test]
 fn an_agent_that_exits_meanwhile_receives_the_history() {
     check(|s| {

@@ -213,12 +213,18 @@ impl Thread {
         struct Forked {
             session_id: String,
         }
+        let own = self.live().summary.session_id.as_deref();
         let forked = answer.and_then(|answer| {
             let named = answer.read::<Forked>().map(|forked| forked.session_id);
-            named
-                .ok()
-                .filter(|session| is_name(session))
-                .ok_or_else(|| Failure::agent("the agent's answer to session/fork names no session"))
+            match named.ok().filter(|session| is_name(session)) {
+                Some(session) if own == Some(&*session) => Err(Failure::agent(
+                    "the agent's answer to session/fork names the session itself",
+                )),
+                Some(session) => Ok(session),
+                None => Err(Failure::agent(
+                    "the agent's answer to session/fork names no session",
+                )),
+            }
         });
         // If the agent lost the conversation and started a new session, the forked session lacks it, too.
         let lost = if self.live().forgotten {
