@@ -19,7 +19,7 @@ pub enum Agents {
     /// Run as an ACP agent for an editor, over standard input and output
     #[command(before_help = examples(["acpd acp --agent claude     # as the agent command of an editor"]))]
     Acp(AcpArgs),
-    /// Check whether an agent keeps the rules of ACP; exits with 0 if it violates none
+    /// Check whether an agent follows the rules of ACP; exits with 0 if it violates none
     #[command(before_help = examples([
         "acpd acp-check ./my-agent --acp",
         "acpd acp-check --markdown npx @agentclientprotocol/claude-agent-acp",
