@@ -184,7 +184,7 @@ impl AgentConnection {
         let usual = rebuild_params(&session_id, update.get());
         let raw_params = params.filter(|raw| raw.get() != usual).map(RawJson::from);
         match Update::parse(update.get(), raw_params) {
-            Ok(update) if is_other => self.subagent_update(session_id.into_string(), update),
+            Ok(update) if is_other => self.subagent_update(session_id.into_string(), update, now),
             Ok(update) => self.update(update, now),
             Err(error) => self.malformed(&error.to_string(), update.get(), update.get().len() as u64),
         }
@@ -211,8 +211,13 @@ impl AgentConnection {
     }
 
     /// Passes an update of a subagent on. A surrogate pair that is cut between two of its chunks is not joined: the chunks of
-    /// several sessions take turns.
-    fn subagent_update(&mut self, session: String, mut update: Update) {
+    /// several sessions take turns. What a subagent did before the session was opened again is not passed on: its lane has it, and
+    /// an import shows the main agent's conversation only.
+    fn subagent_update(&mut self, session: String, mut update: Update, now: Now) {
+        if self.replay.is_replaying() && !matches!(update.kind, UpdateKind::Subagent(_)) {
+            self.replay.repeats(&update, now.mono);
+            return;
+        }
         if let UpdateKind::Chunk(chunk) | UpdateKind::SessionChunk(chunk) = &mut update.kind {
             let halves = (chunk.first_half.take(), chunk.last_half.take());
             if let ChunkContent::Text(text) = &mut chunk.content {

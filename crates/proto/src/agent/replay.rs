@@ -72,6 +72,8 @@ impl SessionReplay {
                 | UpdateKind::PlanRemoved(_)
                 | UpdateKind::Compaction { .. }
                 | UpdateKind::Cursor(_)
+                | UpdateKind::SessionMessage(_)
+                | UpdateKind::SessionChunk(_)
         );
         match self {
             Self::Opening if conversation => {}

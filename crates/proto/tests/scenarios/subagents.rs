@@ -6,7 +6,7 @@ use acpd_proto::surface::acp::{self, Feature, FrameKind};
 use acpd_proto::thread::{Answer, Command, HostReply};
 use serde_json::{Value, json};
 
-use crate::support::{SESSION, Scene, check, check_in, message, tool};
+use crate::support::{FULL, SESSION, Scene, check, check_in, message, tool, wake};
 use crate::tail::tail;
 
 const RUNNING: &str = r#","title":"review","state":{"state":"running"}"#;
@@ -503,6 +503,55 @@ fn a_process_that_exits_ends_its_subagents() {
     // The next daemon knows the same.
     let again = Scene::restarted(&scene.log[..scene.log.len() / 2]);
     assert_eq!(again.thread.live().lanes.at_work().count(), 0);
+}
+
+/// Observed with Codex: an agent that loads a session repeats what its subagents did, too.
+#[test]
+fn history_of_a_subagent_is_not_stored_twice() {
+    fn work(s: &mut Scene) {
+        report(s, SESSION, "a", RUNNING);
+        update_of(
+            s,
+            "a",
+            &tool("t", false, r#","title":"look","status":"completed""#),
+        );
+        update_of(s, "a", &message("found"));
+        update_of(
+            s,
+            "a",
+            r#"{"sessionUpdate":"session_message","messageId":"m","senderSessionId":"a","content":[{"type":"text","text":"done"}]}"#,
+        );
+        report(s, SESSION, "a", r#","state":{"state":"idle"}"#);
+    }
+    fn calls(s: &Scene) -> usize {
+        s.params("item/toolCall/completed").len()
+    }
+    let scene = check(|s| {
+        s.open_turn();
+        work(s);
+        s.stops_with("end_turn");
+        let (said, called) = (messages(s), calls(s));
+        s.exits("exit status 0");
+        s.ask(wake()).unwrap();
+        s.answer("initialize", FULL);
+        s.refuse("session/resume", -32601, "Method not found");
+        work(s);
+        s.answer("session/load", "{}");
+        s.later(200);
+        work(s);
+        s.prompt("next");
+        s.later(249);
+        assert!(!s.awaits("session/prompt"), "it may still repeat");
+        s.later(1);
+        assert_eq!((messages(s), calls(s)), (said, called));
+        assert!(s.awaits("session/prompt"));
+        report(s, SESSION, "a", RUNNING);
+        update_of(s, "a", &message("news"));
+        report(s, SESSION, "a", r#","state":{"state":"idle"}"#);
+        s.stops_with("end_turn");
+    });
+    assert_eq!(scene.thread.live().lanes.count(), 1);
+    assert_eq!(messages(&scene).last(), Some(&(lane(1), "news".to_owned())));
 }
 
 #[test]
