@@ -398,10 +398,12 @@ fn the_thread_stays_active_while_a_subagent_works() {
         update_of(s, "a", &tool("t", false, r#","kind":"read""#));
         asks(s, "7", "a", r#""title":"rm x","kind":"execute""#);
         s.stops_with("end_turn");
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Completed);
+        s.later(60_000);
         assert_eq!(s.thread.live().requests.len(), 1, "the question is still open");
+        assert_eq!(s.thread.live().turn.map(|turn| turn.id), Some(TurnId(2)));
         s.decide(1, Answer::Accept { always: false }).unwrap();
         s.later(10_000);
-        assert_eq!(s.status(TurnId(1)), TurnStatus::Completed);
         assert_eq!(s.thread.live().summary.status, ThreadStatus::Running);
         assert_eq!(s.params("item/toolCall/completed").len(), 0, "its call goes on");
         update_of(s, "a", &tool("t", true, r#","status":"completed""#));

@@ -134,6 +134,14 @@ impl Approvals {
         self.questions.len() + self.lookups.len() + self.comparisons.len()
     }
 
+    /// Returns the calls of the agent that wait for a decision.
+    pub fn calls(&self) -> impl Iterator<Item = u64> {
+        let asked = self.questions.values().map(|question| question.waiting.call());
+        asked
+            .chain(self.lookups.keys().copied())
+            .chain(self.comparisons.keys().copied())
+    }
+
     /// Returns whether this call waits for a decision.
     pub fn holds(&self, call: u64) -> bool {
         self.lookups.contains_key(&call)

@@ -344,10 +344,14 @@ impl Thread {
     }
 
     /// Returns when the running turn ends because the agent has answered its prompt, or sends nothing more without one.
-    /// While a question is open, it does not: the answer belongs to the turn. Without a prompt, a tool call that runs may
-    /// be silent for longer.
+    /// While a question is open, it does not: the answer belongs to the turn. Subagents that work may outlive a turn of a prompt,
+    /// and so do their questions. Without a prompt, a tool call that runs may be silent for longer.
     pub(super) fn end_deadline(&self) -> Option<Instant> {
-        let asks = self.approvals.len() > 0;
+        let outlives = |call| {
+            let lane = self.callbacks.lane_of(call);
+            !self.turns.is_unprompted() && self.live().lanes.is_at_work(lane)
+        };
+        let asks = self.approvals.calls().any(|call| !outlives(call));
         let at = self.turns.end_deadline().filter(|_| !asks)?;
         let runs = !self.live().items.tools().is_empty()
             || self.callbacks.has_agent_waiting()
