@@ -221,6 +221,34 @@ fn messages_of_several_subagents_do_not_mix() {
 }
 
 #[test]
+fn a_message_of_a_subagent_that_works_outlives_turns() {
+    check_in(Scene::with_limits(Limits::default()), |s| {
+        s.open_turn();
+        report(s, SESSION, "a", RUNNING);
+        update_of(s, "a", &message("one "));
+        s.stops_with("end_turn");
+        update_of(s, "a", &message("mes"));
+        s.prompt("next");
+        update_of(s, "a", &message("sage"));
+        s.stops_with("end_turn");
+        assert!(messages(s).is_empty());
+        report(s, SESSION, "a", r#","state":{"state":"idle"}"#);
+        s.later(1000);
+        assert_eq!(messages(s), [(lane(1), "one message".to_owned())]);
+    });
+    // It ends with the process.
+    check_in(Scene::with_limits(Limits::default()), |s| {
+        s.open_turn();
+        report(s, SESSION, "a", RUNNING);
+        update_of(s, "a", &message("half"));
+        s.stops_with("end_turn");
+        s.ask(Command::Delete).unwrap();
+        assert!(s.thread.live().items.is_empty());
+        assert_eq!(messages(s), [(lane(1), "half".to_owned())]);
+    });
+}
+
+#[test]
 fn calls_with_the_same_id_are_those_of_their_subagents() {
     check(|s| {
         s.open_turn();

@@ -284,6 +284,7 @@ impl Thread {
             Some(_) if session_id.is_none() => history_fidelity(&self.journal)?,
             _ => Fidelity::Exact,
         };
+        self.stop_subagents();
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
         self.session.drop_session();
@@ -372,6 +373,7 @@ impl Thread {
         session: SessionDeleted,
         reason: Deletion,
     ) {
+        self.stop_subagents();
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
         self.callbacks.withdraw_delegations(&mut self.journal);

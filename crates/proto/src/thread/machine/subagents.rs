@@ -143,7 +143,7 @@ impl Thread {
             .handle_chunk(&mut self.journal, quirks, chunk, raw, raw_params);
     }
 
-    /// Records that the subagents that work have ended with their process.
+    /// Records that the subagents that work end with their process.
     pub(super) fn stop_subagents(&mut self) {
         Subagents::stop_all(&mut self.journal);
     }

@@ -68,7 +68,7 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// Returns whether the item is an unfinished message, which [`end_all`](Self::end_all) ends.
+    /// Returns whether the item is an unfinished message, which only this part ends.
     pub fn is_open(&self, item: ItemId) -> bool {
         let late = self.late.as_ref().map(|(late, _)| late);
         self.open.values().chain(late).any(|open| open.item == item)
@@ -452,9 +452,12 @@ impl Messages {
         item
     }
 
-    /// Completes all open messages, and the rest of one of an ended turn.
+    /// Completes the open messages, except those of subagents that work, and the rest of one of an ended turn.
     pub fn end_all(&mut self, journal: &mut Journal, outcome: ItemOutcome) {
-        while let Some(lane) = self.open.keys().next().copied() {
+        let lanes = &journal.live().lanes;
+        let open = self.open.keys().copied();
+        let over: Vec<_> = open.filter(|lane| !lanes.is_at_work(*lane)).collect();
+        for lane in over {
             self.end(journal, lane, outcome);
         }
         self.end_late(journal);
