@@ -490,6 +490,22 @@ fn a_busy_subagent_takes_no_rest_from_the_turn() {
 }
 
 #[test]
+fn what_the_agent_says_after_its_subagent_is_in_the_same_turn() {
+    check_in(Scene::with_limits(Limits::default()), |s| {
+        s.open_turn();
+        report(s, SESSION, "a", RUNNING);
+        s.stops_with("end_turn");
+        s.later(60_000);
+        report(s, SESSION, "a", r#","state":{"state":"idle"}"#);
+        s.later(100);
+        s.chunk("it has found nothing");
+        s.later(60_000);
+        assert_eq!(s.settled_turns().len(), 2);
+        assert_eq!(s.thread.live().summary.status, ThreadStatus::Idle);
+    });
+}
+
+#[test]
 fn stop_stops_all() {
     check_in(Scene::with_limits(Limits::default()), |s| {
         s.open_turn();

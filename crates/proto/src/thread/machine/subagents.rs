@@ -81,6 +81,8 @@ impl Thread {
         if lane.is_some() && self.live().lanes.is_at_work(lane) {
             self.work_unprompted();
         } else if lane.is_some() && rests {
+            // The main agent may have something to say about it.
+            self.turns.extend(&self.journal);
             self.messages.end(&mut self.journal, lane, ItemOutcome::Completed);
         }
     }
