@@ -671,6 +671,45 @@ fn editors_see_subagents_as_they_can() {
 }
 
 #[test]
+fn calls_link_to_no_session_of_the_agent() {
+    let content = r#""content":[{"type":"content","content":{"type":"text","text":"kept"}},{ "sessionId":"b", "type" : "session" }]"#;
+    let scene = check(|s| {
+        s.open_turn();
+        s.ask(Command::SetPolicy(Some(json!({ "ask": ["*"] }).into())))
+            .unwrap();
+        report(s, SESSION, "a", RUNNING);
+        for session in [SESSION, "a"] {
+            update_of(s, session, &tool("call", false, &format!(",{content}")));
+            update_of(
+                s,
+                session,
+                &tool("call", true, &format!(r#","_meta":{{"x":1}},{content}"#)),
+            );
+        }
+        // A parameter beside the update.
+        s.says(&format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{SESSION}","more":1,"update":{}}}}}"#,
+            tool("beside", false, &format!(",{content}"))
+        ));
+        asks(
+            s,
+            "7",
+            "a",
+            &format!(r#""kind":"execute","rawInput":{{"command":"rm x"}},{content}"#),
+        );
+        s.decide(1, Answer::Decline { always: false }).unwrap();
+        s.stops_with("end_turn");
+    });
+    let frames = acp::frames(&scene.id.to_string(), &scene.log);
+    let texts = frames.iter().filter_map(|frame| frame.text.as_deref());
+    let texts: Vec<&str> = texts.map(|text| std::str::from_utf8(text).unwrap()).collect();
+    let with = |words: &str| texts.iter().filter(|text| text.contains(words)).count();
+    assert!(with(r#""text":"kept""#) >= 8, "{texts:#?}");
+    assert_eq!(with(r#""sessionId":"b""#), 0, "{texts:#?}");
+    assert_eq!(with(r#""more":1"#), 1);
+}
+
+#[test]
 fn each_lane_is_that_of_a_subagent() {
     let scene = check(|s| {
         s.open_turn();

@@ -1,7 +1,8 @@
 //! Encodes one event as ACP messages for editors.
 //!
-//! The agent's messages are passed on unchanged, except that the session id becomes the thread's id, and a repeated id of a message
-//! or tool call the item's. All other messages follow ACP's schema. An event that ACP cannot express produces no message.
+//! The agent's messages are passed on unchanged, except that the session id becomes the thread's id, a repeated id of a message
+//! or tool call the item's, and links of tool calls to sessions are left out. All other messages follow ACP's schema. An event that
+//! ACP cannot express produces no message.
 
 use std::borrow::Cow;
 
@@ -16,6 +17,7 @@ use super::cursors::Anchor;
 use super::frame::{Feature, Frame, FrameKind, QuestionKind, Setting, Terminal, TurnResult};
 use super::question;
 use super::repeated_ids::with_items_id;
+use super::subagents::event_without_links;
 use crate::agent::{Update, UpdateKind};
 use crate::fanout::LiveUpdate;
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
@@ -101,6 +103,9 @@ impl Writer<'_> {
     fn event(&mut self, event: &Event) {
         if event.repeats_id {
             return self.event(&with_items_id(event));
+        }
+        if let Some(event) = event_without_links(event) {
+            return self.event(&event);
         }
         match event.lane {
             Some(lane) => self.subagents_event(lane, event),

@@ -11,6 +11,7 @@ use acpd_model::text::{plain_line, shorten, visible_line};
 use acpd_model::{Event, EventKind, RawJson, RequestEvent, RequestId, json};
 use serde_json::{Value, json};
 
+use super::subagents::without_links;
 use crate::wire::Object;
 use crate::wire::{has_string, member, spliced};
 use acpd_policy::{in_lines, in_one_line, part_in_words};
@@ -45,6 +46,7 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
         Some(whole) => (**whole).clone(),
         None => RawJson::trusted(member(&asked, "toolCall").unwrap_or("{}")),
     };
+    let call = without_links(&call).unwrap_or(call);
     let by_subagent = event.lane.is_some();
     let call = tool_call(
         &call,

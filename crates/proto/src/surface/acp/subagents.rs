@@ -113,6 +113,43 @@ fn without_sessions(event: &Event) -> Event {
     }
 }
 
+/// Returns the event of a tool call whose content does not link to sessions, as [`without_links`] does; `None` if the content has no
+/// links.
+pub(super) fn event_without_links(event: &Event) -> Option<Event> {
+    let of_call = matches!(
+        event.kind,
+        EventKind::Item(
+            ItemEvent::Started {
+                start: ItemStart::ToolCall { .. },
+                ..
+            } | ItemEvent::Updated { .. }
+        )
+    );
+    let call = event.raw.as_ref().filter(|_| of_call).and_then(without_links)?;
+    let params = event.raw_params.as_ref();
+    let params = params.map(|params| spliced(params, &[("update", call.get())]));
+    Some(Event {
+        raw: Some(call),
+        raw_params: params,
+        ..event.clone()
+    })
+}
+
+/// Returns a tool call without the links to sessions in its content, which have the agent's own ids; `None` if there are none.
+pub(super) fn without_links(call: &RawJson) -> Option<RawJson> {
+    if !call.get().contains(r#""session""#) {
+        return None;
+    }
+    let content: Vec<RawJson> = json::read(member(call, "content")?).ok()?;
+    let is_link = |block: &&RawJson| member(block, "type") == Some(r#""session""#);
+    let kept: Vec<&RawJson> = content.iter().filter(|block| !is_link(block)).collect();
+    if kept.len() == content.len() {
+        return None;
+    }
+    let kept = RawJson::of(&kept).ok()?;
+    Some(spliced(call, &[("content", kept.get())]))
+}
+
 /// Returns the event of a subagent's call as one of the thread's session: its title says whose it is, and `_meta` names the lane.
 /// Returns `None` for any other event.
 fn in_parent(event: &Event, lane: LaneId) -> Option<Event> {

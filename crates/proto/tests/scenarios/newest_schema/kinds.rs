@@ -169,7 +169,7 @@ pub const LEFT_OUT: &[(&str, Names)] = &[
         ],
     ),
     (
-        "A tool call does not link to the subagent that it started.",
+        "Tool calls do not link to sessions: the ids are the agent's own, and the calls of a subagent have its name.",
         &[(TOOL_CONTENT, &["session"])],
     ),
     (
