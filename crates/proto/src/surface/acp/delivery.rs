@@ -147,6 +147,11 @@ impl Peer {
                     self.show(thread, frame, None);
                 }
             }
+            FrameKind::DeclaredOfSubagent(feature) => {
+                if self.client.takes(Feature::Subagents) && self.client.takes(*feature) {
+                    self.show(thread, frame, None);
+                }
+            }
             FrameKind::Undeclared(feature) => {
                 if !self.client.takes(*feature) {
                     self.show(thread, frame, None);

@@ -39,6 +39,8 @@ pub enum FrameKind {
     Declared(Feature),
     /// An update of the session in its place, for the editors that did not declare this feature.
     Undeclared(Feature),
+    /// What a subagent does, for the editors that declared subagents and this feature.
+    DeclaredOfSubagent(Feature),
     /// What a subagent does, for the editors that did not declare subagents.
     OfSubagent(LaneId),
     /// The name of a subagent.

@@ -55,8 +55,13 @@ impl Writer<'_> {
         let from = self.frames.len();
         self.plain_event(event);
         for (frame, ..) in self.frames.iter_mut().skip(from) {
-            if matches!(frame.kind, FrameKind::Update | FrameKind::Chunk(_)) {
-                frame.kind = kind.clone();
+            match frame.kind {
+                FrameKind::Update | FrameKind::Chunk(_) => frame.kind = kind.clone(),
+                // Editors without subagents do not know the session.
+                FrameKind::Declared(feature) if *kind == FrameKind::Declared(Feature::Subagents) => {
+                    frame.kind = FrameKind::DeclaredOfSubagent(feature);
+                }
+                _ => {}
             }
         }
     }

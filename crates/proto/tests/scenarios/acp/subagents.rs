@@ -8,6 +8,13 @@ use crate::support::{Scene, message, tool};
 /// The `initialize` params of an editor that knows subagents.
 const KNOWING: &str = r#"{"protocolVersion":1,"clientInfo":{"name":"knowing","version":"1"},"clientCapabilities":{"subagents":{}}}"#;
 
+/// The same of one that knows plans by id.
+const PLANS: &str =
+    r#"{"protocolVersion":1,"clientInfo":{"name":"planner","version":"1"},"clientCapabilities":{"plan":{}}}"#;
+
+/// The same of one that knows both.
+const BOTH: &str = r#"{"protocolVersion":1,"clientInfo":{"name":"both","version":"1"},"clientCapabilities":{"plan":{},"subagents":{}}}"#;
+
 /// A subagent says something and calls a tool.
 fn turn_of_a_subagent(scene: &mut Scene) {
     scene.prompt("do it");
@@ -87,4 +94,40 @@ fn other_editors_see_the_calls_with_the_name_of_the_subagent() {
         s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         assert_eq!(updates(s, late, 0), [call]);
     });
+}
+
+#[test]
+fn plans_of_a_subagent_are_for_editors_that_know_both() {
+    for (params, received) in [(KNOWING, false), (PLANS, false), (BOTH, true)] {
+        play(|s| {
+            let who = Stage::at_work(params, s);
+            let from = s.count(who);
+            s.then(|scene| {
+                scene.prompt("plan it");
+                scene.update(
+                    r#"{"sessionUpdate":"subagent_update","sessionId":"c","title":"review","state":{"state":"running"}}"#,
+                );
+                for update in [
+                    r#"{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p","entries":[]}}"#,
+                    r#"{"sessionUpdate":"plan_removed","planId":"p"}"#,
+                    r#"{"sessionUpdate":"compaction_summary_chunk","compactionId":"k","content":{"type":"text","text":"x"}}"#,
+                ] {
+                    scene.says(&format!(
+                        r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"c","update":{update}}}}}"#
+                    ));
+                }
+                scene.stops_with("end_turn");
+            });
+            let of_lane = updates(s, who, from)
+                .into_iter()
+                .filter(|(session, ..)| session == "T/lane_1");
+            let kinds: Vec<String> = of_lane.map(|(_, kind, _)| kind).collect();
+            let expected: &[&str] = if received {
+                &["plan_update", "plan_removed"]
+            } else {
+                &[]
+            };
+            assert_eq!(kinds, expected, "{params}");
+        });
+    }
 }
