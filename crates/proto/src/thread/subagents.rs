@@ -156,7 +156,7 @@ fn next_lane(journal: &Journal, parent: Option<LaneId>) -> Result<LaneId, &'stat
     let number = u32::try_from(lanes.count()).unwrap_or(u32::MAX);
     LaneId::new(number.saturating_add(1))
         .filter(|_| lanes.count() < LANES)
-        .ok_or("the thread has had 1024 subagents already; continue in a fork of it")
+        .ok_or("the thread has had 1024 subagents already; start a new thread")
 }
 
 fn emit(
