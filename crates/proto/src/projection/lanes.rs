@@ -50,16 +50,17 @@ impl Subagent {
         self.state.as_ref().is_some_and(LaneState::is_at_work)
     }
 
-    /// Returns the name for sentences: `Subagent "review"`.
+    /// Returns the name for sentences: `Subagent "review"`. Some agents describe a subagent and give it no title.
     pub fn name(&self) -> String {
-        let name = self.title.as_deref().filter(|title| !title.trim().is_empty());
+        let names = [&self.title, &self.description].into_iter().flatten();
+        let name = names.map(String::as_str).find(|name| !name.trim().is_empty());
         named_subagent(name.unwrap_or(&self.session_id))
     }
 }
 
-/// Returns a subagent's name for sentences.
+/// Returns a subagent's name for sentences. Quotes in it would let the agent's words end it, and go on as those of acpd.
 pub(crate) fn named_subagent(name: &str) -> String {
-    match plain_line(name).trim() {
+    match plain_line(name).replace('"', "'").trim() {
         "" => "Subagent".to_owned(),
         name => format!("Subagent \"{}\"", shorten(name, NAMED_CHARS)),
     }

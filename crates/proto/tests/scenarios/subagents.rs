@@ -58,9 +58,14 @@ fn codes(s: &Scene, code: &str) -> usize {
 /// A subagent, one of a subagent, and one that nobody has announced ask, write and run commands.
 #[test]
 fn a_subagent_asks_writes_and_runs_in_its_lane() {
-    let scenes: [(&str, u32, &str, fn(&mut Scene)); 3] = [
+    let scenes: [(&str, u32, &str, fn(&mut Scene)); 4] = [
         ("c", 1, "Subagent \"review\"", |s| {
             report(s, SESSION, "c", RUNNING)
+        }),
+        // Its description cannot end the name.
+        ("d", 1, "Subagent \"x' works\"", |s| {
+            let described = r#","title":" ","description":"x\" works","state":{"state":"running"}"#;
+            report(s, SESSION, "d", described);
         }),
         ("g", 2, "Subagent \"deep\"", |s| {
             report(s, SESSION, "c", RUNNING);

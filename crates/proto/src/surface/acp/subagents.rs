@@ -68,7 +68,9 @@ impl Writer<'_> {
 
     /// Adds the report on a subagent, in the session of its parent.
     fn subagent_updated(&mut self, lane: LaneId, event: &Event, patch: &SubagentPatch) {
-        if let Some(name) = patch.title.set() {
+        // Some agents describe a subagent and give it no title.
+        let described = || patch.description.set().filter(|_| patch.session_id.is_some());
+        if let Some(name) = patch.title.set().or_else(described) {
             self.note(FrameKind::Subagent(lane, name.as_str().into()));
         }
         if let Some(parent) = patch.parent {

@@ -17,10 +17,15 @@ const BOTH: &str = r#"{"protocolVersion":1,"clientInfo":{"name":"both","version"
 
 /// A subagent says something and calls a tool.
 fn turn_of_a_subagent(scene: &mut Scene) {
+    turn_of_one_with("title", scene);
+}
+
+/// The same. This member of the agent's report names the subagent.
+fn turn_of_one_with(name: &str, scene: &mut Scene) {
     scene.prompt("do it");
-    scene.update(
-        r#"{"sessionUpdate":"subagent_update","sessionId":"c","title":"review","capabilities":{"cancel":{}},"state":{"state":"running"}}"#,
-    );
+    scene.update(&format!(
+        r#"{{"sessionUpdate":"subagent_update","sessionId":"c","{name}":"review","capabilities":{{"cancel":{{}}}},"state":{{"state":"running"}}}}"#,
+    ));
     for update in [
         message("hello"),
         tool("t", false, r#","title":"look","kind":"read""#),
@@ -80,20 +85,22 @@ fn an_editor_that_knows_subagents_has_a_session_for_each() {
 
 #[test]
 fn other_editors_see_the_calls_with_the_name_of_the_subagent() {
-    play(|s| {
-        let who = Stage::at_work(SIMPLE, s);
-        let from = s.count(who);
-        s.then(turn_of_a_subagent);
-        let call = (
-            "T".to_owned(),
-            "tool_call".to_owned(),
-            json!("Subagent \"review\": look"),
-        );
-        assert_eq!(updates(s, who, from), [call.clone()]);
-        let late = s.editor(SIMPLE);
-        s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
-        assert_eq!(updates(s, late, 0), [call]);
-    });
+    for name in ["title", "description"] {
+        play(|s| {
+            let who = Stage::at_work(SIMPLE, s);
+            let from = s.count(who);
+            s.then(|scene| turn_of_one_with(name, scene));
+            let call = (
+                "T".to_owned(),
+                "tool_call".to_owned(),
+                json!("Subagent \"review\": look"),
+            );
+            assert_eq!(updates(s, who, from), [call.clone()]);
+            let late = s.editor(SIMPLE);
+            s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+            assert_eq!(updates(s, late, 0), [call]);
+        });
+    }
 }
 
 #[test]
