@@ -299,6 +299,22 @@ fn what_a_subagent_reports_of_its_own_session_is_not_the_threads() {
 }
 
 #[test]
+fn a_plan_of_a_subagent_starts_no_turn() {
+    check_in(Scene::with_limits(Limits::default()), |s| {
+        s.open_turn();
+        report(s, SESSION, "a", RUNNING);
+        report(s, SESSION, "a", r#","state":{"state":"idle"}"#);
+        s.stops_with("end_turn");
+        let plan =
+            r#"{"sessionUpdate":"plan","entries":[{"content":"x","priority":"high","status":"pending"}]}"#;
+        update_of(s, "a", plan);
+        update_of(s, "a", plan);
+        s.later(60_000);
+        assert_eq!(s.settled_turns().len(), 1);
+    });
+}
+
+#[test]
 fn a_patch_changes_what_it_names() {
     let scene = check(|s| {
         s.open_turn();

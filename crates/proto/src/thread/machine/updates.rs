@@ -131,6 +131,8 @@ impl Thread {
     fn is_work(&self, kind: &UpdateKind) -> bool {
         match kind {
             UpdateKind::Tool(tool) => tool.opens || !self.has_ended(tool),
+            // A subagent's plan is not shown.
+            UpdateKind::Plan(_) if self.journal.lane().is_some() => false,
             kind => self.is_new(kind),
         }
     }
