@@ -247,8 +247,9 @@ fn a_message_of_a_subagent_that_works_outlives_turns() {
         report(s, SESSION, "a", RUNNING);
         update_of(s, "a", &message("half"));
         s.stops_with("end_turn");
-        s.ask(Command::Delete).unwrap();
+        s.send(Command::Delete);
         assert!(s.thread.live().items.is_empty());
+        s.exits("exit status 0");
         assert_eq!(messages(s), [(lane(1), "half".to_owned())]);
     });
 }
