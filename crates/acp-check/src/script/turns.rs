@@ -1,5 +1,7 @@
 //! Turns: one that ends by itself, one that is cancelled, and two at once.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -13,6 +15,9 @@ const REQUEST_CANCELLED: i64 = -32800;
 
 /// How often a turn is cancelled: one that ended just then proves nothing.
 const ATTEMPTS: u32 = 2;
+
+/// How long a turn that has begun is watched before it is cancelled.
+const BEGINNING: Duration = Duration::from_millis(50);
 
 /// How a turn ended.
 #[derive(Debug)]
@@ -144,6 +149,8 @@ impl Script<'_> {
             let prompt = self.prompt(session, &text).await;
             let until = Instant::now() + self.options.limit;
             while self.is_quiet(&prompt) && self.link.step(until).await {}
+            // Its end may already be on its way.
+            self.link.settle(BEGINNING).await;
             let is_over = match self.version {
                 Version::One => self.link.is_answered(&prompt.id),
                 Version::Two => self.is_idle(&prompt),

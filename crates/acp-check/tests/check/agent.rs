@@ -84,6 +84,8 @@ pub struct Agents {
     pub fault: Option<Fault>,
     /// Whether they need a sign-in.
     pub signs_in: bool,
+    /// Whether each turn ends in the write that begins it, so that none can be cancelled.
+    pub is_fast: bool,
 }
 
 impl Start for Agents {
@@ -96,6 +98,7 @@ impl Start for Agents {
             version: Version::One,
             fault: self.fault,
             needs_sign_in: self.signs_in,
+            is_fast: self.is_fast,
             sessions: BTreeMap::new(),
             made: 0,
             asked: 0,
@@ -122,6 +125,7 @@ struct Agent {
     version: Version,
     fault: Option<Fault>,
     needs_sign_in: bool,
+    is_fast: bool,
     sessions: BTreeMap<String, Session>,
     made: u64,
     asked: u64,
@@ -410,7 +414,7 @@ impl Agent {
         })
     }
 
-    /// Begins a turn. A prompt with the word "Count" waits to be cancelled.
+    /// Begins a turn. A prompt with the word "Count" waits to be cancelled, unless the agent is fast.
     fn begin(&mut self, id: &Value, params: &Value) {
         let session = params["sessionId"].as_str().unwrap().to_owned();
         let text = params["prompt"][0]["text"]
@@ -450,7 +454,7 @@ impl Agent {
         self.update(&session, &chunk("agent_message_chunk", Some(shown), "ok"));
         self.tools(&session, number);
         self.mistakes(&session);
-        if !text.contains("Count") && !self.is(Fault::NeverEnds) {
+        if (self.is_fast || !text.contains("Count")) && !self.is(Fault::NeverEnds) {
             self.end(&session, "end_turn");
         }
     }

@@ -12,6 +12,7 @@ async fn check(newest: Version, fault: Option<Fault>, signs_in: bool, options: &
         is_only: false,
         fault,
         signs_in,
+        is_fast: false,
     };
     run(&mut agents, vec!["agent".to_owned()], options).await.unwrap()
 }
@@ -121,6 +122,7 @@ async fn an_agent_may_have_the_newest_version_alone() {
         is_only: true,
         fault: None,
         signs_in: false,
+        is_fast: false,
     };
     let options = Options::default();
     let report = run(&mut agents, Vec::new(), &options).await.unwrap();
@@ -128,6 +130,22 @@ async fn an_agent_may_have_the_newest_version_alone() {
     let of_first = report.rows().find(|(version, _)| *version == Version::One);
     assert_eq!(of_first.unwrap().1.verdict, Verdict::NotOffered);
     assert_eq!(report.agent.as_deref(), Some("two 2.0"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_ends_at_once_is_not_cancelled() {
+    let mut agents = Agents {
+        newest: Version::Two,
+        is_only: false,
+        fault: None,
+        signs_in: false,
+        is_fast: true,
+    };
+    let report = run(&mut agents, Vec::new(), &Options::default()).await.unwrap();
+    assert_eq!(report.violations(), 0, "{}", report.table());
+    let cancelled = report.rows().filter(|(_, row)| row.rule == Rule::Cancelled);
+    let verdicts: Vec<_> = cancelled.map(|(version, row)| (version, row.verdict)).collect();
+    assert_eq!(verdicts, Version::ALL.map(|version| (version, Verdict::NotTried)));
 }
 
 #[test]
