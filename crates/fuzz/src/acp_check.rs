@@ -5,7 +5,7 @@ use acpd_acp_check::{Report, Verdict, Version, judge};
 use crate::Target;
 
 /// An agent's standard output. Invariants: each line that holds something is in one row about lines, rows and their texts are bounded,
-/// and a Markdown report has one line for each row.
+/// and a Markdown report has one line for each row, and none that the agent wrote.
 pub const CHECKED_LINES: Target = Target {
     name: "checked_lines",
     run: checked_lines,
@@ -31,9 +31,10 @@ pub const CHECKED_LINES: Target = Target {
 const ROW_BYTES: usize = 600;
 
 fn checked_lines(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
     for version in Version::ALL {
         let rows = judge(version, input);
-        let ended = String::from_utf8_lossy(input).matches('\n').count();
+        let ended = text.matches('\n').count();
         let about_lines = rows.all().iter().filter(|row| row.method == "stdout");
         let counted: u64 = about_lines.map(|row| row.count).sum();
         assert!(counted <= ended as u64, "a line counts twice");
@@ -44,13 +45,15 @@ fn checked_lines(input: &[u8]) {
         }
         let report = Report {
             command: Vec::new(),
-            agent: None,
+            agent: Some(text.clone().into_owned()),
             versions: vec![(version, rows)],
-            sign_in: None,
+            sign_in: Some(text.clone().into_owned()),
         };
         let markdown = report.markdown();
         let lines = markdown.lines().filter(|line| line.starts_with('|')).count();
         assert_eq!(lines, report.rows().count() + 2, "{markdown}");
+        let others = markdown.lines().filter(|line| !line.starts_with(['|', '-']));
+        assert_eq!(others.collect::<Vec<_>>(), [""], "{markdown}");
         assert!(!report.table().is_empty());
         assert_eq!(report.json()["violations"], report.violations());
     }

@@ -88,7 +88,7 @@ impl Report {
             text.push_str(padded.trim_end());
             text.push('\n');
         }
-        let _ = write!(text, "\n{}", self.summary(""));
+        let _ = write!(text, "\n{}", self.summary("", str::to_owned));
         text
     }
 
@@ -98,18 +98,17 @@ impl Report {
         for (version, row) in self.sorted() {
             let evidence = match row.evidence.as_str() {
                 "" => String::new(),
-                // A cell ends at "|", and code at a backquote.
-                quoted => format!("`{}`", quoted.replace('|', "\\|").replace('`', "'")),
+                quoted => cell(quoted),
             };
             let _ = writeln!(
                 text,
-                "| {version} | `{}` | {} | {} | {evidence} |",
-                row.method.replace('|', "\\|").replace('`', "'"),
+                "| {version} | {} | {} | {} | {evidence} |",
+                cell(&row.method),
                 row.rule.name(),
                 row.verdict.word(),
             );
         }
-        let _ = write!(text, "\n{}", self.summary("- "));
+        let _ = write!(text, "\n{}", self.summary("- ", code));
         text
     }
 
@@ -120,8 +119,8 @@ impl Report {
         rows
     }
 
-    /// Returns the counts, and the sentences of violated rules.
-    fn summary(&self, mark: &str) -> String {
+    /// Returns the counts, and the sentences of violated rules. `quote` writes a text of the agent.
+    fn summary(&self, mark: &str, quote: fn(&str) -> String) -> String {
         let count = |verdict| self.rows().filter(|(_, row)| row.verdict == verdict).count();
         let mut text = String::new();
         let mut broken: Vec<Rule> = self
@@ -137,10 +136,12 @@ impl Report {
         if let Some(reason) = &self.sign_in {
             let _ = writeln!(
                 text,
-                "{mark}The agent needs a sign-in, which prevented part of the run: {reason}"
+                "{mark}The agent needs a sign-in, which prevented part of the run: {}",
+                quote(reason)
             );
         }
-        let agent = self.agent.as_deref().unwrap_or("the agent");
+        let named = self.agent.as_deref().filter(|agent| !agent.is_empty());
+        let agent = named.map_or_else(|| "the agent".to_owned(), quote);
         let _ = writeln!(
             text,
             "{mark}{agent}: {} violated, {} ok, {} not offered, {} not tried",
@@ -150,5 +151,46 @@ impl Report {
             count(Verdict::NotTried),
         );
         text
+    }
+}
+
+/// Writes a text of the agent as code, which has no Markdown and no end but a backquote.
+fn code(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| match c {
+            '`' => '\'',
+            c if c.is_control() => ' ',
+            c => c,
+        })
+        .collect();
+    format!("`{text}`")
+}
+
+/// Writes a text of the agent into a table, whose cells end at "|".
+fn cell(text: &str) -> String {
+    code(text).replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_has_texts_of_agents_as_code() {
+        let mut report = Report {
+            command: Vec::new(),
+            agent: Some("![x](http://a) `|\n| v1 |".to_owned()),
+            versions: vec![(Version::One, Rows::default())],
+            sign_in: Some("<b>\r\n# hello".to_owned()),
+        };
+        let text = report.markdown();
+        assert!(
+            text.contains("\n- `![x](http://a) '| | v1 |`: 0 violated,"),
+            "{text}"
+        );
+        assert!(text.contains("part of the run: `<b>  # hello`\n"), "{text}");
+        report.agent = Some(String::new());
+        assert!(report.markdown().contains("- the agent: 0"), "{text}");
     }
 }
