@@ -21,8 +21,8 @@ const OUTPUT: &str = "acp-check runs no commands\n";
 /// Most files that are kept.
 const MOST_FILES: usize = 64;
 
-/// Most of a file that is kept, in bytes.
-const MOST_FILE_BYTES: usize = 1 << 20;
+/// Most of a file that is kept with its path, in bytes.
+const MOST_FILE_BYTES: usize = 64 << 10;
 
 /// A client with files in memory, and terminals without commands.
 #[derive(Debug)]
@@ -115,8 +115,9 @@ impl Client {
 
     fn write(&mut self, path: &str, content: &str) -> Answer {
         let is_full = self.files.len() >= MOST_FILES && !self.files.contains_key(path);
-        if is_full || content.len() > MOST_FILE_BYTES {
-            let reason = format!("acp-check keeps {MOST_FILES} files of {MOST_FILE_BYTES} bytes");
+        if is_full || path.len() + content.len() > MOST_FILE_BYTES {
+            let reason =
+                format!("acp-check keeps {MOST_FILES} files of {MOST_FILE_BYTES} bytes with their paths");
             return Err(error(INVALID_PARAMS, &reason));
         }
         self.files.insert(path.to_owned(), content.to_owned());

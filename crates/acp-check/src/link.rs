@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::client::Client;
 use crate::evidence::cut;
@@ -23,6 +23,9 @@ const MOST_BYTES: u64 = 256 << 20;
 
 /// Longest time of one process.
 const LONGEST_RUN: Duration = Duration::from_mins(30);
+
+/// Most answers that wait to leave. Each may have the bytes of a file.
+const MOST_REPLIES: usize = 64;
 
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -55,7 +58,7 @@ pub struct Link {
     pub client: Client,
     lines: Lines,
     answers: BTreeMap<String, Answer>,
-    /// Answers for the agent, which leave when no line of it waits to be read.
+    /// Answers for the agent, which leave when no line of it waits to be read, or when they are many.
     replies: VecDeque<(Value, Answer)>,
     received: u64,
     next: u64,
@@ -166,24 +169,27 @@ impl Link {
 
     /// Reads and checks the next line. Returns false if none came until then.
     pub async fn step(&mut self, until: Instant) -> bool {
+        if self.replies.len() >= MOST_REPLIES {
+            self.reply().await;
+        }
         if let Some(line) = self.lines.next() {
             self.line(&line);
             return true;
         }
-        while let Some((id, answer)) = self.replies.pop_front() {
-            self.watch.answered(&id);
-            self.write(wire::response(&id, &answer).as_bytes()).await;
+        self.reply().await;
+        // An agent that sends all the time has limits as well.
+        let now = Instant::now();
+        if now >= self.end {
+            self.overrun().await;
         }
-        // An agent that sends all the time has a limit as well.
-        if self.gone.is_some() || Instant::now() >= until {
+        if self.gone.is_some() || now >= until {
             return false;
         }
         let mut piece = vec![0; PIECE_BYTES];
         let until = until.min(self.end);
         match timeout_at(until, self.connection.output.read(&mut piece)).await {
             Err(_) if until == self.end => {
-                self.fail(&format!("the run took more than {} s", LONGEST_RUN.as_secs()))
-                    .await;
+                self.overrun().await;
                 false
             }
             Err(_) => false,
@@ -208,6 +214,14 @@ impl Link {
                     .await;
                 false
             }
+        }
+    }
+
+    /// Sends the answers that wait.
+    async fn reply(&mut self) {
+        while let Some((id, answer)) = self.replies.pop_front() {
+            self.watch.answered(&id);
+            self.write(wire::response(&id, &answer).as_bytes()).await;
         }
     }
 
@@ -256,6 +270,12 @@ impl Link {
         self.gone = Some(reason);
     }
 
+    /// Gives up a process whose time is over.
+    async fn overrun(&mut self) {
+        let limit = LONGEST_RUN.as_secs();
+        self.fail(&format!("the run took more than {limit} s")).await;
+    }
+
     async fn write(&mut self, bytes: &[u8]) {
         if self.gone.is_some() {
             return;
@@ -265,9 +285,12 @@ impl Link {
             input.write_all(bytes).await?;
             input.flush().await
         };
-        match timeout(self.limit, writing).await {
+        // Answers that an agent takes one by one, each just in time, end with the run.
+        let until = self.end.min(Instant::now() + self.limit);
+        match timeout_at(until, writing).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => self.fail("the agent closed its standard input").await,
+            Err(_) if until == self.end => self.overrun().await,
             Err(_) => {
                 let limit = self.limit.as_secs();
                 self.fail(&format!(
@@ -296,5 +319,55 @@ fn outcome(answer: Answer) -> Outcome {
                 text: cut(&format!("error {code}: {message}"), 200),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{DuplexStream, duplex};
+
+    use super::*;
+    use crate::report::Rows;
+    use crate::version::Version;
+
+    fn link(pipe: usize, limit: Duration) -> (Link, DuplexStream) {
+        let (ours, theirs) = duplex(pipe);
+        let (output, input) = tokio::io::split(ours);
+        let watch = Watch::new(Version::One, Rows::default());
+        let link = Link::new(
+            Connection::within(output, input),
+            watch,
+            Client::new("/w", false),
+            limit,
+        );
+        (link, theirs)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn writing_ends_with_the_run() {
+        let (mut link, _theirs) = link(16, 2 * LONGEST_RUN);
+        let begin = Instant::now();
+        assert_eq!(link.call("initialize", json!({})).await, Outcome::Gone);
+        assert!(begin.elapsed() <= LONGEST_RUN + Duration::from_secs(1));
+        assert_eq!(link.gone.as_deref(), Some("the run took more than 1800 s"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn few_answers_wait_to_leave() {
+        let (mut link, mut theirs) = link(1 << 20, Duration::from_secs(30));
+        let request = wire::request(&json!(1), "fs/read_text_file", &json!({ "path": "/w/none" }));
+        theirs
+            .write_all(request.repeat(1_000).as_bytes())
+            .await
+            .expect("the pipe has room");
+        let until = Instant::now() + Duration::from_secs(1);
+        while link.step(until).await {
+            assert!(link.replies.len() <= MOST_REPLIES);
+        }
+        assert_eq!((link.gone.as_deref(), link.replies.len()), (None, 0));
+        let mut answers = vec![0; 1 << 20];
+        let count = theirs.read(&mut answers).await.expect("they are answered");
+        let ended = answers[..count].iter().filter(|byte| **byte == b'\n');
+        assert_eq!(ended.count(), 1_000);
     }
 }
