@@ -1,7 +1,7 @@
 //! Lines from bytes, up to a length.
 
 /// Longest line that an agent may send, in bytes.
-pub const LONGEST_LINE: usize = 16 << 20;
+pub const LONGEST_LINE: usize = 4 << 20;
 
 /// Bytes that came, and how far they were searched for the end of a line.
 #[derive(Debug, Default)]

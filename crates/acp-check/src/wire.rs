@@ -13,6 +13,9 @@ pub const NOT_FOUND: i64 = -32002;
 /// An error object's code for a version that the agent does not support.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// Most values of a line. In memory, each takes many times its bytes.
+const MOST_VALUES: usize = 500_000;
+
 /// The result of a request, or its error object.
 pub type Answer = Result<Value, Value>;
 
@@ -46,6 +49,9 @@ pub enum Frame {
 
 /// Reads a line. Returns why it is not a JSON-RPC message.
 pub fn read(line: &[u8]) -> Result<Frame, String> {
+    if values(line) > MOST_VALUES {
+        return Err(format!("more than {MOST_VALUES} values"));
+    }
     let message: Value = serde_json::from_slice(line).map_err(|error| format!("not JSON ({error})"))?;
     let Value::Object(mut members) = message else {
         return Err("not an object".to_owned());
@@ -54,6 +60,21 @@ pub fn read(line: &[u8]) -> Result<Frame, String> {
         return Err("\"jsonrpc\" is not \"2.0\"".to_owned());
     }
     frame(&mut members).ok_or_else(|| "not a request, notification or response".to_owned())
+}
+
+/// Counts what begins a value: commas and brackets outside of texts.
+fn values(line: &[u8]) -> usize {
+    let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in line {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 fn frame(members: &mut Map<String, Value>) -> Option<Frame> {
@@ -101,6 +122,22 @@ fn line(message: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_too_many_values_is_not_parsed() {
+        let line = |item: &str, count: usize| {
+            let items = vec![item; count].join(",");
+            format!(r#"{{"jsonrpc":"2.0","method":"m","params":[{items}]}}"#)
+        };
+        let refused = Err(format!("more than {MOST_VALUES} values"));
+        for item in ["0", "[]", "{}", r#""\\""#, r#""\"""#] {
+            assert_eq!(read(line(item, MOST_VALUES).as_bytes()), refused, "{item}");
+            assert!(read(line(item, 100).as_bytes()).is_ok(), "{item}");
+        }
+        // A long text is one value, whatever it holds.
+        let text = format!("\"{}\"", r#",[{\\\""#.repeat(MOST_VALUES / 2));
+        assert!(read(line(&text, 1).as_bytes()).is_ok());
+    }
 
     #[test]
     fn each_kind_is_read_and_the_rest_refused() {
