@@ -26,7 +26,7 @@ pub enum RunError {
     /// The working directory could not be created.
     #[error("a temporary directory cannot be created: {0}; TMPDIR names another place")]
     Directory(#[from] std::io::Error),
-    /// The agent could not be started.
+    /// The agent could not be started at all.
     #[error("{0}")]
     Start(String),
 }
@@ -45,7 +45,16 @@ pub async fn run(
         sign_in: None,
     };
     for (at, version) in options.versions.iter().enumerate() {
-        let mut link = connect(start, directory.path(), *version, options)?;
+        let mut link = match connect(start, directory.path(), *version, options) {
+            Ok(link) => link,
+            Err(reason) if at == 0 => return Err(RunError::Start(reason)),
+            Err(reason) => {
+                let mut rows = Rows::default();
+                rows.violated_by("process", Rule::Running, &reason);
+                report.versions.push((*version, rows));
+                continue;
+            }
+        };
         match handshake::greet(&mut link, *version, options.turn_limit).await {
             Greeting::Speaks(hello) => {
                 report.agent = report.agent.or_else(|| name(&hello));
@@ -64,7 +73,7 @@ pub async fn run(
         }
         let mut rows = link.end().await.rows;
         if at == 0 {
-            odd_versions(start, directory.path(), options, &mut rows).await?;
+            odd_versions(start, directory.path(), options, &mut rows).await;
         }
         report.versions.push((*version, rows));
     }
@@ -72,14 +81,15 @@ pub async fn run(
 }
 
 /// Sends odd params of `initialize`, each to a process of its own.
-async fn odd_versions(
-    start: &mut impl Start,
-    directory: &Path,
-    options: &Options,
-    rows: &mut Rows,
-) -> Result<(), RunError> {
+async fn odd_versions(start: &mut impl Start, directory: &Path, options: &Options, rows: &mut Rows) {
     for odd in Odd::ALL {
-        let mut link = connect(start, directory, Version::One, options)?;
+        let mut link = match connect(start, directory, Version::One, options) {
+            Ok(link) => link,
+            Err(reason) => {
+                rows.violated_by(odd.row(), Rule::Running, &reason);
+                continue;
+            }
+        };
         match handshake::greet_oddly(&mut link, odd, options.turn_limit).await {
             Ok(()) => rows.ok(odd.row(), odd.rule()),
             Err(fault) => rows.violated_by(odd.row(), odd.rule(), &fault),
@@ -87,16 +97,16 @@ async fn odd_versions(
         // Its other verdicts are of a version that nothing was agreed on.
         link.end().await;
     }
-    Ok(())
 }
 
+/// Starts the agent, or says why it cannot be started.
 fn connect(
     start: &mut impl Start,
     directory: &Path,
     version: Version,
     options: &Options,
-) -> Result<Link, RunError> {
-    let connection = start.start(directory).map_err(RunError::Start)?;
+) -> Result<Link, String> {
+    let connection = start.start(directory)?;
     let watch = Watch::new(version, Rows::default());
     let client = Client::new(&directory.to_string_lossy(), options.allow);
     Ok(Link::new(connection, watch, client, options.limit))

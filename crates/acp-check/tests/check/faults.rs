@@ -1,8 +1,9 @@
 //! Each fault of an agent is found, and no other one.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use acpd_acp_check::{Options, Report, Rule, Verdict, Version, run};
+use acpd_acp_check::{Connection, Options, Report, Rule, RunError, Start, Verdict, Version, run};
 
 use crate::agent::{Agents, Fault};
 
@@ -146,6 +147,39 @@ async fn a_turn_that_ends_at_once_is_not_cancelled() {
     let cancelled = report.rows().filter(|(_, row)| row.rule == Rule::Cancelled);
     let verdicts: Vec<_> = cancelled.map(|(version, row)| (version, row.verdict)).collect();
     assert_eq!(verdicts, Version::ALL.map(|version| (version, Verdict::NotTried)));
+}
+
+/// Starts an agent this often.
+struct Few(u32);
+
+impl Start for Few {
+    fn start(&mut self, directory: &Path) -> Result<Connection, String> {
+        self.0 = self.0.checked_sub(1).ok_or("no more")?;
+        Agents {
+            newest: Version::Two,
+            is_only: false,
+            fault: None,
+            signs_in: false,
+            is_fast: false,
+        }
+        .start(directory)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_start_that_fails_is_a_violation() {
+    let options = Options::default();
+    let never = run(&mut Few(0), Vec::new(), &options).await.unwrap_err();
+    assert!(matches!(never, RunError::Start(_)), "{never}");
+    // The first version, three odd ones and the second version have a process each.
+    for starts in 1..5 {
+        let report = run(&mut Few(starts), Vec::new(), &options).await.unwrap();
+        let expected = usize::try_from(5 - starts).unwrap();
+        assert_eq!(report.violations(), expected, "{}", report.table());
+        assert_eq!(violated(&report), BTreeSet::from([Rule::Running]));
+        let mut rows = report.rows();
+        assert!(rows.any(|(_, row)| row.rule == Rule::Turn && row.verdict == Verdict::Ok));
+    }
 }
 
 #[test]
