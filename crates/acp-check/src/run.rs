@@ -44,6 +44,7 @@ pub async fn run(
         versions: Vec::new(),
         sign_in: None,
     };
+    let mut is_declined = true;
     for (at, version) in options.versions.iter().enumerate() {
         let mut link = match connect(start, directory.path(), *version, options) {
             Ok(link) => link,
@@ -57,14 +58,21 @@ pub async fn run(
         };
         match handshake::greet(&mut link, *version, options.turn_limit).await {
             Greeting::Speaks(hello) => {
+                is_declined = false;
                 report.agent = report.agent.or_else(|| name(&hello));
                 let cwd = directory.path().to_string_lossy().into_owned();
                 let mut script = Script::new(&mut link, *version, options, cwd, hello);
                 script.run().await;
                 report.sign_in = report.sign_in.or(script.sign_in);
             }
+            // Nothing was checked, which must not look like success.
+            Greeting::Declines if is_declined && at + 1 == options.versions.len() => {
+                let reason = "the agent does not speak the requested version";
+                link.watch.rows.violated_by("initialize", Rule::Version, reason);
+            }
             Greeting::Declines => link.watch.rows.not_offered("initialize", Rule::Version),
             Greeting::Wrong => {
+                is_declined = false;
                 let reason = "initialize failed";
                 link.watch
                     .rows

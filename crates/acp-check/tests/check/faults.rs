@@ -149,6 +149,31 @@ async fn a_turn_that_ends_at_once_is_not_cancelled() {
     assert_eq!(verdicts, Version::ALL.map(|version| (version, Verdict::NotTried)));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_requested_version_that_is_declined_is_a_violation() {
+    for (newest, requested) in [(Version::One, Version::Two), (Version::Two, Version::One)] {
+        let mut agents = Agents {
+            newest,
+            is_only: true,
+            fault: None,
+            signs_in: false,
+            is_fast: false,
+        };
+        let mut options = Options {
+            versions: vec![requested],
+            ..Options::default()
+        };
+        let report = run(&mut agents, Vec::new(), &options).await.unwrap();
+        assert_eq!(report.violations(), 1, "{}", report.table());
+        let said = "the agent does not speak the requested version";
+        assert!(report.table().contains(said), "{}", report.table());
+
+        options.versions = Version::ALL.to_vec();
+        let report = run(&mut agents, Vec::new(), &options).await.unwrap();
+        assert_eq!(report.violations(), 0, "{}", report.table());
+    }
+}
+
 /// Starts an agent this often.
 struct Few(u32);
 
