@@ -128,9 +128,9 @@ impl<'a> ShownPlan<'a> {
         }
     }
 
-    /// Returns the lines of the plan. Of a long text, those at its beginning, and how many follow.
+    /// Returns the lines of the plan, of each its beginning. Of a long text, those at its beginning, and how many follow.
     pub fn first_lines(&self) -> Vec<String> {
-        let mut lines = self.lines();
+        let mut lines: Vec<String> = self.lines().into_iter().map(beginning).collect();
         let more = lines.len().saturating_sub(TEXT_LINES);
         if self.markdown.is_some() && more > 0 {
             lines.truncate(TEXT_LINES);
@@ -154,6 +154,18 @@ impl<'a> ShownPlan<'a> {
 
 /// Number of lines of a text that are shown at each of its changes.
 const TEXT_LINES: usize = 24;
+
+/// Most of a line that is shown at each change of its plan, in bytes.
+const LINE_BYTES: usize = 400;
+
+/// Cuts a line at a character.
+fn beginning(mut line: String) -> String {
+    if line.len() > LINE_BYTES {
+        line.truncate(line.floor_char_boundary(LINE_BYTES));
+        line.push('…');
+    }
+    line
+}
 
 impl<'a> From<&'a Plan> for ShownPlan<'a> {
     fn from(plan: &'a Plan) -> Self {
@@ -236,6 +248,16 @@ mod tests {
             (first.len(), first.last().map(String::as_str)),
             (25, Some("… 7 more lines"))
         );
+        let long = "ä".repeat(10_000);
+        for plan in [
+            plan(json!({ "entries": [], "markdown": long })),
+            plan(json!({ "entries": [{ "content": long, "priority": "low", "status": "pending" }] })),
+        ] {
+            let shown = ShownPlan::from(&plan);
+            assert!(shown.lines()[0].len() > long.len());
+            let first = shown.first_lines().concat();
+            assert!(first.ends_with("ä…") && first.len() < 410, "{first}");
+        }
         let empty = plan(json!({ "entries": [], "markdown": "" }));
         assert_eq!(ShownPlan::from(&empty).lines(), Vec::<String>::new());
     }
