@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use acpd_acp_check::{Command, Options, Version, run};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::AcpCheckArgs;
 use crate::exit::Exit;
@@ -28,7 +29,14 @@ pub async fn check(args: AcpCheckArgs) -> anyhow::Result<Exit> {
     let mut start = Command {
         words: args.command.clone(),
     };
-    let report = run(&mut start, args.command, &options).await?;
+    // Each ends the agent and removes its directory, as Ctrl-C does.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let report = tokio::select! {
+        report = Box::pin(run(&mut start, args.command, &options)) => report?,
+        _ = terminate.recv() => return Ok(Exit::Interrupted),
+        _ = hang_up.recv() => return Ok(Exit::Interrupted),
+    };
     if args.json {
         print::json(&report.json().to_string());
     } else if args.markdown {

@@ -2,9 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Outcome, Place, acpd, built, fake_agent};
+use crate::support::{Outcome, Place, Running, acpd, built, exists, fake_agent, signal, wait_until};
 
 fn check(place: &Place, options: &[&str], agent: &[&str]) -> Outcome {
     acpd(place, &[&["acp-check"][..], options, agent].concat())
@@ -130,4 +131,28 @@ fn what_is_no_agent_is_named_and_leaves_nothing_behind() {
         .expect("it printed its directory");
     assert!(directory.contains("acp-check-"), "{evidence}");
     assert!(!std::path::Path::new(directory).exists(), "{directory}");
+}
+
+#[test]
+fn a_signal_ends_the_agent_and_removes_its_directory() {
+    let place = Place::new("");
+    let script = place.work().join("deaf");
+    // It ends neither with its input nor at SIGTERM.
+    let text = "#!/bin/sh\ntrap '' TERM HUP\necho \"$$ $(pwd)\" > \"$1.new\"\nmv \"$1.new\" \"$1\"\nwhile :; do sleep 1; done\n";
+    std::fs::write(&script, text).expect("it can be written");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    for ending in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let said = place.work().join(format!("{ending:?}"));
+        let words = ["acp-check", "./deaf", said.to_str().expect("a text")];
+        let check = Running::start(&mut place.command(&words));
+        wait_until("the agent runs", || said.exists());
+        let text = std::fs::read_to_string(&said).expect("it is there");
+        let (agent, directory) = text.trim_end().split_once(' ').expect("two words");
+        signal(check.pid(), ending);
+        let ended = check.finish();
+        assert_eq!(ended.code, Some(130), "{ending:?}: {}", ended.stderr);
+        let agent: u32 = agent.parse().expect("a pid");
+        wait_until("the agent is gone", || !exists(agent));
+        assert!(!std::path::Path::new(directory).exists(), "{directory}");
+    }
 }
