@@ -1,6 +1,6 @@
 //! Embeds the schemas of ACP without their descriptions, compressed.
 //!
-//! `schema` has the files as the protocol publishes them, with the unstable parts. A keyword that `src/schema/evaluate.rs` does not know
+//! `fixtures/acp` has the files as the protocol publishes them, with the unstable parts. A keyword that `src/schema/evaluate.rs` does not know
 //! ends the build.
 
 use std::fs;
@@ -47,7 +47,7 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     println!("cargo::rerun-if-changed=build.rs");
     for version in ["v1", "v2"] {
-        let file = format!("schema/{version}.unstable.json");
+        let file = format!("../../fixtures/acp/{version}.unstable.json");
         println!("cargo::rerun-if-changed={file}");
         let text = fs::read(&file).unwrap_or_else(|error| panic!("cannot read {file}: {error}"));
         let mut schema: Value =

@@ -127,6 +127,15 @@ fn the_spoken_version_of_codex_is_the_one_of_the_tested_client() {
 }
 
 #[test]
+fn the_schema_of_acp_check_is_the_pinned_one() {
+    let text = read(VERSIONS);
+    let (_, version) = variables(&text)["schema_PACKAGES"].rsplit_once('@').unwrap();
+    let (short, _) = version.rsplit_once('.').unwrap();
+    let said = format!("as of schema {short} with");
+    assert!(read("docs/acp-check.md").contains(&said), "{said}");
+}
+
+#[test]
 fn versions_are_found_behind_names_of_packages_alone() {
     let text = "`a-b` 1.2.0, a-b@1.3, x-a-b@9, \"c\": \"npm:a-b@2.0-rc.1\", a-b==3., a-b[http]==4 a-b-c@9 `a-b` and 9";
     assert_eq!(versions_in(text, "a-b"), ["1.2.0", "1.3", "2.0-rc.1", "3", "4"]);

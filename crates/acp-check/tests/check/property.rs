@@ -124,7 +124,7 @@ static POOL: LazyLock<(Vec<Value>, Vec<String>)> = LazyLock::new(|| {
 });
 
 fn published(version: Version) -> Value {
-    let file = format!("schema/{version}.unstable.json");
+    let file = format!("../../fixtures/acp/{version}.unstable.json");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
