@@ -138,7 +138,7 @@ fn a_signal_ends_the_agent_and_removes_its_directory() {
     let place = Place::new("");
     let script = place.work().join("deaf");
     // It ends neither with its input nor at SIGTERM.
-    let text = "#!/bin/sh\ntrap '' TERM HUP\necho \"$$ $(pwd)\" > \"$1.new\"\nmv \"$1.new\" \"$1\"\nwhile :; do sleep 1; done\n";
+    let text = "#!/bin/sh\ntrap '' TERM HUP\necho \"$$ $(pwd)\" > \"$1.new\"\nmv \"$1.new\" \"$1\"\nexec sleep 600\n";
     std::fs::write(&script, text).expect("it can be written");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
     for ending in [Signal::INT, Signal::TERM, Signal::HUP] {
