@@ -261,7 +261,7 @@ pub enum AgentEvent {
     Notified {
         /// The notification's method.
         method: String,
-        /// The params, unchanged.
+        /// The params, unchanged but for accounts of the user.
         params: Option<RawJson>,
     },
     /// The shared process accepts no new threads and will end: an idle thread should unload its agent.

@@ -8,6 +8,7 @@ use acpd_model::{Failure, RawJson, event::Binding, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::auth_status::without_accounts;
 use super::bounds::{is_name, sentence};
 use super::call::{Call, KnownSessions, SubagentSessions, not_found};
 use super::connection::{AgentConnection, AgentEvent, Sent};
@@ -193,7 +194,9 @@ impl AgentConnection {
     fn notified(&mut self, method: &str, params: Option<&RawValue>) {
         self.event(AgentEvent::Notified {
             method: method.to_owned(),
-            params: params.map(RawJson::from),
+            params: params
+                .map(RawJson::from)
+                .and_then(|params| without_accounts(method, params)),
         });
     }
 

@@ -4,6 +4,7 @@
 //! [`AgentEvent`]s. Owns: JSON-RPC ids in both directions, the handshake, the opening of the session. Never: decides
 //! what an update means for a thread, or answers a callback by itself unless the callback must be rejected.
 
+mod auth_status;
 pub(crate) mod bounds;
 mod call;
 mod capabilities;
@@ -24,6 +25,7 @@ mod sign_in_tests;
 mod system_prompt;
 mod update;
 
+pub(crate) use auth_status::names_account;
 pub use call::{Call, TerminalExit, not_found};
 pub use capabilities::{AuthMethod, Capabilities, SkillBlocks};
 pub use connection::{AgentCommand, AgentConnection, AgentEvent, AgentNames, Opened, Start};

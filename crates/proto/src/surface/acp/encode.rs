@@ -18,7 +18,7 @@ use super::frame::{Feature, Frame, FrameKind, QuestionKind, Setting, Terminal, T
 use super::question;
 use super::repeated_ids::with_items_id;
 use super::subagents::event_without_links;
-use crate::agent::{Update, UpdateKind};
+use crate::agent::{Update, UpdateKind, names_account};
 use crate::fanout::LiveUpdate;
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
 use crate::surface::remark::{Remark, terminal_waits};
@@ -494,7 +494,7 @@ impl Writer<'_> {
             let start = self.out.len();
             let mut message = Object::open(&mut self.out);
             message.raw("jsonrpc", "\"2.0\"").put("method", method);
-            if let Some(params) = &event.raw {
+            if let Some(params) = event.raw.as_ref().filter(|raw| !names_account(method, raw)) {
                 let mut mapped = Vec::with_capacity(params.get().len() + 64);
                 splice_session(&mut mapped, params, self.thread);
                 message.raw("params", &String::from_utf8_lossy(&mapped));

@@ -21,6 +21,7 @@ use super::wire::question::{Approval, InputWanted, Resolved, asked_call};
 use super::wire::turn::Turn;
 use super::wire::words::TurnStatus;
 use super::wire::{At, OrNull, Plain};
+use crate::agent::names_account;
 use crate::projection::{content_text, server_name};
 
 /// Returns the notification of an event; `None` for a kind that this version cannot show.
@@ -139,6 +140,7 @@ fn of_session<'a>(at: At<'a>, event: &'a Event, kind: &'a SessionEvent) -> Optio
         | SessionEvent::CallRefused { .. } => N::ThreadNotice(Notice::of(at, event)?),
         SessionEvent::AgentNotified { method } => {
             let params = event.raw_params.as_ref().or(raw);
+            let params = params.filter(|params| !names_account(method, params));
             let is_update = method == "session/update" && event.raw_params.is_none();
             let (update, params) = if is_update { (params, None) } else { (None, params) };
             N::AgentNotification(event::AgentNotification::new(at, method, update, params))

@@ -8,6 +8,7 @@ use acpd_model::{
 use serde::Serialize;
 
 use super::text::{content_text, rfc3339};
+use crate::agent::names_account;
 use crate::projection::server_name;
 use crate::surface::contract::LostEvents;
 use crate::wire::{Object, members};
@@ -32,8 +33,11 @@ pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
     }
     line.object("by", |by| fill_by(by, &event.by));
     fill(&mut line, event);
-    line.json("raw", event.raw.as_ref())
-        .json("rawParams", event.raw_params.as_ref());
+    line.json(
+        "raw",
+        event.raw.as_ref().filter(|raw| !names_users_account(event, raw)),
+    )
+    .json("rawParams", event.raw_params.as_ref());
     line.close();
     // In JSON, line breaks occur only between tokens, where any white space means the same.
     for byte in &mut out[start..] {
@@ -42,6 +46,14 @@ pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
         }
     }
     out.push(b'\n');
+}
+
+/// Returns whether the event of an earlier version contains an account of the user.
+fn names_users_account(event: &Event, raw: &RawJson) -> bool {
+    match &event.kind {
+        EventKind::Session(SessionEvent::AgentNotified { method }) => names_account(method, raw),
+        _ => false,
+    }
 }
 
 /// Appends the line in place of events that cannot be read.

@@ -1,6 +1,6 @@
 //! Reopened sessions: with the full history, or with new events only.
 
-use acpd_model::{Event, EventKind, Origin, SessionEvent, ThreadEvent, ThreadId};
+use acpd_model::{Event, EventKind, Origin, RawJson, SessionEvent, ThreadEvent, ThreadId};
 use acpd_proto::surface::acp::{ConnectionStart, Peer, frames};
 use acpd_proto::surface::contract::Surface;
 use acpd_proto::thread::AccessDenied;
@@ -180,6 +180,42 @@ fn whether_the_user_is_signed_in_is_for_the_moment() {
         let late = s.editor(SIMPLE);
         load(s, late);
         assert_eq!(updates(s, late), 0);
+    });
+}
+
+/// Everybody who reads a thread would see them, and requesting `auth/status` needs more than that.
+#[test]
+fn the_accounts_of_a_user_are_neither_stored_nor_shown() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        s.then(|scene| {
+            for line in [
+                r#"{"jsonrpc":"2.0","method":"auth/status_update","params":{"state":"authenticated","accounts":[{"label":"Max","email":"a@secret"}]}}"#,
+                r#"{"jsonrpc":"2.0","method":"_auth/status_update","params":{"authStatus":{"kind":"account","account":{"email":"a@secret"}}}}"#,
+            ] {
+                scene.says(line);
+            }
+        });
+        let stored: Vec<&str> = s
+            .scene
+            .log
+            .iter()
+            .filter(|event| matches!(event.kind, EventKind::Session(SessionEvent::AgentNotified { .. })))
+            .filter_map(|event| event.raw.as_ref().map(RawJson::get))
+            .collect();
+        assert_eq!(
+            stored,
+            [
+                r#"{"state":"authenticated"}"#,
+                r#"{"authStatus":{"kind":"account"}}"#
+            ]
+        );
+        let told = s.editors[who].got.iter();
+        let told: Vec<&serde_json::Value> = told
+            .filter(|message| message["method"] == "auth/status_update")
+            .map(|message| &message["params"])
+            .collect();
+        assert_eq!(told, [&json!({ "state": "authenticated" })]);
     });
 }
 
