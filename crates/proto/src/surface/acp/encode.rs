@@ -23,7 +23,7 @@ use crate::fanout::LiveUpdate;
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
 use crate::surface::remark::{Remark, terminal_waits};
 use crate::wire::{self, Object, members};
-use crate::wire::{has_string, member, one_line, splice};
+use crate::wire::{has_string, member, one_line, others, splice, spliced};
 
 /// Codes of notices that the user must read: work fails, or continues without the user, until something is done.
 const IN_WORDS: [&str; 4] = [AGENT_DECIDES, DIRECTORY_GONE, "sandboxDenied", "outsideWorkspace"];
@@ -125,6 +125,7 @@ impl Writer<'_> {
             EventKind::Turn(TurnEvent::PlanRemoved { plan_id, was_latest }) => {
                 self.plan_removed(event, plan_id, *was_latest);
             }
+            EventKind::Session(SessionEvent::InfoUpdated { overruled: true, .. }) => self.untitled(event),
             EventKind::Turn(TurnEvent::UsageUpdated { .. })
             | EventKind::Session(SessionEvent::CommandsReplaced {} | SessionEvent::InfoUpdated { .. }) => {
                 self.passed(event, FrameKind::Update)
@@ -340,6 +341,28 @@ impl Writer<'_> {
         } else if let Some(raw) = &event.raw {
             self.update(kind, |out| out.extend_from_slice(raw.get().as_bytes()));
         }
+    }
+
+    /// Adds what the agent reports of its session without the title, because a user has named the thread.
+    fn untitled(&mut self, event: &Event) {
+        let update = match &event.raw_params {
+            Some(params) => member(params, "update").map(RawJson::trusted),
+            None => event.raw.clone(),
+        };
+        let Some(rest) = update.and_then(|update| others(&update, &["title"])) else {
+            return;
+        };
+        if others(&rest, &["sessionUpdate"]).is_none() {
+            return;
+        }
+        let raw_params = event.raw_params.as_ref();
+        let raw_params = raw_params.map(|params| spliced(params, &[("update", rest.get())]));
+        let event = Event {
+            raw: Some(rest),
+            raw_params,
+            ..event.clone()
+        };
+        self.passed(&event, FrameKind::Update);
     }
 
     /// Adds the agent's message if the event has one, otherwise the update that `fill` writes.
