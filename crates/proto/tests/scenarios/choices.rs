@@ -563,6 +563,32 @@ fn options_that_are_offered_later_are_set_then() {
     });
 }
 
+#[test]
+fn what_is_offered_later_does_not_replace_what_a_user_is_setting() {
+    check(|s| {
+        chosen_options(s, FULL);
+        s.exits("exit status 0");
+        let mut without = options("m-1", Some("high"), "plan");
+        without[0]["options"] = json!([{ "value": "m-1", "name": "m-1" }]);
+        opens_again(s, WAYS[0], &without);
+        s.stops_with("end_turn");
+        let (config_id, value) = ("model".to_owned(), ConfigValue::Id("m-1".to_owned()));
+        let call = s.send(Command::AgentRequest(AgentRequest::SetConfigOption {
+            config_id,
+            value,
+        }));
+        let asked = |s: &Scene| s.sent_as("session/set_config_option").len();
+        let before = asked(s);
+        let list = options("m-1", Some("high"), "plan");
+        s.update(&json!({ "sessionUpdate": "config_option_update", "configOptions": list }).to_string());
+        assert_eq!(asked(s), before);
+        s.answer("session/set_config_option", &listed(&list));
+        assert!(s.replies[&call].is_ok());
+        assert_eq!(asked(s), before);
+        assert_eq!(s.thread.live().choices.options["model"].get(), r#""m-1""#);
+    });
+}
+
 /// A user who changes the model knows that the new one has no efforts.
 #[test]
 fn an_option_that_a_users_choice_removed_is_not_missed() {

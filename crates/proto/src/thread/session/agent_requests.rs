@@ -422,6 +422,12 @@ impl Session {
         self.requests.values().any(PendingAgentRequest::is_setting)
     }
 
+    /// Returns whether the agent still has to confirm a setting that a client has requested.
+    pub(super) fn has_newer_setting(&self) -> bool {
+        let mut requests = self.requests.values();
+        requests.any(|pending| pending.is_setting() && !pending.is_own())
+    }
+
     /// Returns whether a client's request for a mode waits for the session.
     pub(super) fn mode_is_requested(&self, journal: &Journal) -> bool {
         let mode = journal.live().options().mode();

@@ -258,8 +258,12 @@ impl Session {
         self.report_lost(journal);
     }
 
-    /// Requests the choices that the agent offers only now: some read their models after they have opened a session.
+    /// Requests the choices that the agent offers only now: some read their models after they have opened a session. What a user
+    /// is setting at this moment is newer.
     pub fn offered_later(&mut self, journal: &mut Journal) {
+        if self.has_newer_setting() {
+            return;
+        }
         let is_requested = |wanted: &Wanted| matches!(wanted.state, State::Requested);
         let waits = self.restoration.wanted.iter().any(is_requested);
         if self.is_ready()
