@@ -7,7 +7,10 @@ use acpd_model::RawJson;
 use acpd_model::event::{Directories, SessionParams, ThreadCreated};
 use serde::{Deserialize, Serialize};
 
-use crate::wire::{Object, members, others};
+use crate::wire::{Object, member, members, others};
+
+/// The member of the request that opens a session with ACP's `SystemPrompt`.
+const SYSTEM_PROMPT: &str = "systemPrompt";
 
 /// The settings that a thread was created with, and the params of its session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -110,11 +113,19 @@ impl Spec {
             (Some(made), Some(given)) => Some(merged(made, given)),
             (made, given) => given.clone().or_else(|| made.clone()),
         };
-        // Earlier versions of acpd kept a system prompt among the members.
-        match self.session_system_prompt() {
-            Some(_) => all.and_then(|all| others(&all, &["systemPrompt"])),
-            None => all,
-        }
+        // Earlier versions of acpd kept these among the members.
+        let known: &[&str] = match self.session_system_prompt() {
+            Some(_) => &["cursorId", "configOptions", SYSTEM_PROMPT],
+            None => &["cursorId", "configOptions"],
+        };
+        all.and_then(|all| others(&all, known))
+    }
+
+    /// Returns whether the request that opens the session has a system prompt, in any form.
+    pub fn has_system_prompt(&self) -> bool {
+        let members = self.session_members();
+        let kept = members.is_some_and(|members| member(&members, SYSTEM_PROMPT).is_some());
+        kept || self.session_system_prompt().is_some()
     }
 
     /// Returns ACP's `SystemPrompt` for the request that opens the session.
@@ -321,6 +332,26 @@ mod tests {
             "the thread's own stay"
         );
         assert_eq!(spec.session_cwd(), "/w/sub", "what is not mentioned stays");
+    }
+
+    /// Earlier versions passed on what they did not know.
+    #[test]
+    fn members_that_have_become_known_reach_the_agent_once() {
+        let mut spec = spec();
+        let old = r#"{"cursorId":"c","n":1,"configOptions":[],"systemPrompt":"be kind"}"#;
+        spec.members = Some(json(old));
+        assert_eq!(
+            spec.session_members().unwrap().get(),
+            r#"{"n":1,"systemPrompt":"be kind"}"#
+        );
+        assert!(spec.has_system_prompt());
+        spec.system_prompt = Some(json(r#"{"mode":"append","content":[]}"#));
+        assert_eq!(spec.session_members().unwrap().get(), r#"{"n":1}"#);
+        assert!(spec.has_system_prompt());
+        spec.system_prompt = None;
+        spec.members = Some(json(r#"{"configOptions":[]}"#));
+        assert_eq!(spec.session_members(), None);
+        assert!(!spec.has_system_prompt());
     }
 
     #[test]

@@ -106,7 +106,9 @@ impl ThreadActor {
         } = self.prepare().await?;
         start.quirks = config.quirks;
         start.mode.clone_from(&config.mode);
-        if let (None, Some(prompt)) = (&start.system_prompt, &config.system_prompt) {
+        if let Some(prompt) = &config.system_prompt
+            && !self.machine.live().spec.has_system_prompt()
+        {
             start.system_prompt = Some(prompt.to_acp()?);
         }
         // Beside the editors, the other clients that follow the thread now.
