@@ -46,13 +46,12 @@ impl Service {
             if let Some(change) = change {
                 service.change_session(&caller, new, change).await?;
             }
-            service
-                .set_options(&caller, new, options.unwrap_or_default())
-                .await?;
             let attachment = service.attach(&caller, new).await?;
             let snapshot = service.directory.subscribe(new, caller.lane).await?;
             if opens {
                 service.wake(&caller, &snapshot.live).await?;
+                let options = options.unwrap_or_default();
+                service.set_options(&caller, &snapshot.live, options).await?;
             }
             // The client that forks the thread already has the events up to the fork.
             let cursor = snapshot.live.last_seq;

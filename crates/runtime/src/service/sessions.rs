@@ -25,25 +25,28 @@ impl Service {
         wanted: SessionOptions,
     ) -> Result<(), Failure> {
         if caller.permissions.role.may(Role::Operator) {
-            let options = wanted.config_options.clone();
             let change = self.session_change(thread, wanted).await?;
             self.change_session(caller, thread, change).await?;
-            self.set_options(caller, thread, options).await?;
         }
         Ok(())
     }
 
-    /// Has a thread's agent set options, without waiting for it. What the agent refuses stays as it is.
+    /// Has a thread's agent set options, without waiting for it. What the agent refuses stays as it is. This comes after
+    /// [`wake`](Self::wake), because it starts the agent as well. Does nothing for clients below the operator role.
     pub(super) async fn set_options(
         &self,
         caller: &Caller,
-        thread: ThreadId,
+        live: &Live,
         options: Vec<(String, ConfigValue)>,
     ) -> Result<(), Failure> {
+        if !self.may_start(caller, live) {
+            return Ok(());
+        }
         for (config_id, value) in options {
             let request = AgentRequest::SetConfigOption { config_id, value };
             let command = Command::AgentRequest(request);
-            drop(self.directory.command(thread, caller.by.clone(), command).await?);
+            let set = self.directory.command(live.thread, caller.by.clone(), command);
+            drop(set.await?);
         }
         Ok(())
     }
@@ -122,7 +125,7 @@ impl Service {
 
     /// Starts a thread's agent in the background, so that a client that only reads does not wait for it.
     pub(super) async fn wake(&self, caller: &Caller, live: &Live) -> Result<(), Failure> {
-        if !caller.permissions.role.may(Role::Operator) || !self.context.agents.knows(&live.spec.agent) {
+        if !self.may_start(caller, live) {
             return Ok(());
         }
         self.offer_standby(
@@ -138,6 +141,11 @@ impl Service {
         let woken = self.directory.command(live.thread, caller.by.clone(), wake);
         drop(woken.await?);
         Ok(())
+    }
+
+    /// Returns whether a client may start the thread's agent, and there is one.
+    fn may_start(&self, caller: &Caller, live: &Live) -> bool {
+        caller.permissions.role.may(Role::Operator) && self.context.agents.knows(&live.spec.agent)
     }
 
     /// Gives the standby process to a thread, if it can open the thread's session. `create` marks a thread that is

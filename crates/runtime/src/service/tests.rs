@@ -19,12 +19,13 @@ use acpd_model::{
     TurnEvent, TurnId,
 };
 use acpd_policy::Scope;
-use acpd_proto::agent::AgentRequest;
+use acpd_proto::agent::{AgentRequest, ConfigValue};
 use acpd_proto::projection::{Live, SessionChange, TurnsPage, marks_of};
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::reply::{ListPage, Reply, SeenThread};
 use acpd_proto::surface::request::{
-    Extent, Follow, ListThreads, ReadUsage, Request, SearchThreads, SeeThreads, StartThread, Turns, UsageBy,
+    Extent, Follow, FollowFrom, ListThreads, OpenThread, ReadUsage, Request, SearchThreads, SeeThreads,
+    SessionOptions, StartThread, Turns, UsageBy,
 };
 use acpd_proto::thread::{Answer, InterruptOptions};
 use futures_util::FutureExt;
@@ -99,6 +100,43 @@ async fn an_editor_that_answers_nothing_holds_no_lease() {
     let (thread, take) = (thread(), true);
     let refused = failure(&service, Role::Owner, Request::MoveLease { thread, take }).await;
     assert_eq!(refused, Some(ErrorCode::Unsupported));
+}
+
+/// They are for a running agent, and so start it.
+#[tokio::test]
+async fn options_of_an_editor_start_no_agent_that_is_not_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    store(&service, &[crate::test_context::event(1)]).await;
+    let caller = user("u", Role::Owner);
+    let open = |config_options| {
+        Request::OpenThread(OpenThread {
+            thread: thread(),
+            from: FollowFrom::Latest,
+            turns: None,
+            session: Some(SessionOptions {
+                config_options,
+                ..SessionOptions::default()
+            }),
+            claims: Vec::new(),
+            starts_agent: true,
+        })
+    };
+    let latest = async || {
+        let request = Request::ReadThread {
+            thread: thread(),
+            turns: None,
+        };
+        match ask(&service, &caller, request).await {
+            Reply::Thread(view) => view.live.last_seq,
+            other => panic!("another reply: {other:?}"),
+        }
+    };
+    ask(&service, &caller, open(Vec::new())).await;
+    let before = latest().await;
+    let option = ("model".to_owned(), ConfigValue::Id("m-1".to_owned()));
+    ask(&service, &caller, open(vec![option])).await;
+    assert_eq!(latest().await, before);
 }
 
 #[tokio::test]

@@ -32,6 +32,7 @@ impl Service {
             claims,
             starts_agent,
         } = open;
+        let options = session.as_ref().map(|session| session.config_options.clone());
         if let Some(session) = session {
             self.set_session(caller, thread, session).await?;
         }
@@ -49,6 +50,8 @@ impl Service {
         let attachment = self.attach(caller, thread).await?;
         if starts_agent {
             self.wake(caller, &snapshot.live).await?;
+            let options = options.unwrap_or_default();
+            self.set_options(caller, &snapshot.live, options).await?;
         }
         let live = Arc::clone(&snapshot.live);
         let (service, caller) = (self.clone(), caller.clone());
