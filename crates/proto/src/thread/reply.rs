@@ -1,6 +1,6 @@
 //! The replies to clients' commands.
 
-use acpd_model::event::{Directories, Fidelity, LeaseHolder, ThreadForked, TurnStatus};
+use acpd_model::event::{Directories, Fidelity, LeaseHolder, SessionParams, ThreadForked, TurnStatus};
 use acpd_model::{ItemId, Millis, RawJson, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
@@ -56,6 +56,8 @@ pub struct ForkPoint {
     pub forked: ThreadForked,
     /// The directories that the thread works in now.
     pub directories: Directories,
+    /// The params of the session now, which the agent of the fork gets too.
+    pub params: SessionParams,
     /// The thread's own policy.
     pub policy: Option<Policy>,
     /// Remembered answers that outlive a session.

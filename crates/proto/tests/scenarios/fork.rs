@@ -2,7 +2,7 @@
 
 use acpd_model::event::{Directories, Fidelity, TurnStatus};
 use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemEvent, Limits, RawJson, RequestEvent, TurnId};
-use acpd_proto::projection::Live;
+use acpd_proto::projection::{Live, SessionChange};
 use acpd_proto::thread::{Answer, Change, Command, ForkPoint, Reply};
 use serde_json::json;
 
@@ -71,6 +71,33 @@ fn a_fork_works_where_its_origin_works_now() {
         let new = adopt(s, &at, None);
         let live = new.thread.live();
         assert_eq!((live.spec.place(), &*live.summary.cwd), (moved, "/new"));
+    });
+}
+
+#[test]
+fn the_agent_of_a_fork_gets_the_session_params_of_now() {
+    check(|s| {
+        two_turns(s, FULL);
+        let change = SessionChange {
+            members: Some(RawJson::parse(r#"{"hint":"new"}"#).unwrap()),
+            meta: Some(RawJson::parse(r#"{"k":1}"#).unwrap()),
+            ..SessionChange::default()
+        };
+        s.ask(Command::SetSessionParams(change)).unwrap();
+        s.exits("it was told to");
+        // The fork begins before the change.
+        let at = point(&fork(s, Some(1)));
+        let mut new = adopt(s, &at, None);
+        assert_eq!(new.thread.live().spec.params, s.thread.live().spec.params);
+        new.prompt("another way");
+        new.answer("initialize", FULL);
+        let params = new.sent_as("session/new")[0].json["params"].clone();
+        assert_eq!(
+            (&params["hint"], &params["_meta"]),
+            (&json!("new"), &json!({ "k": 1 }))
+        );
+        new.answer("session/new", r#"{"sessionId":"s-9"}"#);
+        new.stops_with("end_turn");
     });
 }
 

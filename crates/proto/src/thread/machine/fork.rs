@@ -3,7 +3,7 @@
 
 use acpd_model::event::{Fidelity, Level, ThreadForked};
 use acpd_model::{
-    ErrorCode, EventKind, Failure, Inherited, ItemOutcome, Origin, RawJson, ThreadEvent, TurnId,
+    ErrorCode, EventKind, Failure, Inherited, ItemOutcome, Origin, RawJson, SessionEvent, ThreadEvent, TurnId,
 };
 use acpd_policy::{RememberedRule, Scope};
 use serde::Deserialize;
@@ -82,13 +82,14 @@ impl Thread {
         Err(Failure::new(ErrorCode::Conflict, message))
     }
 
-    /// Builds the fork point with the current directories, policy, answers and choices, not those at that turn. Otherwise a fork could
+    /// Builds the fork point with the current directories, params, policy, answers and choices, not those at that turn. Otherwise a fork could
     /// bypass a policy, or begin in a looser mode.
     pub(super) fn fork_point(&self, forked: ThreadForked) -> ForkPoint {
         let lasting = |rule: &&RememberedRule| rule.scope != Scope::Session;
         ForkPoint {
             forked,
             directories: self.live().spec.place(),
+            params: self.live().spec.params.clone(),
             policy: self.live().policy.clone(),
             remembered: self.live().remembered.iter().filter(lasting).cloned().collect(),
             choices: self.live().choices.clone(),
@@ -106,6 +107,7 @@ impl Thread {
         let ForkPoint {
             forked,
             directories,
+            params,
             policy,
             remembered,
             choices,
@@ -149,6 +151,10 @@ impl Thread {
         // The thread may have moved after that point, and its agent must not work in the place of before.
         if self.live().spec.place() != directories {
             let kind = EventKind::Thread(ThreadEvent::DirectoriesSet(Box::new(directories)));
+            self.journal.emit_in(None, by.clone(), kind, None);
+        }
+        if self.live().spec.params != params {
+            let kind = EventKind::Session(SessionEvent::ParamsSet(Box::new(params)));
             self.journal.emit_in(None, by.clone(), kind, None);
         }
         adopt_rules(&mut self.journal, policy, &remembered);
