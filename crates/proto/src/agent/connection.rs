@@ -13,6 +13,7 @@ use super::opening::{SignInRetry, method};
 use super::quirks::Quirks;
 use super::replay::SessionReplay;
 use super::request::{AgentRequest, ConfigValue, RequestContext};
+use super::system_prompt::PromptSource;
 use super::update::Update;
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Flaw, Pending, RpcError};
@@ -59,8 +60,12 @@ pub struct Start {
     pub pending_session: bool,
     /// ACP's `SystemPrompt`.
     pub system_prompt: Option<RawJson>,
+    /// Where it comes from.
+    pub prompt_source: PromptSource,
     /// Values of options that users chose, in the order in which they apply; sent to agents that take them with the request.
     pub config_options: Vec<(String, ConfigValue)>,
+    /// Whether the thread has had a session, which may be given up now.
+    pub bound: bool,
     /// The session to resume, if there was one.
     pub earlier_session: Option<String>,
     /// Methods that must not be used to resume that session, because they broke an earlier process.
@@ -89,8 +94,10 @@ impl Start {
             meta: None,
             members: None,
             system_prompt: None,
+            prompt_source: PromptSource::default(),
             config_options: Vec::new(),
             pending_session: false,
+            bound: false,
             earlier_session: None,
             leave_out: Vec::new(),
             foreign: false,

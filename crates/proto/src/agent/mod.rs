@@ -38,7 +38,8 @@ pub use request::{AgentRequest, ConfigValue, check_extension};
 pub use session_name::with_session;
 pub use shared::{Seat, SeatEvent, SharedAgent};
 pub use system_prompt::{
-    SYSTEM_PROMPT_BYTES, SystemPromptMode, SystemPromptModes, check_system_prompt, system_prompt,
+    PromptSource, SYSTEM_PROMPT_BYTES, SystemPromptMode, SystemPromptModes, check_system_prompt,
+    system_prompt,
 };
 pub use update::{
     Chunk, ChunkContent, CursorUpdate, PlanUpdate, SessionMessage, SubagentUpdate, Suggestion, Update,

@@ -13,6 +13,7 @@ use super::capabilities::Capabilities;
 use super::connection::{AgentConnection, AgentEvent, Opened, Sent, Start};
 use super::elicitation_modes::ElicitationModes;
 use super::request::ConfigValue;
+use super::system_prompt::PromptSource;
 use crate::time::{Instant, Now};
 use crate::wire::{self, Object, RpcError};
 
@@ -102,15 +103,22 @@ impl AgentConnection {
         self.open_next(now.mono);
     }
 
-    /// Rejects a system prompt that the agent does not take. A session that exists opens without it: an older version of the
-    /// agent would make the thread unusable otherwise.
+    /// Rejects a system prompt that the agent does not take. A thread that has had a session goes on without it, also in a new
+    /// one: an older version of the agent would make the thread unusable otherwise.
     fn check_system_prompt(&mut self) -> Result<(), Failure> {
         let Some(prompt) = &self.start.system_prompt else {
             return Ok(());
         };
-        let agent = &self.start.names.title;
-        let checked = self.capabilities.system_prompt.check(prompt, agent);
-        if self.start.earlier_session.is_none() || self.start.foreign {
+        let names = &self.start.names;
+        let mut checked = self.capabilities.system_prompt.check(prompt, &names.title);
+        if let (Err(failure), PromptSource::Configuration) = (&mut checked, self.start.prompt_source) {
+            let place = format!(
+                "; it is system_prompt of [agents.{}] in the configuration",
+                names.id
+            );
+            failure.message.push_str(&place);
+        }
+        if !self.start.bound || self.start.foreign {
             return checked;
         }
         if let Err(failure) = checked {

@@ -22,6 +22,16 @@ pub enum SystemPromptMode {
     Override,
 }
 
+/// Where the system prompt of a session comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PromptSource {
+    /// A client has set it for the thread.
+    #[default]
+    Client,
+    /// The configuration has it for all threads of the agent.
+    Configuration,
+}
+
 /// The ways in which an agent takes a system prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -1,9 +1,13 @@
 //! Instructions of a client for the agent of a thread.
 
-use acpd_model::{ErrorCode, RawJson};
-use acpd_proto::agent::{SystemPromptMode, system_prompt};
+use std::time::Duration;
+
+use acpd_model::{ErrorCode, RawJson, TurnId};
+use acpd_proto::agent::{AgentConnection, AgentEvent, PromptSource, Start, SystemPromptMode, system_prompt};
 use acpd_proto::projection::SessionChange;
-use acpd_proto::thread::Command;
+use acpd_proto::thread::{Command, Reply};
+use acpd_proto::time::Now;
+use acpd_proto::wire::Line;
 use serde_json::{Value, json};
 
 use crate::support::{FULL, Scene, check};
@@ -115,6 +119,58 @@ fn a_session_is_continued_without_it_and_that_is_said() {
         assert!(s.notices().contains(&"systemPromptLeftOut".to_owned()));
         s.stops_with("end_turn");
     });
+}
+
+/// A fork from the history has no session yet.
+#[test]
+fn a_thread_whose_session_is_given_up_is_continued_without_it_too() {
+    check(|s| {
+        s.create_with(with(append()));
+        s.answer("initialize", &hello(&json!({}), true));
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        for prompt in ["one", "two"] {
+            s.prompt(prompt);
+            s.chunk("done");
+            s.stops_with("end_turn");
+        }
+        let forked = s.ask(Command::Fork {
+            turn: Some(TurnId(1)),
+        });
+        let Ok(Reply::Fork(point)) = forked else {
+            panic!("{forked:?}");
+        };
+        let mut new = Scene::adopting(&s.log, *point, None);
+        new.prompt("go on");
+        new.answer("initialize", FULL);
+        assert_eq!(sent(&new, "session/new"), json!(null));
+        new.answer("session/new", r#"{"sessionId":"s-9"}"#);
+        assert!(new.notices().contains(&"systemPromptLeftOut".to_owned()));
+        new.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_configured_one_that_the_agent_does_not_take_is_named() {
+    let start = Start {
+        system_prompt: Some(append()),
+        prompt_source: PromptSource::Configuration,
+        ..Start::new("mine", "/", Duration::from_mins(1))
+    };
+    let now = Now {
+        mono: Duration::ZERO,
+        wall: 0,
+    };
+    let mut connection = AgentConnection::new(start, now);
+    let answer = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{FULL}}}"#);
+    connection.handle_line(&Line::Whole(answer.as_bytes()), now);
+    let events = connection.take_events();
+    let [AgentEvent::Failed(failure)] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert!(
+        failure.message.contains("system_prompt of [agents.mine]"),
+        "{failure}"
+    );
 }
 
 #[test]

@@ -32,8 +32,8 @@ use super::input::AgentExit;
 use super::journal::Journal;
 use super::reply::Reply;
 use crate::agent::{
-    AgentCommand, AgentNames, AgentRequest, Capabilities, ConfigValue, ElicitationModes, Opened, Quirks,
-    Start,
+    AgentCommand, AgentNames, AgentRequest, Capabilities, ConfigValue, ElicitationModes, Opened,
+    PromptSource, Quirks, Start,
 };
 use crate::projection::SessionState;
 use crate::time::Instant;
@@ -234,6 +234,7 @@ impl Session {
             meta: live.spec.session_meta().cloned(),
             members: live.spec.session_members(),
             system_prompt: live.spec.session_system_prompt().cloned(),
+            prompt_source: PromptSource::default(),
             config_options: self
                 .initial_options
                 .iter()
@@ -241,6 +242,7 @@ impl Session {
                 .chain(chosen_options(live))
                 .collect(),
             pending_session: false,
+            bound: live.bound,
             earlier_session: live.summary.session_id.clone(),
             foreign: !live.bound
                 && live.summary.session_id.is_some()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use acpd_host::{Reserved, Sandbox, Workspace};
 use acpd_model::{Failure, ThreadId};
-use acpd_proto::agent::Start;
+use acpd_proto::agent::{PromptSource, Start};
 use acpd_proto::projection::{Chunks, Spec};
 use acpd_proto::thread::{AgentExit, Input};
 
@@ -110,6 +110,7 @@ impl ThreadActor {
             && !self.machine.live().spec.has_system_prompt()
         {
             start.system_prompt = Some(prompt.to_acp()?);
+            start.prompt_source = PromptSource::Configuration;
         }
         // Beside the editors, the other clients that follow the thread now.
         let followers = self.context.subscribers.elicitation(self.id);
