@@ -110,7 +110,7 @@ async fn options_of_an_editor_start_no_agent_that_is_not_there() {
     store(&service, &[crate::test_context::event(1)]).await;
     let caller = user("u", Role::Owner);
     let open = |config_options| {
-        Request::OpenThread(OpenThread {
+        Request::OpenThread(Box::new(OpenThread {
             thread: thread(),
             from: FollowFrom::Latest,
             turns: None,
@@ -120,7 +120,7 @@ async fn options_of_an_editor_start_no_agent_that_is_not_there() {
             }),
             claims: Vec::new(),
             starts_agent: true,
-        })
+        }))
     };
     let latest = async || {
         let request = Request::ReadThread {
