@@ -55,13 +55,13 @@ impl Writer<'_> {
         let from = self.frames.len();
         self.plain_event(event);
         for (frame, ..) in self.frames.iter_mut().skip(from) {
-            match frame.kind {
-                FrameKind::Update | FrameKind::Chunk(_) => frame.kind = kind.clone(),
+            if matches!(frame.kind, FrameKind::Update | FrameKind::Chunk(_)) {
+                frame.kind = kind.clone();
+            } else if let FrameKind::Declared(feature) = frame.kind
+                && *kind == FrameKind::Declared(Feature::Subagents)
+            {
                 // Editors without subagents do not know the session.
-                FrameKind::Declared(feature) if *kind == FrameKind::Declared(Feature::Subagents) => {
-                    frame.kind = FrameKind::DeclaredOfSubagent(feature);
-                }
-                _ => {}
+                frame.kind = FrameKind::DeclaredOfSubagent(feature);
             }
         }
     }

@@ -50,9 +50,10 @@ pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
 
 /// Returns whether the event of an earlier version contains an account of the user.
 fn names_users_account(event: &Event, raw: &RawJson) -> bool {
-    match &event.kind {
-        EventKind::Session(SessionEvent::AgentNotified { method }) => names_account(method, raw),
-        _ => false,
+    if let EventKind::Session(SessionEvent::AgentNotified { method }) = &event.kind {
+        names_account(method, raw)
+    } else {
+        false
     }
 }
 
