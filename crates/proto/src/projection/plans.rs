@@ -13,6 +13,8 @@ pub struct Plan {
     pub turn: Option<TurnId>,
     /// Number of the event that last changed it.
     pub seq: Seq,
+    /// Number of the event that first changed it in that turn.
+    pub first: Seq,
     /// The steps; empty for a plan of another form.
     pub entries: Vec<PlanEntry>,
     /// The plan as Markdown, in place of steps.
@@ -32,7 +34,7 @@ impl Plan {
     }
 }
 
-/// Plans, in the order in which they came. A plan that is changed keeps its place, unless it is of an earlier turn.
+/// Plans, in the order in which they came. A plan that is changed keeps its place.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Plans(Vec<Plan>);
 
@@ -48,6 +50,7 @@ impl Plans {
                 id: plan_id.clone(),
                 turn: event.turn,
                 seq: event.seq,
+                first: event.seq,
                 entries: entries.clone(),
                 markdown: markdown.clone(),
             }),
@@ -66,11 +69,14 @@ impl Plans {
 
     /// Adds a plan, or replaces the one with its id.
     pub fn replace(&mut self, plan: Plan) {
-        match self.0.iter().position(|known| known.id == plan.id) {
-            Some(at) if self.0[at].turn == plan.turn => self.0[at] = plan,
-            Some(at) => {
-                self.0.remove(at);
-                self.0.push(plan);
+        match self.0.iter_mut().find(|known| known.id == plan.id) {
+            Some(known) => {
+                let first = if known.turn == plan.turn {
+                    known.first
+                } else {
+                    plan.first
+                };
+                *known = Plan { first, ..plan };
             }
             None => self.0.push(plan),
         }
@@ -86,9 +92,11 @@ impl Plans {
         self.0.iter().find(|plan| plan.id == id)
     }
 
-    /// Returns the plans that the agent last changed in this turn, in their order.
+    /// Returns the plans that the agent last changed in this turn, in the order in which they came in it.
     pub fn of_turn(&self, turn: TurnId) -> impl Iterator<Item = &Plan> {
-        self.0.iter().filter(move |plan| plan.turn == Some(turn))
+        let mut plans: Vec<_> = self.0.iter().filter(|plan| plan.turn == Some(turn)).collect();
+        plans.sort_unstable_by_key(|plan| plan.first);
+        plans.into_iter()
     }
 
     /// Returns the plan that changed last.

@@ -137,7 +137,9 @@ fn the_end_of_a_turn_names_its_plans() {
             vec![steps("a", "2"), removed("a")],
         ] {
             s.prompt("go on");
-            updates.iter().for_each(|update| s.update(update));
+            for update in &updates {
+                s.update(update);
+            }
             s.stops_with("end_turn");
         }
     });

@@ -58,7 +58,8 @@ fn codes(s: &Scene, code: &str) -> usize {
 /// A subagent, one of a subagent, and one that nobody has announced ask, write and run commands.
 #[test]
 fn a_subagent_asks_writes_and_runs_in_its_lane() {
-    let scenes: [(&str, u32, &str, fn(&mut Scene)); 4] = [
+    type Begin = fn(&mut Scene);
+    let scenes: [(&str, u32, &str, Begin); 4] = [
         ("c", 1, "Subagent \"review\"", |s| {
             report(s, SESSION, "c", RUNNING)
         }),

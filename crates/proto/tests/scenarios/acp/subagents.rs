@@ -95,7 +95,7 @@ fn other_editors_see_the_calls_with_the_name_of_the_subagent() {
                 "tool_call".to_owned(),
                 json!("Subagent \"review\": look"),
             );
-            assert_eq!(updates(s, who, from), [call.clone()]);
+            assert_eq!(updates(s, who, from), std::slice::from_ref(&call));
             let late = s.editor(SIMPLE);
             s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
             assert_eq!(updates(s, late, 0), [call]);
