@@ -5,7 +5,7 @@ use acpd_model::{Event, EventKind, Seq, TurnEvent, TurnId};
 use serde::{Deserialize, Serialize};
 
 /// A plan of the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The agent's id for the plan; empty for the plan without an id.
     pub id: String,
@@ -13,12 +13,34 @@ pub struct Plan {
     pub turn: Option<TurnId>,
     /// Number of the event that last changed it.
     pub seq: Seq,
-    /// Number of the event that first changed it in that turn.
+    /// Number of the event that first changed it in that turn. It orders the plans of a turn that runs; what is read of an ended turn
+    /// is in order, and has the last event alone. So plans are equal whatever it is.
     pub first: Seq,
     /// The steps; empty for a plan of another form.
     pub entries: Vec<PlanEntry>,
     /// The plan as Markdown, in place of steps.
     pub markdown: Option<Box<MarkdownPlan>>,
+}
+
+impl PartialEq for Plan {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            id,
+            turn,
+            seq,
+            first: _,
+            entries,
+            markdown,
+        } = self;
+        (id, turn, seq, entries, markdown)
+            == (
+                &other.id,
+                &other.turn,
+                &other.seq,
+                &other.entries,
+                &other.markdown,
+            )
+    }
 }
 
 impl Plan {

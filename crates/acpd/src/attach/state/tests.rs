@@ -144,6 +144,7 @@ impl Scene {
                 "BackTab" => KeyCode::BackTab,
                 "Up" => KeyCode::Up,
                 "Down" => KeyCode::Down,
+                "Right" => KeyCode::Right,
                 "PgUp" => KeyCode::PageUp,
                 "PgDn" => KeyCode::PageDown,
                 "Home" => KeyCode::Home,
