@@ -217,6 +217,9 @@ fn messages_of_several_subagents_do_not_mix() {
             ] {
                 update_of(s, session, &chunk(text));
             }
+            for session in ["a", "b"] {
+                report(s, SESSION, session, r#","state":{"state":"idle"}"#);
+            }
             s.stops_with("end_turn");
         });
         let mut said = messages(&scene);
@@ -641,6 +644,7 @@ fn messages_between_sessions_are_in_the_lane() {
             "a",
             r#"{"sessionUpdate":"session_message","messageId":"m2","senderSessionId":"a","content":[{"type":"text","text":"done"}]}"#,
         );
+        report(s, SESSION, "a", r#","state":{"state":"idle"}"#);
         s.stops_with("end_turn");
     });
     assert_eq!(messages(&scene), [(lane(1), "done".to_owned())]);
