@@ -60,6 +60,11 @@ const REASONS: &[(&str, &str, &str)] = &[
     ),
     (
         "proto",
+        "agent/update/mod.rs",
+        "`UpdateKind` has what a file for each kind reads from the members of all updates",
+    ),
+    (
+        "proto",
         "surface/acp/peer.rs",
         "`Peer` has sessions, and a file for what agents ask of the editor, which has its own queue in each session",
     ),
