@@ -28,7 +28,7 @@ const SILENT: [&str; 13] = [
     "x-state",
 ];
 
-/// Keywords whose values are no schemas.
+/// Keywords whose values are not schemas.
 const PLAIN: [&str; 11] = [
     "$ref",
     "const",

@@ -1332,7 +1332,7 @@ pub struct LaneState {
     pub stop_reason: Option<String>,
 }
 
-/// A change of a subagent, which is `lane`. Contains only what has changed; `null` is no value.
+/// A change of a subagent, which is `lane`. Contains only what has changed; `null` clears it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 #[serde(rename_all = "camelCase")]

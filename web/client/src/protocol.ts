@@ -819,7 +819,7 @@ export interface LaneState {
   stopReason?: string | null;
 }
 
-/** A change of a subagent, which is `lane`. Contains only what has changed; `null` is no value. */
+/** A change of a subagent, which is `lane`. Contains only what has changed; `null` clears it. */
 export interface LaneUpdated {
   /** Whether the agent did not announce the session. Only in the first notification. */
   assumed?: boolean | null;

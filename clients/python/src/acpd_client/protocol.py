@@ -1200,7 +1200,7 @@ class _LaneUpdated(TypedDict):
 
 
 class LaneUpdated(_LaneUpdated, total=False):
-    """A change of a subagent, which is `lane`. Contains only what has changed; `null` is no value."""
+    """A change of a subagent, which is `lane`. Contains only what has changed; `null` clears it."""
 
     assumed: bool | None
     """Whether the agent did not announce the session. Only in the first notification."""

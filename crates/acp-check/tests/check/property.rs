@@ -212,7 +212,7 @@ fn agree(judged: &Judged, value: &Value) -> Result<(), String> {
 }
 
 #[test]
-fn what_was_recorded_is_judged_alike() {
+fn recordings_are_judged_alike() {
     for judged in JUDGED.iter() {
         for value in SAMPLES.iter().step_by(53) {
             assert_eq!(agree(judged, value), Ok(()));

@@ -63,7 +63,7 @@ fn the_agents_of_acpd_violate_no_rule() {
 }
 
 #[test]
-fn what_an_agent_does_wrong_is_in_the_table_and_in_the_exit_code() {
+fn violations_are_in_the_table_and_in_the_exit_code() {
     let place = Place::new("");
     let fake = fake_agent().display().to_string();
     // Each step of the prompt is one violation.
@@ -103,7 +103,7 @@ fn what_an_agent_does_wrong_is_in_the_table_and_in_the_exit_code() {
 }
 
 #[test]
-fn what_is_no_agent_is_named_and_leaves_nothing_behind() {
+fn a_program_without_acp_is_named_and_leaves_nothing_behind() {
     let place = Place::new("");
     let missing = check(&place, &[], &["/no/such/agent"]);
     assert_eq!(missing.code, Some(1));

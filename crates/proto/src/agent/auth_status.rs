@@ -1,7 +1,7 @@
 //! What an agent reports about the user who is signed in.
 //!
 //! In: the params of notifications. Out: the same without accounts. ACP has them for display only: a log is not the place for them, and
-//! those who read a thread need not know who its owner is. Whoever may use the agent can request `auth/status`.
+//! those who read a thread need not know who its owner is. Operators can request `auth/status`.
 
 use acpd_model::RawJson;
 

@@ -103,7 +103,7 @@ impl AgentConnection {
         self.open_next(now.mono);
     }
 
-    /// Rejects a system prompt that the agent does not take. A thread that has had a session goes on without it, also in a new
+    /// Rejects a system prompt that the agent does not take. A thread that has had a session continues without it, also in a new
     /// one: an older version of the agent would make the thread unusable otherwise.
     fn check_system_prompt(&mut self) -> Result<(), Failure> {
         let Some(prompt) = &self.start.system_prompt else {

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cursor_can_be_used_for_changes() {
+    fn the_use_of_a_cursor_changes() {
         let mut cursors = Cursors::default();
         turn(&mut cursors, 1, &["m-1"]);
         let place = cursors.place(

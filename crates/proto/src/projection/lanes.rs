@@ -58,7 +58,7 @@ impl Subagent {
     }
 }
 
-/// Returns a subagent's name for sentences. Quotes in it would let the agent's words end it, and go on as those of acpd.
+/// Returns a subagent's name for sentences. Quotes in it would let the agent's words end it, and continue as those of acpd.
 pub(crate) fn named_subagent(name: &str) -> String {
     match plain_line(name).replace('"', "'").trim() {
         "" => "Subagent".to_owned(),

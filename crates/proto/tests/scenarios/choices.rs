@@ -564,7 +564,7 @@ fn options_that_are_offered_later_are_set_then() {
 }
 
 #[test]
-fn what_is_offered_later_does_not_replace_what_a_user_is_setting() {
+fn an_option_offered_later_does_not_replace_a_users_open_setting() {
     check(|s| {
         chosen_options(s, FULL);
         s.exits("exit status 0");

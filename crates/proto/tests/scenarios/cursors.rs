@@ -595,7 +595,7 @@ fn ids_that_are_used_again_lead_nowhere() {
 
 /// The session that has the cursors has no items of subagents, even if their ids are equal.
 #[test]
-fn what_subagents_send_moves_no_cursor() {
+fn updates_of_subagents_move_no_cursor() {
     check(|s| {
         let subagent_says = |s: &mut Scene, id: &str| {
             s.says(&format!(

@@ -178,7 +178,7 @@ fn a_subagent_cannot_use_what_its_parent_was_allowed() {
 }
 
 #[test]
-fn what_is_always_allowed_says_that_it_holds_for_all() {
+fn a_lasting_answer_says_that_it_holds_for_all() {
     check(|s| {
         s.open_turn();
         s.ask(Command::SetPolicy(Some(json!({ "ask": ["*"] }).into())))
@@ -279,7 +279,7 @@ fn calls_with_the_same_id_are_those_of_their_subagents() {
 }
 
 #[test]
-fn what_a_subagent_reports_of_its_own_session_is_not_the_threads() {
+fn reports_of_a_subagent_on_its_own_session_are_not_the_threads() {
     let scene = check(|s| {
         s.open_turn();
         report(s, SESSION, "a", RUNNING);
@@ -516,7 +516,7 @@ fn a_busy_subagent_takes_no_rest_from_the_turn() {
 }
 
 #[test]
-fn what_the_agent_says_after_its_subagent_is_in_the_same_turn() {
+fn text_of_the_agent_after_its_subagent_is_in_the_same_turn() {
     check_in(Scene::with_limits(Limits::default()), |s| {
         s.open_turn();
         report(s, SESSION, "a", RUNNING);

@@ -65,7 +65,7 @@ fn text_after_the_answer_belongs_to_the_turn_and_its_message() {
 }
 
 #[test]
-fn what_comes_in_the_tail_prolongs_it_up_to_a_limit() {
+fn text_in_the_tail_prolongs_it_up_to_a_limit() {
     check(|s| {
         s.open_turn();
         s.answers_prompt("end_turn");

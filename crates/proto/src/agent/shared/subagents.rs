@@ -59,7 +59,7 @@ impl SharedAgent {
     }
 
     /// Finds the thread of a session that is not known: its announcement may be among the events that were not collected yet. An
-    /// unannounced one can only be told apart while the process has had one thread.
+    /// unannounced one has a certain thread only while the process has had one thread.
     pub(super) fn find_subagent(&mut self, session: Option<&str>) {
         let Some(session) = session.filter(|session| is_name(session) && !session.is_empty()) else {
             return;

@@ -49,7 +49,7 @@ pub(super) fn without_id(entries: &RawValue) -> Option<PlanUpdate> {
     })
 }
 
-/// Reads the `plan` of a `plan_update`. A form that this version does not know is no plan.
+/// Reads the `plan` of a `plan_update`. A form that this version does not know is not read.
 pub(super) fn by_id(plan: &RawValue) -> Option<PlanUpdate> {
     if let Ok(wire) = serde_json::from_str(plan.get()) {
         return read(&wire);

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_shown_is_skipped() {
+    fn suggestions_that_cannot_be_shown_are_skipped() {
         let link = json!({ "type": "resource_link", "uri": "file:///w/a.rs", "name": "a.rs" });
         let linked = json!({ "prompt": [{ "type": "text", "text": "Explain" }, link] });
         let list = json!([

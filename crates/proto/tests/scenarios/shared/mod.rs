@@ -602,7 +602,7 @@ fn a_subagents_session_belongs_to_the_thread_whose_agent_announced_it() {
 }
 
 #[test]
-fn what_follows_an_announcement_at_once_finds_its_thread() {
+fn updates_right_behind_an_announcement_find_their_thread() {
     let (mut s, a, b) = two();
     let report = report("s-a", "s-c").to_string();
     let chunk = json!({ "sessionId": "s-c", "update": { "sessionUpdate": "plan", "entries": [] } });

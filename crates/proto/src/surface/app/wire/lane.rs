@@ -46,7 +46,7 @@ wire! {
     /// The subagents of a thread.
     struct LanesListed<'a> { data: &'a [(LaneId, Subagent)] }
 
-    /// A change of a subagent, which is `lane`. Contains only what has changed; `null` is no value.
+    /// A change of a subagent, which is `lane`. Contains only what has changed; `null` clears it.
     struct LaneUpdated<'a> {
         [flatten] at: At<'a>,
         /// The agent's id for the subagent's session. Only in the first notification about the subagent.
