@@ -29,6 +29,8 @@ pub struct Flags {
     pub steer: bool,
     /// Whether the agent supports `session/fork`.
     pub fork: bool,
+    /// Whether only one process at a time can use a session: the one that has made or opened it, until it ends.
+    pub lock: bool,
     /// Whether the agent announces a cursor after each turn, at which it forks the session. Its messages have ids then.
     pub cursors: bool,
     /// Whether the agent supports `session/delete`.
@@ -75,6 +77,7 @@ impl Default for Flags {
             load: true,
             steer: false,
             fork: false,
+            lock: false,
             cursors: false,
             delete: false,
             options: false,
@@ -100,10 +103,13 @@ Flags:
   --name NAME      agentInfo.name (default: fake-agent)
   --state DIR      keep sessions there as JSON files, so that another process can load them
                    (also: FAKE_AGENT_STATE=DIR)
+  --forget         keep sessions in memory only, whatever FAKE_AGENT_STATE is
   --no-load        neither declare nor serve session/load and session/resume
   --steer          declare and serve _session/steering: words in mid-turn, for the step steered;
                    those with the word \"later\" are answered after the turn
   --fork           declare and serve session/fork
+  --lock           let no other process with the same --state load or resume a session that this one has
+                   made or opened, even closed, until this one ends; it can be forked
   --cursors        announce a cursor after each turn to clients that declare cursors, and fork there;
                    includes --fork
   --delete         declare and serve session/delete
@@ -160,6 +166,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
             "--no-load" => flags.load = false,
             "--steer" => flags.steer = true,
             "--fork" => flags.fork = true,
+            "--lock" => flags.lock = true,
             "--cursors" => (flags.fork, flags.cursors) = (true, true),
             "--delete" => flags.delete = true,
             "--options" => flags.options = true,
@@ -170,6 +177,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
             "--early" => flags.early = true,
             "--linger" => flags.linger = true,
             "--name" => flags.name = value()?,
+            "--forget" => flags.state = None,
             "--state" => flags.state = Some(value()?.into()),
             "--pace" => flags.pace = number(&flag, &value()?)?,
             "--play" => file = Some(PathBuf::from(value()?)),

@@ -1,6 +1,7 @@
 //! All sessions of this process, its sign-in state, and the files of persistent sessions.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,6 +17,8 @@ use crate::session_file;
 pub struct Store {
     dir: Option<PathBuf>,
     sessions: BTreeMap<String, Shared>,
+    /// The locks of sessions, by their ids. They end with the process.
+    locks: BTreeMap<String, File>,
     made: u64,
     prefix: String,
     signed_in: bool,
@@ -33,6 +36,7 @@ impl Store {
         Ok(Self {
             dir,
             sessions: BTreeMap::new(),
+            locks: BTreeMap::new(),
             made: 0,
             prefix,
             signed_in: false,
@@ -104,6 +108,29 @@ impl Store {
         }
         let session = read(&self.file(id)?)?;
         Some(self.keep(session))
+    }
+
+    /// Locks a session for this process. Returns `false` if another process with the same directory has it.
+    pub fn lock(&mut self, id: &str) -> bool {
+        if self.locks.contains_key(id) {
+            return true;
+        }
+        let Some(path) = self.file(id).map(|file| file.with_extension("lock")) else {
+            return true;
+        };
+        match File::create(&path) {
+            Ok(file) => {
+                let is_free = file.try_lock().is_ok();
+                if is_free {
+                    self.locks.insert(id.to_owned(), file);
+                }
+                is_free
+            }
+            Err(error) => {
+                eprintln!("fake-agent: {}: {error}", path.display());
+                false
+            }
+        }
     }
 
     /// Deletes a session; returns `false` if it does not exist.

@@ -283,6 +283,49 @@ fn a_fork_goes_its_own_way() {
     }
 }
 
+/// As with Codex: the process of the origin keeps the copy that it has made of its session.
+#[test]
+fn a_fork_remembers_although_the_origins_process_keeps_the_copy() {
+    let daemon = with_agent(&["--fork", "--lock"]);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    three_turns(&mut client, &thread);
+    let fork = client.call("thread/fork", &json!({ "threadId": thread }));
+    assert_eq!(fork["fidelity"], "exact", "{fork}");
+    let fork = fork["thread"]["id"].as_str().unwrap();
+    // What the origin does now is no concern of the fork.
+    client.turn(&thread, "say answer4");
+    assert_eq!(
+        remembered(&mut client, fork),
+        "say answer1 | say answer2 | say answer3"
+    );
+    let history = replay(&daemon, fork, 0);
+    let bound = history.iter().rfind(|m| m.params["agent"]["how"].is_string());
+    assert_eq!(bound.unwrap().params["agent"]["how"], "fork");
+    for code in ["notReopened", "agentForgot"] {
+        assert!(!history.iter().any(|m| m.text("code") == code), "{code}");
+    }
+}
+
+/// The agent copies its session, and no other process of it knows the copy.
+#[test]
+fn a_fork_is_exact_only_if_its_agent_has_opened_the_copy() {
+    let daemon = with_agent(&["--fork", "--forget"]);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say one");
+    let fork = client.call("thread/fork", &json!({ "threadId": thread }));
+    assert_eq!(fork["fidelity"], "recalled", "{fork}");
+    let fork = fork["thread"]["id"].as_str().unwrap();
+    let turn = client.turn(fork, "echo");
+    assert!(turn.said().contains("resource"), "{}", turn.said());
+    assert!(
+        replay(&daemon, fork, 0)
+            .iter()
+            .any(|m| m.text("code") == "agentForgot")
+    );
+}
+
 /// Each process of the agent receives the system prompt: of the thread, or else the configured one.
 #[test]
 fn a_system_prompt_is_the_threads_or_the_configured_one() {

@@ -161,6 +161,7 @@ impl Agent {
         let system_prompt = self.system_prompt(params)?;
         let session = self.store.create(cwd);
         let mut session = lock(&session);
+        self.take(&session.id)?;
         session.system_prompt = system_prompt;
         self.set_initial(&mut session, params)?;
         if self.flags.early {
@@ -177,6 +178,7 @@ impl Agent {
         let cwd = cwd(params)?.to_owned();
         let system_prompt = self.system_prompt(params)?;
         let session = self.store.find(id).ok_or_else(|| RpcError::no_session(id))?;
+        self.take(id)?;
         let mut session = lock(&session);
         session.cwd = cwd;
         session.system_prompt = system_prompt;
@@ -190,6 +192,15 @@ impl Agent {
         }
         self.store.save(&session);
         Ok(self.state(&session))
+    }
+
+    /// Takes a session for this process, if sessions are locked. Fails if another process has it.
+    fn take(&mut self, id: &str) -> Result<(), RpcError> {
+        if !self.flags.lock || self.store.lock(id) {
+            return Ok(());
+        }
+        let text = format!("session {id:?} is in use by another process");
+        Err(RpcError::new(wire::INVALID_REQUEST, text))
     }
 
     /// Returns the system prompt of a request. Clients may send one only to an agent that has declared it.
@@ -257,6 +268,7 @@ impl Agent {
         let system_prompt = self.system_prompt(params)?;
         let fork = self.store.create(cwd);
         let mut fork = lock(&fork);
+        self.take(&fork.id)?;
         fork.continue_from(&lock(&session), turn);
         fork.system_prompt = system_prompt;
         self.set_initial(&mut fork, params)?;

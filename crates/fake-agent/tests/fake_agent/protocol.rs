@@ -239,6 +239,34 @@ fn a_session_is_forked_at_its_cursors_also_by_another_process() {
 }
 
 #[test]
+fn a_locked_session_is_forked_by_another_process_and_opened_after_the_first() {
+    let dir = dir("locked");
+    let flags = ["--fork", "--lock", "--state", dir.to_str().unwrap()];
+    let mut first = Agent::start(&flags);
+    let id = first.session();
+    first.prompt(&id, "say one");
+    first
+        .request("session/close", json!({ "sessionId": id }))
+        .unwrap();
+    assert!(first.request("session/resume", at(&id)).is_ok());
+    let mut second = Agent::start(&flags);
+    for method in ["session/resume", "session/load"] {
+        assert_eq!(code(&second.request(method, at(&id))), -32600, "{method}");
+    }
+    let fork = second.request("session/fork", at(&id)).unwrap();
+    assert_eq!(
+        second
+            .prompt(fork["sessionId"].as_str().unwrap(), "recall")
+            .said(),
+        "say one"
+    );
+    assert_eq!(
+        code(&first.request("session/resume", at(fork["sessionId"].as_str().unwrap()))),
+        -32600
+    );
+}
+
+#[test]
 fn long_lists_have_pages() {
     let mut agent = Agent::start(&[]);
     for _ in 0..60 {

@@ -16,6 +16,8 @@ pub enum Binding {
     Load,
     /// The agent resumed the earlier session.
     Resume,
+    /// The agent forked the earlier session, which remembers the same, because another process of it has that one.
+    Fork,
 }
 
 /// A config option of the agent that a client set.

@@ -68,6 +68,8 @@ pub struct Start {
     pub bound: bool,
     /// The session to resume, if there was one.
     pub earlier_session: Option<String>,
+    /// Whether that session is a copy for this thread alone. If the agent does not open it, it may fork it instead.
+    pub is_copy: bool,
     /// Methods that must not be used to resume that session, because they broke an earlier process.
     pub leave_out: Vec<Binding>,
     /// Whether another program created that session. Then no new session is opened in its place, and `session/load`
@@ -99,6 +101,7 @@ impl Start {
             pending_session: false,
             bound: false,
             earlier_session: None,
+            is_copy: false,
             leave_out: Vec::new(),
             foreign: false,
             patience,
@@ -475,7 +478,7 @@ impl AgentConnection {
                 Sent::Initialize => {
                     self.fail(self.too_slow("initialize"));
                 }
-                Sent::Open(how @ (Binding::Resume | Binding::Load)) => {
+                Sent::Open(how @ (Binding::Resume | Binding::Load | Binding::Fork)) => {
                     self.pending.wait_on(id, Sent::GivenUp);
                     let error = RpcError::new(-32603, format!("it did not answer within {seconds} s"));
                     self.resume_failed(how, error, true, now);

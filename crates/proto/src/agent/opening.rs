@@ -1,4 +1,5 @@
-//! From a started process to an open session: `initialize`, then resume, load or new, whichever succeeds first.
+//! From a started process to an open session: `initialize`, then resume, load or new, whichever succeeds first. A copy of another
+//! thread's session may be forked as well: some agents let only the process use it that has made it, until that process ends.
 
 use std::time::Duration;
 
@@ -130,9 +131,16 @@ impl AgentConnection {
 
     fn plan_bindings(&mut self) {
         if self.start.earlier_session.is_some() {
+            let Capabilities {
+                resume, load, fork, ..
+            } = self.capabilities;
+            let forks = fork && self.start.is_copy;
+            // An agent that does not resume a session does not load it either, as a rule.
             let declared = [
-                (self.capabilities.resume, Binding::Resume),
-                (self.capabilities.load, Binding::Load),
+                (resume, Binding::Resume),
+                (resume && forks, Binding::Fork),
+                (load, Binding::Load),
+                (!resume && forks, Binding::Fork),
             ];
             let to_try = |way: &Binding| !self.start.leave_out.contains(way);
             let remaining_bindings = declared.into_iter().filter_map(|(has, way)| has.then_some(way));
@@ -158,18 +166,19 @@ impl AgentConnection {
             return;
         };
         self.replay.open(how);
-        self.session = if how == Binding::New {
-            None
-        } else {
+        let earlier = self.start.earlier_session.clone().filter(|_| how != Binding::New);
+        if how != Binding::New {
             self.event(AgentEvent::ResumeStarted(how));
-            self.start.earlier_session.clone()
-        };
+        }
+        // The answer to a fork names another session.
+        self.session = earlier.clone().filter(|_| how != Binding::Fork);
+        if self.session.is_some() {
+            self.given_up = None;
+        }
         let id = self.pending.open(Sent::Open(how), self.start_deadline(now));
         let mut line = Vec::new();
         wire::request(&mut line, id, method(how), |params| {
-            if let Some(session) = &self.session {
-                params.put("sessionId", session);
-            }
+            params.maybe("sessionId", earlier.as_ref());
             params
                 .put("cwd", &self.start.cwd)
                 .put("mcpServers", &self.start.mcp_servers);
@@ -220,7 +229,7 @@ impl AgentConnection {
             let error = RpcError::new(-32603, format!("its answer {message}"));
             return self.not_opened(how, &error, now);
         }
-        if how == Binding::New {
+        if matches!(how, Binding::New | Binding::Fork) {
             match json::read::<New>(result.get()) {
                 Ok(New { session_id }) if !is_name(&session_id) => {
                     let error = RpcError::new(-32603, "the id of its session is too long");
@@ -295,7 +304,7 @@ impl AgentConnection {
             )));
         }
         self.event(AgentEvent::ResumeFailed { how, error, late });
-        if self.remaining_bindings.front() == Some(&Binding::New) {
+        if let Some(Binding::New | Binding::Fork) = self.remaining_bindings.front() {
             self.given_up.clone_from(&self.start.earlier_session);
         }
         self.open_next(now.mono);
@@ -405,6 +414,7 @@ pub(super) fn method(how: Binding) -> &'static str {
         Binding::New => "session/new",
         Binding::Load => "session/load",
         Binding::Resume => "session/resume",
+        Binding::Fork => "session/fork",
     }
 }
 

@@ -14,8 +14,8 @@ use crate::time::{Instant, earliest};
 /// How long an agent that loads a session must be silent before its updates count as new.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// The same for an agent that has resumed a session and has not replayed anything yet. In ACP a resume replays
-/// nothing, so this covers the few agents that do.
+/// The same for an agent that has resumed or forked a session and has not replayed anything yet. In ACP neither replays
+/// anything, so this covers the few agents that do.
 const RESUMED_QUIET: Duration = Duration::from_millis(100);
 
 /// The state of the agent's replay.
@@ -40,7 +40,7 @@ impl SessionReplay {
     pub fn open(&mut self, how: Binding) {
         *self = match how {
             Binding::New => Self::Over,
-            Binding::Load | Binding::Resume => Self::Opening,
+            Binding::Load | Binding::Resume | Binding::Fork => Self::Opening,
         };
     }
 
@@ -49,12 +49,12 @@ impl SessionReplay {
     pub fn opened(&mut self, how: Binding, now: Instant, patience: Duration) -> bool {
         *self = match how {
             Binding::New => Self::Over,
-            Binding::Load | Binding::Resume => Self::Following {
+            Binding::Load | Binding::Resume | Binding::Fork => Self::Following {
                 quiet: now
-                    + if how == Binding::Resume {
-                        RESUMED_QUIET
-                    } else {
+                    + if how == Binding::Load {
                         QUIET
+                    } else {
+                        RESUMED_QUIET
                     },
                 end: now + patience,
             },

@@ -55,11 +55,13 @@ impl Live {
         self.remembered.end_session();
         self.spec.session_id = None;
         self.let_session_go(forked.session_id.clone());
+        self.is_copy = forked.session_id.is_some();
     }
 
     fn let_session_go(&mut self, next: Option<String>) {
         self.forgotten = next.is_none() && self.summary.turns > 0;
         self.summary.session_id = next;
+        self.is_copy = false;
         self.tools.clear();
         self.cursors.let_go(&self.dropped);
         self.lanes.end_session();

@@ -194,6 +194,8 @@ pub struct Live {
     pub models: Option<RawJson>,
     /// Whether the agent does not know the earlier turns: its session is new and has not processed a turn yet.
     pub forgotten: bool,
+    /// Whether the session is a copy that the agent has made of another thread's, and that this thread has not opened yet.
+    pub is_copy: bool,
     /// The options of the session, as ACP's list.
     pub config_options: Option<RawJson>,
     /// What users chose for the session.
@@ -268,6 +270,7 @@ impl Live {
             model: None,
             models: None,
             forgotten: false,
+            is_copy: false,
             config_options: None,
             choices: Choices::default(),
             commands: None,
@@ -788,7 +791,7 @@ impl Live {
             self.lanes.end_session();
         }
         self.summary.session_id = Some(session_id.to_owned());
-        self.bound = true;
+        (self.bound, self.is_copy) = (true, false);
         let opened: SessionState = session.read().unwrap_or_default();
         if how == Binding::New {
             self.remembered.end_session();

@@ -98,6 +98,8 @@ pub enum Command {
     },
     /// Creates the thread from another thread's events. Always the first input of such a thread.
     Adopt(Box<ForkContents>),
+    /// Waits while the agent opens the session. Fails if it cannot.
+    AwaitSession,
     /// Interrupts a turn.
     Interrupt {
         /// The turn to interrupt; the running one if absent.

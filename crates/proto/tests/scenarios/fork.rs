@@ -1,16 +1,23 @@
 //! Forked threads.
 
-use acpd_model::event::{Directories, Fidelity, TurnStatus};
-use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemEvent, Limits, RawJson, RequestEvent, TurnId};
+use acpd_model::event::{Binding, Directories, Fidelity, TurnStatus};
+use acpd_model::{
+    ErrorCode, Event, EventKind, Failure, ItemEvent, Limits, RawJson, RequestEvent, SessionEvent, TurnId,
+};
 use acpd_proto::projection::{Live, SessionChange};
 use acpd_proto::thread::{Answer, Change, Command, ForkPoint, Reply};
 use serde_json::json;
 
 use crate::rollback::turn;
-use crate::support::{FORK, FULL, Scene, check, check_in};
+use crate::support::{FORK, FULL, Scene, check, check_in, wake};
 
 const FORKS: &str =
     r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{},"resume":{},"close":{}}}}"#;
+
+const FORKS_AND_LOADS: &str = r#"{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"fork":{},"resume":{}}}}"#;
+
+/// The agent can open a session again only by forking it.
+const ONLY_FORKS: &str = r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{}}}}"#;
 
 fn two_turns(s: &mut Scene, hello: &str) {
     s.create();
@@ -192,6 +199,161 @@ fn a_fork_of_a_whole_thread_uses_a_fork_of_the_session() {
         assert_eq!(prompt, json!([{ "type": "text", "text": "go on" }]));
         new.stops_with("end_turn");
         turn(s, "here too", "yes");
+    });
+}
+
+/// Returns the fork of a whole thread whose agent has copied its session as s-2, with a prompt for an agent that answers `hello`.
+fn prompted_copy(hello: &str) -> Scene {
+    let mut forked = None;
+    check(|s| {
+        two_turns(s, hello);
+        let call = s.send(Command::Fork { turn: None });
+        s.answer("session/fork", r#"{"sessionId":"s-2"}"#);
+        forked = Some(adopt(s, &point(&s.replies[&call]), None));
+        s.exits("exit status 0");
+    });
+    let mut new = forked.unwrap();
+    assert!(new.thread.live().is_copy);
+    new.prompt("go on");
+    new.answer("initialize", hello);
+    new
+}
+
+/// The process of the agent refuses a copy because another process has it.
+fn is_in_use(s: &mut Scene, method: &str) {
+    s.refuse(method, -32600, "the session is in use by another process");
+}
+
+fn prompts(s: &Scene) -> serde_json::Value {
+    s.sent_as("session/prompt").last().unwrap().json["params"]["prompt"].clone()
+}
+
+fn bindings(s: &Scene) -> Vec<Binding> {
+    let how = |kind: &EventKind| match kind {
+        EventKind::Session(SessionEvent::AgentBound { how, .. }) => Some(*how),
+        _ => None,
+    };
+    s.kinds().filter_map(how).collect()
+}
+
+#[test]
+fn a_copy_that_another_process_has_is_forked() {
+    check_in(prompted_copy(FORKS_AND_LOADS), |new| {
+        let opening = new.send(Command::AwaitSession);
+        is_in_use(new, "session/resume");
+        assert_eq!(
+            new.sent_as("session/fork")[0].json["params"],
+            json!({ "sessionId": "s-2", "cwd": "/workspace", "mcpServers": [] })
+        );
+        assert!(!new.replies.contains_key(&opening));
+        new.answer("session/fork", r#"{"sessionId":"s-3"}"#);
+        new.later(100);
+        assert_eq!(new.replies[&opening], Ok(Reply::Done));
+        let live = new.thread.live();
+        assert_eq!(
+            (live.summary.session_id.as_deref(), live.forgotten, live.is_copy),
+            (Some("s-3"), false, false)
+        );
+        assert_eq!(bindings(new), [Binding::New, Binding::Fork]);
+        assert_eq!(prompts(new), json!([{ "type": "text", "text": "go on" }]));
+        let notices = new.notices();
+        assert!(
+            !notices
+                .iter()
+                .any(|code| code == "notReopened" || code == "agentForgot")
+        );
+        new.stops_with("end_turn");
+        // From now on, the session is the thread's own.
+        new.exits("exit status 0");
+        new.prompt("and on");
+        new.answer("initialize", FORKS_AND_LOADS);
+        assert_eq!(
+            new.sent_as("session/resume").last().unwrap().json["params"]["sessionId"],
+            "s-3"
+        );
+        is_in_use(new, "session/resume");
+        is_in_use(new, "session/load");
+        new.answer("session/new", r#"{"sessionId":"s-4"}"#);
+        assert_eq!(new.sent_as("session/fork").len(), 1);
+        new.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_copy_that_no_method_opens_is_given_up_with_all_reasons() {
+    check_in(prompted_copy(FORKS_AND_LOADS), |new| {
+        for method in ["session/resume", "session/fork", "session/load"] {
+            is_in_use(new, method);
+        }
+        new.answer("session/new", r#"{"sessionId":"s-3"}"#);
+        let mut notices = new.notices();
+        notices.retain(|code| code == "notReopened" || code == "agentForgot");
+        assert_eq!(
+            notices,
+            ["notReopened", "notReopened", "notReopened", "agentForgot"]
+        );
+        assert!(prompts(new).to_string().contains("answer 2"));
+        new.stops_with("end_turn");
+    });
+}
+
+/// What the process still says about the copy is not the new session's.
+#[test]
+fn a_fork_that_is_refused_after_all_leaves_the_copy_to_load() {
+    check_in(prompted_copy(FORKS_AND_LOADS), |new| {
+        is_in_use(new, "session/resume");
+        new.says(
+            r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-2","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"stray"}}}}"#,
+        );
+        is_in_use(new, "session/fork");
+        new.answer("session/load", "{}");
+        new.later(300);
+        assert_eq!(bindings(new), [Binding::New, Binding::Load]);
+        assert_eq!(new.thread.live().summary.session_id.as_deref(), Some("s-2"));
+        assert_eq!(prompts(new), json!([{ "type": "text", "text": "go on" }]));
+        new.stops_with("end_turn");
+        assert!(!new.said().contains(&"stray".to_owned()));
+    });
+}
+
+#[test]
+fn an_agent_that_neither_loads_nor_resumes_opens_a_copy_by_forking_it() {
+    check_in(prompted_copy(ONLY_FORKS), |new| {
+        new.answer("session/fork", r#"{"sessionId":"s-3"}"#);
+        new.later(100);
+        assert_eq!(prompts(new), json!([{ "type": "text", "text": "go on" }]));
+        new.stops_with("end_turn");
+    });
+}
+
+/// A method that ends the process is not tried again.
+#[test]
+fn an_agent_that_exits_while_it_forks_a_copy_is_not_asked_again() {
+    check_in(prompted_copy(FORKS), |new| {
+        is_in_use(new, "session/resume");
+        let opening = new.send(Command::AwaitSession);
+        new.exits("killed");
+        assert!(new.replies[&opening].is_err());
+        new.ask(wake()).unwrap();
+        if !new.awaits("initialize") {
+            new.later(30_000);
+        }
+        new.answer("initialize", FORKS);
+        is_in_use(new, "session/resume");
+        new.answer("session/new", r#"{"sessionId":"s-3"}"#);
+        assert_eq!(new.sent_as("session/fork").len(), 1);
+        assert!(prompts(new).to_string().contains("answer 2"));
+        new.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn nothing_waits_for_a_session_that_is_not_being_opened() {
+    check(|s| {
+        two_turns(s, FORKS);
+        assert_eq!(s.ask(Command::AwaitSession), Ok(Reply::Done));
+        s.exits("exit status 0");
+        assert_eq!(s.ask(Command::AwaitSession), Ok(Reply::Done));
     });
 }
 

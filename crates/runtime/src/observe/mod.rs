@@ -128,6 +128,7 @@ impl Observer {
                         Binding::New => "new",
                         Binding::Load => "load",
                         Binding::Resume => "resume",
+                        Binding::Fork => "fork",
                     };
                     self.agent_started(scene, event.at, Some(how));
                 }

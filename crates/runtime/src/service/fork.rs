@@ -41,17 +41,21 @@ impl Service {
         let split = self.split_off(caller.by.clone(), thread, turn, name).await?;
         let (service, caller) = (self.clone(), caller.clone());
         Ok(Dispatched::respond(async move {
-            let (new, fidelity) = split.await?;
+            let (new, mut fidelity) = split.await?;
             let opens = change.is_some();
             if let Some(change) = change {
                 service.change_session(&caller, new, change).await?;
             }
             let attachment = service.attach(&caller, new).await?;
             let snapshot = service.directory.subscribe(new, caller.lane).await?;
-            if opens {
+            let is_copy = snapshot.live.is_copy;
+            if opens || is_copy {
                 service.wake(&caller, &snapshot.live).await?;
                 let options = options.unwrap_or_default();
                 service.set_options(&caller, &snapshot.live, options).await?;
+            }
+            if is_copy {
+                fidelity = service.fidelity_of_copy(&caller, new).await?;
             }
             // The client that forks the thread already has the events up to the fork.
             let cursor = snapshot.live.last_seq;
@@ -104,6 +108,23 @@ impl Service {
             await_reply::<()>(service.directory.command(new, by, adopt).await?).await?;
             service.indexing.notify_one();
             Ok((new, fidelity))
+        })
+    }
+
+    /// Returns how well the agent of the thread `new` remembers, whose session is a copy of another thread's. Only a process that has
+    /// opened the copy shows that: some agents let no other process use it than the one that has made it.
+    async fn fidelity_of_copy(&self, caller: &Caller, new: ThreadId) -> Result<Fidelity, Failure> {
+        let opening = Command::AwaitSession;
+        let opening = self.directory.command(new, caller.by.clone(), opening).await?;
+        if let Err(failure) = await_reply::<()>(opening).await {
+            // The thread has a notice about it, and its agent starts again with the next prompt.
+            tracing::info!(thread = %new, %failure, "the agent of the fork has not opened its session");
+        }
+        let live = self.directory.look(new).await?;
+        Ok(if live.is_copy || live.forgotten {
+            Fidelity::Recalled
+        } else {
+            Fidelity::Exact
         })
     }
 

@@ -31,7 +31,9 @@ impl SharedAgent {
         let sent = match method {
             "initialize" => return self.initialize(seat, id, line),
             "session/new" | "session/fork" => {
-                if method == "session/new" {
+                let state = self.seats.get(&seat);
+                // The fork of an open session is not the thread's.
+                if method == "session/new" || state.is_some_and(|state| state.session.is_none()) {
                     self.give_up_earlier(seat);
                 }
                 self.to_open.push_back((seat, id, line.to_owned()));

@@ -201,6 +201,7 @@ fn bound(event: &Event) -> Option<Block> {
         Binding::New => "Agent session begun: ",
         Binding::Load => "Agent session loaded: ",
         Binding::Resume => "Agent session resumed: ",
+        Binding::Fork => "Agent session forked: ",
     };
     let block = Block::new("note", event.at, vec![word(how), code(session_id)]);
     Some(

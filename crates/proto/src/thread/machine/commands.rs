@@ -83,6 +83,8 @@ impl Thread {
             Command::DeleteUnused(last) => return self.delete_unused(call, by, last),
             Command::Fork { turn } => return self.fork(call, by, turn),
             Command::Adopt(adopted) => self.adopt(&by, *adopted),
+            Command::AwaitSession if self.session.is_opening() => return self.session.wait_until_ready(call),
+            Command::AwaitSession => Ok(Reply::Done),
             Command::Interrupt { turn, options } => self.interrupt(&by, turn, options).map(|()| Reply::Done),
             Command::ChangeQueue(QueueChange::Arrange { first, paused }) => {
                 self.arrange_queue(by, &first, paused).map(|()| Reply::Done)

@@ -179,6 +179,11 @@ impl Session {
         self.ready_waiters.push(call);
     }
 
+    /// Returns whether the agent is opening the session.
+    pub fn is_opening(&self) -> bool {
+        self.agent == AgentState::Starting
+    }
+
     fn fail_ready_waiters(&mut self, journal: &mut Journal, failure: &Failure) {
         for call in std::mem::take(&mut self.ready_waiters) {
             journal.reply(call, Err(failure.clone()));
@@ -244,6 +249,7 @@ impl Session {
             pending_session: false,
             bound: live.bound,
             earlier_session: live.summary.session_id.clone(),
+            is_copy: live.is_copy,
             foreign: !live.bound
                 && live.summary.session_id.is_some()
                 && live.summary.session_id == live.spec.session_id,
@@ -282,7 +288,7 @@ impl Session {
             is_new && !capabilities.additional_directories && !live.spec.additional_directories.is_empty();
         self.agent = AgentState::Ready;
         self.creator = None;
-        self.resume.opened(how);
+        self.note_opened(journal, how);
         self.quirks = capabilities.quirks;
         self.capabilities = Some(capabilities);
         let kind = EventKind::Session(SessionEvent::AgentBound {
@@ -346,6 +352,7 @@ impl Session {
     pub fn failed(&mut self, journal: &mut Journal, failure: &Failure) {
         self.watchdog.record_failure(journal.now().mono);
         self.fail_ready_waiters(journal, failure);
+        self.note_refusals(journal);
         journal.notice(Level::Error, "agentFailed", &failure.message);
     }
 

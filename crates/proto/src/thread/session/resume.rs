@@ -17,6 +17,8 @@ pub(super) struct ResumeAttempts {
     trying: Option<Binding>,
     /// Methods that a process did not answer, or during which it exited.
     pub broken: Vec<Binding>,
+    /// Why the agent did not open a copy by the methods that were tried. It matters only if no other method opens it.
+    refusals: Vec<String>,
 }
 
 impl ResumeAttempts {
@@ -25,17 +27,26 @@ impl ResumeAttempts {
             self.broken.push(how);
         }
     }
-
-    /// Records that a session is open.
-    pub fn opened(&mut self, how: Binding) {
-        self.trying = None;
-        if how == Binding::New {
-            self.broken.clear();
-        }
-    }
 }
 
 impl Session {
+    /// Records that a session is open.
+    pub(super) fn note_opened(&mut self, journal: &mut Journal, how: Binding) {
+        self.resume.trying = None;
+        if how == Binding::New {
+            self.resume.broken.clear();
+            self.note_refusals(journal);
+        }
+        self.resume.refusals.clear();
+    }
+
+    /// Records why the agent did not open a copy, now that it is not opened.
+    pub(super) fn note_refusals(&mut self, journal: &mut Journal) {
+        for message in std::mem::take(&mut self.resume.refusals) {
+            journal.notice(Level::Info, "notReopened", &message);
+        }
+    }
+
     /// Records that the agent is asked to continue the session.
     pub fn resume_started(&mut self, how: Binding) {
         self.resume.trying = Some(how);
@@ -52,12 +63,17 @@ impl Session {
             "The agent failed to continue its session with {}: {error}",
             method(how)
         );
-        journal.notice(Level::Info, "notReopened", &message);
+        self.resume.refusals.push(message);
+        // A copy that one process does not open may be forked: then nothing is lost.
+        if !journal.live().is_copy {
+            self.note_refusals(journal);
+        }
     }
 
     /// Records the exit of the process. If it exited during an attempt to resume, that method is not tried again, and the
     /// next process tries another one: then this returns `true`.
     pub(super) fn resume_ended(&mut self, journal: &mut Journal, expected: bool) -> bool {
+        self.resume.refusals.clear();
         let Some(how) = self.resume.trying.take().filter(|_| !expected) else {
             return false;
         };
@@ -75,6 +91,7 @@ fn method(how: Binding) -> &'static str {
     match how {
         Binding::Load => "session/load",
         Binding::Resume => "session/resume",
+        Binding::Fork => "session/fork",
         Binding::New => "session/new",
     }
 }

@@ -458,6 +458,31 @@ fn forks_and_new_sessions_come_one_after_the_other() {
     assert!(s.take(b).is_empty());
 }
 
+/// The process of the origin is another one, such as an older one that still runs.
+#[test]
+fn a_thread_forks_a_copy_that_another_process_has() {
+    let (mut s, a, b) = two();
+    let c = s.join_copy("s-f");
+    let resume = s.next("session/resume");
+    s.refuse(&resume, -32600, "the session is in use by another process");
+    let fork = s.next("session/fork");
+    assert_eq!(fork["params"]["sessionId"], "s-f");
+    s.answer(&fork, &json!({ "sessionId": "s-g" }));
+    s.later(100);
+    let events = s.take(c);
+    assert!(
+        matches!(&events[..], [AgentEvent::ResumeFailed { .. }, AgentEvent::Opened(opened)] if opened.session_id == "s-g"),
+        "{events:?}"
+    );
+    s.chunk("s-g", "c's");
+    assert_eq!(s.said(c), "c's");
+    // What the process says about the copy concerns no thread.
+    s.chunk("s-f", "stray");
+    for seat in [a, b, c] {
+        assert!(s.take(seat).is_empty());
+    }
+}
+
 #[test]
 fn a_sign_in_applies_to_all_threads() {
     let mut s = Stage::new();

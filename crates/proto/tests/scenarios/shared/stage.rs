@@ -85,10 +85,22 @@ impl Stage {
     }
 
     pub fn join_as(&mut self, cwd: &str, earlier: Option<&str>) -> Seat {
-        let start = Start {
+        self.join_with(Start {
             earlier_session: earlier.map(str::to_owned),
             ..Start::new("demo", cwd, PATIENCE)
-        };
+        })
+    }
+
+    /// Adds a thread whose session is a copy of another thread's.
+    pub fn join_copy(&mut self, copy: &str) -> Seat {
+        self.join_with(Start {
+            earlier_session: Some(copy.to_owned()),
+            is_copy: true,
+            ..Start::new("demo", "/workspace", PATIENCE)
+        })
+    }
+
+    fn join_with(&mut self, start: Start) -> Seat {
         let seat = self.agent.join(start, self.now);
         self.settle();
         seat

@@ -134,6 +134,8 @@ wire! {
         Load,
         /// The agent resumed the earlier session.
         Resume,
+        /// The agent forked the earlier session, which remembers the same, because another process of it has that one.
+        Fork,
     }
 
     /// Severity of a notice.
