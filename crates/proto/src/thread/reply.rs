@@ -1,7 +1,7 @@
 //! The replies to clients' commands.
 
 use acpd_model::event::{Directories, Fidelity, LeaseHolder, SessionParams, ThreadForked, TurnStatus};
-use acpd_model::{ItemId, Millis, RawJson, TurnId};
+use acpd_model::{ItemId, Millis, RawJson, Seq, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
 
@@ -54,6 +54,8 @@ pub enum Reply {
 pub struct ForkPoint {
     /// Describes the fork in the new thread's log.
     pub forked: ThreadForked,
+    /// The last event that both threads share; `None` for the end of the last turn that is copied.
+    pub until: Option<Seq>,
     /// The directories that the thread works in now.
     pub directories: Directories,
     /// The params of the session now, which the agent of the fork gets too.

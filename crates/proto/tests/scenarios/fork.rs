@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::rollback::turn;
 use crate::support::{FORK, FULL, Scene, check, check_in, wake};
+use crate::tail::{messages, tail, with_id};
 
 const FORKS: &str =
     r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{},"resume":{},"close":{}}}}"#;
@@ -417,6 +418,55 @@ impl Scene {
         self.refuse("session/fork", -32603, "no");
         self.replies[&call].clone()
     }
+}
+
+#[test]
+fn a_fork_of_all_turns_has_what_came_after_the_last_one() {
+    check_in(Scene::with_limits(Limits::default()), |s| {
+        s.open_turn();
+        s.update(&with_id("m-1", "It"));
+        s.answers_prompt("end_turn");
+        s.later(tail());
+        assert_eq!(s.settled_turns(), [TurnStatus::Completed]);
+        s.update(&with_id("m-1", " works"));
+        let at = point(&fork(s, None));
+        assert_eq!(at.until, Some(s.log.last().unwrap().seq));
+        let new = adopt(s, &at, None);
+        let expected = [(Some(1), "It".to_owned()), (Some(1), " works".to_owned())];
+        assert_eq!(messages(&new), expected);
+        assert!(new.thread.live().items.is_empty());
+        // What comes later still is the origin's.
+        s.update(&with_id("m-1", "!"));
+        s.later(2 * tail());
+        assert_eq!(messages(s).len(), 3);
+        assert_eq!(messages(&new), expected);
+        s.prompt("on");
+        s.answers_prompt("end_turn");
+        s.later(tail());
+        assert_eq!(point(&fork(s, Some(1))).until, None);
+        let at = point(&fork(s, None));
+        assert_eq!(
+            (at.forked.last, at.until),
+            (Some(TurnId(2)), Some(s.log.last().unwrap().seq))
+        );
+    });
+}
+
+#[test]
+fn a_fork_of_the_turns_before_the_running_one_ends_with_them() {
+    check(|s| {
+        two_turns(s, FULL);
+        s.prompt("prompt 3");
+        assert_eq!(point(&fork(s, None)).until, None);
+        s.stops_with("end_turn");
+        s.ask(Command::RollBack {
+            last_kept: Some(TurnId(2)),
+        })
+        .unwrap();
+        s.exits("exit status 0");
+        // The dropped turn is in the way.
+        assert_eq!(point(&fork(s, None)).until, None);
+    });
 }
 
 #[test]

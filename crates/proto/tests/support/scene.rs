@@ -20,14 +20,16 @@ use acpd_proto::time::{Now, earliest};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Returns the events that a fork after the turn `last` shares with its origin.
-pub fn shared_with_fork(log: &[Event], last: Option<TurnId>) -> Vec<Event> {
+/// Returns the events that a fork at `point` shares with its origin.
+pub fn shared_with_fork(log: &[Event], point: &ForkPoint) -> Vec<Event> {
+    let last = point.forked.last;
     let is_end = |event: &&Event| {
         matches!(event.kind, EventKind::Turn(TurnEvent::Settled { .. })) && event.turn <= last
     };
-    let end = match last {
-        Some(_) => log.iter().rev().find(is_end).map(|event| event.seq),
-        None => log
+    let end = match (point.until, last) {
+        (Some(until), _) => Some(until),
+        (None, Some(_)) => log.iter().rev().find(is_end).map(|event| event.seq),
+        (None, None) => log
             .iter()
             .find(|event| event.turn.is_some())
             .map(|event| event.seq - 1),
@@ -208,7 +210,7 @@ impl Scene {
         scene.id = FORK;
         scene.folded = Live::new(FORK);
         scene.thread = Thread::new(FORK, Self::limits(), scene.now);
-        for event in shared_with_fork(log, point.forked.last) {
+        for event in shared_with_fork(log, &point) {
             scene.store(event);
         }
         let adopted = ForkContents {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use acpd_log::LogError;
 use acpd_model::event::Fidelity;
-use acpd_model::{Failure, Origin, ThreadId, TurnId};
+use acpd_model::{Failure, Origin, Seq, ThreadId, TurnId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::reply::Opened;
 use acpd_proto::surface::request::ForkThread;
@@ -96,7 +96,7 @@ impl Service {
             let point: Box<ForkPoint> = await_reply(point).await?;
             let fidelity = point.forked.fidelity;
             let new = service.context.ids.thread();
-            let state = service.state_at(thread, point.forked.last).await;
+            let state = service.state_at(thread, point.forked.last, point.until).await;
             let state = state.map_err(|error| log_failure(&error))?;
             service.take_files_along(thread, new, &state).await;
             let adopted = ForkContents {
@@ -148,10 +148,18 @@ impl Service {
         }
     }
 
-    /// Returns the state of the thread `from` at the end of the turn `last`, or before its first turn.
-    async fn state_at(&self, from: ThreadId, last: Option<TurnId>) -> Result<Live, LogError> {
-        let loading = self.context.read_log(|log| async move {
-            let end = end_of_turns(&log, from, last).await?;
+    /// Returns the state of the thread `from` after its event `until`, or else at the end of the turn `last`, or before its first turn.
+    async fn state_at(
+        &self,
+        from: ThreadId,
+        last: Option<TurnId>,
+        until: Option<Seq>,
+    ) -> Result<Live, LogError> {
+        let loading = self.context.read_log(move |log| async move {
+            let end = match until {
+                Some(until) => until,
+                None => end_of_turns(&log, from, last).await?,
+            };
             load_state(&log, from, end).await
         });
         loading.await

@@ -240,10 +240,14 @@ impl Suspended {
         live.declared.fork = false;
         machine.restore(live);
         machine.handle(Input::Command { call: 0, by, command }, now);
-        let result = std::iter::from_fn(|| machine.poll_effect()).find_map(|effect| match effect {
+        let mut result = std::iter::from_fn(|| machine.poll_effect()).find_map(|effect| match effect {
             Effect::Reply { result, .. } => Some(result),
             _ => None,
         });
+        // Events after the last turn may be lost.
+        if let Some(Ok(Reply::Fork(point))) = &mut result {
+            point.until = None;
+        }
         // A caller that has gone needs no answer.
         let _ = reply.send(result.unwrap_or_else(|| Err(self.failure.clone())));
     }

@@ -109,9 +109,16 @@ impl World {
             return;
         };
         let before = &events[..at];
-        // Without a turn to share, the fork shares what was stored at the time.
         let shared = match forked.last {
-            Some(_) => end,
+            // A fork of all turns also shares what came after the last one by then.
+            Some(_) => {
+                let later = before.iter().zip(source).skip(end);
+                let is_shared = |(ours, theirs): &(&Event, &Event)| {
+                    ours.turn <= forked.last && anonymous(ours) == anonymous(theirs)
+                };
+                end + later.take_while(is_shared).count()
+            }
+            // Without a turn to share, the fork shares what was stored at the time.
             None => {
                 let pairs = before.iter().zip(&source[..end]);
                 pairs

@@ -274,10 +274,11 @@ methods! {
     "thread/rollback" RollBack(On<RollBack>) -> RolledBack,
         |On { thread, params }| Ok(Request::RollBack { thread, last_kept: params.turn_id });
 
-    /// Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current
-    /// permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with
-    /// that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end
-    /// of the shared events. Returns `conflict` if the turn is not over.
+    /// Forks the thread. The new thread begins with this one's events up to the end of `turnId`, or with all of them after
+    /// its last turn, and has its current permission policy. If that is the whole thread and the agent can fork its session,
+    /// the new thread continues with that fork, and the answer comes when its agent has opened it. Otherwise its agent
+    /// receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns
+    /// `conflict` if the turn is not over.
     "thread/fork" ForkThread(On<ForkThread>) -> ThreadForkedResult,
         |On { thread, params }| Ok(Request::ForkThread(Box::new(params.on(thread))));
 

@@ -3,7 +3,8 @@
 
 use acpd_model::event::{Fidelity, Level, ThreadForked};
 use acpd_model::{
-    ErrorCode, EventKind, Failure, Inherited, ItemOutcome, Origin, RawJson, SessionEvent, ThreadEvent, TurnId,
+    ErrorCode, EventKind, Failure, Inherited, ItemOutcome, Origin, RawJson, Seq, SessionEvent, ThreadEvent,
+    TurnId,
 };
 use acpd_policy::{RememberedRule, Scope};
 use serde::Deserialize;
@@ -84,10 +85,12 @@ impl Thread {
 
     /// Builds the fork point with the current directories, params, policy, answers and choices, not those at that turn. Otherwise a fork could
     /// bypass a policy, or begin in a looser mode.
-    pub(super) fn fork_point(&self, forked: ThreadForked) -> ForkPoint {
+    fn fork_point(&mut self, forked: ThreadForked) -> ForkPoint {
+        let until = self.end_of_whole(forked.last);
         let lasting = |rule: &&RememberedRule| rule.scope != Scope::Session;
         ForkPoint {
             forked,
+            until,
             directories: self.live().spec.place(),
             params: self.live().spec.params.clone(),
             policy: self.live().policy.clone(),
@@ -95,6 +98,16 @@ impl Thread {
             choices: self.live().choices.clone(),
             name: self.live().names.person.clone(),
         }
+    }
+
+    /// Returns the last event of the thread if a fork after `last` is one of all its turns. It shares what the agent has sent after the
+    /// end of its last turn, which would be lost otherwise.
+    fn end_of_whole(&mut self, last: Option<TurnId>) -> Option<Seq> {
+        if last != Some(TurnId(self.live().last_turn)) {
+            return None;
+        }
+        self.messages.end_late(&mut self.journal);
+        Some(self.live().last_seq)
     }
 
     /// Creates this thread from another thread's state.
@@ -106,6 +119,7 @@ impl Thread {
         } = adopted;
         let ForkPoint {
             forked,
+            until: _,
             directories,
             params,
             policy,
