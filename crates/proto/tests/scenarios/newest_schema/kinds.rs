@@ -155,14 +155,16 @@ pub const LEFT_OUT: &[(&str, Names)] = &[
         ],
     ),
     (
-        "ACP ends the running turn of a session that is archived, and acpd refuses to archive its thread.",
+        "ACP ends the running turn of a session that is archived, and acpd refuses to archive its thread; an agent would have to be started \
+         only to hide the session from its other programs.",
         &[
             (TO_AGENT, &["session/archive", "session/unarchive"]),
             (AGENT_CAN, &["sessionCapabilities.archive"]),
         ],
     ),
     (
-        "A session can be opened whether or not its agent runs.",
+        "A session can be opened whether or not its agent runs, and acpd opens it in a process of its own, whatever another one has in \
+         memory.",
         &[
             (TO_AGENT, &["session/status"]),
             (AGENT_CAN, &["sessionCapabilities.status"]),
