@@ -286,7 +286,7 @@ fn a_fork_goes_its_own_way() {
 /// As with Codex: the process of the origin keeps the copy that it has made of its session.
 #[test]
 fn a_fork_remembers_although_the_origins_process_keeps_the_copy() {
-    let daemon = with_agent(&["--fork", "--lock"]);
+    let daemon = with_agent(&["--fork", "--lock", "--delete"]);
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
     three_turns(&mut client, &thread);
@@ -305,6 +305,15 @@ fn a_fork_remembers_although_the_origins_process_keeps_the_copy() {
     for code in ["notReopened", "agentForgot"] {
         assert!(!history.iter().any(|m| m.text("code") == code), "{code}");
     }
+    // No thread uses the copy in between.
+    let forked = history.iter().find(|m| m.method == "thread/forked").unwrap();
+    let list = client.call("agent/session/list", &json!({ "threadId": thread }));
+    let list = list["result"]["sessions"].as_array().expect("a list").clone();
+    assert_eq!(list.len(), 2, "{list:?}");
+    assert!(
+        list.iter()
+            .all(|listed| listed["sessionId"] != forked.text("sessionId"))
+    );
 }
 
 /// The agent copies its session, and no other process of it knows the copy.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use acpd_log::LogError;
 use acpd_model::event::Fidelity;
 use acpd_model::{Failure, Origin, Seq, ThreadId, TurnId};
+use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::Live;
 use acpd_proto::surface::reply::Opened;
 use acpd_proto::surface::request::ForkThread;
@@ -54,8 +55,12 @@ impl Service {
                 let options = options.unwrap_or_default();
                 service.set_options(&caller, &snapshot.live, options).await?;
             }
-            if is_copy {
-                fidelity = service.fidelity_of_copy(&caller, new).await?;
+            if is_copy && caller.delegate.is_some() {
+                // The agent may need the editor to open the session, and the editor follows the thread only then. ACP's answer has no
+                // fidelity.
+                service.await_copy_beside(&caller, thread, &snapshot.live);
+            } else if is_copy {
+                fidelity = service.await_copy(&caller, thread, &snapshot.live).await?;
             }
             // The client that forks the thread already has the events up to the fork.
             let cursor = snapshot.live.last_seq;
@@ -111,9 +116,11 @@ impl Service {
         })
     }
 
-    /// Returns how well the agent of the thread `new` remembers, whose session is a copy of another thread's. Only a process that has
-    /// opened the copy shows that: some agents let no other process use it than the one that has made it.
-    async fn fidelity_of_copy(&self, caller: &Caller, new: ThreadId) -> Result<Fidelity, Failure> {
+    /// Returns how well the agent of a fork of the thread `from` remembers, whose session is a copy. Only a process that has
+    /// opened the copy shows that: some agents let no other process use it than the one that has made it. `fork` is the state of the
+    /// new thread before that.
+    async fn await_copy(&self, caller: &Caller, from: ThreadId, fork: &Live) -> Result<Fidelity, Failure> {
+        let new = fork.thread;
         let opening = Command::AwaitSession;
         let opening = self.directory.command(new, caller.by.clone(), opening).await?;
         if let Err(failure) = await_reply::<()>(opening).await {
@@ -121,11 +128,40 @@ impl Service {
             tracing::info!(thread = %new, %failure, "the agent of the fork has not opened its session");
         }
         let live = self.directory.look(new).await?;
-        Ok(if live.is_copy || live.forgotten {
+        if live.is_copy {
+            return Ok(Fidelity::Recalled);
+        }
+        let unused = fork.summary.session_id.clone();
+        if let Some(copy) = unused.filter(|copy| live.summary.session_id.as_ref() != Some(copy)) {
+            self.delete_copy(from, copy, &live).await;
+        }
+        Ok(if live.forgotten {
             Fidelity::Recalled
         } else {
             Fidelity::Exact
         })
+    }
+
+    /// Like [`await_copy`](Self::await_copy), in a task of its own.
+    fn await_copy_beside(&self, caller: &Caller, from: ThreadId, fork: &Arc<Live>) {
+        let (service, caller, fork) = (self.clone(), caller.clone(), Arc::clone(fork));
+        tokio::spawn(async move {
+            if let Err(failure) = service.await_copy(&caller, from, &fork).await {
+                tracing::info!(thread = %fork.thread, %failure, "the session of the fork was not looked at");
+            }
+        });
+    }
+
+    /// Has the agent of the thread `from` delete a copy of its session that no thread uses. Its process has made the copy, and may be
+    /// the only one that can. A copy that is not deleted stays in the agent's own list of sessions.
+    async fn delete_copy(&self, from: ThreadId, session_id: String, fork: &Live) {
+        if !fork.declared.delete {
+            return;
+        }
+        let delete = Command::AgentRequest(AgentRequest::DeleteSession { session_id });
+        if let Err(failure) = self.directory.command(from, Origin::Daemon, delete).await {
+            tracing::info!(thread = %from, %failure, "the copy of a session for a fork is not deleted");
+        }
     }
 
     /// Lets the agent of the thread `new` read the files to which the turns link that it has copied. `state` is that of the thread
