@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use acpd_log::LogError;
+use acpd_log::{Filter, LogError};
 use acpd_model::event::Fidelity;
 use acpd_model::{Failure, Origin, Seq, ThreadId, TurnId};
 use acpd_proto::agent::AgentRequest;
@@ -158,8 +158,19 @@ impl Service {
         if !fork.declared.delete {
             return;
         }
+        let filter = Filter {
+            agent: Some(fork.spec.agent.clone()),
+            session_id: Some(session_id.clone()),
+            ..Filter::default()
+        };
         let delete = Command::AgentRequest(AgentRequest::DeleteSession { session_id });
-        if let Err(failure) = self.directory.command(from, Origin::Daemon, delete).await {
+        let deleting = match self.context.log.list(filter, None, 1).await {
+            Ok(used) if used.is_empty() => self.directory.command(from, Origin::Daemon, delete).await,
+            // The agent has called the session of another thread a copy.
+            Ok(_) => return,
+            Err(error) => Err(log_failure(&error)),
+        };
+        if let Err(failure) = deleting {
             tracing::info!(thread = %from, %failure, "the copy of a session for a fork is not deleted");
         }
     }
