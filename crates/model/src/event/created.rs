@@ -113,6 +113,6 @@ pub struct ThreadForked {
     /// The agent's session that has the same history as the other thread's session, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// How well the agent remembers the copied turns.
+    /// How well the agent remembers the copied turns, if it opens `session_id`. Whether it does shows when it is bound.
     pub fidelity: Fidelity,
 }

@@ -220,6 +220,7 @@ wire! {
         last_turn_id: Option<TurnId>,
         /// The agent's id for the fork of its session.
         session_id: Option<&'a String>,
+        /// How well the agent remembers, if it opens the fork of its session. The answer to `thread/fork` says whether it has.
         fidelity: Fidelity,
         by: By<'a>,
     }
