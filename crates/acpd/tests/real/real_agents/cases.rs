@@ -185,6 +185,25 @@ pub fn delegate(bench: &mut Bench) {
     );
 }
 
+/// The agent of a fork remembers the conversation, while the process of the origin runs and has another turn.
+pub fn fork(bench: &mut Bench) {
+    let talk = bench.talk();
+    let (turn, _) = talk.turn("say Something to remember.", Answer::Accept);
+    assert_eq!(turn.status(), "completed");
+    let forked = talk
+        .client
+        .call("thread/fork", &json!({ "threadId": talk.thread }));
+    assert_eq!(forked["fidelity"], "exact", "{forked}");
+    let (turn, _) = talk.turn("say Only in the origin.", Answer::Accept);
+    assert_eq!(turn.status(), "completed");
+    let fork = forked["thread"]["id"].as_str().expect("it has an id");
+    fork.clone_into(&mut talk.thread);
+    let (turn, _) = talk.turn("recall", Answer::Accept);
+    let said = turn.said();
+    assert!(said.contains("say Something to remember."), "{said:?}");
+    assert!(!said.contains("Only in the origin"), "{said:?}");
+}
+
 fn refused(bench: &mut Bench) -> Result<String, String> {
     let file = bench.file("refused.txt");
     let script = bench.agent.guarded(&file);

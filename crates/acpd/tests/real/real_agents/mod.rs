@@ -41,13 +41,28 @@ fn claude() {
 #[test]
 #[ignore = "make test-agents"]
 fn a_subagent_of_claude_asks_the_user() {
-    if let Some(reason) = agents::CLAUDE.absent() {
-        not_tested(&format!(
-            "{} cannot be installed: {reason}",
-            agents::CLAUDE.package
-        ));
+    cases::delegate(&mut bench_of(&agents::CLAUDE));
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn a_fork_of_claude_remembers() {
+    cases::fork(&mut bench_of(&agents::CLAUDE));
+}
+
+/// Codex lets only the process use a session that has made it.
+#[test]
+#[ignore = "make test-agents"]
+fn a_fork_of_codex_remembers() {
+    cases::fork(&mut bench_of(&agents::CODEX));
+}
+
+/// Returns a bench for an agent that is installed, or skips the test.
+fn bench_of(agent: &'static Agent) -> Bench {
+    if let Some(reason) = agent.absent() {
+        not_tested(&format!("{} cannot be installed: {reason}", agent.package));
     }
-    cases::delegate(&mut Bench::new(&agents::CLAUDE));
+    Bench::new(agent)
 }
 
 #[test]
