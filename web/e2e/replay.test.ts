@@ -24,7 +24,7 @@ const EXPECTED = [
   ...["answer", "fork", "interrupt", "mode", "open", "prompt", "rename", "restart", "rollback", "steer"].map((act) => `did ${act}`),
   ...["continue", "edit", "pause", "remove", "reverse", "steer"].map((change) => `did queue ${change}`),
   ...["decision", "form", "notice", "notice after a turn", "older turns", "plan", "steering"].map((what) => `saw ${what}`),
-  ...["answer to acpd", "call that a rule allowed"].map((what) => `saw ${what}`),
+  ...["answer to acpd", "call that a rule allowed", "subagent at work", "subagent of a subagent"].map((what) => `saw ${what}`),
 ];
 
 let daemon: Daemon;

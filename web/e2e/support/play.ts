@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 
 import type { Client, Item } from "@acpd/client";
 
+import { countAtWork } from "../../src/state/lanes.ts";
 import { layOutline } from "../../src/state/outline.ts";
 import { layOut } from "../../src/state/rows.ts";
 import { queueOf } from "../../src/state/fold-turns.ts";
@@ -174,7 +175,7 @@ export class Play {
   async #settle(): Promise<void> {
     await this.#live.until("rest", ({ head, turns }) => {
       const running = turns.find(({ id }) => id != null && id === head.turnId);
-      return head.status !== "running" || running?.items.some(isWait) === true;
+      return head.status !== "running" || running?.items.some(isWait) === true || isLeftToSubagents(this.#state);
     });
   }
 
@@ -186,6 +187,7 @@ export class Play {
     try {
       if (fresh.state.older !== undefined) this.seen.add("saw older turns");
       await fresh.loadOlder(limit);
+      await fresh.caughtUp();
       const { state: loaded } = fresh;
       const { seq } = loaded;
       for (const reader of this.#readers) {
@@ -212,6 +214,12 @@ function isWait(item: Item): boolean {
   }
 }
 
+/** Returns whether only subagents work: their turn has no prompt. */
+function isLeftToSubagents(state: ThreadState): boolean {
+  const running = state.turns.find(({ id }) => id != null && id === state.head.turnId);
+  return countAtWork(state) > 0 && running?.items.every(({ type, lane }) => type !== "userMessage" || lane != null) === true;
+}
+
 function note(seen: Set<string>, state: ThreadState): void {
   const { turns, head, notices, answers, steering } = state;
   seen.add(`thread ${head.status}`);
@@ -222,6 +230,8 @@ function note(seen: Set<string>, state: ThreadState): void {
   if (answers.some(({ itemId, optionId }) => itemId == null && optionId != null)) seen.add("saw answer to acpd");
   if (turns.some(({ permitted }) => (permitted ?? 0) > 0)) seen.add("saw call that a rule allowed");
   if (steering.length > 0) seen.add("saw steering");
+  if (countAtWork(state) > 0) seen.add("saw subagent at work");
+  if (layOut()(state).some((row) => row.kind === "lane" && row.rows.some(({ kind }) => kind === "lane"))) seen.add("saw subagent of a subagent");
   if ((head.plans ?? []).some(({ entries }) => entries.length > 0)) seen.add("saw plan");
   for (const turn of turns) {
     seen.add(`turn ${turn.status}`);
@@ -242,6 +252,7 @@ function view(state: ThreadState): unknown {
     unfolded: layOutline()(rows, UNFOLDED),
     queue: queueOf(state),
     answers,
+    atWork: countAtWork(state),
     // The question of a waiting thread is for lists, which read it from the summary.
     head: { ...head, question: undefined },
   };

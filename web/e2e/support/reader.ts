@@ -6,6 +6,7 @@
 import type { Client, Subscription, ThreadEvent } from "@acpd/client";
 
 import { fold, openThread } from "../../src/state/fold.ts";
+import { withLanes } from "../../src/state/lanes.ts";
 import { OlderTurns } from "../../src/state/older-turns.ts";
 import type { ThreadState } from "../../src/state/thread.ts";
 
@@ -41,7 +42,9 @@ export class Reader {
       onEvent: (event) => act(() => reader!.#event(event)),
       onEnd: (error) => act(() => reader!.#fail(error ?? new Error("closed"))),
     });
-    reader = new Reader(client, subscription, openThread(await subscription.resumed));
+    const opened = openThread(await subscription.resumed);
+    const { data } = await client.call("thread/lanes", { threadId });
+    reader = new Reader(client, subscription, { ...opened, lanes: withLanes(opened.lanes, data) });
     early.forEach((run) => run());
     return reader;
   }
@@ -95,6 +98,12 @@ export class Reader {
       this.#merge();
       await this.until("the older turns", (state) => state.older !== older);
     }
+  }
+
+  /** Waits for all events so far. The subagents were read beside the events, so they may be those of a later one. */
+  async caughtUp(): Promise<void> {
+    const { thread } = await this.client.call("thread/read", { threadId: this.#state.threadId });
+    await this.until("the present", ({ seq }) => seq >= thread.latestSeq);
   }
 
   close(): void {

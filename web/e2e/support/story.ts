@@ -70,6 +70,12 @@ const STEPS: readonly string[] = [
   "flood n=5 bytes=80 kind=call",
   "mirror",
   "echo",
+  "subagent title=look id=look; say found; tool kind=read; tool kind=search; parent",
+  "subagent title=look id=look; think n=1; tool kind=edit; parent; say 'It is done.'",
+  "subagent title=build id=build; tool kind=execute; subagent title=deep id=deep; say deep; tool kind=edit path=src/f.rs; parent; say built; parent",
+  "subagent title=plan id=plan; plan; plan-by-id id=a text=Mine; mode code; title 'Not the thread'; usage used=1 size=2; garbage; parent",
+  "subagent title=write id=write; write path=out.txt text='of a subagent'; terminal echo hello; parent",
+  "subagent id=silent silent=true; say nobody; parent",
 ];
 
 /** A step that makes a turn too large for one page. */
@@ -83,6 +89,8 @@ const QUESTIONS: readonly string[] = [
   "permission kind=read",
   "elicit",
   "elicit url",
+  "subagent title=ask id=ask; permission kind=execute command='npm test'; parent",
+  "subagent id=unknown silent=true; permission kind=edit; parent",
 ];
 
 /** Steps that end a turn otherwise than well. */
@@ -97,8 +105,11 @@ const ENDS: readonly string[] = [
   "halfline",
 ];
 
+/** A subagent that works on after the turn of its parent. */
+const AT_WORK = "subagent title=on id=on; tool kind=read; parent working=true";
+
 /** Steps that last until the user does something. */
-const WAITS: readonly string[] = ["slow ms=600000", "latecancel ms=600000", "steered", "terminal sleep 600"];
+const WAITS: readonly string[] = ["slow ms=600000", "latecancel ms=600000", "steered", "terminal sleep 600", AT_WORK];
 
 /** Returns the actions of one thread. */
 export function story(seed: number): Action[] {

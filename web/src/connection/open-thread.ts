@@ -8,6 +8,7 @@ import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
 import { fold, learn, openThread, OutOfOrder, withOthers, withoutSuggestions } from "../state/fold.ts";
+import { isAboutEarlier, mayHaveLanes, withLanes } from "../state/lanes.ts";
 import { OlderTurns } from "../state/older-turns.ts";
 import { turnBefore } from "../state/prompts.ts";
 import { layOut } from "../state/rows.ts";
@@ -54,6 +55,8 @@ export class OpenThread implements ThreadActions {
   #closed = true;
   /** Whether the agent was started because the user writes. */
   #startsAgent = false;
+  /** Whether the thread's subagents are loaded, or are on their way. */
+  #hasLanes = false;
   #offQuestions: (() => void) | undefined;
   #lookTimer: ReturnType<typeof setTimeout> | undefined;
   #learnTimer: ReturnType<typeof setTimeout> | undefined;
@@ -128,6 +131,7 @@ export class OpenThread implements ThreadActions {
     // The first page may be another one.
     this.#endLoading();
     this.#early = [];
+    this.#hasLanes &&= kept !== undefined;
     const subscription = this.client.follow(this.threadId, {
       ...(kept === undefined ? { limit: FIRST_PAGE } : { after: kept.seq }),
       // Reading a thread starts nothing; sending does.
@@ -169,7 +173,30 @@ export class OpenThread implements ThreadActions {
     for (const event of early) {
       this.#fold(event);
     }
+    this.#lookForLanes();
     this.#pace.now();
+  }
+
+  /** Loads the thread's subagents once, if it may have any. */
+  #lookForLanes(): void {
+    if (!this.#hasLanes && this.#state && mayHaveLanes(this.#state)) {
+      void this.#loadLanes();
+    }
+  }
+
+  async #loadLanes(): Promise<void> {
+    this.#hasLanes = true;
+    const subscription = this.#subscription;
+    try {
+      const { data } = await this.client.call("thread/lanes", { threadId: this.threadId });
+      if (this.#subscription === subscription) {
+        this.#change((state) => ({ ...state, lanes: withLanes(state.lanes, data) }));
+      }
+    } catch (error) {
+      // Without it, subagents have no names until their next change. The daemon may be older than this page.
+      console.warn(error);
+      if (this.#subscription === subscription) this.#hasLanes = false;
+    }
   }
 
   /** Handles a question to this page. It may be older than the first loaded turn. */
@@ -229,6 +256,7 @@ export class OpenThread implements ThreadActions {
 
   #fold(event: ThreadEvent): void {
     try {
+      if (!this.#hasLanes && isAboutEarlier(this.#state!.lanes, event)) void this.#loadLanes();
       this.#apply((state) => fold(state, event), event.params.seq ?? undefined);
       this.#merge();
     } catch (error) {
@@ -380,6 +408,7 @@ export class OpenThread implements ThreadActions {
     if (merged) {
       this.#state = merged;
       this.#endLoading();
+      this.#lookForLanes();
       this.#pace.now();
     }
   }

@@ -160,6 +160,7 @@ function itemsOf(row: ShownRow): readonly string[] {
       return [row.item.itemId, ...row.children.map(({ itemId }) => itemId)];
     case "inner":
       return itemsOf(row.row);
+    case "lane":
     case "work":
     case "group":
       return row.items.map(({ itemId }) => itemId);

@@ -38,10 +38,11 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
         ...(threadCost != null && { spent: { ...NOTHING, ...head.spent, costs: [...withCost(head.spent?.costs ?? [], threadCost)] } }),
       };
     }
+    // A subagent's plan is not the thread's.
     case "turn/plan/updated":
-      return withPlan(head, event.params);
+      return event.params.lane == null ? withPlan(head, event.params) : head;
     case "turn/plan/removed":
-      return withoutPlan(head, event.params.planId);
+      return event.params.lane == null ? withoutPlan(head, event.params.planId) : head;
     case "turn/queued": {
       const id = event.params.turn.id ?? event.params.turnId;
       return id && !head.queuedTurnIds.includes(id)

@@ -10,6 +10,7 @@ import { contentText, objects, suggestedText } from "./acp.ts";
 import { foldHead, nameFrom } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
 import { byPrompt, changeTurn, inOrder } from "./fold-turns.ts";
+import { foldLanes } from "./lanes.ts";
 import { addAnswer, addNotice, notesOf, prependNotes, withoutDropped } from "./notes.ts";
 import { plansOf, withoutPlan, withPlan } from "./plans.ts";
 import type { Decision, FoldedTurn, ThreadState } from "./thread.ts";
@@ -38,6 +39,7 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
     decisions: [],
     ...notesOf(turns ?? []),
     steering: (steering ?? []).map(({ seq, turnId, text }) => ({ seq, turnId: turnId ?? undefined, text })),
+    lanes: {},
     others: [],
   };
   return interrupting ? changeTurn(state, head.turnId ?? undefined, (turn) => ({ ...turn, interrupting: true })) : state;
@@ -98,7 +100,7 @@ function isQuestion({ method }: ThreadEvent): boolean {
 }
 
 function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
-  const next = foldHead(state, event);
+  const next = withLanesOf(foldHead(state, event), event, state.head.sessionId);
   switch (event.method) {
     case "item/commandExecution/requestApproval":
     case "item/fileChange/requestApproval":
@@ -181,13 +183,13 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
     case "turn/interrupting":
       return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, interrupting: true }));
     case "turn/plan/updated": {
-      const { turnId } = event.params;
-      // Agents may send a plan after the end of a turn. The turn keeps the plan that it had.
-      return turnId == null ? next : changeTurn(next, turnId, (turn) => withPlan(turn, event.params));
+      const { turnId, lane } = event.params;
+      // Agents may send a plan after the end of a turn. The turn keeps the plan that it had. A subagent's plan is not the turn's.
+      return turnId == null || lane != null ? next : changeTurn(next, turnId, (turn) => withPlan(turn, event.params));
     }
     case "turn/plan/removed": {
-      const { turnId, planId } = event.params;
-      return turnId == null ? next : changeTurn(next, turnId, (turn) => withoutPlan(turn, planId));
+      const { turnId, planId, lane } = event.params;
+      return turnId == null || lane != null ? next : changeTurn(next, turnId, (turn) => withoutPlan(turn, planId));
     }
     case "thread/rolledBack":
       return rolledBack(next, event.params.lastKeptTurnId ?? undefined);
@@ -196,6 +198,11 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
     default:
       return foldItems(next, event);
   }
+}
+
+function withLanesOf(state: ThreadState, event: ThreadEvent, sessionId: string | null | undefined): ThreadState {
+  const lanes = foldLanes(state.lanes, event, sessionId);
+  return lanes === state.lanes ? state : { ...state, lanes };
 }
 
 /** Drops what the agent suggests. */
@@ -237,7 +244,7 @@ function decided(state: ThreadState, decision: Decision): ThreadState {
 function rolledBack(state: ThreadState, lastKept: string | undefined): ThreadState {
   const { head } = state;
   if (lastKept === undefined) {
-    const prompts = state.turns.flatMap(({ items }) => items.flatMap((item) => (item.type === "userMessage" ? [item.text] : [])));
+    const prompts = state.turns.flatMap(({ items }) => items.flatMap((item) => (item.type === "userMessage" && item.lane == null ? [item.text] : [])));
     // A name that came from the first prompt is gone with it.
     const name = prompts.some((text) => nameFrom(text ?? "") === head.name) ? undefined : head.name;
     const turns = state.turns.filter(({ id }) => id == null);

@@ -8,8 +8,9 @@ import type { DiffSize, Item, Plan } from "@acpd/client";
 
 import type { AwayRow } from "./away.ts";
 import { hasContent, idOf } from "./plans.ts";
+import { itemsOf } from "./rows.ts";
 import { isLookup, isUserCommand } from "./tool-calls.ts";
-import type { Row } from "./thread.ts";
+import type { LaneRow, Row } from "./thread.ts";
 
 export type ItemRow = Extract<Row, { kind: "item" }>;
 type EndRow = Extract<Row, { kind: "turnEnd" | "working" }>;
@@ -46,17 +47,24 @@ export interface PlanRow {
   readonly plan: Plan;
 }
 
-/** A row of an opened group. */
+/** The line of a subagent, above its rows in the turn if it is open. */
+export interface LaneLine extends LaneRow {
+  readonly open: boolean;
+}
+
+/** A row of an opened group, or of an opened subagent. */
 export interface InnerRow {
   readonly kind: "inner";
   readonly key: string;
-  readonly row: ItemRow;
+  readonly row: Exclude<Row, LaneRow> | LaneLine | GroupRow;
+  /** How many rows it is in, at least one. */
+  readonly depth: number;
 }
 
 /** The end of a turn whose work row already has its duration. */
 export type TimedEndRow = Extract<Row, { kind: "turnEnd" }> & { readonly timed: true };
 
-export type ShownRow = Row | TimedEndRow | WorkRow | GroupRow | InnerRow | PlanRow | AwayRow;
+export type ShownRow = Exclude<Row, LaneRow> | LaneLine | TimedEndRow | WorkRow | GroupRow | InnerRow | PlanRow | AwayRow;
 
 export interface OutlineOptions {
   /** Whether the user has opened or closed a row; `undefined` if neither. Another function if the user has chosen since. */
@@ -90,13 +98,15 @@ export function layOutline(): (rows: readonly Row[], options: OutlineOptions) =>
   const ended = new WeakMap<Row, Laid>();
   let last: readonly ShownRow[] = [];
 
-  /** Returns the previous row of the same key, if all members are the same. */
+  /** Returns the previous row of the same key and kind, if all members are the same. */
   const same = <R extends ShownRow>(row: R): R => {
-    const old = kept.get(row.key) as R | undefined;
+    // A row within another one has its key.
+    const key = row.kind === "inner" ? `inner-${row.key}` : row.key;
+    const old = kept.get(key) as R | undefined;
     if (old !== undefined && isSame(old, row)) {
       return old;
     }
-    kept.set(row.key, row);
+    kept.set(key, row);
     return row;
   };
 
@@ -137,28 +147,35 @@ export function layOutline(): (rows: readonly Row[], options: OutlineOptions) =>
         from = at + 1;
       }
     });
-    shown.push(...rows.slice(from));
+    // Behind the last turn, and before the first one.
+    shown.push(...new Lines(options, same).all(rows.slice(from)));
     last = areSame(last, shown) ? last : shown;
     return last;
   };
 }
 
+type Same = <R extends ShownRow>(row: R) => R;
+
 class TurnOutline {
+  private readonly lines: Lines;
+
   constructor(
     private readonly options: OutlineOptions,
-    private readonly same: <R extends ShownRow>(row: R) => R,
+    private readonly same: Same,
     private readonly end: EndRow,
     private readonly partial: boolean,
-  ) {}
+  ) {
+    this.lines = new Lines(options, same);
+  }
 
   /** Splits the turn at the user's messages and commands: each begins a part of its own. */
   rows(rows: readonly Row[]): ShownRow[] {
     const { turn } = this.end;
-    const begin = rows.findIndex((row) => row.kind === "item" && row.turnId === (turn.id ?? undefined));
+    const begin = rows.findIndex((row) => (row.kind === "item" || row.kind === "lane") && row.turnId === (turn.id ?? undefined));
     if (begin < 0) {
-      return [...rows];
+      return this.lines.all(rows);
     }
-    const shown: ShownRow[] = rows.slice(0, begin);
+    const shown = this.lines.all(rows.slice(0, begin));
     let part: Row[] = [];
     let parts = 0;
     const flush = (isLast: boolean) => {
@@ -182,10 +199,11 @@ class TurnOutline {
     const { turn, kind } = this.end;
     const live = kind === "working" && isLast;
     const answer = answerOf(rows);
-    const hides = (row: Row) => row.kind === "item" && !answer.has(row) && !(kind === "working" && row.live);
-    const hidden = rows.filter((row): row is ItemRow => hides(row) && row.kind === "item");
-    const grouped = this.grouped(rows);
-    const lines = this.grouped(hidden);
+    const hides = (row: Row): row is ItemRow | LaneRow =>
+      (row.kind === "item" || row.kind === "lane") && !answer.has(row) && !(kind === "working" && row.live);
+    const hidden = rows.filter(hides);
+    const grouped = this.lines.grouped(rows);
+    const lines = this.lines.grouped(hidden).filter((row) => row.kind !== "inner");
     const single = lines.length < FEW && !lines.some((row) => row.kind === "item" && row.item.type === "agentMessage");
     // Without its first items, a turn has no meaningful summary.
     if (hidden.length === 0 || single || this.partial) {
@@ -193,30 +211,43 @@ class TurnOutline {
       return grouped;
     }
     const key = this.key(index);
-    const revealed = hidden.some((row) => row.key === this.options.target);
+    const revealed = hidden.some((row) => leadsTo(row, this.options.target));
     const open = this.options.chosen(key) ?? (this.options.usual(key, live) || revealed);
-    const items = hidden.map(({ item, children }) => (children.length > 0 ? [item, ...children] : item)).flat();
+    const items = hidden.flatMap(itemsOf);
     const { startedAt, completedAt, waitedMs, waitingSince } = isLast ? turn : {};
     const changes = isLast && index === 0 && kind === "turnEnd" ? (turn.changes ?? undefined) : undefined;
     const work = this.same({
       kind: "work", key, items, open, live, startedAt: startedAt ?? undefined, completedAt: completedAt ?? undefined,
       waitedMs: waitedMs ?? undefined, waitingSince: waitingSince ?? undefined, changes,
     });
-    return [work, ...(open ? grouped : rows.filter((row) => !hides(row)))];
+    return [work, ...(open ? grouped : this.lines.all(rows.filter((row) => !hides(row))))];
   }
 
   private key(index: number): string {
     return `work-${this.end.turn.key}${index > 0 ? `-${index}` : ""}`;
   }
+}
 
-  /** Replaces consecutive lookups by one row each. Thoughts between them belong to the group. */
-  private grouped(rows: readonly Row[]): ShownRow[] {
+/** Replaces rows by the lines that stand for them: lookups by groups, and what a subagent did by its line. */
+class Lines {
+  constructor(
+    private readonly options: OutlineOptions,
+    private readonly same: Same,
+  ) {}
+
+  /** Returns rows with the lines of subagents. `depth`: how many rows they are in. */
+  all(rows: readonly Row[], depth = 0): ShownRow[] {
+    return rows.flatMap((row) => (row.kind === "lane" ? this.lane(row, depth) : [this.place(row, depth)]));
+  }
+
+  /** Replaces consecutive lookups by one row each as well. Thoughts between them belong to the group. */
+  grouped(rows: readonly Row[], depth = 0): ShownRow[] {
     const shown: ShownRow[] = [];
     let run: ItemRow[] = [];
     const flush = () => {
       const length = run.findLastIndex(({ item }) => item.type === "toolCall") + 1;
       const calls = run.slice(0, length);
-      shown.push(...this.group(calls), ...run.slice(length));
+      shown.push(...this.group(calls, depth), ...this.all(run.slice(length), depth));
       run = [];
     };
     for (const row of rows) {
@@ -225,22 +256,38 @@ class TurnOutline {
         run.push(row);
       } else {
         flush();
-        shown.push(row);
+        shown.push(...this.all([row], depth));
       }
     }
     flush();
     return shown;
   }
 
-  private group(rows: readonly ItemRow[]): ShownRow[] {
+  private group(rows: readonly ItemRow[], depth: number): ShownRow[] {
     if (rows.filter(({ item }) => item.type === "toolCall").length < FEW) {
-      return [...rows];
+      return this.all(rows, depth);
     }
     const key = `group-${rows[0]!.key}`;
     const open = this.options.chosen(key) ?? rows.some((row) => row.key === this.options.target);
     const group = this.same({ kind: "group", key, items: rows.map(({ item }) => item), open });
-    return [group, ...(open ? rows.map((row) => this.same({ kind: "inner", key: row.key, row } as const)) : [])];
+    return [this.place(group, depth), ...(open ? this.all(rows, depth + 1) : [])];
   }
+
+  /** Returns the line of a subagent, and its conversation if that is open. */
+  private lane(row: LaneRow, depth: number): ShownRow[] {
+    const open = this.options.chosen(row.key) ?? leadsTo(row, this.options.target);
+    const line = this.same({ ...row, open });
+    return [this.place(line, depth), ...(open ? this.grouped(row.rows, depth + 1) : [])];
+  }
+
+  private place(row: InnerRow["row"], depth: number): ShownRow {
+    return depth === 0 ? row : this.same({ kind: "inner", key: row.key, row, depth });
+  }
+}
+
+/** Returns whether a row is wanted, or contains the row that is. */
+function leadsTo(row: Row, target: string | undefined): boolean {
+  return target !== undefined && (row.key === target || (row.kind === "lane" && row.rows.some((inner) => leadsTo(inner, target))));
 }
 
 /** Returns the agent's last messages: what the turn has led to so far. */

@@ -12,9 +12,9 @@ export function promptOf(turn: FoldedTurn): AcpObject[] {
   return objects(said?.type === "userMessage" ? said.content : turn.input);
 }
 
-/** Returns the message that began a turn. */
+/** Returns the message that began a turn. What agents say to their subagents are no messages of the user. */
 function messageOf({ items }: FoldedTurn) {
-  return items.find((item) => item.type === "userMessage");
+  return items.find((item) => item.type === "userMessage" && item.lane == null);
 }
 
 /** Returns the turn that a message of the user began. Messages that were sent into a running turn began none. */

@@ -10,7 +10,7 @@ const LONGEST = 20_000;
 export function promptsOf(turns: readonly FoldedTurn[]): string[] {
   const prompts = new Set<string>();
   for (const turn of turns.toReversed()) {
-    const said = turn.imported === true ? undefined : turn.items.find(({ type }) => type === "userMessage");
+    const said = turn.imported === true ? undefined : turn.items.find(({ type, lane }) => type === "userMessage" && lane == null);
     const text = said?.type === "userMessage" ? contentText(objects(said.content)) : "";
     if (text.trim() !== "" && text.length <= LONGEST) {
       prompts.add(text);

@@ -5,15 +5,18 @@
 
 import type { Item, Notice, Resolved } from "@acpd/client";
 
+import { isAtWork, type Lanes } from "./lanes.ts";
 import { byPlace, type Note, type NotesByPlace } from "./notes.ts";
 import { ownDecisions } from "./own-decisions.ts";
-import type { FoldedTurn, Row, ThreadState } from "./thread.ts";
+import type { FoldedTurn, LaneRow, Row, ThreadState } from "./thread.ts";
 
 type ItemRow = Extract<Row, { kind: "item" }>;
 
 interface Built {
   readonly notes: NotesByPlace;
   readonly steering: ThreadState["steering"];
+  /** The subagents, if the turn has rows of any. */
+  readonly lanes: Lanes | undefined;
   readonly rows: readonly Row[];
 }
 
@@ -57,12 +60,14 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
       return same(row, (old) => old.notice === row.notice && isSame(old.details, row.details));
     });
 
-  const layTurn = (turn: FoldedTurn, notes: NotesByPlace, steering: ThreadState["steering"]): readonly Row[] => {
+  const layTurn = (turn: FoldedTurn, { notes, steering, lanes }: Pick<ThreadState, "steering" | "lanes"> & { notes: NotesByPlace }): readonly Row[] => {
     const known = turns.get(turn);
-    if (known && known.notes === notes && known.steering === steering) {
+    if (known && known.notes === notes && known.steering === steering && (known.lanes ?? lanes) === lanes) {
       return known.rows;
     }
-    const rows: Row[] = isShown(turn) ? layItems(turn, notes) : [];
+    const flat: Row[] = isShown(turn) ? layItems(turn, notes) : [];
+    const hasLanes = flat.some((row) => laneOf(row) !== undefined);
+    const rows = hasLanes ? nested(turn, flat, lanes) : flat;
     if (turn.id != null && isShown(turn)) {
       for (const words of steering.filter(({ turnId }) => turnId === turn.id)) {
         rows.push(same({ kind: "steering", key: `steering-${words.seq}`, steering: words }, (old) => old.steering === words));
@@ -70,8 +75,39 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
       rows.push(lastRow(turn));
     }
     rows.push(...noteRows(notes.after(turn), true));
-    turns.set(turn, { notes, steering, rows });
+    turns.set(turn, { notes, steering, lanes: hasLanes ? lanes : undefined, rows });
     return rows;
+  };
+
+  /** Puts the rows of each subagent into one row, where its first one was; in that of the subagent that has created it, if there is one. */
+  const nested = (turn: FoldedTurn, flat: readonly Row[], lanes: Lanes): Row[] => {
+    const rows: Row[] = [];
+    const inside = new Map<string, Row[]>();
+    const placeOf = (lane: string): Row[] => {
+      const known = inside.get(lane);
+      if (known !== undefined) return known;
+      const own: Row[] = [];
+      inside.set(lane, own);
+      const parent = parentOf(lanes, lane);
+      const around = parent === undefined ? rows : placeOf(parent);
+      // Its place is known now, its rows are known last.
+      around.push({ kind: "lane", key: `lane-${turn.key}-${lane}`, turnId: turn.id ?? undefined, subagent: lanes[lane] ?? {}, rows: own, items: NONE, live: false });
+      return own;
+    };
+    for (const row of flat) {
+      const lane = laneOf(row);
+      (lane === undefined ? rows : placeOf(lane)).push(row);
+    }
+    return rows.map((row) => (row.kind === "lane" ? laneRow(turn, row) : row));
+  };
+
+  const laneRow = (turn: FoldedTurn, row: LaneRow): LaneRow => {
+    const rows = row.rows.map((inner) => (inner.kind === "lane" ? laneRow(turn, inner) : inner));
+    const live = turn.status === "running" && isAtWork(row.subagent);
+    return same(
+      { ...row, rows, items: rows.flatMap(itemsOf), live },
+      (old) => old.subagent === row.subagent && old.live === live && isSame(old.rows, rows),
+    );
   };
 
   const layItems = (turn: FoldedTurn, notes: NotesByPlace): Row[] => {
@@ -124,7 +160,7 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
     const rows = noteRows(lastNotes.early, true);
     for (const turn of state.turns) {
       if (turn.status !== "queued") {
-        for (const row of layTurn(turn, lastNotes, steering)) {
+        for (const row of layTurn(turn, { notes: lastNotes, steering, lanes: state.lanes })) {
           rows.push(row);
         }
       }
@@ -137,6 +173,55 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
 }
 
 const NONE: readonly Item[] = [];
+
+/** Maximum depth of subagents, as in the daemon. */
+const DEEPEST = 8;
+
+/** Returns the subagent that has created one; `undefined` if that is the main agent, or the parents lead nowhere. */
+function parentOf(lanes: Lanes, lane: string): string | undefined {
+  const parent = lanes[lane]?.parent ?? undefined;
+  let depth = 0;
+  for (let up = parent; up !== undefined; up = lanes[up]?.parent ?? undefined) {
+    if (up === lane || ++depth > DEEPEST) return undefined;
+  }
+  return parent;
+}
+
+/** Returns the lane that a row belongs to; none is the main agent's. */
+function laneOf(row: Row): string | undefined {
+  switch (row.kind) {
+    case "item":
+      return row.item.lane ?? undefined;
+    case "notice":
+      return row.notice.lane ?? undefined;
+    case "answer":
+      return row.answer.lane ?? undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the items of a row. */
+export function itemsOf(row: Row): readonly Item[] {
+  switch (row.kind) {
+    case "item":
+      return [row.item, ...row.children];
+    case "lane":
+      return row.items;
+    default:
+      return NONE;
+  }
+}
+
+/** Returns the key of the row that shows an item, which may be a nested one; its own id if no row does. */
+export function rowKeyOf(rows: readonly Row[], itemId: string): string {
+  for (const row of rows) {
+    if (itemsOf(row).some((item) => item.itemId === itemId)) {
+      return row.kind === "lane" ? rowKeyOf(row.rows, itemId) : row.key;
+    }
+  }
+  return itemId;
+}
 
 /** The queue shows turns that wait; one that a user removed from it leaves nothing. */
 function isShown({ status, startedAt, items, error }: FoldedTurn): boolean {

@@ -21,6 +21,7 @@ import type {
   Turn,
 } from "@acpd/client";
 
+import type { Lanes, Subagent } from "./lanes.ts";
 import type { Planned } from "./plans.ts";
 
 /** A turn with its items. A turn without an `id` contains the items before the first turn. */
@@ -99,6 +100,8 @@ export interface ThreadState {
   /** Answers to the agent's questions in the loaded turns, in order. */
   readonly answers: readonly PlacedAnswer[];
   readonly steering: readonly Steering[];
+  /** The subagents, by their lanes. Those from before the page opened the thread are added once they are loaded. */
+  readonly lanes: Lanes;
   /** The last turn that was kept by a rollback. */
   readonly lastKept?: string | undefined;
   /** The other subscribers of the thread, who receive its questions too. */
@@ -117,6 +120,20 @@ export interface ThreadState {
 /** An event of the thread, as `Client.follow` delivers it. */
 export type { ThreadEvent };
 
+/** The part of a subagent's conversation that is in one turn. */
+export interface LaneRow {
+  readonly kind: "lane";
+  readonly key: string;
+  readonly turnId: string | undefined;
+  readonly subagent: Subagent;
+  /** Its own rows, with those of the subagents that it has created. */
+  readonly rows: readonly Row[];
+  /** The items of these rows. */
+  readonly items: readonly Item[];
+  /** Whether the subagent works, in the running turn. */
+  readonly live: boolean;
+}
+
 /** A row of the conversation. An unchanged row stays the same object, so a delta renders only one row again. */
 export type Row =
   | {
@@ -134,6 +151,7 @@ export type Row =
       /** Whether the agent still works on it. */
       readonly live: boolean;
     }
+  | LaneRow
   /** The outcome of a turn: stop reason, error, tokens. Only for completed turns. */
   | { readonly kind: "turnEnd"; readonly key: string; readonly turn: FoldedTurn }
   /** The running turn, after all of its items: the agent is working. */

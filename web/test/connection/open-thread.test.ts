@@ -129,3 +129,23 @@ test("a turn is loaded with all pages up to it; one that was removed, up to the 
     open.close();
   }
 });
+
+test("the subagents of a thread are asked for once, and only where there may be any", async () => {
+  const lane = { lane: "lane_1", title: "review", startedAt: 1, updatedAt: 2, assumed: false, mayCancel: true };
+  const call = vi.fn<Call>(async (method) => (method === "thread/lanes" ? { data: [lane] } : {}));
+  const asked = () => call.mock.calls.filter(([method]) => method === "thread/lanes");
+  const idle = await opened("idle", false, {}, call);
+  expect(asked()).toEqual([]);
+  const [, { onEvent }] = idle.follow.mock.calls[0]!;
+  const report = (seq: number, more: object) => onEvent({ method: "thread/lane/updated", params: { threadId: "t", seq, ts: seq, lane: "lane_1", ...more } } as never);
+  report(8, { state: { state: "running" } });
+  report(9, { state: { state: "idle" } });
+  await vi.waitFor(() => expect(idle.open.shown.value?.thread.lanes.lane_1).toMatchObject({ title: "review", state: { state: "idle" } }));
+  expect(asked()).toEqual([["thread/lanes", { threadId: "t" }]]);
+  idle.open.close();
+  const items = [{ itemId: "item_1", type: "agentMessage", lane: "lane_1" }];
+  const { open } = await opened("idle", false, { turns: [{ id: "turn_1", status: "completed", items }] }, call);
+  await vi.waitFor(() => expect(open.shown.value?.thread.lanes.lane_1?.title).toBe("review"));
+  expect(asked()).toHaveLength(2);
+  open.close();
+});

@@ -9,6 +9,7 @@ import { online, shared, standing, startsThreads } from "../../connection/connec
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { agentNameOf } from "../../state/acp.ts";
 import { queueOf } from "../../state/fold-turns.ts";
+import { rowKeyOf } from "../../state/rows.ts";
 import type { Question } from "../../state/thread.ts";
 import { type ThreadActivity, nameOf } from "../../state/threads.ts";
 import { waitsFor } from "../../state/waiting-question.ts";
@@ -91,8 +92,6 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
     () => (state.initialize === undefined ? undefined : promptCapabilitiesOf(state.initialize)),
     [state.initialize],
   );
-  const rowOf = (itemId: string) =>
-    rows.find((row) => row.kind === "item" && row.children.some((child) => child.itemId === itemId))?.key ?? itemId;
   const props: ThreadViewProps = {
     thread: state,
     rows,
@@ -100,7 +99,7 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
     role,
     online: online.value,
     // Nested items appear in their parent's row.
-    target: target === undefined ? undefined : rowOf(target),
+    target: target === undefined ? undefined : rowKeyOf(rows, target),
     toEnd: thread.sent.value,
     fromStart: isShared && head.turnCount <= READ_WHOLE,
   };

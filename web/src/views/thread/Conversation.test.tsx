@@ -58,7 +58,7 @@ test("rows that have left the page are not kept, however many turns end in it", 
   const rowsOf = layOut();
   let turns: readonly FoldedTurn[] = [];
   const node = () => {
-    const thread = { threadId: "t", seq: 1, head, turns, questions: [], decisions: [], answers: [], notices: [], steering: [], others: [] } as unknown as ThreadState;
+    const thread = { threadId: "t", seq: 1, head, turns, questions: [], decisions: [], answers: [], notices: [], steering: [], others: [], lanes: {} } as unknown as ThreadState;
     return <Conversation thread={thread} rows={rowsOf(thread)} actions={actions} role="owner" online />;
   };
   const view = drawn(node());
@@ -111,7 +111,7 @@ test("a conversation opens at its end, and that of a reader at its beginning, un
     })) as unknown as FoldedTurn[];
   const node = (threadId: string, turns: FoldedTurn[], more: { fromStart?: boolean; older?: object }) => {
     const { fromStart, older } = more;
-    const thread = { threadId, seq: 1, head, turns, older, questions: [], decisions: [], answers: [], notices: [], steering: [], others: [] } as unknown as ThreadState;
+    const thread = { threadId, seq: 1, head, turns, older, questions: [], decisions: [], answers: [], notices: [], steering: [], others: [], lanes: {} } as unknown as ThreadState;
     return <Conversation thread={thread} rows={layOut()(thread)} actions={actions} role="observer" online fromStart={fromStart} />;
   };
   const top = (view: ReturnType<typeof drawn>) => view.one(".virtual-scroller").scrollTop;

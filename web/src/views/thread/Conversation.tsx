@@ -1,10 +1,12 @@
 // All rows of a thread's conversation.
 
 import type { Item, Role } from "@acpd/client";
+import type { JSX } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { objects } from "../../state/acp.ts";
 import type { ThreadActions } from "../../state/actions.ts";
+import { atWorkWords, countAtWork } from "../../state/lanes.ts";
 import type { ShownRow } from "../../state/outline.ts";
 import { firstRemoved, turnBegunBy } from "../../state/prompts.ts";
 import { lastRefusal, signInWanted } from "../../state/sign-in.ts";
@@ -20,6 +22,7 @@ import { PlanView } from "./content/Plan.tsx";
 import { diffStyle } from "./content/settings.ts";
 import type { AnswerLineProps } from "./items/AnswerLine.tsx";
 import { ItemView } from "./items/ItemView.tsx";
+import { LaneLine } from "./items/LaneLine.tsx";
 import { TurnFoot } from "./items/TurnFoot.tsx";
 import { GroupLine, WorkLine } from "./items/WorkLine.tsx";
 import { useOutline } from "./outline.ts";
@@ -126,6 +129,7 @@ function useWaiting(thread: ThreadState, role: Role): ThreadWaiting {
   const { head, questions, turns, answers, notices } = thread;
   const waiting = head.status === "waiting";
   const lastTurn = turns.findLast(({ id }) => id != null)?.key;
+  const subagents = countAtWork(thread);
   const signIn = mayOperate(role) && signInWanted(thread) !== undefined ? lastRefusal(notices)?.message : undefined;
   const exits = useMemo(
     () => notices.flatMap(({ notice }) => (notice.code === "agentLost" && notice.detail ? [notice] : [])),
@@ -139,8 +143,9 @@ function useWaiting(thread: ThreadState, role: Role): ThreadWaiting {
       lastTurn,
       exits,
       signIn,
+      subagents,
     }),
-    [waiting, questions, answers, lastTurn, exits, signIn],
+    [waiting, questions, answers, lastTurn, exits, signIn, subagents],
   );
 }
 
@@ -184,15 +189,24 @@ interface LineProps {
 }
 
 export function Line(props: LineProps) {
-  return <div class={`th-line th-line-of-${props.row.kind}`}>{inside(props)}</div>;
+  const { row } = props;
+  const style = row.kind === "inner" ? { "--depth": String(row.depth) } : undefined;
+  return (
+    <div class={`th-line th-line-of-${row.kind}`} style={style}>
+      {inside(props)}
+    </div>
+  );
 }
 
-function inside({ row, threadId, actions, role }: LineProps) {
+function inside(props: LineProps): JSX.Element | null {
+  const { row, threadId, actions, role } = props;
   switch (row.kind) {
     case "item":
       return <ItemView item={row.item} nested={row.children} live={row.live} decision={row.decision} />;
     case "inner":
-      return <ItemView item={row.row.item} nested={row.row.children} live={row.row.live} decision={row.row.decision} />;
+      return inside({ ...props, row: row.row });
+    case "lane":
+      return <LaneLine row={row} />;
     case "work":
       return <WorkLine row={row} />;
     case "group":
@@ -220,13 +234,13 @@ function inside({ row, threadId, actions, role }: LineProps) {
 }
 
 function Working({ stopping }: { stopping: boolean }) {
-  const { waiting } = useContext(Waiting);
+  const { waiting, subagents = 0 } = useContext(Waiting);
   // The question says the rest.
   if (waiting && !stopping) return null;
   return (
     <p class="th-working" role="status">
       {!waiting && <span class="th-spinner" aria-hidden="true" />}
-      {stopping ? "Stopping" : "Working"}
+      {stopping ? "Stopping" : subagents > 0 ? atWorkWords(subagents) : "Working"}
     </p>
   );
 }
@@ -236,6 +250,7 @@ const PICTURE = 240;
 
 /** Returns the estimated height of a row, in pixels. */
 function estimate(row: ShownRow): number {
+  if (row.kind === "inner") return estimate(row.row);
   if (row.kind !== "item") return 34;
   const { item } = row;
   switch (item.type) {

@@ -50,7 +50,7 @@ export function useOutline(thread: ThreadState, rows: readonly Row[], target: st
   );
   useMemo(() => reveal(view), [view, target]);
   const [first] = rows;
-  const partial = thread.older !== undefined && first?.kind === "item" && first.item.type !== "userMessage";
+  const partial = thread.older !== undefined && (first?.kind === "lane" || (first?.kind === "item" && first.item.type !== "userMessage"));
   const chosen = useCallback((key: string) => view.folds.get(key), [view, version, target]);
   const shown = useMemo(() => layOut(rows, { chosen, usual, target, partial }), [layOut, rows, chosen, usual, target, partial]);
   return { shown, view, choose };
@@ -59,7 +59,7 @@ export function useOutline(thread: ThreadState, rows: readonly Row[], target: st
 /** Forgets what the user has closed, as a search result may be in it. */
 function reveal({ folds }: ThreadView): void {
   for (const [key, open] of folds) {
-    if (!open && /^(work|group)-/.test(key)) {
+    if (!open && /^(work|group|lane)-/.test(key)) {
       folds.delete(key);
     }
   }

@@ -26,7 +26,7 @@ const question = { method: "item/commandExecution/requestApproval", params: appr
 
 function props(state: Partial<ThreadState> = {}, rest: Partial<ThreadViewProps> = {}): ThreadViewProps {
   return {
-    thread: { threadId: "t", seq: 1, head, turns: [], questions: [], decisions: [], notices: [], steering: [], others: [], ...state },
+    thread: { threadId: "t", seq: 1, head, turns: [], questions: [], decisions: [], notices: [], steering: [], others: [], lanes: {}, ...state },
     rows: [],
     actions: {
       send: vi.fn(async () => {}), startAgent: vi.fn(), interrupt: vi.fn(async () => {}), answer: vi.fn(async () => {}), setMode: vi.fn(async () => {}),

@@ -7,6 +7,7 @@ import { commandLine, isUserCommand, tallyOf, titleOf, wordsOf } from "../../sta
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { firstWords } from "../../text/format.ts";
 import { answerWords } from "./items/decision.ts";
+import { laneName } from "./items/LaneLine.tsx";
 
 const names = new WeakMap<ShownRow, string>();
 
@@ -22,7 +23,9 @@ function nameOf(row: ShownRow): string {
     case "item":
       return itemName(row.item);
     case "inner":
-      return itemName(row.row.item);
+      return nameOf(row.row);
+    case "lane":
+      return laneName(row);
     case "work":
       return [row.live ? "Work so far" : "Work", ...wordsOf(tallyOf(row.items))].join(", ");
     case "group":

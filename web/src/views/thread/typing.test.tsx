@@ -48,7 +48,7 @@ function page(questions: readonly object[] = [permission]) {
   const props = {
     thread: {
       threadId: "t", seq: 1, head, turns: [], questions,
-      decisions: [], notices: [], answers: [], steering: [], others: [],
+      decisions: [], notices: [], answers: [], steering: [], others: [], lanes: {},
     },
     rows: [],
     actions: { send: vi.fn(async () => {}), startAgent: vi.fn(), interrupt: vi.fn(async () => {}), answer },

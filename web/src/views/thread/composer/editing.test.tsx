@@ -35,7 +35,7 @@ function shown(state: Partial<ThreadState> = {}, head: Partial<Thread> = {}, act
   };
   const props = {
     thread: {
-      threadId: "t", seq: 1, turns, questions: [], decisions: [], notices: [], steering: [], others: [],
+      threadId: "t", seq: 1, turns, questions: [], decisions: [], notices: [], steering: [], others: [], lanes: {},
       head: { id: "t", status: "idle", archived: false, pendingRequestIds: [], queuedTurnIds: [], ...head }, ...state,
     },
     rows: [], actions: acts, role: "owner", online: true,

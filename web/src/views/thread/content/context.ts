@@ -76,6 +76,8 @@ export interface ThreadWaiting {
   readonly exits?: readonly Notice[];
   /** The sentence with which the agent refused to open a session, while the card that signs in is shown. */
   readonly signIn?: string | undefined;
+  /** Number of subagents that work. */
+  readonly subagents?: number;
 }
 
 export const Waiting = createContext<ThreadWaiting>({ waiting: false, items: new Set() });

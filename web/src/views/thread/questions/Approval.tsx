@@ -43,7 +43,7 @@ export function Approval({ question, onAnswer, scopes = [], resolved, ...frame }
       class="th-approval"
       icon="shield"
       title={file === undefined ? titleOf(question.subjects) : <FileDeed file={file} />}
-      alert={`The agent asks for permission: ${heading(question.subjects)}`}
+      alert={`${frame.asker ?? "The agent"} asks for permission: ${heading(question.subjects)}`}
       keyed
       answers={<Answers question={question} off={off} onAnswer={onAnswer} scopes={scopes} />}
     >

@@ -8,6 +8,7 @@ import { focusWhenThere } from "../../../app/focus.ts";
 import { goOnAfterAnswer, noteAnswer } from "../../../app/waiting-walk.ts";
 import { CLIENT_INFO } from "../../../connection/client-info.ts";
 import { shared, standing } from "../../../connection/connection.ts";
+import { callOf } from "../../../state/lanes.ts";
 import { widerScopes } from "../../../state/scopes.ts";
 import { heading } from "../../../state/subjects.ts";
 import type { Question } from "../../../state/thread.ts";
@@ -50,7 +51,8 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
   const asked = useMemo(() => others(thread.others), [thread.others, standing.value]);
   const layout = layoutOf(thread.questions);
   if (thread.questions.length === 0) return null;
-  if (layout === "folded") return <Folded question={thread.questions[0]!} />;
+  const askerOf = ({ params: { lane } }: Question) => (lane == null ? undefined : callOf(thread.lanes[lane]));
+  if (layout === "folded") return <Folded question={thread.questions[0]!} asker={askerOf(thread.questions[0]!)} />;
   // A sheet shows one question.
   const shown = layout === "sheet" ? thread.questions.slice(0, 1) : thread.questions;
   const place = thread.questions.length > 1 ? `1 of ${thread.questions.length}` : "";
@@ -63,6 +65,7 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
             question={question}
             role={role}
             barred={barred(role, online)}
+            asker={askerOf(question)}
             others={asked}
             sheet={layout === "sheet" ? place : undefined}
             onAnswer={(answer) => actions.answer(question, answer)}
@@ -74,7 +77,7 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
 }
 
 /** The line in place of a folded sheet. */
-function Folded({ question }: { question: Question }) {
+function Folded({ question, asker }: { question: Question; asker: string | undefined }) {
   const { params } = question;
   const open = () => {
     showSheet(params.requestId, true);
@@ -83,7 +86,8 @@ function Folded({ question }: { question: Question }) {
   return (
     <button type="button" class="button th-folded" onClick={open}>
       <span class="truncate">
-        <strong>{shared.value ? "Waiting for an answer:" : "Waiting for you:"}</strong> {"subjects" in params ? heading(params.subjects) : visibleLine(params.title)}
+        <strong>{shared.value ? "Waiting for an answer:" : "Waiting for you:"}</strong> {asker !== undefined && `${asker}: `}
+        {"subjects" in params ? heading(params.subjects) : visibleLine(params.title)}
       </span>
       <span class="th-folded-open">Show</span>
     </button>
@@ -109,6 +113,8 @@ interface AskedProps {
   question: Question;
   role: Role;
   barred: string | undefined;
+  /** The subagent that asks, unless it is the main agent. */
+  asker: string | undefined;
   /** The other subscribers who receive the question. */
   others: readonly string[];
   /** In a sheet: which of how many questions it is. */
@@ -116,7 +122,7 @@ interface AskedProps {
   onAnswer: (answer: QuestionAnswered) => Promise<void>;
 }
 
-function Asked({ question, role, barred: why, others, sheet, onAnswer }: AskedProps) {
+function Asked({ question, role, barred: why, asker, others, sheet, onAnswer }: AskedProps) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<string>();
   const { requestId, threadId } = question.params;
@@ -150,7 +156,7 @@ function Asked({ question, role, barred: why, others, sheet, onAnswer }: AskedPr
       setSending(false);
     }
   };
-  const state = { sending, error, others, barred: why, sheet };
+  const state = { sending, error, others, barred: why, asker, sheet };
   if (question.method === "item/tool/requestUserInput") {
     return (
       <Elicitation

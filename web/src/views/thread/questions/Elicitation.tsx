@@ -34,14 +34,14 @@ export function Elicitation(props: ElicitationProps) {
 }
 
 /** Returns the props of the card that all of these questions share. */
-function cardOf({ question, sending, error, others, barred, sheet }: ElicitationProps) {
+function cardOf({ question, sending, error, others, barred, asker, sheet }: ElicitationProps) {
   return {
-    ...{ sending, error, others, barred, sheet },
+    ...{ sending, error, others, barred, asker, sheet },
     requestId: question.requestId,
     class: "th-elicitation",
     icon: "question" as const,
     title: visible(question.title),
-    alert: `The agent asks: ${visibleLine(question.title)}`,
+    alert: `${asker ?? "The agent"} asks: ${visibleLine(question.title)}`,
   };
 }
 

@@ -29,6 +29,8 @@ export interface QuestionFrame {
   others?: readonly string[];
   /** Why this user cannot answer. */
   barred?: string | undefined;
+  /** The subagent that asks, unless it is the main agent. */
+  asker?: string | undefined;
   /** Whether the card is a sheet over the conversation, and which of how many questions it shows. */
   sheet?: string | undefined;
 }
@@ -50,7 +52,7 @@ interface Props extends QuestionFrame {
 }
 
 export function QuestionCard({ children, ...props }: Props) {
-  const { requestId, icon, title, sending = false, error, others = [], barred, sheet, keyed = false, onSubmit } = props;
+  const { requestId, icon, title, sending = false, error, others = [], barred, asker, sheet, keyed = false, onSubmit } = props;
   const id = useId();
   const card = useRef<HTMLElement>(null);
   const body = useRef<HTMLDivElement>(null);
@@ -123,6 +125,7 @@ export function QuestionCard({ children, ...props }: Props) {
       <header class="th-approval-head">
         <Icon name={icon} />
         <h3 id={id} dir="auto">
+          {asker !== undefined && <bdi class="th-asker">{asker}: </bdi>}
           {title}
         </h3>
         {sheet !== undefined && (
