@@ -22,7 +22,7 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
       return { ...head, status: event.params.status };
     case "item/userMessage":
       // A thread without a name gets its first prompt as a name, as in the daemon's list.
-      return head.name == null && head.turnCount <= 1 ? { ...head, name: nameFrom(event.params.text) } : head;
+      return head.name == null && head.turnCount <= 1 && event.params.lane == null ? { ...head, name: nameFrom(event.params.text) } : head;
     case "thread/archived":
       return { ...head, archived: true };
     case "thread/unarchived":

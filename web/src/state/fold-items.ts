@@ -19,7 +19,12 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
     case "item/terminalCommand/started":
       return begin(state, event.params.turnId, withoutUpdateName(stripEnvelope(event.params) as unknown as Item), event.params.ts);
     case "item/userMessage": {
-      const { itemId, turnId, text, content } = event.params;
+      const { itemId, turnId, lane, text, content } = event.params;
+      if (lane != null) {
+        // What a subagent was told arrives in pieces, as what it says.
+        const [block] = content;
+        return change(state, turnId, itemId, (item) => withDelta(item, text, block?.type === "text" ? undefined : block));
+      }
       const said = change(state, turnId, itemId, (item) => ({ ...item, text, content }) as Item);
       // A queued follow-up has reached the running turn.
       const at = said.steering.findIndex((words) => words.turnId === (turnId ?? undefined) && words.text === text);

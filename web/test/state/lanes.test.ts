@@ -135,6 +135,18 @@ test("a subagent's words are neither the answer of the turn nor a prompt of the 
   expect(promptsOf(withContent.turns)).toEqual([]);
 });
 
+test("what a subagent was told grows, names no thread, and leaves the suggestions and the user's messages as they are", () => {
+  const told = (text: string) => ["item/userMessage", { itemId: "i1", turnId: "turn_1", lane: "lane_1", text, content: [{ type: "text", text }] }] as const;
+  const open = ["item/started", { itemId: "i1", type: "userMessage", turnId: "turn_1", lane: "lane_1" }] as const;
+  const before = after(
+    empty(), started, ["thread/suggestions/updated", { seq: undefined, suggestions: [{ prompt: [{ type: "text", text: "next" }] }] }],
+    ["turn/steering", { turnId: "turn_1", text: "b" }], open,
+  );
+  const state = after(before, told("a"), told("b"));
+  expect(state.turns[0]?.items[0]).toMatchObject({ text: "ab", content: [{ type: "text", text: "ab" }] });
+  expect([state.head.name, state.suggestions, state.steering.length]).toEqual([undefined, ["next"], 1]);
+});
+
 test("a plan of a subagent is not that of the thread or of the turn", () => {
   const plan = (lane?: string) => ["turn/plan/updated", { turnId: "turn_1", entries: [{ content: "x", priority: "low", status: "pending" }], ...(lane && { lane }) }] as const;
   const state = after(empty(), started, plan("lane_1"));
