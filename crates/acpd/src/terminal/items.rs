@@ -8,6 +8,7 @@ mod changes;
 #[cfg(test)]
 pub mod fixtures;
 mod known;
+pub mod lanes;
 pub mod rejected;
 pub mod remarks;
 
@@ -39,6 +40,8 @@ pub struct Item {
     pub id: String,
     /// Whether the item has ended.
     pub is_over: bool,
+    /// The lane of the subagent that it belongs to.
+    pub lane: Option<String>,
     /// The tool call that it belongs to.
     parent: Option<String>,
     /// How it ended, unless it completed.
@@ -125,6 +128,7 @@ impl Item {
         let mut item = Self {
             id: known.id.to_owned(),
             is_over: false,
+            lane: known.lane.map(str::to_owned),
             parent: known.parent.map(str::to_owned),
             unmade: None,
             is_rejected: false,
@@ -232,9 +236,9 @@ impl Item {
         }
     }
 
-    /// Returns whether it is a message of the user.
+    /// Returns whether it is a message of the user. What a subagent was told is none.
     pub fn is_of_user(&self) -> bool {
-        matches!(self.kind, Kind::User(_))
+        matches!(self.kind, Kind::User(_)) && self.lane.is_none()
     }
 
     /// Returns the text of a message, if that is all that it contains.
@@ -295,7 +299,8 @@ impl Item {
             Kind::Command { line, output, .. } => line.len() + output.end.len(),
             Kind::Unknown => 0,
         };
-        size_of::<Self>() + self.id.len() + self.parent.as_ref().map_or(0, String::len) + texts
+        let ids = [&self.lane, &self.parent].into_iter().flatten().map(String::len);
+        size_of::<Self>() + self.id.len() + ids.sum::<usize>() + texts
     }
 
     /// Returns the item as text.

@@ -1,16 +1,17 @@
-//! Rendering of a turn in a terminal.
+//! Rendering of a turn in a terminal. Lines about a subagent begin with its name, and are no part of the answer.
 
 mod tool_calls;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
 use acpd_client::protocol::{
-    Approval, CallSubject, Delta, FileChangeCompleted, Notification, TerminalOutput,
+    Approval, CallSubject, Delta, FileChangeCompleted, MessageType, Notification, TerminalOutput,
 };
 use acpd_model::line_ends::shown_diff;
 
 use self::tool_calls::{Facts, ToolCalls};
+use crate::terminal::items::lanes::{Begun, Lanes, labelled, lane_of};
 use crate::terminal::items::rejected::RejectedCalls;
 use crate::terminal::items::remarks::{ShownNotice, ShownPlan, waits_for_input};
 use crate::terminal::items::{Command, acp, unmade};
@@ -20,12 +21,17 @@ use crate::terminal::print;
 /// Maximum number of shown changes that are remembered.
 const SHOWN_CHANGES: usize = 64;
 
+/// Maximum number of lines about subagents that wait for the end of a line of the answer.
+const HELD_LINES: usize = 256;
+
 /// Prints notifications as they arrive: the agent's answer on standard output, everything else on standard error.
 pub struct Renderer {
     color: bool,
     /// Whether to show notices about the protocol.
     verbose: bool,
     tool_calls: ToolCalls,
+    /// The calls of subagents.
+    lane_calls: ToolCalls,
     /// Whether the last output on standard output did not end its line.
     in_answer: bool,
     in_thought: bool,
@@ -38,6 +44,14 @@ pub struct Renderer {
     rejected: RejectedCalls,
     /// The changes that are being made by a tool call, whose own line says how they end.
     of_calls: HashSet<String>,
+    /// The names of the subagents.
+    lanes: Lanes,
+    /// The lines that subagents and their commands have begun.
+    begun: Begun,
+    /// The labels of the commands that subagents run, by items: their output does not say whose it is.
+    commands: HashMap<String, String>,
+    /// Lines about subagents that wait until the answer has ended a line: they must not break it.
+    held: Vec<String>,
 }
 
 impl Renderer {
@@ -47,6 +61,7 @@ impl Renderer {
             color: print::has_colors(&std::io::stderr()),
             verbose,
             tool_calls: ToolCalls::default(),
+            lane_calls: ToolCalls::default(),
             in_answer: false,
             in_thought: false,
             noted: String::new(),
@@ -54,19 +69,38 @@ impl Renderer {
             shown_changes: VecDeque::new(),
             rejected: RejectedCalls::default(),
             of_calls: HashSet::new(),
+            lanes: Lanes::default(),
+            begun: Begun::default(),
+            commands: HashMap::new(),
+            held: Vec::new(),
         }
     }
 
     /// Prints one notification.
     pub fn show(&mut self, notification: &Notification) {
         let now = Instant::now();
+        let label = self.lanes.label(lane_of(notification));
         match notification {
+            Notification::ThreadLaneUpdated(report) => {
+                self.lanes.fold(report);
+            }
+            Notification::ItemAgentMessageDelta(delta) if !label.is_empty() => {
+                let piece = plain(&acp::piece(delta.content.as_ref(), &delta.text));
+                self.piece(&label, &delta.item_id, &piece);
+            }
             Notification::ItemAgentMessageDelta(delta) => self.answer(delta),
+            Notification::ItemAgentThoughtDelta(delta) if !label.is_empty() => {
+                self.piece(&label, &delta.item_id, &plain(&delta.text));
+            }
             Notification::ItemAgentThoughtDelta(delta) => {
                 self.show_tool_calls();
                 self.end_message();
                 self.in_thought = true;
                 print::err(&self.dim(&plain(&delta.text)));
+            }
+            // What a subagent was told is no work of the turn.
+            Notification::ItemCompleted(message) if message.r#type != MessageType::UserMessage => {
+                self.end_piece(&label, &message.item_id);
             }
             Notification::ItemToolCallStarted(call) => {
                 let facts = Facts {
@@ -74,20 +108,24 @@ impl Renderer {
                     kind: call.kind.as_deref(),
                     input: acp::raw_input(call.tool_call.as_ref()),
                 };
-                self.tool_calls.start(&call.item_id, &facts, now);
+                let calls = self.calls(&label);
+                calls.start(&call.item_id, &facts, now);
+                calls.set_label(&call.item_id, label);
             }
             Notification::ItemUpdated(call) => {
                 let facts = Facts::of(call.tool_call.as_ref());
-                self.tool_calls.update(&call.item_id, &facts, now);
+                self.calls(&label).update(&call.item_id, &facts, now);
             }
             Notification::ItemToolCallCompleted(call) => {
                 let facts = Facts::of(call.tool_call.as_ref());
-                self.tool_calls.start(&call.item_id, &facts, now);
+                let calls = self.calls(&label);
+                calls.start(&call.item_id, &facts, now);
+                calls.set_label(&call.item_id, label.clone());
                 self.show_tool_calls();
-                let name = self.tool_calls.complete(&call.item_id);
+                let name = self.calls(&label).complete(&call.item_id);
                 let is_rejected = self.rejected.contains(&call.item_id);
                 if let Some(how) = unmade(Some(&call.outcome), is_rejected) {
-                    self.line(&format!("✗ {how}: {name}"));
+                    self.line(&label, &format!("✗ {how}: {name}"));
                 }
             }
             Notification::ItemFileChangeStarted(change) if change.parent_item_id.is_some() => {
@@ -95,7 +133,7 @@ impl Renderer {
             }
             Notification::ItemFileChangeCompleted(change) => {
                 if let Some(line) = self.change(change) {
-                    self.line(&line);
+                    self.line(&label, &line);
                 }
             }
             Notification::ServerRequestResolved(answer) => {
@@ -107,16 +145,21 @@ impl Renderer {
                 self.of_calls.clear();
             }
             Notification::ItemTerminalCommandStarted(command) => {
-                self.line(&format!("$ {}", Command::from(command).line()));
+                self.line(&label, &format!("$ {}", Command::from(command).line()));
+                if !label.is_empty() {
+                    self.commands.insert(command.item_id.clone(), label);
+                }
             }
             Notification::ItemTerminalCommandOutput(output) => self.output(output),
-            Notification::ThreadTerminalWaiting(waiting) => self.line(&waits_for_input(waiting)),
+            Notification::ThreadTerminalWaiting(waiting) => self.line(&label, &waits_for_input(waiting)),
             Notification::ItemTerminalCommandCompleted(command) => {
-                self.line(&Command::from(command).end());
+                self.end_piece(&label, &command.item_id);
+                self.commands.remove(&command.item_id);
+                self.line(&label, &Command::from(command).end());
             }
             Notification::TurnPlanUpdated(plan) => {
                 for line in ShownPlan::from(plan).first_lines() {
-                    self.line(&line);
+                    self.line(&label, &line);
                 }
             }
             Notification::ThreadNotice(notice) => self.notice(&notice.into()),
@@ -125,15 +168,35 @@ impl Renderer {
     }
 
     fn output(&mut self, output: &TerminalOutput) {
-        self.end_answer();
         // The daemon skips output of a busy command; show how much.
-        if let Some(bytes) = output.skipped_bytes.filter(|bytes| *bytes > 0) {
-            print::err(&format!(
-                "\n{}\n",
-                self.dim(&format!("[{bytes} bytes are not shown]"))
-            ));
+        let skipped = output.skipped_bytes.filter(|bytes| *bytes > 0);
+        let skipped = skipped.map(|bytes| format!("[{bytes} bytes are not shown]"));
+        if let Some(label) = self.commands.get(&output.item_id).cloned() {
+            if let Some(skipped) = skipped {
+                self.end_piece(&label, &output.item_id);
+                self.line(&label, &skipped);
+            }
+            return self.piece(&label, &output.item_id, &plain(&output.text));
+        }
+        self.end_answer();
+        if let Some(skipped) = skipped {
+            print::err(&format!("\n{}\n", self.dim(&skipped)));
         }
         print::err(&plain(&output.text));
+    }
+
+    /// Prints the lines of a subagent that are whole with this piece.
+    fn piece(&mut self, label: &str, item: &str, piece: &str) {
+        for line in self.begun.push(item, piece) {
+            self.line(label, &line);
+        }
+    }
+
+    /// Prints the last line of an item of a subagent.
+    fn end_piece(&mut self, label: &str, item: &str) {
+        if let Some(line) = self.begun.end(item) {
+            self.line(label, &line);
+        }
     }
 
     /// Returns the line about a change that has ended: a change that was not made has no diff.
@@ -190,14 +253,25 @@ impl Renderer {
         if let Some(detail) = &detail {
             line.push_str(&format!("\n{detail}"));
         }
-        self.line(&line);
+        let label = self.lanes.label(notice.lane);
+        self.line(&label, &line);
         self.noted = message;
         self.noted_detail = detail;
     }
 
+    /// Returns the calls of the main agent, or those of subagents.
+    fn calls(&mut self, label: &str) -> &mut ToolCalls {
+        if label.is_empty() {
+            &mut self.tool_calls
+        } else {
+            &mut self.lane_calls
+        }
+    }
+
     /// Returns the time at which pending tool calls must be printed.
     pub fn due(&self) -> Option<Instant> {
-        self.tool_calls.due()
+        let due = [self.tool_calls.due(), self.lane_calls.due()];
+        due.into_iter().flatten().min()
     }
 
     /// Prints the tool calls that wait for a better title.
@@ -206,6 +280,9 @@ impl Renderer {
             self.end_thought();
             self.end_message();
             print::err(&format!("{}\n", self.dim(&line)));
+        }
+        for line in self.lane_calls.take() {
+            self.lane_line(&line);
         }
     }
 
@@ -218,6 +295,9 @@ impl Renderer {
         self.end_thought();
         self.in_answer = !text.ends_with('\n');
         print::out(&text);
+        if !self.in_answer {
+            self.show_held();
+        }
     }
 
     /// Ends an unfinished line, so that the next output starts on its own.
@@ -231,6 +311,13 @@ impl Renderer {
         if std::mem::take(&mut self.in_answer) {
             print::out("\n");
         }
+        self.show_held();
+    }
+
+    fn show_held(&mut self) {
+        for line in std::mem::take(&mut self.held) {
+            print::err(&line);
+        }
     }
 
     fn end_thought(&mut self) {
@@ -239,9 +326,26 @@ impl Renderer {
         }
     }
 
-    fn line(&mut self, text: &str) {
+    fn line(&mut self, label: &str, text: &str) {
+        if !label.is_empty() {
+            // The calls of its subagent came before it.
+            self.show_tool_calls();
+            return self.lane_line(&labelled(label, text));
+        }
         self.end_answer();
         print::err(&format!("{}\n", self.dim(text)));
+    }
+
+    /// Prints a line about a subagent, or holds it until the answer has ended its line.
+    fn lane_line(&mut self, line: &str) {
+        let line = format!("{}\n", self.dim(line));
+        if self.in_answer && self.held.len() < HELD_LINES {
+            self.held.push(line);
+            return;
+        }
+        self.end_thought();
+        self.end_message();
+        print::err(&line);
     }
 
     fn dim(&self, text: &str) -> String {
@@ -295,6 +399,45 @@ mod tests {
         let part = json!({ "itemId": "i", "parentItemId": "call", "path": "/x" });
         renderer.show(&notification("item/fileChange/started", part));
         assert_eq!(renderer.change(&change("failed")), None);
+    }
+
+    #[test]
+    fn what_subagents_do_is_no_part_of_the_answer_and_does_not_break_its_lines() {
+        let mut renderer = Renderer::new(false);
+        renderer.color = false;
+        let lane = json!({ "lane": "lane_1", "sessionId": "s", "title": "review" });
+        renderer.show(&notification("thread/lane/updated", lane));
+        let delta = |lane: Option<&str>, item: &str, text: &str| {
+            let members = json!({ "itemId": item, "text": text, "lane": lane });
+            notification("item/agentMessage/delta", members)
+        };
+        renderer.show(&delta(None, "i1", "Half a "));
+        renderer.show(&delta(Some("lane_1"), "i2", "Found "));
+        renderer.show(&delta(Some("lane_1"), "i2", "two.\nAnd"));
+        let command = json!({ "itemId": "i3", "command": "make", "lane": "lane_1" });
+        renderer.show(&notification("item/terminalCommand/started", command));
+        let output = json!({ "itemId": "i3", "text": "one\ntw" });
+        renderer.show(&notification("item/terminalCommand/output", output));
+        let call =
+            json!({ "itemId": "i4", "title": "Read", "kind": "read", "lane": "lane_1", "outcome": "failed" });
+        renderer.show(&notification("item/toolCall/started", call.clone()));
+        renderer.show(&notification("item/toolCall/completed", call));
+        let ended = json!({ "itemId": "i2", "text": "Found two.\nAnd", "lane": "lane_1" });
+        renderer.show(&notification("item/completed", ended));
+        assert!(renderer.in_answer, "the line of the answer goes on");
+        assert_eq!(
+            renderer.held,
+            [
+                "review │ Found two.\n",
+                "review │ $ make\n",
+                "review │ one\n",
+                "review │ ● Read (read)\n",
+                "review │ ✗ failed: Read (read)\n",
+                "review │ And\n",
+            ]
+        );
+        renderer.show(&delta(None, "i1", "line.\n"));
+        assert!(renderer.held.is_empty());
     }
 
     #[test]

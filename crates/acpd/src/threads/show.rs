@@ -1,7 +1,7 @@
 //! `acpd show`.
 
 use acpd_client::Client;
-use acpd_client::protocol::{Thread, ThreadReadParams, TokenUsage, Turn};
+use acpd_client::protocol::{Thread, ThreadLanesParams, ThreadReadParams, TokenUsage, Turn};
 use acpd_policy::in_lines;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use crate::cli::ShowArgs;
 use crate::client::connect::connect;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::items::lanes::{Lanes, labelled};
 use crate::terminal::items::remarks::{ShownNotice, ShownPlan};
 use crate::terminal::items::{Block, Item, Role, acp, short_id};
 use crate::terminal::pager;
@@ -36,7 +37,8 @@ pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<Exit> 
         print::json(&thread.to_string());
     } else {
         let thread = Thread::deserialize(thread).context("the thread cannot be read; --json prints it")?;
-        pager::page(&whole(&thread));
+        let lanes = lanes(&client, &thread).await?;
+        pager::page(&whole(&thread, &lanes));
     }
     Ok(Exit::Success)
 }
@@ -116,7 +118,22 @@ fn joined(mut page: Vec<PartOfTurn>, mut later: Vec<PartOfTurn>) -> Vec<PartOfTu
     page
 }
 
-fn whole(thread: &Thread) -> String {
+/// Reads the names of the subagents, if the thread shows any.
+async fn lanes(client: &Client, thread: &Thread) -> anyhow::Result<Lanes> {
+    let mut items = thread
+        .turns
+        .iter()
+        .flatten()
+        .flat_map(|turn| turn.items.iter().flatten());
+    if !items.any(|item| item.lane.is_some()) {
+        return Ok(Lanes::default());
+    }
+    let thread_id = thread.id.clone();
+    let listed = client.thread_lanes(&ThreadLanesParams { thread_id }).await?;
+    Ok(Lanes::of(&listed))
+}
+
+fn whole(thread: &Thread, lanes: &Lanes) -> String {
     let mut out = format!(
         "{}\n{}  {}  {}  {}  {}\n\n",
         plain_line(thread.name.as_deref().unwrap_or_default()),
@@ -128,11 +145,11 @@ fn whole(thread: &Thread) -> String {
     );
     for turn in thread.turns.iter().flatten() {
         for item in Item::of_turn(turn) {
-            out.push_str(&one_item(&item));
+            out.push_str(&one_item(&item, lanes));
         }
-        out.push_str(&notices(turn, false));
+        out.push_str(&notices(turn, false, lanes));
         out.push_str(&end_of_turn(turn));
-        out.push_str(&notices(turn, true));
+        out.push_str(&notices(turn, true, lanes));
     }
     out.push_str(&thread.token_usage.as_ref().map(usage).unwrap_or_default());
     out.push_str(&question(thread));
@@ -174,7 +191,7 @@ fn end_of_turn(turn: &Turn) -> String {
 }
 
 /// Returns the warnings and errors of a turn that came before its end, or after it, with what to do about each.
-fn notices(turn: &Turn, after_turn: bool) -> String {
+fn notices(turn: &Turn, after_turn: bool, lanes: &Lanes) -> String {
     let all = turn.notices.iter().flatten();
     let of_place = all.filter(|notice| notice.after_turn.unwrap_or_default() == after_turn);
     let shown = of_place.filter_map(|notice| {
@@ -183,7 +200,8 @@ fn notices(turn: &Turn, after_turn: bool) -> String {
             let detail = notice.detail();
             let detail = detail.map(|detail| format!("\n  {}", detail.replace('\n', "\n  ")));
             let (level, message) = (plain(notice.level.as_str()), notice.message());
-            format!("! {level}: {message}{}\n\n", detail.unwrap_or_default())
+            let text = format!("! {level}: {message}{}", detail.unwrap_or_default());
+            format!("{}\n\n", labelled(&lanes.label(notice.lane), &text))
         })
     });
     shown.collect()
@@ -207,11 +225,12 @@ fn question(thread: &Thread) -> String {
     )
 }
 
-fn one_item(item: &Item) -> String {
+fn one_item(item: &Item, lanes: &Lanes) -> String {
+    let label = lanes.label(item.lane.as_deref());
     let blocks = item.blocks();
     let lines: String = blocks
         .iter()
-        .map(|block| format!("{}\n", one_block(block)))
+        .map(|block| format!("{}\n", labelled(&label, &one_block(block))))
         .collect();
     if lines.is_empty() {
         lines
@@ -259,7 +278,8 @@ mod tests {
             notice("warning", false),
             notice("error", true)
         ]));
-        let (before, after) = (notices(&all, false), notices(&all, true));
+        let lanes = Lanes::default();
+        let (before, after) = (notices(&all, false, &lanes), notices(&all, true, &lanes));
         assert!(
             before.starts_with("! warning: a") && before.ends_with(" path\n  acpd add-dir\n  x\n\n"),
             "{before}"
@@ -269,7 +289,25 @@ mod tests {
             "{before}"
         );
         assert!(after.starts_with("! error: "), "{after}");
-        assert_eq!(notices(&turn(json!([])), false), "");
+        assert_eq!(notices(&turn(json!([])), false, &lanes), "");
+    }
+
+    #[test]
+    fn each_line_of_a_subagent_begins_with_its_name() {
+        let lanes = json!({ "data": [{ "lane": "lane_1", "title": "review" }] });
+        let lanes = Lanes::of(&object(lanes));
+        let said = |lane: Option<&str>| {
+            let item = json!({ "itemId": "i", "type": "agentMessage", "text": "one\ntwo", "lane": lane });
+            let turn: Turn = object(json!({ "status": "completed", "items": [item] }));
+            let items = Item::of_turn(&turn).into_iter();
+            items.map(|item| one_item(&item, &lanes)).collect::<String>()
+        };
+        assert_eq!(said(None), "one\ntwo\n\n");
+        assert_eq!(said(Some("lane_1")), "review │ one\nreview │ two\n\n");
+        assert_eq!(said(Some("lane_2")), "subagent │ one\nsubagent │ two\n\n");
+        let notice = json!({ "threadId": "t", "seq": 1, "ts": 1, "code": "x", "level": "error", "message": "m", "lane": "lane_1" });
+        let turn: Turn = object(json!({ "status": "completed", "notices": [notice] }));
+        assert_eq!(notices(&turn, false, &lanes), "review │ ! error: m\n\n");
     }
 
     #[test]

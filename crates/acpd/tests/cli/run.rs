@@ -49,6 +49,31 @@ fn the_answer_is_on_standard_output_and_all_else_beside_it() {
 }
 
 #[test]
+fn lines_of_a_subagent_begin_with_its_name_and_are_no_part_of_the_answer() {
+    let daemon = Daemon::start();
+    let script = "subagent title=review id=r; say 'Found two.'; tool kind=edit; terminal echo hello; parent; say Done.";
+    let run = acpd(&daemon.place, &["run", "--agent", "fake", script]);
+    assert_eq!(
+        (run.code, &run.stdout[..]),
+        (Some(0), "Done.\n"),
+        "{}",
+        run.stderr
+    );
+    let shown = acpd(&daemon.place, &["show", &thread_of(&run.stderr)]);
+    for expected in [
+        "review │ Found two.",
+        "review │ ● ",
+        "review │ $ echo hello",
+        "review │ hello\n",
+    ] {
+        for printed in [&run.stderr, &shown.stdout] {
+            assert!(printed.contains(expected), "{expected:?} is missing: {printed}");
+        }
+    }
+    assert!(shown.stdout.contains("\nDone.\n"), "{}", shown.stdout);
+}
+
+#[test]
 fn text_after_the_answer_to_the_prompt_is_printed() {
     // On a busy host the late text comes later.
     let daemon = Daemon::with("[limits]\nturn_tail_millis = 5000\n");

@@ -12,6 +12,8 @@ use crate::terminal::plain::{plain_line, visible};
 pub struct Known<'k> {
     /// The item's id.
     pub id: &'k str,
+    /// The lane of the subagent that it belongs to. Absent in changes of a known item.
+    pub lane: Option<&'k str>,
     /// The tool call that it belongs to.
     pub parent: Option<&'k str>,
     pub outcome: Option<&'k ItemOutcome>,
@@ -134,6 +136,7 @@ macro_rules! started {
             turn: $of.turn_id.as_deref(),
             item: Known {
                 id: &$of.item_id,
+                lane: $of.lane.as_deref(),
                 parent: $of.parent_item_id.as_deref(),
                 outcome: None,
                 object: object!($kind, $of),
@@ -187,6 +190,7 @@ impl<'n> Change<'n> {
     fn updated(id: &'n str, outcome: Option<&'n ItemOutcome>, object: Object<'n>) -> Self {
         Self::Updated(Known {
             id,
+            lane: None,
             parent: None,
             outcome,
             object,
@@ -207,6 +211,7 @@ impl<'k> From<&'k protocol::Item> for Known<'k> {
     fn from(item: &'k protocol::Item) -> Self {
         Self {
             id: &item.item_id,
+            lane: item.lane.as_deref(),
             parent: item.parent_item_id.as_deref(),
             outcome: item.outcome.as_ref(),
             object: match &item.object {

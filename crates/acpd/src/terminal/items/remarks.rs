@@ -12,6 +12,8 @@ use crate::terminal::plain::{plain, plain_line, visible_line};
 pub struct ShownNotice<'n> {
     pub level: &'n Level,
     pub turn: Option<&'n str>,
+    /// The lane of the subagent that it is about.
+    pub lane: Option<&'n str>,
     pub seq: u64,
     code: &'n str,
     message: &'n str,
@@ -39,6 +41,7 @@ macro_rules! shown {
                 Self {
                     level: &notice.level,
                     turn: notice.turn_id.as_deref(),
+                    lane: notice.lane.as_deref(),
                     seq: notice.seq,
                     code: &notice.code,
                     message: &notice.message,

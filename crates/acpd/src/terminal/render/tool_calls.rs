@@ -38,6 +38,8 @@ pub struct ToolCalls {
 struct Call {
     title: String,
     kind: String,
+    /// What its lines begin with.
+    label: String,
     /// The name that was last printed.
     printed: Option<String>,
     /// Whether the call has an unprinted line.
@@ -88,6 +90,13 @@ impl ToolCalls {
         self.update(item, facts, now);
     }
 
+    /// Sets what the lines of a call begin with: the name of the subagent whose call it is.
+    pub fn set_label(&mut self, item: &str, label: String) {
+        if let Some(call) = self.running.get_mut(item) {
+            call.label = label;
+        }
+    }
+
     /// Updates a call. Ignores updates after the call's end.
     pub fn update(&mut self, item: &str, facts: &Facts<'_>, now: Instant) {
         let Some(call) = self.running.get_mut(item) else {
@@ -120,7 +129,8 @@ impl ToolCalls {
             let call = self.running.get_mut(item)?;
             let name = call.name();
             call.waits = false;
-            (call.printed.replace(name.clone()).as_ref() != Some(&name)).then(|| format!("● {name}"))
+            let is_new = call.printed.replace(name.clone()).as_ref() != Some(&name);
+            is_new.then(|| format!("{}● {name}", call.label))
         });
         lines.collect()
     }

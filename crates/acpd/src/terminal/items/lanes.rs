@@ -1,0 +1,212 @@
+//! The names of a thread's subagents, which lines about them begin with.
+//!
+//! In: what `thread/lanes` lists, and notifications. Out: labels such as `review │ `. Owns: the names. Never: lets an agent's text
+//! reach a terminal as it is.
+
+use std::collections::BTreeMap;
+
+use acpd_client::protocol::{Lane, LaneUpdated, LanesListed, Notification};
+use acpd_model::text::shorten;
+
+use crate::terminal::plain::plain_line;
+
+/// Maximum length of a label's name, in characters.
+const NAME_CHARS: usize = 24;
+
+/// The name of a subagent of which nothing else is known.
+const UNNAMED: &str = "subagent";
+
+/// Maximum number of names: a thread has no more subagents in its life.
+const NAMES: usize = 1024;
+
+/// The names of subagents, by their lanes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lanes(BTreeMap<String, Names>);
+
+/// What may name a subagent. The first one that says something does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Names {
+    title: Option<String>,
+    description: Option<String>,
+    session: Option<String>,
+}
+
+impl Names {
+    fn label(&self) -> String {
+        let names = [&self.title, &self.description, &self.session];
+        let name = names.into_iter().flatten().find(|name| !name.trim().is_empty());
+        name.map_or(UNNAMED, String::as_str).to_owned()
+    }
+}
+
+/// Returns an agent's name as one short line that cannot end its label.
+fn named(name: Option<&str>) -> Option<String> {
+    let name = plain_line(name?).replace('│', "|");
+    Some(shorten(name.trim(), NAME_CHARS))
+}
+
+impl Lanes {
+    /// Reads the subagents of a thread.
+    pub fn of(listed: &LanesListed) -> Self {
+        let names = |lane: &Lane| Names {
+            title: named(lane.title.as_deref()),
+            description: named(lane.description.as_deref()),
+            session: named(lane.session_id.as_deref()),
+        };
+        let lanes = listed.data.iter().take(NAMES);
+        Self(lanes.map(|lane| (lane.lane.clone(), names(lane))).collect())
+    }
+
+    /// Takes a report. Returns whether a name has changed.
+    pub fn fold(&mut self, report: &LaneUpdated) -> bool {
+        let Some(lane) = &report.lane else {
+            return false;
+        };
+        if self.0.len() >= NAMES && !self.0.contains_key(lane) {
+            return false;
+        }
+        let names = self.0.entry(lane.clone()).or_default();
+        let before = names.label();
+        for (known, reported) in [
+            (&mut names.title, &report.title),
+            (&mut names.description, &report.description),
+            (&mut names.session, &report.session_id),
+        ] {
+            if let Some(reported) = named(reported.as_deref()) {
+                *known = Some(reported);
+            }
+        }
+        names.label() != before
+    }
+
+    /// Returns what lines about a lane begin with; empty for the main agent.
+    pub fn label(&self, lane: Option<&str>) -> String {
+        let Some(lane) = lane else {
+            return String::new();
+        };
+        let name = self.0.get(lane).map_or_else(|| UNNAMED.to_owned(), Names::label);
+        format!("{name} │ ")
+    }
+}
+
+/// Puts a label in front of each line of a text.
+pub fn labelled(label: &str, text: &str) -> String {
+    if label.is_empty() {
+        return text.to_owned();
+    }
+    let lines: Vec<String> = text.split('\n').map(|line| format!("{label}{line}")).collect();
+    lines.join("\n")
+}
+
+/// Returns the lane that a notification is about; `None` for the main agent, and for what is about no agent.
+pub fn lane_of(notification: &Notification) -> Option<&str> {
+    let lane = match notification {
+        Notification::ItemStarted(of) => &of.lane,
+        Notification::ItemAgentMessageDelta(of) | Notification::ItemAgentThoughtDelta(of) => &of.lane,
+        Notification::ItemUserMessage(of) => &of.lane,
+        Notification::ItemCompleted(of) => &of.lane,
+        Notification::ItemToolCallStarted(of) => &of.lane,
+        Notification::ItemUpdated(of) => &of.lane,
+        Notification::ItemToolCallCompleted(of) => &of.lane,
+        Notification::ItemFileChangeStarted(of) => &of.lane,
+        Notification::ItemFileChangeCompleted(of) => &of.lane,
+        Notification::ItemTerminalCommandStarted(of) => &of.lane,
+        Notification::ItemTerminalCommandCompleted(of) => &of.lane,
+        Notification::ThreadTerminalWaiting(of) => &of.lane,
+        Notification::TurnPlanUpdated(of) => &of.lane,
+        Notification::TurnPlanRemoved(of) => &of.lane,
+        Notification::ThreadNotice(of) => &of.lane,
+        _ => return None,
+    };
+    lane.as_deref()
+}
+
+/// Maximum size of an unfinished line, in bytes. What is longer is printed in parts.
+const LINE_BYTES: usize = 4096;
+
+/// The lines that subagents have begun, by items. Several write at once, so only whole lines are printed.
+#[derive(Debug, Default)]
+pub struct Begun(BTreeMap<String, String>);
+
+impl Begun {
+    /// Adds a piece of an item's text; returns the lines that are whole now.
+    pub fn push(&mut self, item: &str, piece: &str) -> Vec<String> {
+        let begun = self.0.entry(item.to_owned()).or_default();
+        begun.push_str(piece);
+        let end = match begun.rfind('\n') {
+            Some(end) => end,
+            None if begun.len() > LINE_BYTES => begun.len(),
+            None => return Vec::new(),
+        };
+        let rest = begun.split_off(end);
+        let whole = std::mem::replace(begun, rest.strip_prefix('\n').unwrap_or(&rest).to_owned());
+        whole.split('\n').map(str::to_owned).collect()
+    }
+
+    /// Ends an item; returns its last line, if that has begun.
+    pub fn end(&mut self, item: &str) -> Option<String> {
+        self.0.remove(item).filter(|line| !line.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::terminal::items::fixtures::{notification, object, read};
+
+    fn report(members: Value) -> LaneUpdated {
+        read("thread/lane/updated", members)
+    }
+
+    #[test]
+    fn a_label_is_the_title_or_what_else_names_a_subagent() {
+        let mut lanes = Lanes::default();
+        assert_eq!(lanes.label(None), "");
+        assert_eq!(lanes.label(Some("lane_1")), "subagent │ ");
+        assert!(lanes.fold(&report(json!({ "lane": "lane_1", "sessionId": "s-1" }))));
+        assert_eq!(lanes.label(Some("lane_1")), "s-1 │ ");
+        assert!(lanes.fold(&report(json!({ "lane": "lane_1", "title": "review" }))));
+        assert!(!lanes.fold(&report(json!({ "lane": "lane_1", "state": { "state": "idle" } }))));
+        assert!(!lanes.fold(&report(
+            json!({ "lane": "lane_1", "title": null, "description": "x" })
+        )));
+        assert_eq!(lanes.label(Some("lane_1")), "review │ ");
+        let listed = json!({ "data": [
+            { "lane": "lane_2", "title": " ", "description": "reads" },
+            { "lane": "lane_3", "title": format!("a\u{1b}[2J │ b\n{}", "x".repeat(10_000)) },
+        ] });
+        let lanes = Lanes::of(&object(listed));
+        assert_eq!(lanes.label(Some("lane_2")), "reads │ ");
+        let hostile = lanes.label(Some("lane_3"));
+        assert!(hostile.chars().count() <= NAME_CHARS + 3, "{hostile}");
+        assert!(
+            hostile.matches('│').count() == 1 && !hostile.contains(['\n', '\u{1b}']),
+            "{hostile}"
+        );
+    }
+
+    #[test]
+    fn each_line_has_the_label() {
+        assert_eq!(labelled("", "a\nb"), "a\nb");
+        assert_eq!(labelled("x │ ", "a\nb"), "x │ a\nx │ b");
+        let notice = notification("thread/notice", json!({ "lane": "lane_1" }));
+        assert_eq!(lane_of(&notice), Some("lane_1"));
+        assert_eq!(lane_of(&notification("thread/notice", json!({}))), None);
+    }
+
+    #[test]
+    fn only_whole_lines_leave_a_text_and_a_long_one_leaves_in_parts() {
+        let mut begun = Begun::default();
+        assert!(begun.push("a", "one").is_empty() && begun.push("b", "other").is_empty());
+        assert_eq!(begun.push("a", " line\ntwo\n\nthr"), ["one line", "two", ""]);
+        assert_eq!(begun.end("a").as_deref(), Some("thr"));
+        assert_eq!(begun.end("a"), None);
+        assert_eq!(begun.push("b", "\n"), ["other"]);
+        assert_eq!(begun.end("b"), None);
+        let long = "ä".repeat(LINE_BYTES);
+        assert_eq!(begun.push("c", &long), [long]);
+        assert_eq!(begun.end("c"), None);
+    }
+}
