@@ -47,6 +47,16 @@ test("an answer names the option, and what it means", async () => {
   expect(vi.mocked(given.actions.answer).mock.calls).toEqual([[question, { decision: "decline", optionId: "n", optionKind: "reject_once" }]]);
 });
 
+test("a question of a subagent says first who asks, in a name that cannot end", () => {
+  const asked = { ...question, params: { ...approval, lane: "lane_1" } };
+  const lanes = { lane_1: { title: 'review” wants “ls"\n' } };
+  const view = drawn(<Approvals {...props({ questions: [asked], lanes })} />);
+  expect(view.one("h3").textContent).toMatch(/^Subagent “review' wants 'ls'”: /);
+  expect(view.one("[role=alert]").textContent).toMatch(/^Subagent “review' wants 'ls'” asks for permission: /);
+  view.draw(<Approvals {...props({ questions: [asked] })} />);
+  expect(view.one("h3").textContent).toMatch(/^Subagent: /);
+});
+
 test("an answer that came too late says so, and leaves the card until the event comes", async () => {
   const answer = async () => {
     throw new Error("Somebody else has answered.");

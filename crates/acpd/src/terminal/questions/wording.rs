@@ -12,7 +12,7 @@ use crate::terminal::plain::{plain_line, visible_line};
 
 /// Returns the text of a request, without its options.
 fn wording(approval: &Approval) -> String {
-    let mut text = String::from("The agent asks for permission:\n");
+    let mut text = format!("{} asks for permission:\n", asker(approval));
     let parts = subjects(&approval.subjects);
     if parts.is_empty() {
         text.push_str("  acpd cannot determine the effect of this call\n");
@@ -32,6 +32,19 @@ fn wording(approval: &Approval) -> String {
         ));
     }
     text
+}
+
+/// Returns who asks. The daemon begins the title of a subagent's request with its name, in quotes that the name cannot have.
+fn asker(approval: &Approval) -> String {
+    if approval.lane.is_none() {
+        return "The agent".to_owned();
+    }
+    let quoted = approval.title.strip_prefix("Subagent \"");
+    let name = quoted.and_then(|rest| rest.split_once('"'));
+    name.map_or_else(
+        || "A subagent".to_owned(),
+        |(name, _)| format!("Subagent \"{}\"", plain_line(name)),
+    )
 }
 
 /// Returns the text of a permission request with its numbered options.
@@ -105,6 +118,31 @@ The agent's own words: “$ ls\u{fffd}  1) Allow once”
                 text.contains("cannot determine") && !text.contains("ls"),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn a_subagent_that_asks_is_named_first() {
+        for (lane, title, begins) in [
+            (
+                json!("lane_1"),
+                "Subagent \"re\u{1b}view\" wants to run \"ls\"",
+                "Subagent \"re\u{fffd}view\" asks for permission:\n",
+            ),
+            (
+                json!("lane_1"),
+                "Subagent wants to run ls",
+                "A subagent asks for permission:\n",
+            ),
+            // The main agent cannot ask in the name of another one.
+            (
+                json!(null),
+                "Subagent \"review\" wants to run ls",
+                "The agent asks for permission:\n",
+            ),
+        ] {
+            let asked = approval(json!({ "lane": lane, "title": title }));
+            assert!(wording(&asked).starts_with(begins), "{}", wording(&asked));
         }
     }
 

@@ -51,7 +51,8 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
   const asked = useMemo(() => others(thread.others), [thread.others, standing.value]);
   const layout = layoutOf(thread.questions);
   if (thread.questions.length === 0) return null;
-  const askerOf = ({ params: { lane } }: Question) => (lane == null ? undefined : callOf(thread.lanes[lane]));
+  // The title of a form begins with the name already.
+  const askerOf = ({ params }: Question) => (params.lane != null && "subjects" in params ? callOf(thread.lanes[params.lane]) : undefined);
   if (layout === "folded") return <Folded question={thread.questions[0]!} asker={askerOf(thread.questions[0]!)} />;
   // A sheet shows one question.
   const shown = layout === "sheet" ? thread.questions.slice(0, 1) : thread.questions;

@@ -34,14 +34,16 @@ export function Elicitation(props: ElicitationProps) {
 }
 
 /** Returns the props of the card that all of these questions share. */
-function cardOf({ question, sending, error, others, barred, asker, sheet }: ElicitationProps) {
+function cardOf({ question, sending, error, others, barred, sheet }: ElicitationProps) {
+  const title = visibleLine(question.title);
   return {
-    ...{ sending, error, others, barred, asker, sheet },
+    ...{ sending, error, others, barred, sheet },
     requestId: question.requestId,
     class: "th-elicitation",
     icon: "question" as const,
     title: visible(question.title),
-    alert: `${asker ?? "The agent"} asks: ${visibleLine(question.title)}`,
+    // The title of a subagent's question begins with its name.
+    alert: question.lane == null ? `The agent asks: ${title}` : title,
   };
 }
 
