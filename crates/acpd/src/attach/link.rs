@@ -258,6 +258,7 @@ async fn send(client: &Client, request: &Request) -> Result<Reply, Error> {
         Request::Steer(params) => Reply::Steered(client.turn_steer(params).await?.delivery),
         Request::SteerQueued(params) => Reply::Steered(client.turn_queue_steer(params).await?.delivery),
         Request::ReadPage(params) => Reply::Thread(Box::new(client.thread_read(params).await?.thread)),
+        Request::ListLanes(params) => Reply::Lanes(client.thread_lanes(params).await?),
         Request::ListThreads(params) => Reply::Threads(client.thread_list(params).await?.data),
         Request::StartThread(params) => Reply::Thread(Box::new(client.thread_start(params).await?.thread)),
         Request::Interrupt(params) => {

@@ -23,6 +23,8 @@ pub struct Entry {
     pub id: String,
     /// The turn that it belongs to.
     pub turn: Option<String>,
+    /// The lane of the subagent that it is about.
+    pub lane: Option<String>,
     pub body: Body,
 }
 
@@ -43,6 +45,7 @@ impl Entry {
         Self {
             id: item.id.clone(),
             turn: turn.map(str::to_owned),
+            lane: item.lane.clone(),
             body: Body::Item(item),
         }
     }
@@ -51,6 +54,7 @@ impl Entry {
         Self {
             id,
             turn: turn.map(str::to_owned),
+            lane: None,
             body: Body::Remark { tone, text },
         }
     }
@@ -70,7 +74,10 @@ impl Entry {
             text.push_str(&format!("\n{detail}"));
         }
         let id = format!("notice {}", notice.seq);
-        Some(Self::remark(id, notice.turn, tone, text))
+        Some(Self {
+            lane: notice.lane.map(str::to_owned),
+            ..Self::remark(id, notice.turn, tone, text)
+        })
     }
 
     /// Creates an entry for a command that waits for input.
@@ -141,6 +148,7 @@ impl Entry {
         Self {
             id: Self::plan_id(turn, plan.id),
             turn: turn.map(str::to_owned),
+            lane: None,
             body: Body::Plan(plan.lines()),
         }
     }
@@ -223,7 +231,8 @@ impl Entry {
             Body::Remark { text, .. } => text.len(),
             Body::Plan(steps) => steps.iter().map(String::len).sum(),
         };
-        size_of::<Self>() + self.id.len() + self.turn.as_ref().map_or(0, String::len) + body
+        let ids = [&self.turn, &self.lane].into_iter().flatten().map(String::len);
+        size_of::<Self>() + self.id.len() + ids.sum::<usize>() + body
     }
 
     /// Returns whether the entry is a title with little text, so that entries like it need no gap between them.

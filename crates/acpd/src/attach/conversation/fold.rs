@@ -46,14 +46,20 @@ impl Conversation {
             None => {}
         }
         match notification {
-            Notification::TurnPlanUpdated(updated) => {
+            Notification::ThreadLaneUpdated(report) => {
+                if self.lanes.fold(report) {
+                    self.memo.get_mut().clear();
+                }
+            }
+            // A subagent's plan is not the turn's.
+            Notification::TurnPlanUpdated(updated) if updated.lane.is_none() => {
                 let plan = Entry::plan(updated.turn_id.as_deref(), updated.into());
                 let (id, body) = (plan.id.clone(), plan.body.clone());
                 if !self.change(&id, |entry| entry.body = body) {
                     self.push(plan);
                 }
             }
-            Notification::TurnPlanRemoved(removed) => {
+            Notification::TurnPlanRemoved(removed) if removed.lane.is_none() => {
                 let plan_id = removed.plan_id.as_deref().unwrap_or_default();
                 let id = Entry::plan_id(removed.turn_id.as_deref(), plan_id);
                 self.change(&id, |entry| entry.body = Body::Plan(Vec::new()));

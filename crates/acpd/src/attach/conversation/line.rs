@@ -31,6 +31,8 @@ pub enum Tone {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     pub tone: Tone,
+    /// The name of the subagent that the line is about, at the beginning of every row; empty for the main agent.
+    pub label: String,
     /// Text at the beginning of every row of the line.
     pub lead: &'static str,
     pub text: String,
@@ -56,6 +58,7 @@ impl Line {
     pub fn new(tone: Tone, lead: &'static str, text: &str) -> Self {
         Self {
             tone,
+            label: String::new(),
             lead,
             text: text.replace('\t', TAB),
             marks: Vec::new(),
@@ -68,7 +71,7 @@ impl Line {
 pub fn wrap_all(lines: &[Line], columns: usize) -> Vec<Row> {
     let mut rows = Vec::with_capacity(lines.len());
     for (at, line) in lines.iter().enumerate() {
-        let mut room = columns.saturating_sub(line.lead.width());
+        let mut room = columns.saturating_sub(line.label.width() + line.lead.width());
         if line.text.width() > room {
             room = room.saturating_sub(line.hang);
         }

@@ -33,8 +33,19 @@ impl Memo {
         }
     }
 
-    /// Returns the text of an entry.
-    pub fn text(&mut self, entry: &Entry, columns: usize, open: bool) -> Rc<Text> {
+    /// Forgets all entries.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Returns the text of an entry, whose lines are computed if they are not kept.
+    pub fn text(
+        &mut self,
+        entry: &Entry,
+        columns: usize,
+        open: bool,
+        lines: impl FnOnce() -> Vec<Line>,
+    ) -> Rc<Text> {
         if (self.columns, self.open) != (columns, open) {
             *self = Self {
                 columns,
@@ -45,7 +56,7 @@ impl Memo {
         if let Some(known) = self.texts.get(&entry.id) {
             return Rc::clone(known);
         }
-        let lines = entry.lines(open, columns);
+        let lines = lines();
         let rows = wrap_all(&lines, columns);
         let text = Rc::new(Text { lines, rows });
         if self.rows + text.rows.len() > MEMO_ROWS {

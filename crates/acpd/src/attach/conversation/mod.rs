@@ -16,14 +16,20 @@ pub mod scroll;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use acpd_client::protocol::{Thread, Turn, TurnStatus};
+use acpd_client::protocol::{LanesListed, Thread, Turn, TurnStatus};
+use unicode_width::UnicodeWidthStr;
 
 use self::entry::Entry;
+use self::line::Line;
 use self::memo::Memo;
+use crate::terminal::items::lanes::Lanes;
 use crate::terminal::items::rejected::RejectedCalls;
 
 /// Maximum size of the entries, in bytes.
 pub const HELD_BYTES: usize = 16 << 20;
+
+/// The part of a window that the name of a subagent may take, at most: one of so many columns.
+const LABEL_PART: usize = 4;
 
 /// The held entries, oldest first.
 #[derive(Debug, Default)]
@@ -38,6 +44,8 @@ pub struct Conversation {
     bytes: usize,
     /// The rejected calls of the newest turn.
     rejected: RejectedCalls,
+    /// The names of the subagents.
+    lanes: Lanes,
     /// The layout of entries that were shown lately.
     memo: RefCell<Memo>,
 }
@@ -87,6 +95,41 @@ impl Conversation {
     /// Returns the entries.
     pub fn entries(&self) -> &VecDeque<Entry> {
         &self.entries
+    }
+
+    /// Returns the lines of an entry for a window of `columns`. Those about a subagent begin with its name.
+    pub fn lines(&self, entry: &Entry, open: bool, columns: usize) -> Vec<Line> {
+        let label = self
+            .lanes
+            .short_label(entry.lane.as_deref(), (columns / LABEL_PART).max(1));
+        let mut lines = entry.lines(open, columns.saturating_sub(label.width()));
+        if !label.is_empty() {
+            for line in &mut lines {
+                line.label.clone_from(&label);
+            }
+        }
+        lines
+    }
+
+    /// Returns whether an entry is about a subagent of which nothing is known.
+    pub fn lacks_names(&self) -> bool {
+        let mut lanes = self.entries.iter().filter_map(|entry| entry.lane.as_deref());
+        lanes.any(|lane| !self.lanes.knows(lane))
+    }
+
+    /// Takes the names of the subagents.
+    pub fn add_lanes(&mut self, listed: &LanesListed) {
+        self.lanes.add(listed);
+        self.memo.get_mut().clear();
+    }
+
+    /// Replaces everything but the names of the subagents by the newest page of the same thread.
+    pub fn open_again(&mut self, thread: &Thread) {
+        let lanes = std::mem::take(&mut self.lanes);
+        *self = Self {
+            lanes,
+            ..Self::open(thread)
+        };
     }
 
     /// Returns the size of the entries, in bytes.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::Conversation;
 use super::entry::Entry;
+use super::line::Line;
 use super::memo::Text;
 
 /// What the window follows.
@@ -49,6 +50,11 @@ impl Laid {
 }
 
 impl Layout<'_> {
+    /// Returns the lines of an entry, with the name of its subagent.
+    pub fn lines(&self, entry: &Entry, open: bool) -> Vec<Line> {
+        self.conversation.lines(entry, open, self.columns)
+    }
+
     /// Lays out an entry.
     pub fn entry(&self, at: usize) -> Laid {
         let entries = self.conversation.entries();
@@ -59,7 +65,7 @@ impl Layout<'_> {
             };
         };
         let mut memo = self.conversation.memo.borrow_mut();
-        let text = memo.text(entry, self.columns, self.open);
+        let text = memo.text(entry, self.columns, self.open, || self.lines(entry, self.open));
         let before = at.checked_sub(1).and_then(|before| entries.get(before));
         let is_together = |before: &Entry| before.is_brief() && entry.is_brief();
         Laid {

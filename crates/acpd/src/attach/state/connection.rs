@@ -28,6 +28,7 @@ impl App {
             Pending::Set { .. } => self.setting = None,
             Pending::Older(_) => self.older.forget(),
             Pending::Newer(_) => self.is_loading_newer = false,
+            Pending::Lanes => self.has_lanes = false,
             Pending::Snapshot => {
                 self.is_reading = false;
                 self.wants_snapshot = true;
@@ -56,6 +57,7 @@ impl App {
         for (_, prompt) in std::mem::take(&mut self.unsent) {
             self.start(prompt, now);
         }
+        self.look_for_lanes();
     }
 
     /// Takes note that the subscription to a thread has ended.

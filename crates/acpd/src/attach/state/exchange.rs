@@ -4,9 +4,10 @@
 
 use acpd_client::Error;
 use acpd_client::protocol::{
-    Delivery, Initialized, ItemAnswerParams, ItemApproveParams, Role, Thread, ThreadConfigSetParams,
-    ThreadListParams, ThreadReadParams, ThreadResumed, ThreadStartParams, ThreadSummary, Turn,
-    TurnInterruptParams, TurnQueueSteerParams, TurnStartParams, TurnSteerParams,
+    Delivery, Initialized, ItemAnswerParams, ItemApproveParams, LanesListed, Role, Thread,
+    ThreadConfigSetParams, ThreadLanesParams, ThreadListParams, ThreadReadParams, ThreadResumed,
+    ThreadStartParams, ThreadSummary, Turn, TurnInterruptParams, TurnQueueSteerParams, TurnStartParams,
+    TurnSteerParams,
 };
 use acpd_model::ErrorCode;
 
@@ -18,6 +19,7 @@ pub enum Request {
     SteerQueued(TurnQueueSteerParams),
     Interrupt(TurnInterruptParams),
     ReadPage(ThreadReadParams),
+    ListLanes(ThreadLanesParams),
     ListThreads(ThreadListParams),
     StartThread(Box<ThreadStartParams>),
     SetOption(ThreadConfigSetParams),
@@ -35,6 +37,7 @@ pub enum Reply {
     /// A new thread, or a page of one.
     Thread(Box<Thread>),
     Threads(Vec<ThreadSummary>),
+    Lanes(LanesListed),
     Followed(Box<ThreadResumed>),
 }
 

@@ -92,7 +92,7 @@ impl Head {
         match notification {
             Notification::ThreadStatusChanged(changed) => self.status.clone_from(&changed.status),
             Notification::ThreadUpdated(updated) => self.update(updated),
-            Notification::ItemUserMessage(message) if self.name.is_empty() => {
+            Notification::ItemUserMessage(message) if self.name.is_empty() && message.lane.is_none() => {
                 self.name = plain_line(message.text.trim().lines().next().unwrap_or_default());
             }
             Notification::ThreadArchived(_) => self.is_archived = true,

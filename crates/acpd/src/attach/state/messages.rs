@@ -10,6 +10,7 @@ use super::{App, Focus};
 use crate::attach::conversation::HELD_BYTES;
 use crate::attach::conversation::entry::originator;
 use crate::attach::conversation::fold::Folded;
+use crate::terminal::items::lanes::lane_of;
 
 impl App {
     /// Folds a notification, or takes a question. Events arrive once and in order; questions that are open may be repeated.
@@ -41,11 +42,14 @@ impl App {
             Folded::NotHeld => self.older.miss(notification),
             Folded::ReadAgain => self.wants_snapshot = true,
         }
+        if lane_of(notification).is_some() {
+            self.look_for_lanes();
+        }
         match notification {
             Notification::ServerRequestResolved(resolved) => self.resolved(resolved, now),
             Notification::TurnStarted(started) if started.turn.started_at.is_some() => self.turn_changed(),
             // What the agent suggested was about this prompt.
-            Notification::ItemUserMessage(_) => self.suggested = None,
+            Notification::ItemUserMessage(message) if message.lane.is_none() => self.suggested = None,
             Notification::ThreadSuggestionsUpdated(updated) => {
                 let texts = updated
                     .suggestions

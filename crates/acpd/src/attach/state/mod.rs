@@ -142,6 +142,8 @@ pub struct App {
     unsent: Vec<(u64, Prompt)>,
     older: OlderPage,
     is_loading_newer: bool,
+    /// Whether the names of the thread's subagents are there, or on their way.
+    has_lanes: bool,
     /// Whether the thread has to be read again, and is being read.
     wants_snapshot: bool,
     is_reading: bool,
@@ -153,7 +155,7 @@ impl App {
     /// Creates the state from the result of `thread/resume`. `seed` is unique among all clients.
     pub fn new(resumed: &ThreadResumed, abilities: Abilities, seed: String, size: (u16, u16)) -> Self {
         let thread = &resumed.thread;
-        Self {
+        let mut app = Self {
             thread: thread.id.clone(),
             head: Head::read(thread),
             conversation: Conversation::open(thread),
@@ -187,11 +189,14 @@ impl App {
             unsent: Vec::new(),
             older: OlderPage::default(),
             is_loading_newer: false,
+            has_lanes: false,
             wants_snapshot: false,
             is_reading: false,
             retry_at: None,
             effects: VecDeque::new(),
-        }
+        };
+        app.look_for_lanes();
+        app
     }
 
     /// Returns the next thing to do.

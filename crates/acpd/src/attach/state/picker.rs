@@ -323,6 +323,7 @@ impl App {
         self.head = Head::read(thread);
         self.suggested = None;
         self.conversation = Conversation::open(thread);
+        self.has_lanes = false;
         self.seq = resumed.latest_seq;
         self.scroll = Scroll::End;
         self.questions.clear();
@@ -338,6 +339,7 @@ impl App {
         self.setting = None;
         // Replies about the thread before change nothing here.
         self.pending.retain(|_, pending| !pending.is_of_thread());
+        self.look_for_lanes();
     }
 
     /// Ends the subscription to a thread, unless it is shown or is still being opened.

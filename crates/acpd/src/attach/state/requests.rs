@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use acpd_client::protocol::{
-    Delivery, ThreadReadParams, ThreadResumed, TurnInterruptParams, TurnQueueSteerParams, TurnStartParams,
-    TurnStatus, TurnSteerParams,
+    Delivery, ThreadLanesParams, ThreadReadParams, ThreadResumed, TurnInterruptParams, TurnQueueSteerParams,
+    TurnStartParams, TurnStatus, TurnSteerParams,
 };
 
 use super::exchange::{Failure, FailureKind, Reply, Request};
@@ -13,7 +13,7 @@ use super::question::Answered;
 use super::search::Towards;
 use super::{App, Effect, RETRY};
 use crate::attach::conversation::scroll::Scroll;
-use crate::attach::conversation::{Conversation, Source};
+use crate::attach::conversation::Source;
 use crate::client::REPLACES_NO_TURNS;
 use crate::terminal::plain::plain_line;
 
@@ -39,6 +39,8 @@ pub enum Pending {
     /// The page at this cursor, before the held ones or after them.
     Older(String),
     Newer(String),
+    /// The names of the subagents.
+    Lanes,
     /// The threads to pick from.
     Threads,
     /// A new thread, with the number of the pick.
@@ -234,6 +236,17 @@ impl App {
         }
     }
 
+    /// Requests the names of the subagents, if one is shown that has none.
+    pub(super) fn look_for_lanes(&mut self) {
+        if !self.has_lanes && self.lost.is_none() && self.conversation.lacks_names() {
+            self.has_lanes = true;
+            let params = ThreadLanesParams {
+                thread_id: self.thread.clone(),
+            };
+            self.request(Request::ListLanes(params), Pending::Lanes);
+        }
+    }
+
     pub(super) fn request_newer(&mut self, cursor: String) {
         self.is_loading_newer = true;
         self.request(self.page_at(&cursor), Pending::Newer(cursor));
@@ -291,6 +304,7 @@ impl App {
             }
             // The question goes when its resolution arrives as an event.
             (Pending::Interrupt | Pending::Answer(_), _) => {}
+            (Pending::Lanes, Reply::Lanes(listed)) => self.conversation.add_lanes(&listed),
             (Pending::Threads, Reply::Threads(threads)) => self.threads_listed(&threads),
             (Pending::Begin(pick), Reply::Thread(thread)) => self.begun(pick, &thread.id, now),
             // The user may have picked another thread meanwhile, or sent a prompt.
@@ -307,10 +321,12 @@ impl App {
                 // Meanwhile, the thread may have been read again.
                 if self.conversation.newer() == Some(&Source::Cursor(cursor)) {
                     self.conversation.append(&page);
+                    self.look_for_lanes();
                 }
             }
             (
                 pending @ (Pending::Snapshot
+                | Pending::Lanes
                 | Pending::Older(_)
                 | Pending::Newer(_)
                 | Pending::Threads
@@ -351,6 +367,8 @@ impl App {
                 self.show_error(format!("not sent: {message}"), now);
             }
             Pending::Open { pick, .. } if pick != self.picks => {}
+            // The lines say "subagent" without a name. An older daemon has no names.
+            Pending::Lanes => {}
             Pending::SteerQueued
             | Pending::TakeBack(_)
             | Pending::Interrupt
@@ -402,7 +420,7 @@ impl App {
         self.is_reading = false;
         self.older.forget();
         let was_newer_dropped = self.conversation.newer().is_some();
-        self.conversation = Conversation::open(thread);
+        self.conversation.open_again(thread);
         self.head = Head::read(thread);
         self.seq = resumed.latest_seq;
         self.keep_open(&thread.pending_request_ids);
@@ -417,6 +435,7 @@ impl App {
                 row: 0,
             });
         }
+        self.look_for_lanes();
     }
 
     /// Drops questions that are not among the open ones.
@@ -430,9 +449,11 @@ impl App {
 
     /// Adds the older page, if it has arrived, and continues a search in it.
     pub(super) fn merge_older(&mut self, now: Instant) {
-        if self.older.merge(&mut self.conversation, self.seq)
-            && self.search.as_ref().is_some_and(|search| search.is_loading)
-        {
+        if !self.older.merge(&mut self.conversation, self.seq) {
+            return;
+        }
+        self.look_for_lanes();
+        if self.search.as_ref().is_some_and(|search| search.is_loading) {
             self.search_on(Towards::Older, now);
         }
     }

@@ -56,7 +56,7 @@ impl Search {
             let Some(known) = entries.get(entry) else {
                 return Vec::new();
             };
-            let lines = known.lines(true, layout.columns);
+            let lines = layout.lines(known, true);
             let hits = lines.iter().enumerate().flat_map(|(line, text)| {
                 let found = find_all(&text.text, &self.wanted).into_iter();
                 found.map(move |range| (line, range))
@@ -99,9 +99,6 @@ pub fn is_in_sight(hit: &Hit, layout: Layout<'_>) -> bool {
     else {
         return false;
     };
-    let (closed, open) = (
-        entry.lines(layout.open, layout.columns),
-        entry.lines(true, layout.columns),
-    );
+    let (closed, open) = (layout.lines(entry, layout.open), layout.lines(entry, true));
     closed.len() == open.len() && closed.get(hit.line) == open.get(hit.line)
 }

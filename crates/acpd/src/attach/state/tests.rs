@@ -242,6 +242,7 @@ impl Scene {
             "turn/steer" | "turn/queue/steer" => Reply::Steered(object(result["delivery"].take())),
             "thread/read" | "thread/start" => Reply::Thread(Box::new(thread(result["thread"].take()))),
             "thread/resume" => Reply::Followed(Box::new(resumed(result))),
+            "thread/lanes" => Reply::Lanes(object(result)),
             "thread/list" => {
                 let mut listed = result["data"].take();
                 for thread in listed.as_array_mut().expect("it is a list") {
@@ -286,6 +287,7 @@ fn request_of(effect: &Effect) -> Option<(u64, &'static str, Value)> {
                 Request::SteerQueued(params) => ("turn/queue/steer", json!(params)),
                 Request::Interrupt(params) => ("turn/interrupt", json!(params)),
                 Request::ReadPage(params) => ("thread/read", json!(params)),
+                Request::ListLanes(params) => ("thread/lanes", json!(params)),
                 Request::ListThreads(params) => ("thread/list", json!(params)),
                 Request::StartThread(params) => ("thread/start", json!(params)),
                 Request::SetOption(params) => ("thread/config/set", json!(params)),

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 
 use super::lines::{line_of, put};
 use super::theme::Theme;
-use crate::attach::conversation::line::{Line, Row, find_all};
+use crate::attach::conversation::line::{Line, Row, Tone, find_all};
 use crate::attach::state::App;
 use crate::attach::state::search::Search;
 
@@ -73,7 +73,11 @@ fn draw_row(
         styles.extend(hits.map(|range| (range.clone(), theme.hit(is_current(&range)))));
     }
     let hang = " ".repeat(if row.range.start > 0 { line.hang } else { 0 });
-    let mut texts = vec![(line.lead, base), (hang.as_str(), base)];
+    let mut texts = vec![
+        (line.label.as_str(), theme.tone(Tone::Remark)),
+        (line.lead, base),
+        (hang.as_str(), base),
+    ];
     for range in pieces(&row.range, &styles) {
         let covering = styles
             .iter()

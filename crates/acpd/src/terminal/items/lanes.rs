@@ -79,13 +79,33 @@ impl Lanes {
         names.label() != before
     }
 
+    /// Adds what the daemon lists. What was reported since is kept.
+    pub fn add(&mut self, listed: &LanesListed) {
+        for (lane, names) in Self::of(listed).0 {
+            let known = self.0.entry(lane).or_default();
+            known.title = known.title.take().or(names.title);
+            known.description = known.description.take().or(names.description);
+            known.session = known.session.take().or(names.session);
+        }
+    }
+
+    /// Returns whether anything is known of a lane.
+    pub fn knows(&self, lane: &str) -> bool {
+        self.0.contains_key(lane)
+    }
+
     /// Returns what lines about a lane begin with; empty for the main agent.
     pub fn label(&self, lane: Option<&str>) -> String {
+        self.short_label(lane, NAME_CHARS)
+    }
+
+    /// Returns such a label whose name has at most this many characters.
+    pub fn short_label(&self, lane: Option<&str>, chars: usize) -> String {
         let Some(lane) = lane else {
             return String::new();
         };
         let name = self.0.get(lane).map_or_else(|| UNNAMED.to_owned(), Names::label);
-        format!("{name} │ ")
+        format!("{} │ ", shorten(&name, chars))
     }
 }
 
@@ -177,8 +197,15 @@ mod tests {
             { "lane": "lane_2", "title": " ", "description": "reads" },
             { "lane": "lane_3", "title": format!("a\u{1b}[2J │ b\n{}", "x".repeat(10_000)) },
         ] });
-        let lanes = Lanes::of(&object(listed));
+        let lanes = {
+            let mut known = Lanes::default();
+            known.fold(&report(json!({ "lane": "lane_2", "sessionId": "s-2" })));
+            known.add(&object(listed));
+            known
+        };
+        assert!(lanes.knows("lane_3") && !lanes.knows("lane_1"));
         assert_eq!(lanes.label(Some("lane_2")), "reads │ ");
+        assert_eq!(lanes.short_label(Some("lane_2"), 3).chars().count(), 6);
         let hostile = lanes.label(Some("lane_3"));
         assert!(hostile.chars().count() <= NAME_CHARS + 3, "{hostile}");
         assert!(

@@ -317,3 +317,39 @@ fn each_plan_is_shown_until_the_agent_removes_it() {
         "{drawn}"
     );
 }
+
+#[test]
+fn lines_about_a_subagent_begin_with_its_name_which_is_requested_once() {
+    let said = |item: &str, lane: &str| {
+        let mut said = message(item, "agentMessage", "Found two.\nAnd more.");
+        said["lane"] = json!(lane);
+        said
+    };
+    let items = json!([
+        said("item_1", "lane_1"),
+        message("item_2", "agentMessage", "Done.")
+    ]);
+    let mut scene = Scene::open(&json!([turn("turn_1", &items)]));
+    assert!(scene.draw().contains("subagent │ Found two."));
+    let (token, method, _) = scene.request();
+    assert_eq!(method, "thread/lanes");
+    let listed = json!({ "data": [{ "lane": "lane_1", "title": "review" }, { "lane": "lane_2", "title": "x".repeat(100) }] });
+    scene.reply(token, listed);
+    let picture = scene.draw();
+    for expected in ["review │ Found two.", "review │ And more.", "\nDone."] {
+        assert!(picture.contains(expected), "{picture}");
+    }
+    let report = json!({ "lane": "lane_1", "title": "other" });
+    scene.event("thread/lane/updated", report);
+    assert!(scene.draw().contains("other │ Found two."));
+    scene.run_turn("turn_2");
+    let begun = json!({ "turnId": "turn_2", "itemId": "item_3", "type": "agentMessage", "lane": "lane_2", "text": "Long." });
+    scene.event("item/started", begun);
+    let picture = scene.draw();
+    let long = picture
+        .lines()
+        .find(|line| line.contains("Long."))
+        .unwrap_or_default();
+    assert!(long.starts_with('x') && long.chars().count() < 30, "{picture}");
+    assert!(scene.effects().is_empty(), "all names are there");
+}
