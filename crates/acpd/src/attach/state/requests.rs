@@ -12,8 +12,8 @@ use super::head::Head;
 use super::question::Answered;
 use super::search::Towards;
 use super::{App, Effect, RETRY};
-use crate::attach::conversation::scroll::Scroll;
 use crate::attach::conversation::Source;
+use crate::attach::conversation::scroll::Scroll;
 use crate::client::REPLACES_NO_TURNS;
 use crate::terminal::plain::plain_line;
 
