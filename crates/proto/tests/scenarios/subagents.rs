@@ -3,9 +3,12 @@
 use acpd_model::event::TurnStatus;
 use acpd_model::{EventKind, ItemEvent, LaneId, Limits, PreviousContent, ThreadStatus, TurnId};
 use acpd_proto::surface::acp::{self, Feature, FrameKind};
+use acpd_proto::surface::export::Format;
 use acpd_proto::thread::{Answer, Command, HostReply};
 use serde_json::{Value, json};
 
+use crate::export::export;
+use crate::support::markup::html_is_ours;
 use crate::support::{FULL, SESSION, Scene, check, check_in, message, tool, wake};
 use crate::tail::tail;
 
@@ -317,6 +320,58 @@ fn a_plan_of_a_subagent_starts_no_turn() {
         s.later(60_000);
         assert_eq!(s.settled_turns().len(), 1);
     });
+}
+
+#[test]
+fn documents_have_what_a_subagent_did_in_one_place() {
+    let scene = check_in(Scene::with_limits(Limits::default()), |s| {
+        s.open_turn();
+        let plan = |step: &str| {
+            format!(
+                r#"{{"sessionUpdate":"plan","entries":[{{"content":"{step}","priority":"high","status":"pending"}}]}}"#
+            )
+        };
+        update_of(s, SESSION, &plan("of the agent"));
+        report(
+            s,
+            SESSION,
+            "a",
+            r#","title":"re<view>","state":{"state":"running"}"#,
+        );
+        update_of(s, "a", &message("from the subagent"));
+        update_of(s, SESSION, &message("from the agent"));
+        update_of(s, "a", &tool("t", false, r#","title":"Look","kind":"read""#));
+        update_of(s, "a", &tool("t", true, r#","status":"completed""#));
+        update_of(s, "a", &plan("of the subagent"));
+        report(s, SESSION, "a", r#","state":{"state":"idle"}"#);
+        s.stops_with("end_turn");
+        s.later(1000);
+    });
+    let html = export(&scene, Format::Html);
+    html_is_ours(&html);
+    let begin = html
+        .find("<summary>Subagent <code>re&lt;view&gt;</code>")
+        .unwrap();
+    let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text:?}: {html}"));
+    let (inside, agent) = (
+        html[begin..]
+            .split("</details>\n</article>\n<article class=\"agent\">")
+            .next()
+            .unwrap(),
+        at("from the agent"),
+    );
+    for text in ["from the subagent", "Look", "of the subagent"] {
+        assert!(inside.contains(text), "{text:?} is not in {inside}");
+    }
+    assert!(begin < agent && !inside.contains("from the agent"), "{html}");
+    assert!(
+        !inside.contains("of the agent"),
+        "its plan is another one: {html}"
+    );
+    assert_eq!(html.matches("<article class=\"subagent\">").count(), 1);
+    let markdown = export(&scene, Format::Markdown);
+    assert!(markdown.contains("**Subagent `re<view>`: Agent**"), "{markdown}");
+    assert!(markdown.contains("**Agent**"), "{markdown}");
 }
 
 #[test]

@@ -4,13 +4,16 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-use acpd_model::Millis;
 use acpd_model::line_ends::shown_diff;
+use acpd_model::{LaneId, Millis};
 
 use super::picture::Picture;
 
+/// The class of a block that contains the blocks of a subagent.
+pub const NEST: &str = "subagent";
+
 /// A piece of a line.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Span {
     /// Plain words.
     Word(Cow<'static, str>),
@@ -47,6 +50,8 @@ pub enum Part {
     Line(Vec<Span>),
     /// A list of lines.
     List(Vec<Vec<Span>>),
+    /// A block of what the block is about, such as a message of a subagent.
+    Block(Box<Block>),
 }
 
 /// A block of the document, which shows one event or item.
@@ -58,6 +63,8 @@ pub struct Block {
     pub title: Vec<Span>,
     /// When the event occurred.
     pub at: Millis,
+    /// The subagent that the block is about.
+    pub lane: Option<LaneId>,
     /// Whether the block is collapsed at first.
     pub folded: bool,
     /// The content of the block.
@@ -71,9 +78,16 @@ impl Block {
             class,
             title,
             at,
+            lane: None,
             folded: false,
             parts: Vec::new(),
         }
+    }
+
+    /// Sets the subagent that the block is about.
+    pub fn of(mut self, lane: Option<LaneId>) -> Self {
+        self.lane = lane;
+        self
     }
 
     /// Adds a line of words.

@@ -17,7 +17,7 @@ const WORK: [&str; 4] = ["tool", "terminal", "file", "permission"];
 const STYLE: &str = include_str!("page.css");
 
 /// The SHA-256 of [`STYLE`]: the policy permits no other style.
-const STYLE_HASH: &str = "dN9AGu26Fep3sMpQz9LQtX/LTlSSZQ+rBWe+8RM+ee4=";
+const STYLE_HASH: &str = "I0XqLESt+Lh88OOJbUQogKevccFwJEj4MNGFHHHIM+w=";
 
 impl Page for Html {
     fn head(&self, out: &mut String, title: &str, facts: &[(&'static str, Vec<Span>)]) {
@@ -124,6 +124,7 @@ fn part(out: &mut String, part: &Part) {
             }
             out.push_str("</ul>\n");
         }
+        Part::Block(block) => Html.block(out, block),
     }
 }
 

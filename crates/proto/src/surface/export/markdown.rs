@@ -7,7 +7,7 @@
 
 use acpd_model::text::visible;
 
-use super::block::{Block, Page, Part, Span};
+use super::block::{Block, NEST, Page, Part, Span, word};
 use super::fence::{Passage, passages};
 use super::text::{moment, readable};
 
@@ -41,53 +41,72 @@ impl Page for Markdown {
     }
 
     fn block(&self, out: &mut String, block: &Block) {
-        if block.folded {
-            // Plain words only: Markdown does not apply inside a line of HTML.
-            let title = block.title.iter().map(|span| match span {
-                Span::Word(text) => html_text(text),
-                Span::Code(text) => html_text(text),
-            });
-            let title: String = title.collect();
-            out.push_str("\n<details>\n<summary>");
-            out.push_str(&title);
-            out.push_str("</summary>\n");
-        } else {
-            out.push_str("\n**");
-            line(out, &block.title);
-            out.push_str("** · ");
-            out.push_str(&moment(block.at));
-            out.push('\n');
-        }
-        for part in &block.parts {
-            out.push('\n');
-            match part {
-                Part::Prose(text) => prose(out, text),
-                Part::Verbatim { language, text } => fence(out, "", language, &readable(text)),
-                Part::Picture(picture) => {
-                    code_span(out, &picture.label());
-                    out.push('\n');
-                }
-                Part::Line(spans) => {
-                    line(out, spans);
-                    out.push('\n');
-                }
-                Part::List(lines) => {
-                    for spans in lines {
-                        out.push_str("- ");
-                        line(out, spans);
-                        out.push('\n');
-                    }
-                }
-            }
-        }
-        if block.folded {
-            out.push_str("\n</details>\n");
-        }
+        write_block(out, &[], block);
     }
 
     fn end_section(&self, _out: &mut String) {}
 
     fn foot(&self, _out: &mut String) {}
+}
+
+/// Writes a block. `before` are the spans before its title. Blocks of a subagent have its name in front of their titles instead of
+/// being in a block: Markdown cannot show where that would end.
+fn write_block(out: &mut String, before: &[Span], block: &Block) {
+    if block.class == NEST {
+        let mut before = before.to_vec();
+        before.extend(block.title.iter().cloned());
+        before.push(word(": "));
+        for part in &block.parts {
+            if let Part::Block(inner) = part {
+                write_block(out, &before, inner);
+            }
+        }
+        return;
+    }
+    if block.folded {
+        // Plain words only: Markdown does not apply inside a line of HTML.
+        let title = before.iter().chain(&block.title).map(|span| match span {
+            Span::Word(text) => html_text(text),
+            Span::Code(text) => html_text(text),
+        });
+        let title: String = title.collect();
+        out.push_str("\n<details>\n<summary>");
+        out.push_str(&title);
+        out.push_str("</summary>\n");
+    } else {
+        out.push_str("\n**");
+        line(out, before);
+        line(out, &block.title);
+        out.push_str("** · ");
+        out.push_str(&moment(block.at));
+        out.push('\n');
+    }
+    for part in &block.parts {
+        out.push('\n');
+        match part {
+            Part::Prose(text) => prose(out, text),
+            Part::Verbatim { language, text } => fence(out, "", language, &readable(text)),
+            Part::Picture(picture) => {
+                code_span(out, &picture.label());
+                out.push('\n');
+            }
+            Part::Line(spans) => {
+                line(out, spans);
+                out.push('\n');
+            }
+            Part::List(lines) => {
+                for spans in lines {
+                    out.push_str("- ");
+                    line(out, spans);
+                    out.push('\n');
+                }
+            }
+            Part::Block(inner) => write_block(out, &[], inner),
+        }
+    }
+    if block.folded {
+        out.push_str("\n</details>\n");
+    }
 }
 
 /// Returns `text` in one line.

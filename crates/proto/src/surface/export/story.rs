@@ -11,7 +11,7 @@ use acpd_model::{
     RequestEvent, RequestId, SessionEvent, Summary, ThreadEvent, ThreadId, TurnEvent, TurnId,
 };
 
-use super::block::{Block, Page, Part, code, word};
+use super::block::{Block, NEST, Page, Part, code, word};
 use super::item::{item_block, message_parts};
 use super::text::{command, moment, pieces, short_path, turn_title};
 use super::{note, text};
@@ -58,8 +58,6 @@ enum Entry {
         at: Millis,
         by: Origin,
         turn: Option<TurnId>,
-        /// The name of the subagent that the item belongs to.
-        subagent: Option<String>,
         item: Item,
     },
     Question(QuestionEntry),
@@ -70,6 +68,8 @@ enum Entry {
 #[derive(Debug)]
 struct PlanShown {
     at: Millis,
+    /// The subagent whose plan it is.
+    lane: Option<LaneId>,
     /// The agent's id for the plan.
     id: String,
     entries: Vec<PlanEntry>,
@@ -89,6 +89,8 @@ impl PlanShown {
 #[derive(Debug)]
 struct QuestionEntry {
     at: Millis,
+    /// The subagent that asks.
+    lane: Option<LaneId>,
     /// The text before its title.
     asked: &'static str,
     request: RequestId,
@@ -108,10 +110,14 @@ impl Entry {
         }
     }
 
-    /// Returns the turn of a message, which may have ended before the message came.
+    /// Returns the turn of a message of the main agent, which may have ended before the message came.
     fn turn_of_message(&self) -> Option<TurnId> {
         match self {
-            Self::Item { turn, item, .. } if matches!(item.start, ItemStart::Message { .. }) => *turn,
+            Self::Item { turn, item, .. }
+                if item.lane.is_none() && matches!(item.start, ItemStart::Message { .. }) =>
+            {
+                *turn
+            }
             Self::Item { .. } | Self::Question(_) | Self::Plan { .. } | Self::Note(_) => None,
         }
     }
@@ -201,12 +207,10 @@ impl Story {
                 } else {
                     &event.by
                 };
-                let subagent = item.lane.map(|lane| self.name_of(lane));
                 self.entries.push(Entry::Item {
                     at: event.at,
                     by: by.clone(),
                     turn: event.turn,
-                    subagent,
                     item,
                 });
             }
@@ -235,6 +239,7 @@ impl Story {
                 ..
             }) => self.entries.push(Entry::Question(QuestionEntry {
                 at: event.at,
+                lane: event.lane,
                 asked: match item {
                     Some(_) => "Permission, in the agent's words: ",
                     None => "Permission: ",
@@ -249,6 +254,7 @@ impl Story {
             K::Request(RequestEvent::InputRequested { request, message, .. }) => {
                 self.entries.push(Entry::Question(QuestionEntry {
                     at: event.at,
+                    lane: event.lane,
                     asked: "Asked for information: ",
                     request: *request,
                     title: message.clone(),
@@ -270,6 +276,7 @@ impl Story {
                 markdown,
             }) => self.replace_plan(PlanShown {
                 at: event.at,
+                lane: event.lane,
                 id: plan_id.clone(),
                 entries: entries.clone(),
                 markdown: markdown.clone(),
@@ -277,9 +284,10 @@ impl Story {
             }),
             // One that is written already stays.
             K::Turn(TurnEvent::PlanRemoved { plan_id, .. }) => {
-                if self.plan(plan_id).is_some() {
+                if self.plan(event.lane, plan_id).is_some() {
                     self.replace_plan(PlanShown {
                         at: event.at,
+                        lane: event.lane,
                         id: plan_id.clone(),
                         entries: Vec::new(),
                         markdown: None,
@@ -293,6 +301,7 @@ impl Story {
                 {
                     self.subagents.insert(lane, name.clone());
                 }
+                // It is about the agent that has created the subagent.
                 self.entries
                     .extend(note::block(event, &self.cwd).map(Entry::Note));
             }
@@ -309,7 +318,7 @@ impl Story {
             | K::Unknown => {
                 if let Some(block) = note::block(event, &self.cwd) {
                     self.held += event.raw.as_ref().map_or(0, |raw| raw.get().len());
-                    self.entries.push(Entry::Note(block));
+                    self.entries.push(Entry::Note(block.of(event.lane)));
                 }
             }
         }
@@ -426,7 +435,7 @@ impl Story {
             let block = Block::new("tool", event.at, title)
                 .line(vec![word("Status: "), word(status.as_acp())])
                 .verbatim("json", raw.get());
-            self.entries.push(Entry::Note(block));
+            self.entries.push(Entry::Note(block.of(event.lane)));
         }
     }
 
@@ -440,29 +449,31 @@ impl Story {
         }
     }
 
-    /// Returns the plan with this id, if it is not written yet.
-    fn plan(&mut self, id: &str) -> Option<&mut PlanShown> {
+    /// Returns the plan of an agent with this id, if it is not written yet.
+    fn plan(&mut self, lane: Option<LaneId>, id: &str) -> Option<&mut PlanShown> {
         self.entries.iter_mut().rev().find_map(|entry| match entry {
-            Entry::Plan(plan) => Some(plan).filter(|plan| plan.id == id),
+            Entry::Plan(plan) => Some(plan).filter(|plan| plan.lane == lane && plan.id == id),
             Entry::Item { .. } | Entry::Question(_) | Entry::Note(_) => None,
         })
     }
 
     fn replace_plan(&mut self, new: PlanShown) {
-        let before = self.plan(&new.id).map_or(0, |old| old.bytes());
+        let before = self.plan(new.lane, &new.id).map_or(0, |old| old.bytes());
         self.held = (self.held + new.bytes()).saturating_sub(before);
-        match self.plan(&new.id) {
+        match self.plan(new.lane, &new.id) {
             Some(old) => *old = new,
             None => self.entries.push(Entry::Plan(new)),
         }
     }
 
-    /// Writes the entries, except those that `keep` selects.
+    /// Writes the entries, except those that `keep` selects. What a subagent did is in one block, where it began.
     fn write(&mut self, keep: impl Fn(&Entry) -> bool) {
         let entries = std::mem::take(&mut self.entries);
         self.places.clear();
         self.held = 0;
         let files: BTreeSet<(ItemId, String)> = entries.iter().filter_map(file_of).collect();
+        let mut blocks: Vec<(Option<TurnId>, Block)> = Vec::new();
+        let mut nests: BTreeMap<LaneId, usize> = BTreeMap::new();
         for entry in entries {
             if keep(&entry) {
                 if let Entry::Item { item, .. } = &entry {
@@ -472,25 +483,49 @@ impl Story {
                 continue;
             }
             let turn = entry.turn_of_message();
-            if let Some(mut block) = draw(entry, &files, &self.cwd) {
-                if self.over.is_some() && turn != self.over {
-                    self.end_section();
-                }
-                if turn.is_some() && turn != self.turn && turn != self.over {
-                    let note = vec![word("Belongs to "), word(turn_title(turn)), word(".")];
-                    block.parts.insert(0, Part::Line(note));
-                }
-                self.open_section();
-                self.bound_pictures(&mut block);
-                self.page.block(&mut self.text, &block);
+            let Some(block) = draw(entry, &files, &self.cwd) else {
+                continue;
+            };
+            let Some(lane) = block.lane else {
+                blocks.push((turn, block));
+                continue;
+            };
+            let nest = *nests.entry(lane).or_insert_with(|| {
+                blocks.push((None, self.nest(lane, block.at)));
+                blocks.len() - 1
+            });
+            if let Some((_, nest)) = blocks.get_mut(nest) {
+                nest.parts.push(Part::Block(Box::new(block)));
             }
         }
+        for (turn, mut block) in blocks {
+            if self.over.is_some() && turn != self.over {
+                self.end_section();
+            }
+            if turn.is_some() && turn != self.turn && turn != self.over {
+                let note = vec![word("Belongs to "), word(turn_title(turn)), word(".")];
+                block.parts.insert(0, Part::Line(note));
+            }
+            self.open_section();
+            self.bound_pictures(&mut block);
+            self.page.block(&mut self.text, &block);
+        }
+    }
+
+    /// Creates the block for what a subagent did.
+    fn nest(&self, lane: LaneId, at: Millis) -> Block {
+        let title = vec![word("Subagent "), code(self.name_of(lane))];
+        let mut block = Block::new(NEST, at, title);
+        block.folded = true;
+        block
     }
 
     /// Puts words in place of the pictures for which the document has no room left.
     fn bound_pictures(&mut self, block: &mut Block) {
         for part in &mut block.parts {
-            if let Part::Picture(picture) = part {
+            if let Part::Block(inner) = part {
+                self.bound_pictures(inner);
+            } else if let Part::Picture(picture) = part {
                 let pictures = self.pictures + picture.bytes();
                 if pictures > EXPORT_PICTURES_BYTES {
                     *part = Part::Line(vec![code(picture.label())]);
@@ -545,23 +580,15 @@ fn weight(end: &ItemEnd) -> usize {
 
 fn draw(entry: Entry, files: &BTreeSet<(ItemId, String)>, cwd: &str) -> Option<Block> {
     match entry {
-        Entry::Item {
-            at,
-            by,
-            subagent,
-            item,
-            ..
-        } => {
-            let mut block = item_block(at, &by, &item, files, cwd)?;
-            if let Some(name) = subagent {
-                block
-                    .title
-                    .splice(0..0, [word("Subagent "), code(name), word(": ")]);
-            }
-            Some(block)
+        Entry::Item { at, by, item, .. } => {
+            let block = item_block(at, &by, &item, files, cwd)?;
+            Some(block.of(item.lane))
         }
-        Entry::Question(question) => Some(question_block(&question)),
-        Entry::Plan(plan) => (!plan.removed).then(|| plan_block(plan, cwd)),
+        Entry::Question(question) => Some(question_block(&question).of(question.lane)),
+        Entry::Plan(plan) => {
+            let lane = plan.lane;
+            (!plan.removed).then(|| plan_block(plan, cwd).of(lane))
+        }
         Entry::Note(block) => Some(block),
     }
 }
