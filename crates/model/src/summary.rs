@@ -91,6 +91,9 @@ pub struct WaitingQuestion {
     pub kind: QuestionType,
     /// Title for the user, or its beginning.
     pub title: String,
+    /// The subagent that asks, as sentences name it: `Subagent "review"`. Absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asker: Option<String>,
     /// The effects and the answers of a permission request, unless they are too long for a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answerable: Option<Answerable>,

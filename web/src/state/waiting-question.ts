@@ -40,10 +40,19 @@ export function waitsFor(question: Pick<WaitingQuestion, "type"> | null | undefi
   return question.type === "permission" ? "waiting for approval" : "asks a question";
 }
 
+/** Returns the subagent that asks, if its name is not in the title already. */
+export function askerOf({ asker, subjects }: WaitingQuestion): string | undefined {
+  return asker == null || subjects == null || subjects.length === 0 ? undefined : visibleLine(asker);
+}
+
 /** Returns a question in one line, for notifications and labels. */
 export function questionLine(question: WaitingQuestion, cwd: string): string {
   const said = wishesOf(question, cwd).map(({ verb, what }) => (verb === "" ? what : `${verb} ${what}`));
   const line = said.join("; ");
+  const asker = askerOf(question);
+  if (asker !== undefined) {
+    return `${asker}: ${line}${question.more > 0 ? ` (and ${question.more} more)` : ""}`;
+  }
   return line.charAt(0).toUpperCase() + line.slice(1) + (question.more > 0 ? ` (and ${question.more} more)` : "");
 }
 
@@ -63,8 +72,8 @@ export interface RowAnswers {
  * be opened. An "always" is never among them, and what is not known to be harmless can only be rejected.
  */
 export function rowAnswers(question: WaitingQuestion, cwd: string): RowAnswers | undefined {
-  const { type, subjects, options, more } = question;
-  if (type !== "permission" || more > 0 || !subjects?.length || !options || !subjects.every((one) => isPlain(one, cwd))) {
+  const { type, subjects, options, more, asker } = question;
+  if (type !== "permission" || more > 0 || !isOneReading(asker ?? "") || !subjects?.length || !options || !subjects.every((one) => isPlain(one, cwd))) {
     return undefined;
   }
   const allow = subjects.every(isHarmless) ? once(options, "allow_once") : undefined;

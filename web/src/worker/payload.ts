@@ -60,7 +60,7 @@ function readQuestion(value: unknown): WaitingQuestion | undefined {
   if (!isRecord(value)) {
     return undefined;
   }
-  const { requestId, type, title, more, subjects, options } = value;
+  const { requestId, type, title, asker, more, subjects, options } = value;
   if (!isText(requestId) || requestId === "" || !isText(title) || typeof more !== "number" || !Number.isSafeInteger(more) || more < 0) {
     return undefined;
   }
@@ -69,7 +69,8 @@ function readQuestion(value: unknown): WaitingQuestion | undefined {
   if (read.subjects === undefined || read.options === undefined) {
     return undefined;
   }
-  return { requestId, type: type === "permission" ? type : "input", title, more, subjects: read.subjects, options: read.options };
+  const of = { requestId, type: type === "permission" ? type : "input", title, ...(isText(asker) && { asker }) } as const;
+  return { ...of, more, subjects: read.subjects, options: read.options };
 }
 
 /** Reads each part of a list. Returns `null` if there is no list, and `undefined` if a part cannot be read. */

@@ -1,7 +1,7 @@
 import type { CallSubject, PermissionOption, WaitingQuestion } from "@acpd/client";
 import { describe, expect, test } from "vitest";
 
-import { questionLine, rowAnswers, wishesOf } from "../../src/state/waiting-question.ts";
+import { askerOf, questionLine, rowAnswers, wishesOf } from "../../src/state/waiting-question.ts";
 
 const options: PermissionOption[] = [
   { optionId: "a", name: "Yes", kind: "allow_once" },
@@ -27,6 +27,16 @@ test("a row shows what the daemon reads, not the agent's title", () => {
   expect(questionLine(asks(read, { more: 2 }), "/w")).toBe("Read src/a.ts (and 2 more)");
   // Without the subjects, the title is all there is.
   expect(questionLine(asks(read, { subjects: undefined, title: "Edit\nall\u202E" }), "/w")).toBe("Edit⏎all⟨U+202E⟩");
+});
+
+test("a subagent that asks is named first, unless its title is all there is", () => {
+  const asked = asks(command("cargo test"), { asker: 'Subagent "re\u202Eview"' });
+  expect(askerOf(asked)).toBe('Subagent "re⟨U+202E⟩view"');
+  expect(questionLine(asked, "/w")).toBe('Subagent "re⟨U+202E⟩view": run cargo test');
+  expect(rowAnswers(asked, "/w"), "its name has two readings").toBeUndefined();
+  expect(rowAnswers(asks(command("cargo test"), { asker: 'Subagent "review"' }), "/w")?.allow).toBeDefined();
+  const titled = asks(read, { subjects: undefined, title: 'Subagent "review" wants to read', asker: 'Subagent "review"' });
+  expect([askerOf(titled), questionLine(titled, "/w")]).toEqual([undefined, 'Subagent "review" wants to read']);
 });
 
 test("the once-answers are offered with the digits of the card, and an always never", () => {

@@ -777,7 +777,7 @@ impl Live {
                 return false;
             }
         }
-        self.summary.question = waiting_question(&self.requests);
+        self.summary.question = waiting_question(&self.requests, &self.lanes);
         true
     }
 }

@@ -7,10 +7,14 @@ use acpd_model::limits::{LISTED_QUESTION_BYTES, LISTED_TITLE_BYTES};
 use acpd_model::subject::CallSubject;
 use acpd_model::{Answerable, EventKind, QuestionType, RequestEvent, WaitingQuestion};
 
+use super::lanes::{Lanes, Subagent};
 use super::open_requests::OpenRequest;
 
 /// Returns the oldest of the open questions.
-pub(super) fn waiting_question(requests: &BTreeMap<u32, OpenRequest>) -> Option<Box<WaitingQuestion>> {
+pub(super) fn waiting_question(
+    requests: &BTreeMap<u32, OpenRequest>,
+    lanes: &Lanes,
+) -> Option<Box<WaitingQuestion>> {
     let oldest = requests.values().next()?;
     let (kind, answerable) =
         if let EventKind::Request(RequestEvent::PermissionRequested {
@@ -25,6 +29,11 @@ pub(super) fn waiting_question(requests: &BTreeMap<u32, OpenRequest>) -> Option<
         request_id: oldest.id,
         kind,
         title: listed_title(&oldest.event.kind)?.to_owned(),
+        asker: oldest
+            .event
+            .lane
+            .and_then(|lane| lanes.get(lane))
+            .map(Subagent::name),
         answerable,
         more: u32::try_from(requests.len() - 1).unwrap_or(u32::MAX),
         asked_at: Some(oldest.event.at),

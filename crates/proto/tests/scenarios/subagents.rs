@@ -323,6 +323,27 @@ fn a_plan_of_a_subagent_starts_no_turn() {
 }
 
 #[test]
+fn lists_name_the_subagent_that_asks() {
+    check_in(Scene::with_limits(Limits::default()), |s| {
+        s.open_turn();
+        report(s, SESSION, "a", RUNNING);
+        let asker = |s: &Scene| {
+            let question = s.thread.live().summary.question.as_ref();
+            question.map(|question| question.asker.clone())
+        };
+        asks(s, "7", "a", r#""title":"rm x","kind":"execute""#);
+        assert_eq!(asker(s), Some(Some(r#"Subagent "review""#.to_owned())));
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        asks(s, "8", SESSION, r#""title":"rm y","kind":"execute""#);
+        assert_eq!(asker(s), Some(None));
+        s.decide(2, Answer::Accept { always: false }).unwrap();
+        report(s, SESSION, "a", r#","state":{"state":"idle"}"#);
+        s.stops_with("end_turn");
+        s.later(60_000);
+    });
+}
+
+#[test]
 fn documents_have_what_a_subagent_did_in_one_place() {
     let scene = check_in(Scene::with_limits(Limits::default()), |s| {
         s.open_turn();

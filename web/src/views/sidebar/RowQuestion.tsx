@@ -2,12 +2,18 @@
 
 import type { WaitingQuestion } from "@acpd/client";
 
-import { wishesOf } from "../../state/waiting-question.ts";
+import { askerOf, wishesOf } from "../../state/waiting-question.ts";
 
 export function RowQuestion({ question, cwd }: { question: WaitingQuestion; cwd: string }) {
   const { more } = question;
+  const asker = askerOf(question);
   return (
     <span class="row-question">
+      {asker !== undefined && (
+        <span class="row-wish">
+          <bdi>{asker}</bdi>:
+        </span>
+      )}
       {wishesOf(question, cwd).map(({ verb, what, code }, at) => (
         <span key={at} class="row-wish">
           {verb !== "" && `${verb.charAt(0).toUpperCase()}${verb.slice(1)} `}

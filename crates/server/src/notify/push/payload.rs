@@ -182,6 +182,7 @@ mod tests {
             request_id,
             kind: QuestionType::Permission,
             title: "Run it".to_owned(),
+            asker: None,
             answerable: Some(Answerable {
                 subjects: [CallSubject::CommandLine {
                     line: line.to_owned(),

@@ -77,6 +77,8 @@ wire! {
         [rename = "type"] kind: QuestionType,
         /// The title of the permission request, or the agent's message; the first 512 bytes.
         title: &'a str,
+        /// The subagent that asks, as sentences name it: `Subagent "review"`. Absent for the main agent.
+        asker: Option<&'a str>,
         /// The effects of the call. `subjects` and `options` are absent if they are longer than 4 KiB together, or if no
         /// effect is known: the question has to be opened before it is answered.
         subjects: Option<&'a [CallSubject]>,
@@ -104,6 +106,7 @@ impl<'a> WaitingQuestion<'a> {
             request_id: question.request_id,
             kind: question.kind,
             title: &question.title,
+            asker: question.asker.as_deref(),
             subjects: answerable.map(|answerable| &*answerable.subjects),
             options: answerable.map(|answerable| &*answerable.options),
             more: question.more,
