@@ -21,7 +21,7 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
     case "item/userMessage": {
       const { itemId, turnId, lane, text, content } = event.params;
       if (lane != null) {
-        // What a subagent was told arrives in pieces, as what it says.
+        // Messages to a subagent arrive in pieces, as its own do.
         const [block] = content;
         return change(state, turnId, itemId, (item) => withDelta(item, text, block?.type === "text" ? undefined : block));
       }

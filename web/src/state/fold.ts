@@ -160,7 +160,7 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
     case "thread/suggestions/updated":
       return { ...next, suggestions: event.params.suggestions.map(({ prompt }) => suggestedText(prompt)) };
     case "item/userMessage":
-      // What was suggested was about this prompt. A turn without a prompt leaves it as it is, and so does what a subagent was told.
+      // What was suggested was about this prompt. A turn without a prompt leaves it as it is, and so do messages to subagents.
       return foldItems(event.params.lane == null ? withoutSuggestions(next) : next, event);
     case "turn/started":
       // From now on, the prompt is a message of the turn.

@@ -12,7 +12,7 @@ export function promptOf(turn: FoldedTurn): AcpObject[] {
   return objects(said?.type === "userMessage" ? said.content : turn.input);
 }
 
-/** Returns the message that began a turn. What agents say to their subagents are no messages of the user. */
+/** Returns the message that began a turn. Messages of agents to their subagents do not count. */
 function messageOf({ items }: FoldedTurn) {
   return items.find((item) => item.type === "userMessage" && item.lane == null);
 }

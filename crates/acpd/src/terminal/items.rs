@@ -236,7 +236,7 @@ impl Item {
         }
     }
 
-    /// Returns whether it is a message of the user. What a subagent was told is none.
+    /// Returns whether it is a message of the user. Agents send their subagents messages as well, which do not count.
     pub fn is_of_user(&self) -> bool {
         matches!(self.kind, Kind::User(_)) && self.lane.is_none()
     }

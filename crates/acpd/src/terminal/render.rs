@@ -1,4 +1,4 @@
-//! Rendering of a turn in a terminal. Lines about a subagent begin with its name, and are no part of the answer.
+//! Rendering of a turn in a terminal. Lines about a subagent begin with its name, and do not belong to the answer.
 
 mod tool_calls;
 
@@ -98,7 +98,7 @@ impl Renderer {
                 self.in_thought = true;
                 print::err(&self.dim(&plain(&delta.text)));
             }
-            // What a subagent was told is no work of the turn.
+            // Messages to a subagent are not its work.
             Notification::ItemCompleted(message) if message.r#type != MessageType::UserMessage => {
                 self.end_piece(&label, &message.item_id);
             }
