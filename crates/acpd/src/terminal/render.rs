@@ -268,6 +268,11 @@ impl Renderer {
         }
     }
 
+    /// Returns how many subagents work.
+    pub fn subagents_at_work(&self) -> usize {
+        self.lanes.count_at_work()
+    }
+
     /// Returns the time at which pending tool calls must be printed.
     pub fn due(&self) -> Option<Instant> {
         let due = [self.tool_calls.due(), self.lane_calls.due()];

@@ -480,9 +480,26 @@ impl Turn {
         Some(self.ended(turn))
     }
 
+    /// Says which work of the agent continues after the turn.
+    fn hint_at_subagents(&self) {
+        let thread = plain_line(self.thread.as_deref().unwrap_or_default());
+        let (subagents, them) = match self.renderer.subagents_at_work() {
+            0 => return,
+            1 => ("1 subagent is".to_owned(), "it"),
+            more => (format!("{more} subagents are"), "them"),
+        };
+        print::hint(&format!(
+            "{subagents} still at work; follow {them}: acpd attach {}",
+            short_id(&thread)
+        ));
+    }
+
     fn ended(&mut self, turn: &protocol::Turn) -> Exit {
         self.progress.end();
         self.renderer.end_answer();
+        if turn.status == TurnStatus::Completed {
+            self.hint_at_subagents();
+        }
         let reason = turn.error.as_deref().or(turn.stop_reason.as_deref());
         let (exit, what) = match turn.status {
             TurnStatus::Completed if self.questions.declined() => {

@@ -74,6 +74,28 @@ fn lines_of_a_subagent_begin_with_its_name_and_are_no_part_of_the_answer() {
 }
 
 #[test]
+fn a_subagent_that_works_on_after_the_turn_is_said() {
+    let daemon = Daemon::start();
+    let script = "subagent title=review id=r; tool kind=edit; parent working=true; say Done.";
+    let run = acpd(&daemon.place, &["run", "--agent", "fake", script]);
+    assert_eq!(
+        (run.code, &run.stdout[..]),
+        (Some(0), "Done.\n"),
+        "{}",
+        run.stderr
+    );
+    let id = thread_of(&run.stderr);
+    assert!(
+        run.stderr
+            .contains("1 subagent is still at work; follow it: acpd attach "),
+        "{}",
+        run.stderr
+    );
+    let stopped = acpd(&daemon.place, &["interrupt", &id]);
+    assert_eq!(stopped.code, Some(0), "{}", stopped.stderr);
+}
+
+#[test]
 fn text_after_the_answer_to_the_prompt_is_printed() {
     // On a busy host the late text comes later.
     let daemon = Daemon::with("[limits]\nturn_tail_millis = 5000\n");

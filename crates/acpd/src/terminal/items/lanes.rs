@@ -3,7 +3,7 @@
 //! In: what `thread/lanes` lists, and notifications. Out: labels such as `review │ `. Owns: the names. Never: lets an agent's text
 //! reach a terminal as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_client::protocol::{Lane, LaneUpdated, LanesListed, Notification};
 use acpd_model::text::shorten;
@@ -19,9 +19,13 @@ const UNNAMED: &str = "subagent";
 /// Maximum number of names: a thread has no more subagents in its life.
 const NAMES: usize = 1024;
 
-/// The names of subagents, by their lanes.
+/// The names of subagents, by their lanes, and which of them work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lanes(BTreeMap<String, Names>);
+pub struct Lanes {
+    names: BTreeMap<String, Names>,
+    /// Those that were last reported to work, or to wait for a user.
+    working: BTreeSet<String>,
+}
 
 /// What may name a subagent. The first one that says something does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,7 +58,10 @@ impl Lanes {
             session: named(lane.session_id.as_deref()),
         };
         let lanes = listed.data.iter().take(NAMES);
-        Self(lanes.map(|lane| (lane.lane.clone(), names(lane))).collect())
+        Self {
+            names: lanes.map(|lane| (lane.lane.clone(), names(lane))).collect(),
+            working: BTreeSet::new(),
+        }
     }
 
     /// Takes a report. Returns whether a name has changed.
@@ -62,10 +69,17 @@ impl Lanes {
         let Some(lane) = &report.lane else {
             return false;
         };
-        if self.0.len() >= NAMES && !self.0.contains_key(lane) {
+        if self.names.len() >= NAMES && !self.names.contains_key(lane) {
             return false;
         }
-        let names = self.0.entry(lane.clone()).or_default();
+        if let Some(state) = &report.state {
+            if matches!(state.state.as_str(), "running" | "requires_action") {
+                self.working.insert(lane.clone());
+            } else {
+                self.working.remove(lane);
+            }
+        }
+        let names = self.names.entry(lane.clone()).or_default();
         let before = names.label();
         for (known, reported) in [
             (&mut names.title, &report.title),
@@ -81,8 +95,8 @@ impl Lanes {
 
     /// Adds what the daemon lists. What was reported since is kept.
     pub fn add(&mut self, listed: &LanesListed) {
-        for (lane, names) in Self::of(listed).0 {
-            let known = self.0.entry(lane).or_default();
+        for (lane, names) in Self::of(listed).names {
+            let known = self.names.entry(lane).or_default();
             known.title = known.title.take().or(names.title);
             known.description = known.description.take().or(names.description);
             known.session = known.session.take().or(names.session);
@@ -91,7 +105,12 @@ impl Lanes {
 
     /// Returns whether anything is known of a lane.
     pub fn knows(&self, lane: &str) -> bool {
-        self.0.contains_key(lane)
+        self.names.contains_key(lane)
+    }
+
+    /// Returns how many subagents work, of those that were reported.
+    pub fn count_at_work(&self) -> usize {
+        self.working.len()
     }
 
     /// Returns what lines about a lane begin with; empty for the main agent.
@@ -104,7 +123,10 @@ impl Lanes {
         let Some(lane) = lane else {
             return String::new();
         };
-        let name = self.0.get(lane).map_or_else(|| UNNAMED.to_owned(), Names::label);
+        let name = self
+            .names
+            .get(lane)
+            .map_or_else(|| UNNAMED.to_owned(), Names::label);
         format!("{} │ ", shorten(&name, chars))
     }
 }
@@ -188,7 +210,11 @@ mod tests {
         assert!(lanes.fold(&report(json!({ "lane": "lane_1", "sessionId": "s-1" }))));
         assert_eq!(lanes.label(Some("lane_1")), "s-1 │ ");
         assert!(lanes.fold(&report(json!({ "lane": "lane_1", "title": "review" }))));
-        assert!(!lanes.fold(&report(json!({ "lane": "lane_1", "state": { "state": "idle" } }))));
+        assert_eq!(lanes.count_at_work(), 0);
+        for (state, working) in [("running", 1), ("requires_action", 1), ("idle", 0)] {
+            assert!(!lanes.fold(&report(json!({ "lane": "lane_1", "state": { "state": state } }))));
+            assert_eq!(lanes.count_at_work(), working, "{state}");
+        }
         assert!(!lanes.fold(&report(
             json!({ "lane": "lane_1", "title": null, "description": "x" })
         )));
