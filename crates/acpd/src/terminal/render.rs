@@ -21,8 +21,8 @@ use crate::terminal::print;
 /// Maximum number of shown changes that are remembered.
 const SHOWN_CHANGES: usize = 64;
 
-/// Maximum number of lines about subagents that wait for the end of a line of the answer.
-const HELD_LINES: usize = 256;
+/// Maximum size of the lines about subagents that wait for the end of a line of the answer, in bytes.
+const HELD_BYTES: usize = 64 << 10;
 
 /// Prints notifications as they arrive: the agent's answer on standard output, everything else on standard error.
 pub struct Renderer {
@@ -51,7 +51,7 @@ pub struct Renderer {
     /// The labels of the commands that subagents run, by items: their output does not say whose it is.
     commands: HashMap<String, String>,
     /// Lines about subagents that wait until the answer has ended a line: they must not break it.
-    held: Vec<String>,
+    held: String,
 }
 
 impl Renderer {
@@ -72,7 +72,7 @@ impl Renderer {
             lanes: Lanes::default(),
             begun: Begun::default(),
             commands: HashMap::new(),
-            held: Vec::new(),
+            held: String::new(),
         }
     }
 
@@ -320,8 +320,9 @@ impl Renderer {
     }
 
     fn show_held(&mut self) {
-        for line in std::mem::take(&mut self.held) {
-            print::err(&line);
+        let held = std::mem::take(&mut self.held);
+        if !held.is_empty() {
+            print::err(&held);
         }
     }
 
@@ -344,8 +345,8 @@ impl Renderer {
     /// Prints a line about a subagent, or holds it until the answer has ended its line.
     fn lane_line(&mut self, line: &str) {
         let line = format!("{}\n", self.dim(line));
-        if self.in_answer && self.held.len() < HELD_LINES {
-            self.held.push(line);
+        if self.in_answer && self.held.len() + line.len() <= HELD_BYTES {
+            self.held.push_str(&line);
             return;
         }
         self.end_thought();
@@ -376,7 +377,7 @@ fn changed_lines(diff: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Renderer, changed_lines};
+    use super::{HELD_BYTES, Renderer, changed_lines};
     use crate::terminal::items::fixtures::{notification, read};
 
     #[test]
@@ -431,7 +432,7 @@ mod tests {
         renderer.show(&notification("item/completed", ended));
         assert!(renderer.in_answer, "the line of the answer goes on");
         assert_eq!(
-            renderer.held,
+            renderer.held.split_inclusive('\n').collect::<Vec<_>>(),
             [
                 "review │ Found two.\n",
                 "review │ $ make\n",
@@ -443,6 +444,11 @@ mod tests {
         );
         renderer.show(&delta(None, "i1", "line.\n"));
         assert!(renderer.held.is_empty());
+        // A flood of them ends the line.
+        renderer.show(&delta(None, "i1", "Half a "));
+        let flood = "x\n".repeat(HELD_BYTES / 4);
+        renderer.show(&delta(Some("lane_1"), "i5", &flood));
+        assert!(!renderer.in_answer && renderer.held.is_empty());
     }
 
     #[test]
