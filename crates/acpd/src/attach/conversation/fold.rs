@@ -51,6 +51,7 @@ impl Conversation {
                     self.memo.get_mut().clear();
                 }
             }
+            Notification::ThreadUpdated(updated) if updated.agent.is_some() => self.lanes.end_session(),
             // A subagent's plan is not the turn's.
             Notification::TurnPlanUpdated(updated) if updated.lane.is_none() => {
                 let plan = Entry::plan(updated.turn_id.as_deref(), updated.into());

@@ -117,6 +117,11 @@ impl Conversation {
         lanes.any(|lane| !self.lanes.knows(lane))
     }
 
+    /// Returns how many subagents work.
+    pub fn subagents_at_work(&self) -> usize {
+        self.lanes.count_at_work()
+    }
+
     /// Takes the names of the subagents.
     pub fn add_lanes(&mut self, listed: &LanesListed) {
         self.lanes.add(listed);

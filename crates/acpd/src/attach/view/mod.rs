@@ -126,11 +126,14 @@ impl View<'_> {
 
     fn state(&self) -> String {
         let head = &self.app.head;
+        let at_work = self.app.conversation.subagents_at_work();
         let state = match head.status {
             _ if head.is_deleted => "✗ deleted",
             _ if self.app.lost.is_some() => "◌ reconnecting",
             ThreadStatus::Failed => "✗ log failed",
             _ if head.is_interrupting => "◐ interrupting",
+            ThreadStatus::Running if at_work == 1 => "● 1 subagent at work",
+            ThreadStatus::Running if at_work > 1 => return format!("● {at_work} subagents at work"),
             ThreadStatus::Running => "● running",
             ThreadStatus::Waiting => "◐ waits for an answer",
             _ if head.is_archived => "○ archived",

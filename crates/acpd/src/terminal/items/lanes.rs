@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_client::protocol::{Lane, LaneUpdated, LanesListed, Notification};
+use acpd_client::protocol::{Lane, LaneState, LaneUpdated, LanesListed, Notification};
 use acpd_model::text::shorten;
 
 use crate::terminal::plain::plain_line;
@@ -43,6 +43,11 @@ impl Names {
     }
 }
 
+/// Returns whether a subagent works, or waits for a user.
+fn works(state: &LaneState) -> bool {
+    matches!(state.state.as_str(), "running" | "requires_action")
+}
+
 /// Returns an agent's name as one short line that cannot end its label.
 fn named(name: Option<&str>) -> Option<String> {
     let name = plain_line(name?).replace('│', "|");
@@ -58,9 +63,12 @@ impl Lanes {
             session: named(lane.session_id.as_deref()),
         };
         let lanes = listed.data.iter().take(NAMES);
+        let working = lanes
+            .clone()
+            .filter(|lane| lane.state.as_ref().is_some_and(works));
         Self {
+            working: working.map(|lane| lane.lane.clone()).collect(),
             names: lanes.map(|lane| (lane.lane.clone(), names(lane))).collect(),
-            working: BTreeSet::new(),
         }
     }
 
@@ -73,7 +81,7 @@ impl Lanes {
             return false;
         }
         if let Some(state) = &report.state {
-            if matches!(state.state.as_str(), "running" | "requires_action") {
+            if works(state) {
                 self.working.insert(lane.clone());
             } else {
                 self.working.remove(lane);
@@ -95,7 +103,10 @@ impl Lanes {
 
     /// Adds what the daemon lists. What was reported since is kept.
     pub fn add(&mut self, listed: &LanesListed) {
-        for (lane, names) in Self::of(listed).names {
+        let Self { names, mut working } = Self::of(listed);
+        working.retain(|lane| !self.knows(lane));
+        self.working.append(&mut working);
+        for (lane, names) in names {
             let known = self.names.entry(lane).or_default();
             known.title = known.title.take().or(names.title);
             known.description = known.description.take().or(names.description);
@@ -106,6 +117,11 @@ impl Lanes {
     /// Returns whether anything is known of a lane.
     pub fn knows(&self, lane: &str) -> bool {
         self.names.contains_key(lane)
+    }
+
+    /// Takes note that the agent has another session, with which the work of its subagents has ended.
+    pub fn end_session(&mut self) {
+        self.working.clear();
     }
 
     /// Returns how many subagents work, of those that were reported.
@@ -220,16 +236,19 @@ mod tests {
         )));
         assert_eq!(lanes.label(Some("lane_1")), "review │ ");
         let listed = json!({ "data": [
-            { "lane": "lane_2", "title": " ", "description": "reads" },
-            { "lane": "lane_3", "title": format!("a\u{1b}[2J │ b\n{}", "x".repeat(10_000)) },
+            { "lane": "lane_2", "title": " ", "description": "reads", "state": { "state": "running" } },
+            { "lane": "lane_3", "state": { "state": "running" }, "title": format!("a\u{1b}[2J │ b\n{}", "x".repeat(10_000)) },
         ] });
-        let lanes = {
+        let mut lanes = {
             let mut known = Lanes::default();
             known.fold(&report(json!({ "lane": "lane_2", "sessionId": "s-2" })));
             known.add(&object(listed));
             known
         };
         assert!(lanes.knows("lane_3") && !lanes.knows("lane_1"));
+        assert_eq!(lanes.count_at_work(), 1, "what was reported since counts");
+        lanes.end_session();
+        assert_eq!(lanes.count_at_work(), 0);
         assert_eq!(lanes.label(Some("lane_2")), "reads │ ");
         assert_eq!(lanes.short_label(Some("lane_2"), 3).chars().count(), 6);
         let hostile = lanes.label(Some("lane_3"));

@@ -352,4 +352,12 @@ fn lines_about_a_subagent_begin_with_its_name_which_is_requested_once() {
         .unwrap_or_default();
     assert!(long.starts_with('x') && long.chars().count() < 30, "{picture}");
     assert!(scene.effects().is_empty(), "all names are there");
+    for (lane, says) in [
+        ("lane_1", "● 1 subagent at work"),
+        ("lane_2", "● 2 subagents at work"),
+    ] {
+        let report = json!({ "lane": lane, "state": { "state": "running" } });
+        scene.event("thread/lane/updated", report);
+        assert!(scene.draw().contains(says), "{}", scene.draw());
+    }
 }
