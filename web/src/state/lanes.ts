@@ -3,11 +3,10 @@
  * work. A loaded thread does not contain them, so they are asked for where there may be any.
  */
 
-import type { Lane, LaneState, LaneUpdated, ThreadEvent } from "@acpd/client";
+import type { Item, Lane, LaneState, LaneUpdated, Thread, ThreadEvent } from "@acpd/client";
 
 import { visibleName } from "../text/bidi-guard.ts";
 import { words } from "../text/format.ts";
-import type { ThreadState } from "./thread.ts";
 
 /** What is known of a subagent. `null` is known to be nothing; what is absent was reported before the page opened the thread. */
 export interface Subagent {
@@ -21,6 +20,13 @@ export interface Subagent {
 }
 
 export type Lanes = Readonly<Record<string, Subagent>>;
+
+/** A thread, as far as its subagents are concerned. */
+interface OfLanes {
+  readonly head: Pick<Thread, "status" | "turnId">;
+  readonly turns: readonly { readonly items: readonly Item[] }[];
+  readonly lanes: Lanes;
+}
 
 /** The members that a change may clear. */
 const CLEARED = ["title", "description", "state"] as const;
@@ -76,7 +82,7 @@ export function withLanes(lanes: Lanes, listed: readonly Lane[]): Lanes {
 }
 
 /** Returns whether a thread that was loaded may have subagents: it works, or a loaded item is one's. */
-export function mayHaveLanes({ head, turns }: Pick<ThreadState, "head" | "turns">): boolean {
+export function mayHaveLanes({ head, turns }: Pick<OfLanes, "head" | "turns">): boolean {
   return head.status !== "idle" || turns.some(({ items }) => items.some(({ lane }) => lane != null));
 }
 
@@ -91,7 +97,7 @@ export function isAtWork({ state }: Subagent): boolean {
 }
 
 /** Returns the number of subagents that work. */
-export function countAtWork({ head, lanes }: Pick<ThreadState, "head" | "lanes">): number {
+export function countAtWork({ head, lanes }: Pick<OfLanes, "head" | "lanes">): number {
   return head.turnId == null ? 0 : Object.values(lanes).filter(isAtWork).length;
 }
 
