@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.plans`, `planReplaced.planId`, `planReplaced.markdown`, `planRemoved`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.systemPrompt`, `threadCreated.realDirectories`, `sessionParamsSet`, `sessionParamsSet.systemPrompt`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, `cursorUpdated`, `turnsRolledBack.sessionId`, `subagentUpdated`, and `repeats_id` and `lane` of every event, which older readers ignore |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.plans`, `planReplaced.planId`, `planReplaced.markdown`, `planRemoved`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.systemPrompt`, `threadCreated.realDirectories`, `sessionParamsSet`, `sessionParamsSet.systemPrompt`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, `cursorUpdated`, `turnsRolledBack.sessionId`, `subagentUpdated`, `agentBound.protocol`, and `repeats_id` and `lane` of every event, which older readers ignore |
 
 mod created;
 mod host;

@@ -29,6 +29,10 @@ kinds! {
             agent: RawJson,
             /// The result of the ACP method that opened the session.
             session: RawJson,
+            /// The version of ACP that the agent speaks; absent for version 1. `agent` and `session` have the form of version 1
+            /// in any case.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            protocol: Option<u32>,
         },
         /// A client replaced the parameters that the agent's session is opened with from now on.
         "sessionParamsSet" as "session:params" in Thread => ParamsSet(Box<SessionParams>),

@@ -310,10 +310,12 @@ pub struct Opened {
     pub session_id: String,
     /// The method that opened it.
     pub how: Binding,
-    /// The result of `initialize`.
+    /// The result of `initialize`, in the form of version 1.
     pub agent: RawJson,
-    /// The result of the method that opened the session.
+    /// The result of the method that opened the session, in the form of version 1.
     pub session: RawJson,
+    /// The version of ACP that the agent speaks, if it is not 1.
+    pub protocol: Option<u32>,
     /// The capabilities that the agent declared.
     pub capabilities: Capabilities,
     /// The configured mode, as in [`Start`].

@@ -254,6 +254,7 @@ impl AgentConnection {
             how,
             agent,
             session: result.into(),
+            protocol: None,
             capabilities: self.capabilities.clone(),
             mode: self.start.mode.clone(),
             prompt_left_out: self.prompt_left_out.clone(),

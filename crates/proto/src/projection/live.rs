@@ -672,6 +672,7 @@ impl Live {
                 session,
                 how,
                 agent,
+                protocol: _,
             } => {
                 let agent = Capabilities::read(agent);
                 self.declared = DeclaredCapabilities {

@@ -203,6 +203,7 @@ mod tests {
             how,
             agent: RawJson::parse("{}").unwrap(),
             session: RawJson::parse("{}").unwrap(),
+            protocol: None,
         })
     }
 

@@ -211,6 +211,7 @@ fn bound() -> EventKind {
         how: Binding::New,
         agent: RawJson::trusted("{}"),
         session: RawJson::trusted("{}"),
+        protocol: None,
     })
 }
 

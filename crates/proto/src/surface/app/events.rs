@@ -121,8 +121,11 @@ fn of_session<'a>(at: At<'a>, event: &'a Event, kind: &'a SessionEvent) -> Optio
             how,
             agent,
             session,
+            protocol,
         } => N::ThreadUpdated(ThreadUpdated {
-            agent: Some(event::AgentBound::new(session_id, *how, agent, session)),
+            agent: Some(event::AgentBound::new(
+                session_id, *how, agent, session, *protocol,
+            )),
             ..updated(at)
         }),
         SessionEvent::ParamsSet(params) => {

@@ -182,11 +182,13 @@ fn fill_session(line: &mut Object<'_>, kind: &SessionEvent, raw: Option<&RawJson
             how,
             agent,
             session,
+            protocol,
         } => {
             line.put("sessionId", session_id)
                 .put("how", how)
                 .json("agent", Some(agent))
-                .json("session", Some(session));
+                .json("session", Some(session))
+                .maybe("protocol", protocol.as_ref());
         }
         SessionEvent::ParamsSet(params) => {
             line.maybe("cwd", params.cwd.as_ref())

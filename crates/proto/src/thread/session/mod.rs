@@ -279,6 +279,7 @@ impl Session {
             session,
             capabilities,
             prompt_left_out,
+            protocol,
             ..
         } = opened;
         let live = journal.live();
@@ -296,6 +297,7 @@ impl Session {
             how,
             agent,
             session,
+            protocol,
         });
         journal.emit_in(None, Origin::Agent, kind, None);
         if forgotten {

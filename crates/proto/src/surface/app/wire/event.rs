@@ -101,6 +101,8 @@ wire! {
         initialize: &'a RawJson as Option<Json>,
         /// The result of the ACP method that opened the session.
         session: &'a RawJson as Option<Json>,
+        /// The version of ACP that the agent speaks, if it is not 1. `initialize` and `session` have the form of version 1 in any case.
+        protocol: Option<u32> as Option<u64>,
     }
 
     /// The directories that a thread works in.
