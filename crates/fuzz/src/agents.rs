@@ -1,10 +1,11 @@
 //! Bytes that an agent writes to its stdout.
 
 use acpd_model::Event;
+use acpd_proto::agent::AcpVersion;
 use acpd_proto::wire::{Line, LineDecoder};
 
 use crate::Target;
-use crate::support::{Scene, check, willing};
+use crate::support::{Scene, check, check_in, willing};
 
 /// Input during a turn. Invariants: the thread's live state equals the replay of its log. Each line to the agent fits
 /// ACP's schema, and each frame to a client fits the app protocol's. Items and turns are opened and closed once.
@@ -20,6 +21,35 @@ pub const HISTORIES: Target = Target {
     run: histories,
     words: WORDS,
 };
+
+/// Input during a turn of an agent that speaks version 2 of ACP. The same invariants, but for the schema of lines to the agent.
+pub const SECOND_VERSION: Target = Target {
+    name: "agent_lines_v2",
+    run: second_version,
+    words: SECOND_WORDS,
+};
+
+const SECOND_WORDS: &[&str] = &[
+    "\n",
+    "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"messageId\":\"m\"}}\n",
+    "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s-1\",\"update\":{",
+    "\"sessionUpdate\":\"state_update\",\"state\":\"idle\",\"background\":[{}]",
+    "\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t\"",
+    "\"sessionUpdate\":\"tool_call_content_chunk\",\"toolCallId\":\"t\"",
+    "\"sessionUpdate\":\"terminal_update\",\"terminalId\":\"x\"",
+    "\"sessionUpdate\":\"terminal_output_chunk\",\"terminalId\":\"x\",\"data\":\"YQ==\"",
+    "\"sessionUpdate\":\"agent_message\",\"messageId\":\"m\"",
+    "\"sessionUpdate\":\"user_message\",\"messageId\":\"m\"",
+    "\"content\":[{\"type\":\"terminal\",\"terminalId\":\"x\"}]",
+    "\"content\":[{\"type\":\"diff\",\"changes\":[{\"operation\":\"modify\",\"path\":\"/w/a\"}]}]",
+    "\"patch\":{\"format\":\"git_patch\",\"text\":\"@@ -1 +1 @@\\n-a\\n+b\\n\"}",
+    "\"subject\":{\"type\":\"command\",\"command\":\"ls\",\"cwd\":\"/w\"}",
+    "\"status\":\"paused\"",
+    "\"_meta\":{\"acpd\":{}}",
+    "\\ud800",
+    "null",
+    "[[[[",
+];
 
 const WORDS: &[&str] = &[
     "\n",
@@ -51,6 +81,27 @@ fn lines(stdout: &[u8]) {
     cuts_do_not_matter(stdout);
     let scene = check(|scene| {
         scene.open_turn();
+        scene.machine = Some(willing);
+        let mut decoder = LineDecoder::new(LINE_BYTES);
+        scene.streams(stdout, &mut decoder);
+        scene.later(20);
+        if scene.agent.is_some() {
+            scene.exits("gone");
+        }
+    });
+    is_kept(&scene);
+}
+
+fn second_version(stdout: &[u8]) {
+    const HELLO: &str =
+        r#"{"protocolVersion":2,"info":{"name":"fake","version":"1"},"capabilities":{"session":{}}}"#;
+    let mut scene = Scene::new();
+    scene.acp = AcpVersion::Two;
+    let scene = check_in(scene, |scene| {
+        scene.create();
+        scene.answer("initialize", HELLO);
+        scene.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        scene.prompt("do it");
         scene.machine = Some(willing);
         let mut decoder = LineDecoder::new(LINE_BYTES);
         scene.streams(stdout, &mut decoder);

@@ -62,9 +62,10 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub static TARGETS: [Target; 19] = [
+pub static TARGETS: [Target; 20] = [
     agents::LINES,
     agents::HISTORIES,
+    agents::SECOND_VERSION,
     clients::APP_FRAMES,
     clients::ACP_MESSAGES,
     policy::SHELL_LINES,

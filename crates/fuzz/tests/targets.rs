@@ -57,6 +57,7 @@ macro_rules! targets {
 targets! {
     agent_lines
     agent_histories
+    agent_lines_v2
     app_frames
     acp_messages
     shell_lines

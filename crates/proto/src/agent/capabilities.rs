@@ -47,6 +47,8 @@ pub struct Capabilities {
     pub embedded_context: bool,
     /// Skills in prompts, which are not stable yet.
     pub skills: SkillBlocks,
+    /// Whether the agent takes no MCP servers that are programs, as in version 2 it may. In version 1, every agent takes them.
+    pub lacks_mcp_stdio: bool,
     /// MCP servers over HTTP.
     pub mcp_http: bool,
     /// MCP servers over server-sent events.
@@ -150,6 +152,7 @@ impl Capabilities {
             audio: flag(&prompt["audio"]),
             embedded_context: flag(&prompt["embeddedContext"]),
             skills: SkillBlocks::of(&prompt["skill"]),
+            lacks_mcp_stdio: mcp["stdio"] == Value::Bool(false),
             mcp_http: flag(&mcp["http"]),
             mcp_sse: flag(&mcp["sse"]),
             auth_methods: hello
@@ -160,7 +163,7 @@ impl Capabilities {
         }
     }
 
-    /// Rejects MCP servers over a transport that the agent did not declare. Every agent must support stdio.
+    /// Rejects MCP servers over a transport that the agent did not declare.
     pub(crate) fn check_mcp_servers(&self, servers: &[RawJson]) -> Result<(), Failure> {
         #[derive(Deserialize)]
         struct Server {
@@ -177,7 +180,7 @@ impl Capabilities {
             };
             let transport = transport.as_deref().unwrap_or("stdio");
             let takes = match transport {
-                "stdio" => true,
+                "stdio" => !self.lacks_mcp_stdio,
                 "http" => self.mcp_http,
                 "sse" => self.mcp_sse,
                 _ => false,

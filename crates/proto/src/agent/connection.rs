@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use acpd_model::{Failure, RawJson, TurnId, event::Binding};
 
+use super::acp_version::AcpVersion;
 use super::call::Call;
 use super::capabilities::Capabilities;
 use super::elicitation_modes::ElicitationModes;
@@ -15,6 +16,7 @@ use super::replay::SessionReplay;
 use super::request::{AgentRequest, ConfigValue, RequestContext};
 use super::system_prompt::PromptSource;
 use super::update::Update;
+use super::v2;
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Flaw, Pending, RpcError};
 
@@ -83,6 +85,8 @@ pub struct Start {
     pub mode: Option<String>,
     /// The modes of elicitation that the agent is offered.
     pub elicitation: ElicitationModes,
+    /// The versions of ACP that the agent is offered.
+    pub acp: AcpVersion,
 }
 
 impl Start {
@@ -108,6 +112,7 @@ impl Start {
             quirks: Quirks::default(),
             mode: None,
             elicitation: ElicitationModes::ALL,
+            acp: AcpVersion::default(),
         }
     }
 }
@@ -349,8 +354,10 @@ pub struct AgentConnection {
     /// Unanswered callbacks: our number → the agent's id, as the agent wrote it.
     pub(super) calls: BTreeMap<u64, RawJson>,
     pub(super) next_call: u64,
-    /// The result of `initialize`.
+    /// The result of `initialize`, in the form of version 1.
     pub(super) agent: Option<RawJson>,
+    /// What translates, if the agent speaks version 2.
+    pub(super) v2: Option<Box<v2::Translator>>,
     pub(super) capabilities: Capabilities,
     pub(super) session: Option<String>,
     /// Whether the process has no other thread's session, so that every other session is one of a subagent.
@@ -389,23 +396,25 @@ pub struct AgentConnection {
 impl AgentConnection {
     /// Creates a connection and starts the handshake.
     pub fn new(start: Start, now: Now) -> Self {
-        Self {
-            is_alone: true,
-            ..Self::with_ids(start, 0, now)
-        }
+        Self::begin(start, 0, true, now)
     }
 
-    /// Like `new`, but counts the ids of our requests from `first_id`.
+    /// Like `new`, for one of several threads in a process. Counts the ids of our requests from `first_id`.
     pub(super) fn with_ids(start: Start, first_id: u64, now: Now) -> Self {
+        Self::begin(start, first_id, false, now)
+    }
+
+    fn begin(start: Start, first_id: u64, is_alone: bool, now: Now) -> Self {
         let mut connection = Self {
             start,
             pending: Pending::starting_at(first_id),
             calls: BTreeMap::new(),
             next_call: 0,
             agent: None,
+            v2: None,
             capabilities: Capabilities::default(),
             session: None,
-            is_alone: false,
+            is_alone,
             subagents: BTreeSet::new(),
             given_up: None,
             prompt_left_out: None,
@@ -444,14 +453,21 @@ impl AgentConnection {
                 let session = self.session.as_deref().unwrap_or_default();
                 let mut line = Vec::new();
                 wire::request(&mut line, id, "session/prompt", |params| {
-                    params
-                        .put("sessionId", session)
-                        .put("prompt", &prompt)
-                        .json("_meta", meta.as_ref());
+                    params.put("sessionId", session).put("prompt", &prompt);
+                    if self.v2.is_some() {
+                        params.put("idempotencyKey", &turn);
+                    }
+                    params.json("_meta", meta.as_ref());
                 });
+                if let Some(v2) = &mut self.v2 {
+                    v2.prompt(turn);
+                }
                 self.write(line);
             }
             AgentCommand::Cancel => {
+                if let Some(v2) = &mut self.v2 {
+                    v2.cancel();
+                }
                 let session = self.session.clone().unwrap_or_default();
                 self.cancel(&session);
             }
@@ -560,10 +576,20 @@ impl AgentConnection {
                     members: self.start.members.as_ref(),
                     system_prompt: self.start.system_prompt.as_ref(),
                 };
-                wire::request(&mut line, id, &method, |params| other.fill(params, context));
+                let params = wire::object(|params| other.fill(params, context));
+                let (method, params) = self.in_its_version(&method, params);
+                wire::request_with(&mut line, id, &method, Some(&params));
             }
         }
         self.write(line);
+    }
+
+    /// Returns a request of version 1, its method and its params, in the version that the agent speaks.
+    pub(super) fn in_its_version(&self, method: &str, params: RawJson) -> (String, RawJson) {
+        match &self.v2 {
+            Some(_) => v2::request(method, &params),
+            None => (method.to_owned(), params),
+        }
     }
 
     fn cancel(&mut self, session: &str) {

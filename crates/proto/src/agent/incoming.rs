@@ -14,6 +14,7 @@ use super::call::{Call, KnownSessions, SubagentSessions, not_found};
 use super::connection::{AgentConnection, AgentEvent, Sent};
 use super::opening::method;
 use super::update::{ChunkContent, Update, UpdateKind, rebuild_params};
+use super::v2;
 use crate::time::Now;
 use crate::wire::{self, Flaw, Found, Line, Mended, Message, RpcError, UTF_16, Unreadable};
 
@@ -145,7 +146,7 @@ impl AgentConnection {
 
     /// Returns the `update` object of a line in the form that nearly all updates have, without parsing the line.
     fn usual_update<'t>(&self, text: &'t str) -> Option<&'t str> {
-        if self.prefix.is_empty() {
+        if self.prefix.is_empty() || self.v2.is_some() {
             return None;
         }
         let update = text.strip_prefix(self.prefix.as_str())?.strip_suffix("}}")?;
@@ -182,12 +183,46 @@ impl AgentConnection {
                 params: params.map(RawJson::from),
             });
         }
+        if self.v2.is_some() {
+            return self.handle_v2_update(&session_id, update, params, is_other, now);
+        }
         let usual = rebuild_params(&session_id, update.get());
         let raw_params = params.filter(|raw| raw.get() != usual).map(RawJson::from);
         match Update::parse(update.get(), raw_params) {
             Ok(update) if is_other => self.subagent_update(session_id.into_string(), update, now),
             Ok(update) => self.update(update, now),
             Err(error) => self.malformed(&error.to_string(), update.get(), update.get().len() as u64),
+        }
+    }
+
+    /// Handles an update of version 2, as the updates of version 1 that say the same. It may end the turn: then after these.
+    fn handle_v2_update(
+        &mut self,
+        session: &str,
+        update: &RawValue,
+        params: Option<&RawValue>,
+        is_other: bool,
+        now: Now,
+    ) {
+        let is_live = !is_other && !self.replay.is_replaying();
+        let Some(v2) = &mut self.v2 else { return };
+        let update = RawJson::from(update);
+        let ending = if is_live { v2.follow_prompt(&update) } else { None };
+        let updates = v2.update(session, &update);
+        let params = params.map(RawJson::from);
+        let params = params.filter(|params| wire::others(params, &["sessionId", "update"]).is_some());
+        for update in updates {
+            let raw_params = params
+                .as_ref()
+                .map(|params| wire::spliced(params, &[("update", update.get())]));
+            match Update::parse(update.get(), raw_params) {
+                Ok(update) if is_other => self.subagent_update(session.to_owned(), update, now),
+                Ok(update) => self.update(update, now),
+                Err(error) => self.malformed(&error.to_string(), update.get(), update.get().len() as u64),
+            }
+        }
+        if let Some((turn, result)) = ending {
+            self.event(AgentEvent::PromptEnded { turn, result });
         }
     }
 
@@ -268,6 +303,11 @@ impl AgentConnection {
         let call = self.next_call;
         self.next_call += 1;
         self.calls.insert(call, id.into());
+        let of_one = match (&mut self.v2, params) {
+            (Some(v2), Some(params)) => v2.call(method, params),
+            _ => None,
+        };
+        let params = of_one.as_deref().or(params);
         let sessions = KnownSessions {
             ours: self.session.as_deref(),
             given_up: self.given_up.as_deref(),
@@ -325,11 +365,27 @@ impl AgentConnection {
             (Sent::Open(how), Err(error)) => self.not_opened(how, &error, now),
             (Sent::Prompt(turn), result) => {
                 let result = result.map(RawJson::from);
-                self.event(AgentEvent::PromptEnded { turn, result });
+                let ending = match &mut self.v2 {
+                    Some(v2) => v2.prompt_answered(turn, result),
+                    None => Some((turn, result)),
+                };
+                if let Some((turn, result)) = ending {
+                    self.event(AgentEvent::PromptEnded { turn, result });
+                }
             }
-            (Sent::Ask { ask, signs_in, .. }, result) => {
+            (
+                Sent::Ask {
+                    ask,
+                    signs_in,
+                    method,
+                },
+                result,
+            ) => {
                 let signed_in = signs_in && result.is_ok();
-                let result = result.map(RawJson::from);
+                let result = result.map(RawJson::from).map(|result| match &self.v2 {
+                    Some(_) => v2::answer(&method, &result),
+                    None => result,
+                });
                 self.event(AgentEvent::Answered { ask, result });
                 if signed_in {
                     self.signed_in(now);

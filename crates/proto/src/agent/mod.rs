@@ -1,9 +1,10 @@
-//! The connection to one agent. The daemon is the agent's ACP client, version 1.
+//! The connection to one agent. The daemon is the agent's ACP client, in version 1, or in version 2 through `v2`.
 //!
 //! In: lines from the agent's stdout, commands from the thread, time. Out: lines for the agent's stdin, and
 //! [`AgentEvent`]s. Owns: JSON-RPC ids in both directions, the handshake, the opening of the session. Never: decides
 //! what an update means for a thread, or answers a callback by itself unless the callback must be rejected.
 
+mod acp_version;
 mod auth_status;
 pub(crate) mod bounds;
 mod call;
@@ -24,7 +25,9 @@ mod shared;
 mod sign_in_tests;
 mod system_prompt;
 mod update;
+mod v2;
 
+pub use acp_version::AcpVersion;
 pub(crate) use auth_status::names_account;
 pub use call::{Call, TerminalExit, not_found};
 pub use capabilities::{AuthMethod, Capabilities, SkillBlocks};

@@ -9,12 +9,16 @@ use acpd_model::{ErrorCode, Failure, RawJson, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::acp_version::AcpVersion;
 use super::bounds::is_name;
 use super::capabilities::Capabilities;
 use super::connection::{AgentConnection, AgentEvent, Opened, Sent, Start};
 use super::elicitation_modes::ElicitationModes;
+use super::replay::SessionReplay;
 use super::request::ConfigValue;
 use super::system_prompt::PromptSource;
+use super::update::Update;
+use super::v2;
 use crate::time::{Instant, Now};
 use crate::wire::{self, Object, RpcError};
 
@@ -36,18 +40,62 @@ impl AgentConnection {
     pub(super) fn initialize(&mut self, now: Instant) {
         let id = self.pending.open(Sent::Initialize, self.start_deadline(now));
         let capabilities = client_capabilities(self.start.elicitation);
+        let of_two = v2::client_capabilities(self.start.elicitation);
+        let two = self.offers_two();
+        let info = |info: &mut Object<'_>| {
+            info.put("name", "acpd")
+                .put("title", "acpd")
+                .put("version", env!("CARGO_PKG_VERSION"));
+        };
         let mut line = Vec::new();
         wire::request(&mut line, id, "initialize", |params| {
+            params.put("protocolVersion", if two { &2 } else { &1 });
+            if two {
+                // An agent that answers with version 1 would know nothing of its client otherwise.
+                params.object("info", info).raw("capabilities", &of_two);
+            }
             params
-                .put("protocolVersion", &1)
                 .raw("clientCapabilities", &capabilities)
-                .object("clientInfo", |info| {
-                    info.put("name", "acpd")
-                        .put("title", "acpd")
-                        .put("version", env!("CARGO_PKG_VERSION"));
-                });
+                .object("clientInfo", info);
         });
         self.write(line);
+    }
+
+    /// Returns whether the agent is offered version 2. A shared process is not: that of version 2 answers a prompt before the turn
+    /// ends, and would count as idle.
+    fn offers_two(&self) -> bool {
+        self.is_alone && self.start.acp.offers_two()
+    }
+
+    /// Decides which version the agent speaks. Returns its answer to `initialize` in the form of version 1.
+    fn negotiated(&mut self, version: u64, answer: RawJson) -> Result<RawJson, Failure> {
+        let agent = &self.start.names.id;
+        if !self.offers_two() {
+            return match version {
+                1 => Ok(answer),
+                _ => Err(Failure::agent(format!(
+                    "the agent speaks ACP version {version}; acpd speaks version 1"
+                ))),
+            };
+        }
+        let advice = format!("remove acp from [agents.{agent}] in the configuration, or set it to 1");
+        let of_two = v2::hello(&answer).filter(|_| version == 2);
+        match (of_two, version) {
+            (Some(_), _) if !v2::has_sessions(&answer) => Err(Failure::agent(format!(
+                "the agent {agent:?} declares no sessions in ACP version 2: {advice}"
+            ))),
+            (Some(of_two), _) => {
+                self.v2 = Some(Box::default());
+                Ok(of_two)
+            }
+            (None, 1 | 2) if self.start.acp != AcpVersion::Two => Ok(answer),
+            (None, 2) => Err(Failure::agent(format!(
+                "the agent {agent:?} answers with ACP version 2 and describes itself in the form of version 1: {advice}"
+            ))),
+            (None, _) => Err(Failure::agent(format!(
+                "the agent {agent:?} speaks ACP version {version}, and acp of [agents.{agent}] is 2: {advice}"
+            ))),
+        }
     }
 
     pub(super) fn initialized(&mut self, result: &RawValue, now: Now) {
@@ -66,12 +114,10 @@ impl AgentConnection {
                 "the agent's answer to initialize has no protocolVersion",
             ));
         };
-        if protocol_version != 1 {
-            return self.fail(Failure::agent(format!(
-                "the agent speaks ACP version {protocol_version}; acpd speaks version 1"
-            )));
-        }
-        let hello = RawJson::from(result);
+        let hello = match self.negotiated(protocol_version, RawJson::from(result)) {
+            Ok(hello) => hello,
+            Err(failure) => return self.fail(failure),
+        };
         self.capabilities = Capabilities::read(&hello);
         self.capabilities.quirks = self.capabilities.quirks.and(self.start.quirks);
         self.agent = Some(hello.clone());
@@ -177,7 +223,7 @@ impl AgentConnection {
         }
         let id = self.pending.open(Sent::Open(how), self.start_deadline(now));
         let mut line = Vec::new();
-        wire::request(&mut line, id, method(how), |params| {
+        let params = wire::object(|params| {
             params.maybe("sessionId", earlier.as_ref());
             params
                 .put("cwd", &self.start.cwd)
@@ -194,6 +240,8 @@ impl AgentConnection {
             params.json("_meta", self.start.meta.as_ref());
             params.others(self.start.members.as_ref());
         });
+        let (method, params) = self.in_its_version(method(how), params);
+        wire::request_with(&mut line, id, &method, Some(&params));
         self.write(line);
     }
 
@@ -229,6 +277,10 @@ impl AgentConnection {
             let error = RpcError::new(-32603, format!("its answer {message}"));
             return self.not_opened(how, &error, now);
         }
+        let (result, commands) = match &self.v2 {
+            Some(_) => v2::session(&RawJson::from(result)),
+            None => (RawJson::from(result), None),
+        };
         if matches!(how, Binding::New | Binding::Fork) {
             match json::read::<New>(result.get()) {
                 Ok(New { session_id }) if !is_name(&session_id) => {
@@ -253,16 +305,24 @@ impl AgentConnection {
             session_id,
             how,
             agent,
-            session: result.into(),
-            protocol: None,
+            session: result,
+            protocol: self.v2.is_some().then_some(2),
             capabilities: self.capabilities.clone(),
             mode: self.start.mode.clone(),
             prompt_left_out: self.prompt_left_out.clone(),
         };
-        if self.replay.opened(how, now.mono, self.start.patience) {
+        if self.v2.is_some() {
+            // In version 2, an agent has replayed everything before it answers.
+            self.replay = SessionReplay::default();
+            self.event(AgentEvent::Opened(Box::new(opened)));
+        } else if self.replay.opened(how, now.mono, self.start.patience) {
             self.event(AgentEvent::Opened(Box::new(opened)));
         } else {
             self.pending_session = Some(opened);
+        }
+        let commands = commands.and_then(|commands| Update::parse(commands.get(), None).ok());
+        if let Some(commands) = commands {
+            self.event(AgentEvent::Update(commands));
         }
     }
 

@@ -67,4 +67,5 @@ mod turn_diffs;
 mod unclean;
 mod unknown_content;
 mod user_commands;
+mod v2;
 mod watchdog;

@@ -8,7 +8,7 @@ use acpd_model::{
     ErrorCode, Event, EventKind, Failure, ItemEvent, ItemId, Limits, Seq, ThreadId, TurnEvent, TurnId,
 };
 use acpd_policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
-use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
+use acpd_proto::agent::{AcpVersion, AgentCommand, AgentConnection, Quirks, Start};
 use acpd_proto::fanout::LiveUpdate;
 use acpd_proto::projection::{Exchanges, HistoryText, Live, marks_of};
 use acpd_proto::surface::app::{Frame, frame};
@@ -78,6 +78,8 @@ pub struct Scene {
     pub quirks: Quirks,
     /// The configured mode of the agent.
     pub mode: Option<String>,
+    /// The configured version of ACP.
+    pub acp: AcpVersion,
     pub thread: Thread,
     pub id: ThreadId,
     pub now: Now,
@@ -157,6 +159,7 @@ impl Scene {
             collected: None,
             quirks: Quirks::default(),
             mode: None,
+            acp: AcpVersion::default(),
             tail: limits.turn_tail_millis,
             thread: Thread::new(id, limits, now),
             id,
@@ -292,6 +295,7 @@ impl Scene {
             Effect::StartAgent(mut start) => {
                 start.quirks = self.quirks;
                 start.mode.clone_from(&self.mode);
+                start.acp = self.acp;
                 assert!(self.agent.is_none(), "a second process beside the first");
                 self.open.clear();
                 self.called.clear();

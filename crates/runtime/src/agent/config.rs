@@ -7,7 +7,7 @@ use acpd_catalog::OwnNames;
 use acpd_host::{Program, Sandbox};
 use acpd_model::section::{About, Folder, Reload, Section, Setting};
 use acpd_policy::Policy;
-use acpd_proto::agent::{ElicitationModes, Quirks};
+use acpd_proto::agent::{AcpVersion, ElicitationModes, Quirks};
 use acpd_proto::projection::Chunks;
 use serde::Deserialize;
 
@@ -41,6 +41,9 @@ pub struct AgentConfig {
     /// Whether one process serves many threads. Otherwise each thread has its own process.
     #[serde(default)]
     pub share: bool,
+    /// The versions of ACP that the agent is offered.
+    #[serde(default)]
+    pub acp: AcpVersion,
     /// Deviations of this agent from ACP, in addition to the known ones.
     #[serde(default)]
     pub quirks: Quirks,
@@ -114,6 +117,11 @@ impl Section for AgentConfig {
                 "`\"empty\"`",
             ),
             Setting::new("NAME.share", "`true`, `false`", "`false`"),
+            Setting::new(
+                "NAME.acp",
+                "`\"auto\"`, `1`, `2`: [ACP versions](agents.md#acp-versions)",
+                "`\"auto\"`",
+            ),
             Setting::new("NAME.chunks", "`\"merged\"`, `\"single\"`", "`\"merged\"`"),
             Setting::new("NAME.quirks", "table: [Quirks](#quirks)", "none"),
             Setting::new(
@@ -162,6 +170,11 @@ impl AgentConfig {
     /// Checks the command line.
     fn validate(&self, key: &str) -> Result<(), String> {
         let command = &self.command;
+        if self.share && self.acp == AcpVersion::Two {
+            return Err(format!(
+                "{key} has share = true and acp = 2, and a shared process speaks version 1: remove one of them"
+            ));
+        }
         if command.is_empty() && !self.args.is_empty() {
             return Err(format!(
                 "{key} has args and no command: add the command, or remove args to run the agent of the registry"

@@ -97,6 +97,7 @@ impl Standby {
         let mut held = Start {
             pending_session: true,
             quirks: config.quirks,
+            acp: config.acp,
             elicitation: config.offered(elicitation),
             ..Start::new(name, cwd.clone(), patience)
         };

@@ -32,7 +32,7 @@ use super::input::AgentExit;
 use super::journal::Journal;
 use super::reply::Reply;
 use crate::agent::{
-    AgentCommand, AgentNames, AgentRequest, Capabilities, ConfigValue, ElicitationModes, Opened,
+    AcpVersion, AgentCommand, AgentNames, AgentRequest, Capabilities, ConfigValue, ElicitationModes, Opened,
     PromptSource, Quirks, Start,
 };
 use crate::projection::SessionState;
@@ -257,6 +257,7 @@ impl Session {
             patience: Duration::from_secs(journal.limits().agent_start_secs),
             quirks: Quirks::default(),
             mode: None,
+            acp: AcpVersion::default(),
             // Without an editor, any client may answer later. Beside one, the client counts that requested the start.
             elicitation: editors
                 .into_iter()

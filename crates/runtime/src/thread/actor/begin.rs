@@ -106,6 +106,7 @@ impl ThreadActor {
         } = self.prepare().await?;
         start.quirks = config.quirks;
         start.mode.clone_from(&config.mode);
+        start.acp = config.acp;
         if let Some(prompt) = &config.system_prompt
             && !self.machine.live().spec.has_system_prompt()
         {

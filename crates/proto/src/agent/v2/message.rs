@@ -1,0 +1,131 @@
+//! Messages. Version 2 can replace a message as a whole, and clear it. In version 1, what was sent stays: a replacement is another message,
+//! whose `_meta` names the one that it replaces.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use acpd_model::RawJson;
+use serde_json::json;
+
+use super::parts::{noted, object_in, objects_in, text_in};
+use crate::agent::bounds::is_name;
+use crate::wire::{member, object, spliced};
+
+/// Messages whose content is known. A replacement of an older one is a message of its own.
+const MESSAGES: usize = 256;
+
+/// The session, the kind of chunk, and the agent's id. A message and a thought can have one id.
+type Key = (String, &'static str, String);
+
+/// The messages of the sessions of a process.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    known: BTreeMap<Key, Message>,
+    /// The same, oldest first.
+    order: VecDeque<Key>,
+}
+
+/// What is known of a message.
+#[derive(Debug, Default)]
+struct Message {
+    /// The content, as a hash.
+    content: DefaultHasher,
+    has_content: bool,
+    /// How often it was replaced.
+    revision: u32,
+}
+
+impl Message {
+    fn add(&mut self, block: &RawJson) {
+        match text_in(block, "text").filter(|_| text_in(block, "type").is_some_and(|kind| kind == "text")) {
+            // Chunks divide a text anywhere.
+            Some(text) => {
+                self.content.write(text.as_bytes());
+                self.has_content |= !text.is_empty();
+            }
+            None => {
+                block.get().hash(&mut self.content);
+                self.has_content = true;
+            }
+        }
+    }
+
+    /// Returns the id in version 1.
+    fn id(&self, id: &str) -> String {
+        match self.revision {
+            0 => id.to_owned(),
+            revision => format!("{id}~{revision}"),
+        }
+    }
+
+    /// Returns a chunk of the message, which names the message that it replaces.
+    fn chunk(&self, id: &str, chunk: &RawJson) -> RawJson {
+        if self.revision == 0 {
+            return chunk.clone();
+        }
+        let chunk = spliced(chunk, &[("messageId", &json!(self.id(id)).to_string())]);
+        noted(&chunk, &json!({ "replaces": id }).to_string())
+    }
+}
+
+impl Messages {
+    /// Returns the chunk in version 1.
+    pub fn chunk(&mut self, session: &str, kind: &'static str, chunk: &RawJson) -> RawJson {
+        let Some(id) = text_in(chunk, "messageId").filter(|id| is_name(id)) else {
+            return chunk.clone();
+        };
+        let message = self.message(session, kind, &id);
+        if let Some(block) = object_in(chunk, "content") {
+            message.add(&block);
+        }
+        message.chunk(&id, chunk)
+    }
+
+    /// Returns the chunks of a message that is sent as a whole: none if that changes nothing.
+    pub fn whole(&mut self, session: &str, kind: &'static str, whole: &RawJson) -> Vec<RawJson> {
+        let Some(id) = text_in(whole, "messageId").filter(|id| is_name(id)) else {
+            return Vec::new();
+        };
+        // Without content, the update changes nothing but `_meta`.
+        if member(whole, "content").is_none() {
+            return Vec::new();
+        }
+        let blocks = objects_in(whole, "content").unwrap_or_default();
+        let mut new = Message::default();
+        for block in &blocks {
+            new.add(block);
+        }
+        let known = self.message(session, kind, &id);
+        if known.has_content {
+            if known.content.finish() == new.content.finish() {
+                return Vec::new();
+            }
+            known.revision += 1;
+        }
+        (known.content, known.has_content) = (new.content, new.has_content);
+        let meta = object_in(whole, "_meta");
+        let chunks = blocks.iter().enumerate().map(|(at, block)| {
+            let chunk = object(|out| {
+                out.put("sessionUpdate", kind)
+                    .raw("content", block.get())
+                    .put("messageId", &id)
+                    .json("_meta", meta.as_ref().filter(|_| at == 0));
+            });
+            known.chunk(&id, &chunk)
+        });
+        chunks.collect()
+    }
+
+    fn message(&mut self, session: &str, kind: &'static str, id: &str) -> &mut Message {
+        let key = (session.to_owned(), kind, id.to_owned());
+        if !self.known.contains_key(&key) {
+            self.order.push_back(key.clone());
+            if self.order.len() > MESSAGES
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.known.remove(&oldest);
+            }
+        }
+        self.known.entry(key).or_default()
+    }
+}

@@ -1,0 +1,30 @@
+//! Version 2 of ACP, as an agent speaks it.
+//!
+//! In: requests in the form of version 1, and what an agent of version 2 sends. Out: the same in the form of the other version. Owns: what
+//! version 1 repeats and version 2 does not, such as the content of tool calls and the output of terminals, and whether the agent has
+//! taken the prompt. Never: decides what an update means for a thread, or drops what version 1 has no word for: that is in
+//! `_meta.acpd`.
+//!
+//! The rest of the daemon, its log and its clients know version 1 alone.
+
+mod background;
+mod calls;
+mod diff;
+mod hello;
+mod message;
+mod parts;
+mod prompt;
+mod question;
+mod request;
+mod session;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod translator;
+mod update;
+
+pub(super) use self::hello::{client_capabilities, has_sessions, hello};
+pub(super) use self::request::request;
+pub(super) use self::session::{answer, session};
+pub(super) use self::translator::Translator;

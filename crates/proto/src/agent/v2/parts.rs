@@ -1,0 +1,83 @@
+//! The parts of JSON objects that the translation reads and writes. All other text stays as the agent wrote it.
+
+use acpd_model::{RawJson, json};
+
+use crate::wire::{member, members, object, spliced};
+
+/// Bytes of content up to which each change of it is shown at once.
+const SMALL_BYTES: usize = 4 << 10;
+
+/// Returns whether content that has grown from `shown` to `bytes` bytes is shown again. Version 1 repeats the whole of it each time, which
+/// small changes of a large content would make many times as large.
+pub(super) fn is_due(shown: usize, bytes: usize) -> bool {
+    bytes <= SMALL_BYTES || bytes >= shown + shown / 4
+}
+
+pub(super) fn empty() -> RawJson {
+    RawJson::trusted("{}")
+}
+
+/// Returns a member that is an object.
+pub(super) fn object_in(json: &RawJson, name: &str) -> Option<RawJson> {
+    let value = member(json, name).filter(|value| value.starts_with('{'));
+    value.map(RawJson::trusted)
+}
+
+/// Returns a member that is a string.
+pub(super) fn text_in(json: &RawJson, name: &str) -> Option<String> {
+    let value = member(json, name).filter(|value| value.starts_with('"'))?;
+    json::read(value).ok()
+}
+
+/// Returns the objects of a member that is a list.
+pub(super) fn objects_in(json: &RawJson, name: &str) -> Option<Vec<RawJson>> {
+    let value = member(json, name).filter(|value| value.starts_with('['))?;
+    let mut values: Vec<RawJson> = json::read(value).ok()?;
+    values.retain(|value| value.get().starts_with('{'));
+    Some(values)
+}
+
+/// Returns a list as JSON text.
+pub(super) fn list(values: impl IntoIterator<Item = RawJson>) -> String {
+    let values: Vec<RawJson> = values.into_iter().collect();
+    let texts: Vec<&str> = values.iter().map(RawJson::get).collect();
+    format!("[{}]", texts.join(","))
+}
+
+/// Returns an object in which members have other names.
+pub(super) fn renamed(json: &RawJson, names: &[(&str, &str)]) -> RawJson {
+    object(|out| {
+        members(json, |key, value| {
+            let new = names.iter().find(|(old, _)| *old == key);
+            out.raw(new.map_or(key, |(_, new)| *new), value);
+        });
+    })
+}
+
+/// Returns an object with `acpd`, a JSON object, in its `_meta`.
+pub(super) fn noted(json: &RawJson, acpd: &str) -> RawJson {
+    let meta = object_in(json, "_meta").unwrap_or_else(empty);
+    let meta = spliced(&meta, &[("acpd", acpd)]);
+    spliced(json, &[("_meta", meta.get())])
+}
+
+/// Returns a piece of a tool call's content that is text.
+pub(super) fn text_piece(text: &str) -> RawJson {
+    object(|out| {
+        out.put("type", "content").object("content", |block| {
+            block.put("type", "text").large("text", text);
+        });
+    })
+}
+
+/// Returns an update of version 1 that changes nothing and has one of version 2 in its `_meta`.
+pub(super) fn beside(update: &RawJson) -> RawJson {
+    object(|out| {
+        out.put("sessionUpdate", "session_info_update")
+            .object("_meta", |meta| {
+                meta.object("acpd", |acpd| {
+                    acpd.raw("update", update.get());
+                });
+            });
+    })
+}

@@ -1,0 +1,193 @@
+//! Terminals of the agent, which runs their commands itself. Version 1 has terminals of the client only, so that the output becomes text in
+//! the tool call that shows the terminal.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use acpd_model::RawJson;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::parts::{is_due, object_in, text_in};
+use crate::wire::member;
+
+/// The last bytes of a terminal's output that are kept and shown.
+const OUTPUT_BYTES: usize = 64 << 10;
+/// Terminals whose output is kept, of all sessions of a process.
+const TERMINALS: usize = 64;
+
+/// The session, and the agent's id of the terminal.
+type Key = (String, String);
+
+/// The terminals of a process.
+#[derive(Debug, Default)]
+pub(super) struct Terminals {
+    known: BTreeMap<Key, Terminal>,
+    /// The same, oldest first.
+    order: VecDeque<Key>,
+}
+
+#[derive(Debug, Default)]
+struct Terminal {
+    /// The end of the output. Its bytes may begin and end within a character.
+    output: Vec<u8>,
+    /// Whether the beginning of the output is left out.
+    is_cut: bool,
+    exit: Option<Exit>,
+    /// The tool call that shows it.
+    call: Option<String>,
+    /// The bytes of output that came since it was shown.
+    unshown: usize,
+    /// The bytes of output that were shown last.
+    shown: usize,
+    /// Whether its call does not show all of it.
+    is_changed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Exit {
+    code: Option<i64>,
+    signal: Option<String>,
+}
+
+/// What an update of a terminal leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The tool call with this id is shown anew.
+    Call(String),
+    /// Nothing is shown now: too little has changed.
+    Later,
+    /// No tool call shows the terminal.
+    Nowhere,
+}
+
+impl Terminals {
+    /// Handles `terminal_update`; `None` if it cannot be read.
+    pub fn update(&mut self, session: &str, update: &RawJson) -> Option<Shown> {
+        let output = match member(update, "output") {
+            None => None,
+            Some("null") => Some(Vec::new()),
+            Some(_) => Some(decode(&object_in(update, "output")?)?),
+        };
+        let terminal = self.terminal(session, &text_in(update, "terminalId")?);
+        let replaces = output.is_some();
+        if let Some(output) = output {
+            terminal.output.clear();
+            terminal.is_cut = false;
+            terminal.add(&output);
+        }
+        let exit = match member(update, "exitStatus") {
+            None => terminal.exit.clone(),
+            Some("null") => None,
+            Some(_) => Some(Exit::read(&object_in(update, "exitStatus")?)),
+        };
+        let ends = exit != terminal.exit;
+        terminal.exit = exit;
+        if replaces || ends {
+            terminal.is_changed = true;
+            return Some(terminal.call.clone().map_or(Shown::Nowhere, Shown::Call));
+        }
+        Some(Shown::Later)
+    }
+
+    /// Handles `terminal_output_chunk`; `None` if it cannot be read.
+    pub fn output(&mut self, session: &str, chunk: &RawJson) -> Option<Shown> {
+        let output = decode(chunk)?;
+        let terminal = self.terminal(session, &text_in(chunk, "terminalId")?);
+        terminal.add(&output);
+        terminal.is_changed = true;
+        let Some(call) = &terminal.call else {
+            return Some(Shown::Nowhere);
+        };
+        if is_due(terminal.shown, terminal.shown + terminal.unshown) {
+            return Some(Shown::Call(call.clone()));
+        }
+        Some(Shown::Later)
+    }
+
+    /// Records that a tool call shows a terminal.
+    pub fn show_in(&mut self, session: &str, id: &str, call: &str) {
+        self.terminal(session, id).call = Some(call.to_owned());
+    }
+
+    /// Returns what a terminal shows now; `None` if that is nothing.
+    pub fn show(&mut self, session: &str, id: &str) -> Option<String> {
+        let terminal = self.terminal(session, id);
+        (terminal.shown, terminal.unshown) = (terminal.output.len(), 0);
+        terminal.is_changed = false;
+        terminal.text()
+    }
+
+    /// Returns the tool calls of a session that do not show all of their terminals.
+    pub fn changed(&self, session: &str) -> Vec<String> {
+        let of_session = self.known.iter().filter(|((of, _), _)| of == session);
+        of_session
+            .filter(|(_, terminal)| terminal.is_changed)
+            .filter_map(|(_, terminal)| terminal.call.clone())
+            .collect()
+    }
+
+    fn terminal(&mut self, session: &str, id: &str) -> &mut Terminal {
+        let key = (session.to_owned(), id.to_owned());
+        if !self.known.contains_key(&key) {
+            self.order.push_back(key.clone());
+            if self.order.len() > TERMINALS
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.known.remove(&oldest);
+            }
+        }
+        self.known.entry(key).or_default()
+    }
+}
+
+impl Terminal {
+    fn add(&mut self, output: &[u8]) {
+        self.output.extend_from_slice(output);
+        self.unshown = self.unshown.saturating_add(output.len());
+        let excess = self.output.len().saturating_sub(OUTPUT_BYTES);
+        if excess > 0 {
+            self.output.drain(..excess);
+            self.is_cut = true;
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        let output = String::from_utf8_lossy(&self.output);
+        let output = output.trim_end_matches(['\n', '\r']);
+        let fence = fence(output);
+        let cut = if self.is_cut { "…" } else { "" };
+        let output = (!output.is_empty()).then(|| format!("{fence}\n{cut}{output}\n{fence}"));
+        let end = self.exit.as_ref().and_then(Exit::words);
+        let parts: Vec<String> = output.into_iter().chain(end).collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+}
+
+impl Exit {
+    fn read(exit: &RawJson) -> Self {
+        Self {
+            code: member(exit, "exitCode").and_then(|code| code.parse().ok()),
+            signal: text_in(exit, "signal"),
+        }
+    }
+
+    /// Describes an exit that is not a success.
+    fn words(&self) -> Option<String> {
+        match (&self.signal, self.code) {
+            (Some(signal), _) => Some(format!("Ended by signal {signal}")),
+            (None, Some(code)) if code != 0 => Some(format!("Exit code {code}")),
+            (None, _) => None,
+        }
+    }
+}
+
+/// Returns the bytes of `data`.
+fn decode(json: &RawJson) -> Option<Vec<u8>> {
+    STANDARD.decode(text_in(json, "data")?).ok()
+}
+
+/// Returns a fence for a block of code: longer than any row of backquotes in it.
+fn fence(text: &str) -> String {
+    let rows = text.split(|c: char| c != '`').map(str::len);
+    "`".repeat(rows.max().unwrap_or(0).max(2) + 1)
+}

@@ -1,0 +1,419 @@
+use acpd_model::RawJson;
+use serde_json::{Value, json};
+
+use super::{Translator, answer, client_capabilities, has_sessions, hello, request, session};
+use crate::agent::ElicitationModes;
+
+const SESSION: &str = "s-1";
+
+/// Returns the updates of version 1 for one of version 2.
+fn read(translator: &mut Translator, update: &Value) -> Vec<Value> {
+    let updates = translator.update(SESSION, &update.into());
+    updates.iter().map(|update| update.read().unwrap()).collect()
+}
+
+/// Returns the updates for several.
+fn read_all(updates: &[Value]) -> Vec<Value> {
+    let mut translator = Translator::default();
+    let read = |update| read(&mut translator, update);
+    updates.iter().flat_map(read).collect()
+}
+
+fn value(json: &RawJson) -> Value {
+    json.read().unwrap()
+}
+
+fn call(more: &Value) -> Value {
+    let mut call = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "t" });
+    for (name, value) in more.as_object().unwrap() {
+        call[name] = value.clone();
+    }
+    call
+}
+
+fn text(text: &str) -> Value {
+    json!({ "type": "content", "content": { "type": "text", "text": text } })
+}
+
+/// Returns the texts of the content, one update after another.
+fn texts(updates: &[Value]) -> Vec<&str> {
+    updates
+        .iter()
+        .filter_map(|update| update["content"][0]["content"]["text"].as_str())
+        .collect()
+}
+
+#[test]
+fn an_answer_to_initialize_gets_the_form_of_version_1() {
+    let answer = json!({
+        "protocolVersion": 2,
+        "info": { "name": "a", "version": "1" },
+        "capabilities": {
+            "session": { "prompt": { "image": {}, "skill": {} }, "mcp": { "http": {} }, "fork": {}, "delete": null },
+            "auth": { "status": {} },
+            "_meta": { "x": 1 },
+        },
+        "authMethods": [
+            { "methodId": "key", "type": "agent", "name": "Key" },
+            { "methodId": "term", "type": "terminal", "name": "T", "env": [{ "name": "A", "value": "b" }] },
+        ],
+        "_meta": { "steering": { "supported": true } },
+    });
+    let one = value(&hello(&answer.clone().into()).unwrap());
+    assert!(has_sessions(&answer.into()));
+    assert_eq!(
+        one,
+        json!({
+            "protocolVersion": 1,
+            "agentInfo": { "name": "a", "version": "1" },
+            "agentCapabilities": {
+                "loadSession": true,
+                "promptCapabilities": { "image": true, "audio": false, "embeddedContext": false, "skill": {} },
+                "mcpCapabilities": { "stdio": false, "http": true, "sse": false },
+                "sessionCapabilities": { "list": {}, "resume": {}, "close": {}, "fork": {}, "delete": null },
+                "auth": { "logout": {}, "status": {} },
+                "_meta": { "x": 1 },
+            },
+            "authMethods": [
+                { "id": "key", "type": "agent", "name": "Key" },
+                { "id": "term", "type": "terminal", "name": "T", "env": { "A": "b" } },
+            ],
+            "_meta": { "steering": { "supported": true } },
+        })
+    );
+}
+
+#[test]
+fn an_answer_with_members_of_version_1_is_none_of_version_2() {
+    for answer in [
+        json!({ "protocolVersion": 2, "agentInfo": { "name": "a" }, "agentCapabilities": {} }),
+        json!({ "protocolVersion": 2, "info": {}, "capabilities": {}, "agentCapabilities": {} }),
+        json!({ "protocolVersion": 2, "info": {} }),
+        json!({ "protocolVersion": 2, "capabilities": {} }),
+        json!({ "protocolVersion": 2 }),
+    ] {
+        assert_eq!(hello(&answer.into()), None);
+    }
+}
+
+#[test]
+fn the_capabilities_of_the_client_are_json() {
+    for elicitation in [ElicitationModes::ALL, ElicitationModes::NONE] {
+        let capabilities: Value = serde_json::from_str(&client_capabilities(elicitation)).unwrap();
+        assert!(capabilities["auth"]["terminal"].is_object());
+    }
+}
+
+#[test]
+fn requests_get_the_form_of_version_2() {
+    let params = json!({
+        "sessionId": "s-1",
+        "cwd": "/w",
+        "mcpServers": [
+            { "name": "a", "command": "/a", "args": [], "env": [] },
+            { "name": "b", "command": "/b" },
+            { "type": "http", "name": "c", "url": "http://c" },
+        ],
+        "configOptions": [{ "configId": "o", "value": "v" }, { "configId": "b", "type": "boolean", "value": true }],
+    });
+    let (method, params) = request("session/load", &params.into());
+    assert_eq!(method, "session/resume");
+    assert_eq!(
+        value(&params),
+        json!({
+            "sessionId": "s-1",
+            "cwd": "/w",
+            "mcpServers": [
+                { "name": "a", "command": "/a", "args": [], "env": [], "type": "stdio" },
+                { "name": "b", "command": "/b", "type": "stdio", "args": [], "env": [] },
+                { "type": "http", "name": "c", "url": "http://c" },
+            ],
+            "configOptions": [
+                { "configId": "o", "value": "v", "type": "id" },
+                { "configId": "b", "type": "boolean", "value": true },
+            ],
+            "replayFrom": { "type": "start" },
+        })
+    );
+    for (method, params, other, expected) in [
+        (
+            "authenticate",
+            json!({ "methodId": "m" }),
+            "auth/login",
+            json!({ "methodId": "m" }),
+        ),
+        ("logout", json!({}), "auth/logout", json!({})),
+        (
+            "session/set_mode",
+            json!({ "sessionId": "s", "modeId": "plan" }),
+            "session/set_config_option",
+            json!({ "sessionId": "s", "configId": "mode", "type": "id", "value": "plan" }),
+        ),
+        (
+            "session/list",
+            json!({ "cwd": "/w" }),
+            "session/list",
+            json!({ "cwd": "/w" }),
+        ),
+    ] {
+        let (method, params) = request(method, &params.into());
+        assert_eq!((method.as_str(), value(&params)), (other, expected));
+    }
+}
+
+#[test]
+fn options_and_commands_get_the_form_of_version_1() {
+    let options = json!([
+        { "configId": "m", "type": "select", "currentValue": "a", "options": [{ "value": "a", "name": "A" }] },
+        { "configId": "g", "type": "select", "currentValue": "a", "options": [
+            { "groupId": "x", "name": "X", "options": [{ "value": "a", "name": "A" }] },
+        ] },
+        { "configId": "n", "type": "_number", "currentValue": 1 },
+    ]);
+    let expected = json!([
+        { "id": "m", "type": "select", "currentValue": "a", "options": [{ "value": "a", "name": "A" }] },
+        { "id": "g", "type": "select", "currentValue": "a", "options": [
+            { "group": "x", "name": "X", "options": [{ "value": "a", "name": "A" }] },
+        ] },
+    ]);
+    let commands = json!([
+        { "type": "command", "name": "a", "description": "d", "input": { "type": "text", "hint": "h" } },
+        { "type": "command", "name": "b", "description": "d", "input": { "type": "_file", "hint": "h" } },
+        { "type": "skill", "name": "c", "description": "d" },
+    ]);
+    let result = json!({ "sessionId": "s", "configOptions": options, "availableCommands": commands });
+    let (opened, update) = session(&result.into());
+    assert_eq!(
+        value(&opened),
+        json!({ "sessionId": "s", "configOptions": expected })
+    );
+    assert_eq!(
+        value(&update.unwrap()),
+        json!({
+            "sessionUpdate": "available_commands_update",
+            "availableCommands": [
+                { "name": "a", "description": "d", "input": { "hint": "h" } },
+                { "name": "b", "description": "d" },
+            ],
+        })
+    );
+    let set = answer(
+        "session/set_config_option",
+        &json!({ "configOptions": options }).into(),
+    );
+    assert_eq!(value(&set), json!({ "configOptions": expected }));
+}
+
+#[test]
+fn the_first_update_of_a_tool_call_begins_it_and_null_clears() {
+    let updates = read_all(&[
+        call(&json!({ "name": "Bash", "title": null, "status": "paused", "content": null })),
+        call(
+            &json!({ "title": null, "kind": null, "locations": null, "rawInput": null, "status": "cancelled" }),
+        ),
+    ]);
+    assert_eq!(
+        updates,
+        [
+            json!({
+                "sessionUpdate": "tool_call", "toolCallId": "t", "name": "Bash", "status": "in_progress", "title": "Bash",
+                "content": [], "_meta": { "acpd": { "status": "paused" } },
+            }),
+            json!({
+                "sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "Tool call", "kind": "other",
+                "locations": [], "status": "failed",
+                "_meta": { "acpd": { "status": "cancelled", "cleared": ["rawInput"] } },
+            }),
+        ]
+    );
+}
+
+#[test]
+fn pieces_of_content_are_shown_with_what_was_there() {
+    let piece = |piece: &str| json!({ "sessionUpdate": "tool_call_content_chunk", "toolCallId": "t", "content": text(piece) });
+    let updates = read_all(&[piece("a"), piece("b")]);
+    assert_eq!(updates[0]["sessionUpdate"], "tool_call");
+    assert_eq!(updates[1]["content"], json!([text("a"), text("b")]));
+}
+
+#[test]
+fn many_pieces_are_not_repeated_each_time() {
+    let mut translator = Translator::default();
+    let piece = json!({
+        "sessionUpdate": "tool_call_content_chunk", "toolCallId": "t", "content": text(&"x".repeat(1000)),
+    });
+    let mut bytes = 0;
+    for _ in 0..1000 {
+        let updates = translator.update(SESSION, &(&piece).into());
+        bytes += updates.iter().map(|update| update.get().len()).sum::<usize>();
+    }
+    assert!(bytes < 8_000_000, "{bytes} bytes for 1 MB");
+    let idle = json!({ "sessionUpdate": "state_update", "state": "idle" });
+    let rest = read(&mut translator, &idle);
+    assert_eq!(rest[0]["content"].as_array().unwrap().len(), 1000);
+    assert_eq!(read(&mut translator, &idle), Vec::<Value>::new());
+}
+
+#[test]
+fn the_output_of_a_terminal_is_text_of_its_call() {
+    let chunk =
+        |data: &str| json!({ "sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": data });
+    let terminal = json!({ "type": "terminal", "terminalId": "x" });
+    let updates = read_all(&[
+        json!({ "sessionUpdate": "terminal_update", "terminalId": "x", "command": "make" }),
+        call(&json!({ "content": [terminal] })),
+        // "a`" and the first byte of "é", then the second one.
+        chunk("YWDD"),
+        chunk("qQ=="),
+        json!({ "sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": { "exitCode": 2, "signal": null } }),
+    ]);
+    assert_eq!(updates[0]["content"], json!([]), "it has no output yet");
+    assert_eq!(
+        texts(&updates),
+        [
+            "```\na`\u{fffd}\n```",
+            "```\na`é\n```",
+            "```\na`é\n```\n\nExit code 2"
+        ]
+    );
+    assert_eq!(updates[1]["content"][0]["_meta"]["acpd"]["terminal"], terminal);
+}
+
+#[test]
+fn a_terminal_that_no_call_shows_is_beside_the_conversation() {
+    let odd = json!({ "sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "%" });
+    let output =
+        json!({ "sessionUpdate": "terminal_update", "terminalId": "x", "output": { "data": "YQ==" } });
+    for update in [odd, output, json!({ "sessionUpdate": "_later", "n": 1 })] {
+        let read = read_all(std::slice::from_ref(&update));
+        assert_eq!(
+            read,
+            [json!({ "sessionUpdate": "session_info_update", "_meta": { "acpd": { "update": update } } })]
+        );
+    }
+}
+
+#[test]
+fn a_message_that_is_replaced_is_another_one() {
+    let block = |text: &str| json!({ "type": "text", "text": text });
+    let chunk = |id: &str, text: &str| json!({ "sessionUpdate": "agent_message_chunk", "messageId": id, "content": block(text) });
+    let whole =
+        |content: Value| json!({ "sessionUpdate": "agent_message", "messageId": "m", "content": content });
+    let replaced = |id: &str, text: &str| {
+        let mut chunk = chunk(id, text);
+        chunk["_meta"] = json!({ "acpd": { "replaces": "m" } });
+        chunk
+    };
+    let updates = read_all(&[
+        whole(json!([])),
+        chunk("m", "a"),
+        chunk("m", "b"),
+        // What it says already.
+        whole(json!([block("ab")])),
+        whole(json!([block("c"), block("d")])),
+        chunk("m", "e"),
+        whole(Value::Null),
+        chunk("m", "f"),
+        json!({ "sessionUpdate": "agent_message", "messageId": "m" }),
+    ]);
+    assert_eq!(
+        updates,
+        [
+            chunk("m", "a"),
+            chunk("m", "b"),
+            replaced("m~1", "c"),
+            replaced("m~1", "d"),
+            replaced("m~1", "e"),
+            replaced("m~2", "f"),
+        ]
+    );
+}
+
+#[test]
+fn steps_of_a_plan_have_words_of_version_1() {
+    let plan = |statuses: &[&str]| {
+        let entries: Vec<Value> = statuses
+            .iter()
+            .map(|status| json!({ "content": "a", "priority": "low", "status": status }))
+            .collect();
+        json!({ "sessionUpdate": "plan_update", "plan": { "type": "items", "planId": "p", "entries": entries } })
+    };
+    let read = read_all(&[plan(&["in_progress", "cancelled", "_later"])]);
+    let entries = &read[0]["plan"]["entries"];
+    assert_eq!(
+        entries[0],
+        json!({ "content": "a", "priority": "low", "status": "in_progress" })
+    );
+    assert_eq!(
+        (&entries[1]["status"], &entries[2]["status"]),
+        (&json!("completed"), &json!("pending"))
+    );
+    assert_eq!(entries[1]["_meta"]["acpd"]["status"], "cancelled");
+}
+
+#[test]
+fn work_in_the_background_is_told_until_it_has_ended() {
+    let state = |background: Value| json!({ "sessionUpdate": "state_update", "state": "idle", "background": background });
+    let updates = read_all(&[
+        state(json!([])),
+        state(json!([{ "type": "terminal", "terminalId": "x" }])),
+        state(json!([])),
+        state(json!([])),
+        json!({ "sessionUpdate": "state_update", "state": "running" }),
+        json!({ "sessionUpdate": "replay_complete" }),
+    ]);
+    assert_eq!(updates.len(), 2, "{updates:?}");
+}
+
+#[test]
+fn questions_are_about_a_tool_call_in_version_1() {
+    let mut translator = Translator::default();
+    read(
+        &mut translator,
+        &call(&json!({ "title": "make", "status": "in_progress" })),
+    );
+    let mut ask = |more: Value| {
+        let mut params = json!({ "sessionId": SESSION, "title": "Run?", "options": [] });
+        for (name, value) in more.as_object().unwrap() {
+            params[name] = value.clone();
+        }
+        let params = serde_json::value::to_raw_value(&params).unwrap();
+        let one = translator.call("session/request_permission", &params).unwrap();
+        serde_json::from_str::<Value>(one.get()).unwrap()
+    };
+    let about = ask(json!({
+        "description": "Why.",
+        "subject": { "type": "tool_call", "toolCall": { "toolCallId": "t", "status": "pending", "rawInput": 1 } },
+    }));
+    assert_eq!(
+        about["toolCall"],
+        json!({ "toolCallId": "t", "rawInput": 1, "content": [text("Why.")] }),
+        "the call keeps its status and its title"
+    );
+    assert_eq!(
+        about["_meta"]["acpd"],
+        json!({ "title": "Run?", "description": "Why." })
+    );
+    let none = ask(json!({}));
+    assert_eq!(
+        none["toolCall"],
+        json!({ "toolCallId": "acpd:question:1", "title": "Run?" })
+    );
+    let command = ask(json!({ "subject": { "type": "command", "command": "ls", "cwd": "/w" } }));
+    assert_eq!(
+        command["toolCall"],
+        json!({
+            "toolCallId": "acpd:question:2", "title": "ls", "kind": "execute",
+            "rawInput": { "command": "ls", "cwd": "/w" },
+        })
+    );
+    assert_eq!(command["_meta"]["acpd"]["subject"]["command"], "ls");
+}
+
+#[test]
+fn a_question_that_has_a_member_twice_stays_as_it_is() {
+    let params = r#"{"sessionId":"s-1","title":"a","subject":{"type":"command","command":"ls","command":"rm","cwd":"/"},"options":[]}"#;
+    let params = serde_json::value::RawValue::from_string(params.to_owned()).unwrap();
+    let mut translator = Translator::default();
+    assert!(translator.call("session/request_permission", &params).is_none());
+}

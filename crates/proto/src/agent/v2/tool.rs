@@ -1,0 +1,204 @@
+//! Tool calls. In version 2, the first update of a call begins it, each later one changes the members that it has, and `null` clears one.
+
+use acpd_model::{RawJson, json};
+use serde_json::{Map, Value};
+
+use super::diff;
+use super::parts::{beside, list, noted, object_in, objects_in, text_in, text_piece};
+use super::terminal::Shown;
+use super::translator::Translator;
+use crate::agent::bounds::is_name;
+use crate::wire::{member, members, object};
+
+/// The title of a call that has none.
+const NO_TITLE: &str = "Tool call";
+
+impl Translator {
+    /// Returns the updates for `tool_call_update`.
+    pub(super) fn tool_call(&mut self, session: &str, update: &RawJson) -> Vec<RawJson> {
+        let Some(id) = text_in(update, "toolCallId").filter(|id| is_name(id)) else {
+            return vec![beside(update)];
+        };
+        let is_new = !self.calls.contains(session, &id);
+        let word = if is_new { "tool_call" } else { "tool_call_update" };
+        let call = self.patched(session, &id, update, None);
+        vec![object(|out| {
+            out.put("sessionUpdate", word).others(Some(&call));
+        })]
+    }
+
+    /// Returns the updates for `tool_call_content_chunk`.
+    pub(super) fn tool_content(&mut self, session: &str, chunk: &RawJson) -> Vec<RawJson> {
+        let id = text_in(chunk, "toolCallId").filter(|id| is_name(id));
+        let (Some(id), Some(piece)) = (id, object_in(chunk, "content")) else {
+            return vec![beside(chunk)];
+        };
+        if !self.calls.contains(session, &id) {
+            let first = object(|out| {
+                out.put("toolCallId", &id).raw("content", &list([piece]));
+            });
+            return self.tool_call(session, &first);
+        }
+        self.note_terminal(session, &id, &piece);
+        if self.calls.push(session, &id, piece) {
+            vec![self.whole(session, &id)]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Returns the updates for `terminal_update` and `terminal_output_chunk`.
+    pub(super) fn terminal(&mut self, session: &str, update: &RawJson, is_chunk: bool) -> Vec<RawJson> {
+        let is_named = text_in(update, "terminalId").is_some_and(|id| is_name(&id));
+        let shown = match (is_named, is_chunk) {
+            (false, _) => None,
+            (true, true) => self.terminals.output(session, update),
+            (true, false) => self.terminals.update(session, update),
+        };
+        match shown {
+            Some(Shown::Call(id)) => vec![self.whole(session, &id)],
+            Some(Shown::Later) => Vec::new(),
+            Some(Shown::Nowhere) | None => vec![beside(update)],
+        }
+    }
+
+    /// Returns updates with all content of a session that was not shown yet.
+    pub(super) fn show_rest(&mut self, session: &str) -> Vec<RawJson> {
+        let mut calls = self.calls.changed(session);
+        calls.extend(self.terminals.changed(session));
+        calls.sort_unstable();
+        calls.dedup();
+        calls.iter().map(|id| self.whole(session, id)).collect()
+    }
+
+    /// Returns the members of a tool call of version 1 that an update of version 2 changes. `asked` is the title of the question that the
+    /// update is in.
+    pub(super) fn patched(
+        &mut self,
+        session: &str,
+        id: &str,
+        update: &RawJson,
+        asked: Option<&str>,
+    ) -> RawJson {
+        let is_known = self.calls.add(session, id);
+        let content = match member(update, "content") {
+            None => None,
+            Some(_) => Some(objects_in(update, "content").unwrap_or_default()),
+        };
+        if let Some(content) = content {
+            for piece in &content {
+                self.note_terminal(session, id, piece);
+            }
+            self.calls.set(session, id, content);
+        }
+        let shown = self
+            .calls
+            .is_changed(session, id)
+            .then(|| self.shown(session, id));
+        let title = member(update, "title").filter(|title| *title != "null");
+        let mut notes = Map::new();
+        let mut cleared = Vec::new();
+        let call = object(|out| {
+            members(update, |key, value| match (key, value) {
+                ("sessionUpdate" | "content", _) => {}
+                // A question is about a call that waits, which says nothing of the call.
+                ("status", _) if asked.is_some() && is_known => {}
+                ("title" | "kind" | "status" | "locations" | "name", "null") if !is_known => {}
+                ("title", "null") => {
+                    out.put("title", NO_TITLE);
+                }
+                ("kind", "null") => {
+                    out.put("kind", "other");
+                }
+                ("status", "null") => {
+                    out.put("status", "pending");
+                }
+                ("locations", "null") => {
+                    out.raw("locations", "[]");
+                }
+                ("rawInput" | "rawOutput", "null") => {
+                    if is_known {
+                        cleared.push(Value::from(key));
+                    }
+                }
+                ("status", status) => match nearest(status) {
+                    Some(known) => {
+                        out.put("status", known);
+                        notes.insert("status".to_owned(), json::read(status).unwrap_or_default());
+                    }
+                    None => {
+                        out.raw("status", status);
+                    }
+                },
+                (key, value) => {
+                    out.raw(key, value);
+                }
+            });
+            if !is_known && title.is_none() {
+                let name = text_in(update, "name");
+                out.put("title", asked.or(name.as_deref()).unwrap_or(NO_TITLE));
+            }
+            if let Some(shown) = shown {
+                out.raw("content", &list(shown));
+            }
+        });
+        if !cleared.is_empty() {
+            notes.insert("cleared".to_owned(), cleared.into());
+        }
+        if notes.is_empty() {
+            return call;
+        }
+        noted(&call, &Value::from(notes).to_string())
+    }
+
+    /// Returns the content of a tool call in the form of version 1, which is shown now.
+    pub(super) fn shown(&mut self, session: &str, id: &str) -> Vec<RawJson> {
+        let mut shown = Vec::new();
+        for piece in self.calls.show(session, id) {
+            match text_in(&piece, "type").as_deref() {
+                Some("content" | "session") => shown.push(piece),
+                Some("diff") => shown.extend(diff::pieces(&piece)),
+                Some("terminal") => {
+                    let terminal = text_in(&piece, "terminalId").filter(|terminal| is_name(terminal));
+                    let text = terminal.and_then(|terminal| self.terminals.show(session, &terminal));
+                    let note = format!(r#"{{"terminal":{}}}"#, piece.get());
+                    shown.extend(text.map(|text| noted(&text_piece(&text), &note)));
+                }
+                kind => {
+                    let text = format!("[{}]", kind.unwrap_or("unknown content"));
+                    let note = format!(r#"{{"block":{}}}"#, piece.get());
+                    shown.push(noted(&text_piece(&text), &note));
+                }
+            }
+        }
+        shown
+    }
+
+    /// Returns an update with all content of a tool call.
+    fn whole(&mut self, session: &str, id: &str) -> RawJson {
+        let content = list(self.shown(session, id));
+        object(|out| {
+            out.put("sessionUpdate", "tool_call_update")
+                .put("toolCallId", id)
+                .raw("content", &content);
+        })
+    }
+
+    /// Takes note of the terminal that a tool call shows.
+    fn note_terminal(&mut self, session: &str, call: &str, piece: &RawJson) {
+        if text_in(piece, "type").is_some_and(|kind| kind == "terminal")
+            && let Some(terminal) = text_in(piece, "terminalId").filter(|terminal| is_name(terminal))
+        {
+            self.terminals.show_in(session, &terminal, call);
+        }
+    }
+}
+
+/// Returns the nearest status of version 1; `None` if it has the status itself.
+fn nearest(status: &str) -> Option<&'static str> {
+    match status {
+        r#""pending""# | r#""in_progress""# | r#""completed""# | r#""failed""# => None,
+        r#""cancelled""# => Some("failed"),
+        _ => Some("in_progress"),
+    }
+}

@@ -1,0 +1,44 @@
+//! The state between the two versions, for one process of an agent.
+
+use acpd_model::{RawJson, TurnId};
+
+use super::background::Background;
+use super::calls::Calls;
+use super::message::Messages;
+use super::prompt::{Ending, Prompts};
+use super::terminal::Terminals;
+use crate::wire::RpcError;
+
+/// What version 1 repeats and version 2 does not, and the prompt that the agent works at.
+#[derive(Debug, Default)]
+pub(in crate::agent) struct Translator {
+    pub(super) calls: Calls,
+    pub(super) terminals: Terminals,
+    pub(super) messages: Messages,
+    pub(super) background: Background,
+    /// The number of questions without a tool call so far.
+    pub(super) questions: u64,
+    prompts: Prompts,
+}
+
+impl Translator {
+    /// Begins a turn, whose prompt is sent.
+    pub fn prompt(&mut self, turn: TurnId) {
+        self.prompts.begin(turn);
+    }
+
+    /// Records that the daemon has cancelled the turn.
+    pub fn cancel(&mut self) {
+        self.prompts.cancel();
+    }
+
+    /// Handles the answer to a prompt. Returns the end of the turn if the prompt did not get into the conversation.
+    pub fn prompt_answered(&mut self, turn: TurnId, result: Result<RawJson, RpcError>) -> Option<Ending> {
+        self.prompts.answered(turn, result)
+    }
+
+    /// Handles a live update of the agent's own session. Returns the end of the turn if it is the one that ends it.
+    pub fn follow_prompt(&mut self, update: &RawJson) -> Option<Ending> {
+        self.prompts.follow(update)
+    }
+}

@@ -1,0 +1,90 @@
+//! Updates of a session.
+
+use acpd_model::RawJson;
+
+use super::parts::{beside, list, noted, object_in, objects_in, text_in};
+use super::session::{with_commands, with_options};
+use super::translator::Translator;
+use crate::agent::bounds::is_name;
+use crate::wire::{member, spliced};
+
+impl Translator {
+    /// Returns the updates of version 1 that say the same as one of version 2.
+    pub fn update(&mut self, session: &str, update: &RawJson) -> Vec<RawJson> {
+        let Some(kind) = text_in(update, "sessionUpdate").filter(|_| is_name(session)) else {
+            return vec![update.clone()];
+        };
+        match kind.as_str() {
+            "user_message_chunk" => vec![self.messages.chunk(session, "user_message_chunk", update)],
+            "agent_message_chunk" => vec![self.messages.chunk(session, "agent_message_chunk", update)],
+            "agent_thought_chunk" => vec![self.messages.chunk(session, "agent_thought_chunk", update)],
+            "user_message" => self.messages.whole(session, "user_message_chunk", update),
+            "agent_message" => self.messages.whole(session, "agent_message_chunk", update),
+            "agent_thought" => self.messages.whole(session, "agent_thought_chunk", update),
+            "tool_call_update" => self.tool_call(session, update),
+            "tool_call_content_chunk" => self.tool_content(session, update),
+            "terminal_update" => self.terminal(session, update, false),
+            "terminal_output_chunk" => self.terminal(session, update, true),
+            "state_update" => self.state(session, update),
+            "plan_update" => vec![plan(update)],
+            "available_commands_update" => vec![with_commands(update)],
+            "config_option_update" => vec![with_options(update)],
+            // The answer to the request says the same.
+            "replay_complete" => Vec::new(),
+            // Both versions have these in one form.
+            "plan_removed"
+            | "session_info_update"
+            | "usage_update"
+            | "notice"
+            | "compaction_update"
+            | "compaction_summary_chunk"
+            | "prompt_suggestions_update"
+            | "cursor_update"
+            | "subagent_update"
+            | "session_message"
+            | "session_message_chunk" => vec![update.clone()],
+            _ => vec![beside(update)],
+        }
+    }
+
+    /// Returns the updates for a report of what a session does. The turn says that the agent works, and a question that it waits. Once it
+    /// is idle, nothing that it shows stays behind.
+    fn state(&mut self, session: &str, update: &RawJson) -> Vec<RawJson> {
+        let state = text_in(update, "state").unwrap_or_default();
+        let mut updates = Vec::new();
+        if state == "idle" {
+            updates = self.show_rest(session);
+        }
+        let is_known = matches!(state.as_str(), "running" | "idle" | "requires_action");
+        if self.background.changes(session, update) || !is_known {
+            updates.push(beside(update));
+        }
+        updates
+    }
+}
+
+/// Returns `plan_update` in which each step has a status of version 1.
+fn plan(update: &RawJson) -> RawJson {
+    let Some(plan) = object_in(update, "plan") else {
+        return update.clone();
+    };
+    let Some(entries) = objects_in(&plan, "entries") else {
+        return update.clone();
+    };
+    let entries = list(entries.iter().map(entry));
+    let plan = spliced(&plan, &[("entries", &entries)]);
+    spliced(update, &[("plan", plan.get())])
+}
+
+fn entry(entry: &RawJson) -> RawJson {
+    let Some(status) = member(entry, "status") else {
+        return entry.clone();
+    };
+    let nearest = match status {
+        r#""pending""# | r#""in_progress""# | r#""completed""# => return entry.clone(),
+        r#""cancelled""# => r#""completed""#,
+        _ => r#""pending""#,
+    };
+    let changed = spliced(entry, &[("status", nearest)]);
+    noted(&changed, &format!(r#"{{"status":{status}}}"#))
+}

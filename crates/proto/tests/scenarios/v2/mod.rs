@@ -1,0 +1,317 @@
+//! An agent that speaks version 2 of ACP. The recordings are of the adapters of Claude Code and Codex with a scripted model; lines with
+//! `client` are those of their client.
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{EventKind, ItemEnd, ItemEvent, SessionEvent};
+use acpd_proto::agent::AcpVersion;
+use acpd_proto::thread::Answer;
+use serde_json::{Value, json};
+
+use crate::support::{FULL, Scene, check_in, official};
+
+const HELLO: &str = r#"{"protocolVersion":2,"info":{"name":"fake","version":"1"},"capabilities":{"session":{"prompt":{"image":{}},"mcp":{"stdio":{}}}}}"#;
+
+fn scene() -> Scene {
+    let mut scene = Scene::new();
+    scene.acp = AcpVersion::Two;
+    scene
+}
+
+/// Runs a scenario with an agent of version 2 that has a session, and a first turn.
+fn check_turn(scenario: impl FnOnce(&mut Scene)) -> Scene {
+    check_in(scene(), |s| {
+        s.create();
+        s.answer("initialize", HELLO);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        s.prompt("do it");
+        scenario(s);
+        follows_the_schemas(s);
+    })
+}
+
+/// The agent answers the open prompt as version 2 does: it is in the conversation.
+fn accepts(s: &mut Scene) {
+    s.answer("session/prompt", r#"{"messageId":"m-1"}"#);
+}
+
+fn state(s: &mut Scene, more: &str) {
+    s.update(&format!(r#"{{"sessionUpdate":"state_update",{more}}}"#));
+}
+
+fn is_running(s: &Scene) -> bool {
+    s.thread.live().turn.is_some()
+}
+
+/// Checks what the agent got against version 2, and what the log has of it against version 1.
+fn follows_the_schemas(s: &Scene) {
+    let two = official::read("v2.unstable");
+    for (method, part) in [
+        ("initialize", "InitializeRequest"),
+        ("session/new", "NewSessionRequest"),
+        ("session/resume", "ResumeSessionRequest"),
+        ("session/prompt", "PromptRequest"),
+        ("session/set_config_option", "SetSessionConfigOptionRequest"),
+        ("session/cancel", "CancelSessionNotification"),
+    ] {
+        let part = official::part(&two, part);
+        for sent in s.sent_as(method) {
+            let params = &sent.json["params"];
+            assert!(part.is_valid(params), "{method}: {params}");
+        }
+    }
+    let answer = official::part(&two, "RequestPermissionResponse");
+    let answers = s
+        .sent
+        .iter()
+        .filter(|sent| sent.answers.as_deref() == Some("session/request_permission"));
+    for sent in answers.filter(|sent| sent.json["result"].is_object()) {
+        assert!(answer.is_valid(&sent.json["result"]), "{}", sent.text);
+    }
+    let update = official::part(&official::read("v1.unstable"), "SessionUpdate");
+    for raw in s.log.iter().filter_map(|event| event.raw.as_ref()) {
+        let raw: Value = raw.read().unwrap();
+        if raw["sessionUpdate"].is_string() {
+            assert!(update.is_valid(&raw), "{raw}");
+        }
+    }
+}
+
+/// Plays a recording. Each question is answered with yes.
+fn play(s: &mut Scene, recording: &str) {
+    s.create();
+    let mut questions = 0;
+    for line in recording.lines() {
+        let message: Value = serde_json::from_str(line).unwrap();
+        if let Some(client) = message.get("client") {
+            if let Some(text) = client["params"]["prompt"][0]["text"].as_str() {
+                s.prompt(text);
+            } else {
+                questions += 1;
+                s.decide(questions, Answer::Accept { always: false }).unwrap();
+            }
+        } else if let Some(result) = message.get("result") {
+            let method = match message["id"].as_u64().unwrap() {
+                0 => "initialize",
+                1 => "session/new",
+                _ => "session/prompt",
+            };
+            s.answer(method, &result.to_string());
+            if method == "session/new" && s.awaits("session/set_config_option") {
+                let mut options = result["configOptions"].clone();
+                let sent = s.sent_as("session/set_config_option");
+                options[0]["currentValue"] = sent[0].json["params"]["value"].clone();
+                let answer = json!({ "configOptions": options });
+                s.answer("session/set_config_option", &answer.to_string());
+            }
+        } else {
+            s.says(line);
+        }
+    }
+}
+
+fn completed(s: &Scene) -> Vec<Value> {
+    let ends = s.kinds().filter_map(|kind| match kind {
+        EventKind::Item(ItemEvent::Completed { end, .. }) => Some(end),
+        _ => None,
+    });
+    ends.filter_map(|end| match end {
+        ItemEnd::ToolCall { call, .. } => Some(call.read().unwrap()),
+        _ => None,
+    })
+    .collect()
+}
+
+#[test]
+fn the_adapter_of_claude_code_works() {
+    let s = check_in(scene(), |s| play(s, include_str!("claude.jsonl")));
+    follows_the_schemas(&s);
+    assert_eq!(s.settled_turns(), [TurnStatus::Completed; 4]);
+    let calls = completed(&s);
+    assert_eq!(calls.len(), 3, "{calls:?}");
+    assert_eq!(calls[0]["rawInput"]["command"], "truncate -s 1 /w/ran.txt");
+    assert_eq!(calls[0]["status"], "failed");
+    assert_eq!(calls[1]["content"][0]["path"], "/w/made.txt");
+    assert_eq!(calls[1]["content"][0]["newText"], "made");
+    assert_eq!(calls[1]["content"][0]["oldText"], Value::Null);
+}
+
+#[test]
+fn the_adapter_of_codex_works() {
+    let s = check_in(scene(), |s| play(s, include_str!("codex.jsonl")));
+    follows_the_schemas(&s);
+    assert_eq!(s.settled_turns(), [TurnStatus::Completed; 4]);
+    let calls = completed(&s);
+    assert_eq!(
+        calls.len(),
+        3,
+        "two of the agent and one of its subagent: {calls:?}"
+    );
+    assert_eq!(calls[0]["title"], "truncate -s 1 /w/ran.txt");
+    assert_eq!(calls[0]["status"], "completed");
+    assert_eq!(calls[1]["content"][0]["newText"], "made\n");
+    let commands = s
+        .thread
+        .live()
+        .commands
+        .clone()
+        .map(|commands| commands.get().to_owned());
+    assert!(
+        commands.is_some_and(|commands| commands.contains("plan")),
+        "the session has them"
+    );
+}
+
+#[test]
+fn the_log_names_the_version() {
+    let s = check_turn(|_| {});
+    let bound = s.kinds().find_map(|kind| match kind {
+        EventKind::Session(SessionEvent::AgentBound { protocol, agent, .. }) => Some((*protocol, agent)),
+        _ => None,
+    });
+    let (protocol, agent) = bound.unwrap();
+    let agent: Value = agent.read().unwrap();
+    assert_eq!(protocol, Some(2));
+    assert_eq!(agent["agentInfo"]["name"], "fake");
+    assert_eq!(agent["agentCapabilities"]["promptCapabilities"]["image"], true);
+    assert_eq!(agent["agentCapabilities"]["promptCapabilities"]["audio"], false);
+}
+
+#[test]
+fn a_turn_ends_when_the_agent_is_idle_after_it_has_the_prompt() {
+    const ECHO: &str =
+        r#"{"sessionUpdate":"user_message","messageId":"m-1","content":[{"type":"text","text":"do it"}]}"#;
+    const RUNNING: &str = r#""state":"running""#;
+    const IDLE: &str = r#""state":"idle","stopReason":"end_turn""#;
+    let orders: [fn(&mut Scene); 3] = [
+        |s| {
+            s.update(ECHO);
+            accepts(s);
+            state(s, RUNNING);
+        },
+        |s| {
+            state(s, RUNNING);
+            s.update(ECHO);
+            accepts(s);
+        },
+        |s| {
+            accepts(s);
+            s.update(ECHO);
+            state(s, RUNNING);
+        },
+    ];
+    for order in orders {
+        let s = check_turn(|s| {
+            // The end of earlier work.
+            state(s, IDLE);
+            order(s);
+            s.chunk("done");
+            assert!(is_running(s));
+            state(s, IDLE);
+            assert!(!is_running(s));
+            // A repetition.
+            state(s, IDLE);
+        });
+        assert_eq!(s.settled_turns(), [TurnStatus::Completed]);
+        assert_eq!(s.said(), ["done"]);
+    }
+}
+
+#[test]
+fn a_prompt_that_is_cancelled_before_the_agent_takes_it_is_interrupted() {
+    let s = check_turn(|s| {
+        s.interrupt();
+        s.refuse("session/prompt", -32800, "Request cancelled");
+    });
+    assert_eq!(s.settled_turns(), [TurnStatus::Interrupted]);
+}
+
+#[test]
+fn an_idle_agent_with_an_error_fails_the_turn() {
+    let s = check_turn(|s| {
+        accepts(s);
+        state(
+            s,
+            r#""state":"idle","stopReason":"error","error":{"code":-32603,"message":"the model is gone"}"#,
+        );
+    });
+    assert_eq!(s.settled_turns(), [TurnStatus::Failed]);
+    let turn = s.log.iter().find_map(|event| event.turn).unwrap();
+    assert!(s.settled_error(turn).contains("the model is gone"));
+}
+
+#[test]
+fn an_agent_of_another_version_is_refused() {
+    for (hello, words) in [
+        (FULL, "speaks ACP version 1, and acp of [agents.fake] is 2"),
+        (
+            r#"{"protocolVersion":2,"agentCapabilities":{}}"#,
+            "in the form of version 1",
+        ),
+        (
+            r#"{"protocolVersion":2,"info":{"name":"a","version":"1"},"capabilities":{}}"#,
+            "declares no sessions",
+        ),
+    ] {
+        let s = check_in(scene(), |s| {
+            s.create();
+            s.answer("initialize", hello);
+        });
+        let notices = s.notices().join("\n");
+        assert!(notices.contains(words), "{notices}");
+        assert!(notices.contains("remove acp from [agents.fake]"), "{notices}");
+    }
+}
+
+#[test]
+fn version_2_is_offered_only_if_it_is_configured() {
+    for acp in [AcpVersion::Auto, AcpVersion::One] {
+        let mut scene = Scene::new();
+        scene.acp = acp;
+        let s = check_in(scene, |s| s.open_session());
+        let params = &s.sent_as("initialize")[0].json["params"];
+        assert_eq!(params["protocolVersion"], 1);
+        assert_eq!(params["capabilities"], Value::Null);
+    }
+}
+
+#[test]
+fn a_session_is_resumed_without_a_replay() {
+    check_turn(|s| {
+        accepts(s);
+        state(s, r#""state":"idle","stopReason":"end_turn""#);
+        s.exits("it broke");
+        s.prompt("go on");
+        s.answer("initialize", HELLO);
+        let params = s.sent_as("session/resume")[0].json["params"].clone();
+        assert_eq!(params["replayFrom"], Value::Null);
+        state(s, r#""state":"idle""#);
+        s.answer("session/resume", "{}");
+        assert_eq!(s.sent_as("session/prompt").len(), 2, "nothing more is awaited");
+        accepts(s);
+        state(s, r#""state":"idle","stopReason":"end_turn""#);
+        assert!(!is_running(s));
+    });
+}
+
+#[test]
+fn a_question_about_a_command_names_it() {
+    check_turn(|s| {
+        accepts(s);
+        s.calls(
+            "7",
+            "session/request_permission",
+            r#"{"sessionId":"s-1","title":"Run it?","description":"It is needed.","subject":{"type":"command","command":"make","cwd":"/w"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}"#,
+        );
+        let question = &s.thread.live().requests[&1].event;
+        let raw: Value = question.raw.as_ref().unwrap().read().unwrap();
+        assert_eq!(raw["toolCall"]["title"], "make");
+        assert_eq!(
+            raw["toolCall"]["rawInput"],
+            json!({ "command": "make", "cwd": "/w" })
+        );
+        assert_eq!(raw["_meta"]["acpd"]["title"], "Run it?");
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        assert_eq!(s.answer_to(&json!(7))["result"]["outcome"]["optionId"], "y");
+        state(s, r#""state":"idle","stopReason":"end_turn""#);
+    });
+}
