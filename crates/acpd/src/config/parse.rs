@@ -103,6 +103,10 @@ mod tests {
                 "agents.a has args and no command: add the command, or remove args to run the agent of the registry",
             ),
             (
+                "[agents.a]\ncommand = 'gemini'\nshare = true\nacp = 2",
+                "agents.a has share = true and acp = 2, and a shared process speaks version 1: remove one of them",
+            ),
+            (
                 "[agents.a]\nenv = { A = 1 }",
                 "line 2, at agents.a.env.A: expected text in quotes",
             ),

@@ -27,8 +27,8 @@ fn sdk_example() -> Daemon {
     ))
 }
 
-/// Starts a daemon with an agent of both versions of ACP, on the newest of these SDKs.
-fn dual_agent() -> Daemon {
+/// Starts a daemon with an agent of both versions of ACP, on the newest of these SDKs. `more` are further settings of it.
+fn dual_agent(more: &str) -> Daemon {
     let root = root().canonicalize().expect("the project's directory has a path");
     let packages = root.join("tests/node");
     assert!(
@@ -38,7 +38,7 @@ fn dual_agent() -> Daemon {
     let script = root.join("tests/interop/dual-agent.mjs").display().to_string();
     let packages = packages.display().to_string();
     daemon(&format!(
-        "[agents.dual]\ncommand = \"node\"\nargs = [{script:?}]\nsandbox = {{ read = [{packages:?}] }}\n"
+        "[agents.dual]\ncommand = \"node\"\nargs = [{script:?}]\nsandbox = {{ read = [{packages:?}] }}\n{more}"
     ))
 }
 
@@ -131,14 +131,21 @@ fn the_sdk_example_hears_a_refusal() {
 
 #[test]
 fn an_agent_of_both_versions_speaks_version_1() {
-    let daemon = dual_agent();
-    let run = acpd(&daemon.place, &["run", "Hello."]);
-    assert_eq!(
-        (run.code, run.stdout.trim_end()),
-        (Some(0), "Hello from version 1."),
-        "{}",
-        run.stderr
-    );
+    for (more, version) in [
+        ("", 1),
+        ("acp = \"auto\"\n", 1),
+        ("acp = 1\n", 1),
+        ("acp = 2\n", 2),
+    ] {
+        let daemon = dual_agent(more);
+        let run = acpd(&daemon.place, &["run", "Hello."]);
+        assert_eq!(
+            (run.code, run.stdout.trim_end()),
+            (Some(0), format!("Hello from version {version}.").as_str()),
+            "{more}: {}",
+            run.stderr
+        );
+    }
 }
 
 #[test]
