@@ -130,7 +130,7 @@ fn the_sdk_example_hears_a_refusal() {
 }
 
 #[test]
-fn an_agent_of_both_versions_speaks_version_1() {
+fn an_agent_of_both_versions_speaks_the_configured_one() {
     for (more, version) in [
         ("", 1),
         ("acp = \"auto\"\n", 1),
