@@ -13,7 +13,7 @@ use super::acp_version::AcpVersion;
 use super::bounds::is_name;
 use super::capabilities::Capabilities;
 use super::connection::{AgentConnection, AgentEvent, Opened, Sent, Start};
-use super::elicitation_modes::ElicitationModes;
+use super::handshake::{Negotiated, initialize_params, negotiate};
 use super::replay::SessionReplay;
 use super::request::ConfigValue;
 use super::system_prompt::PromptSource;
@@ -25,99 +25,36 @@ use crate::wire::{self, Object, RpcError};
 /// ACP's error code for "authentication required".
 const AUTH_REQUIRED: i64 = -32000;
 
-/// Returns the client capabilities that the daemon declares to an agent, with the modes of elicitation that it offers.
-pub fn client_capabilities(elicitation: ElicitationModes) -> String {
-    let elicitation = elicitation.member();
-    [
-        r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":true},"#,
-        elicitation,
-        r#""plan":{},"session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{},"promptSuggestions":{},"cursors":{}},"subagents":{}}"#,
-    ]
-    .concat()
-}
-
 impl AgentConnection {
     pub(super) fn initialize(&mut self, now: Instant) {
         let id = self.pending.open(Sent::Initialize, self.start_deadline(now));
-        let capabilities = client_capabilities(self.start.elicitation);
-        let of_two = v2::client_capabilities(self.start.elicitation);
-        let two = self.offers_two();
-        let info = |info: &mut Object<'_>| {
-            info.put("name", "acpd")
-                .put("title", "acpd")
-                .put("version", env!("CARGO_PKG_VERSION"));
-        };
+        let params = initialize_params(self.offered(), self.start.elicitation);
         let mut line = Vec::new();
-        wire::request(&mut line, id, "initialize", |params| {
-            params.put("protocolVersion", if two { &2 } else { &1 });
-            if two {
-                // An agent that answers with version 1 would know nothing of its client otherwise.
-                params.object("info", info).raw("capabilities", &of_two);
-            }
-            params
-                .raw("clientCapabilities", &capabilities)
-                .object("clientInfo", info);
-        });
+        wire::request_with(&mut line, id, "initialize", Some(&params));
         self.write(line);
     }
 
-    /// Returns whether the agent is offered version 2. A shared process is not: that of version 2 answers a prompt before the turn
-    /// ends, and would count as idle.
-    fn offers_two(&self) -> bool {
-        self.is_alone && self.start.acp.offers_two()
-    }
-
-    /// Decides which version the agent speaks. Returns its answer to `initialize` in the form of version 1.
-    fn negotiated(&mut self, version: u64, answer: RawJson) -> Result<RawJson, Failure> {
-        let agent = &self.start.names.id;
-        if !self.offers_two() {
-            return match version {
-                1 => Ok(answer),
-                _ => Err(Failure::agent(format!(
-                    "the agent speaks ACP version {version}; acpd speaks version 1"
-                ))),
-            };
-        }
-        let advice = format!("remove acp from [agents.{agent}] in the configuration, or set it to 1");
-        let of_two = v2::hello(&answer).filter(|_| version == 2);
-        match (of_two, version) {
-            (Some(_), _) if !v2::has_sessions(&answer) => Err(Failure::agent(format!(
-                "the agent {agent:?} declares no sessions in ACP version 2: {advice}"
-            ))),
-            (Some(of_two), _) => {
-                self.v2 = Some(Box::default());
-                Ok(of_two)
-            }
-            (None, 1 | 2) if self.start.acp != AcpVersion::Two => Ok(answer),
-            (None, 2) => Err(Failure::agent(format!(
-                "the agent {agent:?} answers with ACP version 2 and describes itself in the form of version 1: {advice}"
-            ))),
-            (None, _) => Err(Failure::agent(format!(
-                "the agent {agent:?} speaks ACP version {version}, and acp of [agents.{agent}] is 2: {advice}"
-            ))),
+    /// Returns the versions of ACP that the agent is offered. A shared process is offered version 1: with version 2, the answer to a prompt
+    /// does not say that its turn has ended.
+    fn offered(&self) -> AcpVersion {
+        if self.is_alone {
+            self.start.acp
+        } else {
+            AcpVersion::One
         }
     }
 
     pub(super) fn initialized(&mut self, result: &RawValue, now: Now) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct InitializeResult {
-            protocol_version: u64,
-        }
         if let Some(message) = too_large(result) {
             return self.fail(Failure::agent(format!(
                 "the agent's answer to initialize {message}"
             )));
         }
-        let Ok(InitializeResult { protocol_version }) = json::read(result.get()) else {
-            return self.fail(Failure::agent(
-                "the agent's answer to initialize has no protocolVersion",
-            ));
-        };
-        let hello = match self.negotiated(protocol_version, RawJson::from(result)) {
-            Ok(hello) => hello,
+        let Negotiated { version, hello } = match negotiate(self.offered(), RawJson::from(result)) {
+            Ok(negotiated) => negotiated,
             Err(failure) => return self.fail(failure),
         };
+        self.v2 = (version == 2).then(Box::default);
         self.capabilities = Capabilities::read(&hello);
         self.capabilities.quirks = self.capabilities.quirks.and(self.start.quirks);
         self.agent = Some(hello.clone());

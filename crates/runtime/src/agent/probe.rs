@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Exit, Program, Reserved, Sandbox, run_for_user};
 use acpd_model::{Failure, Limits, RawJson, json};
-use acpd_proto::agent::{AuthMethod, ElicitationModes, client_capabilities};
+use acpd_proto::agent::{AcpVersion, AuthMethod, ElicitationModes, Negotiated, initialize_params, negotiate};
 use acpd_proto::wire::{
     self, Found, Line, LineDecoder, Mended, Message, UTF_16, Unreadable, number, read_unclean,
 };
@@ -65,7 +65,7 @@ pub struct InitializeResult {
     pub auth_methods: Option<RawJson>,
 }
 
-/// The version of ACP that acpd supports.
+/// The version of ACP that acpd supports without a setting.
 const PROTOCOL_VERSION: i64 = 1;
 
 /// Starts the agent as for a session in `cwd` and sends `initialize`. The agent has [`Limits::agent_start_secs`] to answer.
@@ -104,7 +104,13 @@ pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limi
         }
     };
     let patience = Duration::from_secs(limits.agent_start_secs);
-    let asked = ask(&mut process, limits.agent_line_bytes, &mut report.stray_lines);
+    let request = initialize(config.acp);
+    let asked = ask(
+        &mut process,
+        &request,
+        limits.agent_line_bytes,
+        &mut report.stray_lines,
+    );
     let answer = tokio::time::timeout(patience, asked).await;
     report.millis = began.elapsed().as_millis();
     let ended = process
@@ -112,6 +118,13 @@ pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limi
         .await;
     report.stderr = ended.stderr;
     match answer {
+        Ok(Ok((_, raw))) if config.acp == AcpVersion::Two => match in_version_2(raw) {
+            Ok((hello, raw)) => {
+                report.hello = Some(hello);
+                report.raw = Some(raw);
+            }
+            Err(failure) => report.error = Some(failure.message),
+        },
         Ok(Ok((hello, raw))) if hello.protocol_version == PROTOCOL_VERSION => {
             report.hello = Some(hello);
             report.raw = Some(raw);
@@ -249,12 +262,13 @@ enum ProbeError {
 
 async fn ask(
     process: &mut AgentProcess,
+    request: &[u8],
     line_bytes: usize,
     stray: &mut Vec<String>,
 ) -> Result<(InitializeResult, RawJson), ProbeError> {
     if let Some(stdin) = &mut process.stdin {
         // If the agent does not read its stdin, its output or its exit reports the problem.
-        let _ = stdin.write_all(&initialize()).await;
+        let _ = stdin.write_all(request).await;
     }
     let mut decoder = LineDecoder::new(line_bytes);
     loop {
@@ -277,18 +291,22 @@ async fn ask(
     }
 }
 
-fn initialize() -> Vec<u8> {
+/// Returns the answer of an agent that speaks version 2 in the form of version 1, with its own number.
+fn in_version_2(answer: RawJson) -> Result<(InitializeResult, RawJson), Failure> {
+    let Negotiated { version, hello: raw } = negotiate(AcpVersion::Two, answer)?;
+    let hello: InitializeResult = json::read(raw.get())
+        .map_err(|_| Failure::agent("its answer to initialize has no protocolVersion"))?;
+    let hello = InitializeResult {
+        protocol_version: version.into(),
+        ..hello
+    };
+    Ok((hello, raw))
+}
+
+fn initialize(acp: AcpVersion) -> Vec<u8> {
     let mut line = Vec::new();
-    wire::request(&mut line, 0, "initialize", |params| {
-        params
-            .put("protocolVersion", &PROTOCOL_VERSION)
-            .raw("clientCapabilities", &client_capabilities(ElicitationModes::ALL))
-            .object("clientInfo", |info| {
-                info.put("name", "acpd")
-                    .put("title", "acpd")
-                    .put("version", env!("CARGO_PKG_VERSION"));
-            });
-    });
+    let params = initialize_params(acp, ElicitationModes::ALL);
+    wire::request_with(&mut line, 0, "initialize", Some(&params));
     line.push(b'\n');
     line
 }

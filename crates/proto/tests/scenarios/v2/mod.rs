@@ -242,7 +242,7 @@ fn an_idle_agent_with_an_error_fails_the_turn() {
 #[test]
 fn an_agent_of_another_version_is_refused() {
     for (hello, words) in [
-        (FULL, "speaks ACP version 1, and acp of [agents.fake] is 2"),
+        (FULL, "speaks ACP version 1, and acp in its configuration is 2"),
         (
             r#"{"protocolVersion":2,"agentCapabilities":{}}"#,
             "in the form of version 1",
@@ -258,7 +258,10 @@ fn an_agent_of_another_version_is_refused() {
         });
         let notices = s.notices().join("\n");
         assert!(notices.contains(words), "{notices}");
-        assert!(notices.contains("remove acp from [agents.fake]"), "{notices}");
+        assert!(
+            notices.contains("remove acp from the agent's configuration"),
+            "{notices}"
+        );
     }
 }
 
