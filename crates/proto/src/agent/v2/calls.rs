@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use acpd_model::RawJson;
+use acpd_model::item::ToolStatus;
 
 use super::parts::is_due;
 
@@ -32,6 +33,7 @@ struct Call {
     /// The bytes that were shown last.
     shown: usize,
     is_changed: bool,
+    status: ToolStatus,
 }
 
 impl Calls {
@@ -55,6 +57,18 @@ impl Calls {
     /// Returns whether a tool call is known.
     pub fn contains(&self, session: &str, id: &str) -> bool {
         self.known.contains_key(&(session.to_owned(), id.to_owned()))
+    }
+
+    /// Sets the status of a known tool call, unless it had a later one.
+    pub fn advance(&mut self, session: &str, id: &str, status: ToolStatus) -> bool {
+        let Some(call) = self.known.get_mut(&(session.to_owned(), id.to_owned())) else {
+            return false;
+        };
+        let advances = status >= call.status;
+        if advances {
+            call.status = status;
+        }
+        advances
     }
 
     /// Replaces the content of a known tool call.

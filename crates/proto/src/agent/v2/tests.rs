@@ -229,6 +229,23 @@ fn the_first_update_of_a_tool_call_begins_it_and_null_clears() {
 }
 
 #[test]
+fn a_status_does_not_go_back() {
+    let updates = read_all(&[
+        call(&json!({ "title": "a", "status": "in_progress" })),
+        call(&json!({ "status": "pending" })),
+        call(&json!({ "status": null })),
+        call(&json!({ "status": "completed" })),
+        call(&json!({ "status": "cancelled" })),
+    ]);
+    let statuses: Vec<_> = updates.iter().map(|update| update["status"].as_str()).collect();
+    assert_eq!(
+        statuses,
+        [Some("in_progress"), None, None, Some("completed"), Some("failed")]
+    );
+    assert_eq!(updates[1]["_meta"]["acpd"]["status"], "pending");
+}
+
+#[test]
 fn pieces_of_content_are_shown_with_what_was_there() {
     let piece = |piece: &str| json!({ "sessionUpdate": "tool_call_content_chunk", "toolCallId": "t", "content": text(piece) });
     let updates = read_all(&[piece("a"), piece("b")]);

@@ -1,5 +1,6 @@
 //! Tool calls. In version 2, the first update of a call begins it, each later one changes the members that it has, and `null` clears one.
 
+use acpd_model::item::ToolStatus;
 use acpd_model::{RawJson, json};
 use serde_json::{Map, Value};
 
@@ -96,22 +97,26 @@ impl Translator {
             .is_changed(session, id)
             .then(|| self.shown(session, id));
         let title = member(update, "title").filter(|title| *title != "null");
+        // A question is about a call that waits, which says nothing of the call.
+        let written = member(update, "status").filter(|_| asked.is_none() || !is_known);
+        let status = match written {
+            Some("null") if is_known => Some(ToolStatus::Pending),
+            Some("null") | None => None,
+            Some(written) => Some(nearest(written)),
+        };
+        // Version 1 has no way back.
+        let status = status.filter(|status| self.calls.advance(session, id, *status));
         let mut notes = Map::new();
         let mut cleared = Vec::new();
         let call = object(|out| {
             members(update, |key, value| match (key, value) {
-                ("sessionUpdate" | "content", _) => {}
-                // A question is about a call that waits, which says nothing of the call.
-                ("status", _) if asked.is_some() && is_known => {}
-                ("title" | "kind" | "status" | "locations" | "name", "null") if !is_known => {}
+                ("sessionUpdate" | "content" | "status", _) => {}
+                ("title" | "kind" | "locations" | "name", "null") if !is_known => {}
                 ("title", "null") => {
                     out.put("title", NO_TITLE);
                 }
                 ("kind", "null") => {
                     out.put("kind", "other");
-                }
-                ("status", "null") => {
-                    out.put("status", "pending");
                 }
                 ("locations", "null") => {
                     out.raw("locations", "[]");
@@ -121,15 +126,6 @@ impl Translator {
                         cleared.push(Value::from(key));
                     }
                 }
-                ("status", status) => match nearest(status) {
-                    Some(known) => {
-                        out.put("status", known);
-                        notes.insert("status".to_owned(), json::read(status).unwrap_or_default());
-                    }
-                    None => {
-                        out.raw("status", status);
-                    }
-                },
                 (key, value) => {
                     out.raw(key, value);
                 }
@@ -138,10 +134,18 @@ impl Translator {
                 let name = text_in(update, "name");
                 out.put("title", asked.or(name.as_deref()).unwrap_or(NO_TITLE));
             }
+            if let Some(status) = status {
+                out.put("status", status.as_acp());
+            }
             if let Some(shown) = shown {
                 out.raw("content", &list(shown));
             }
         });
+        let exact = written.and_then(|written| json::read::<Value>(written).ok());
+        let said = status.map(ToolStatus::as_acp);
+        if let Some(exact) = exact.filter(|exact| !exact.is_null() && exact.as_str() != said) {
+            notes.insert("status".to_owned(), exact);
+        }
         if !cleared.is_empty() {
             notes.insert("cleared".to_owned(), cleared.into());
         }
@@ -194,11 +198,12 @@ impl Translator {
     }
 }
 
-/// Returns the nearest status of version 1; `None` if it has the status itself.
-fn nearest(status: &str) -> Option<&'static str> {
+/// Returns the nearest status that version 1 has.
+fn nearest(status: &str) -> ToolStatus {
     match status {
-        r#""pending""# | r#""in_progress""# | r#""completed""# | r#""failed""# => None,
-        r#""cancelled""# => Some("failed"),
-        _ => Some("in_progress"),
+        r#""pending""# => ToolStatus::Pending,
+        r#""completed""# => ToolStatus::Completed,
+        r#""failed""# | r#""cancelled""# => ToolStatus::Failed,
+        _ => ToolStatus::InProgress,
     }
 }
