@@ -9,7 +9,8 @@ use super::parts::is_due;
 
 /// Tool calls that are known, of all sessions of a process. An update of an older one begins a new call.
 const CALLS: usize = 4096;
-/// Bytes of content that are kept, of all tool calls. The oldest content is forgotten first, and then replaced by what follows.
+/// Bytes of content that are kept, of all tool calls, unless one message has more. The content of the oldest call is forgotten first, and
+/// then replaced by what follows. No piece is added to a call that has so many bytes itself.
 const CONTENT_BYTES: usize = 4 << 20;
 
 /// The session, and the agent's id of the tool call.
@@ -30,8 +31,10 @@ struct Call {
     /// The content, in the form of version 2.
     content: Vec<RawJson>,
     bytes: usize,
-    /// The bytes that were shown last.
+    /// The bytes that were shown last, with what the terminals in it showed.
     shown: usize,
+    /// The bytes that came since.
+    grown: usize,
     is_changed: bool,
     status: ToolStatus,
 }
@@ -73,25 +76,48 @@ impl Calls {
 
     /// Replaces the content of a known tool call.
     pub fn set(&mut self, session: &str, id: &str, content: Vec<RawJson>) {
-        let Some(call) = self.known.get_mut(&(session.to_owned(), id.to_owned())) else {
+        let key = (session.to_owned(), id.to_owned());
+        let Some(call) = self.known.get_mut(&key) else {
             return;
         };
         let bytes: usize = content.iter().map(|piece| piece.get().len()).sum();
         self.bytes = self.bytes - call.bytes + bytes;
         (call.content, call.bytes, call.is_changed) = (content, bytes, true);
+        self.forget_old(&key);
     }
 
-    /// Adds a piece to the content of a known tool call. Returns whether to show it now.
-    pub fn push(&mut self, session: &str, id: &str, piece: RawJson) -> bool {
-        let Some(call) = self.known.get_mut(&(session.to_owned(), id.to_owned())) else {
-            return false;
-        };
+    /// Adds a piece to the content of a known tool call. Returns whether to show it now; `None` if there is no room for it.
+    pub fn push(&mut self, session: &str, id: &str, piece: RawJson) -> Option<bool> {
+        let key = (session.to_owned(), id.to_owned());
         let bytes = piece.get().len();
+        let call = self.known.get_mut(&key)?;
+        if call.bytes + bytes > CONTENT_BYTES {
+            return None;
+        }
         call.content.push(piece);
         call.bytes += bytes;
         call.is_changed = true;
         self.bytes += bytes;
-        is_due(call.shown, call.bytes)
+        self.forget_old(&key);
+        Some(self.grow(session, id, bytes))
+    }
+
+    /// Records that a tool call has more to show. Returns whether to show it now.
+    pub fn grow(&mut self, session: &str, id: &str, bytes: usize) -> bool {
+        let Some(call) = self.known.get_mut(&(session.to_owned(), id.to_owned())) else {
+            return false;
+        };
+        call.grown = call.grown.saturating_add(bytes);
+        is_due(call.shown, call.shown.saturating_add(call.grown))
+    }
+
+    /// Returns the content of a tool call.
+    pub fn content(&self, session: &str, id: &str) -> &[RawJson] {
+        let call = self.known.get(&(session.to_owned(), id.to_owned()));
+        match call {
+            Some(call) => &call.content,
+            None => &[],
+        }
     }
 
     /// Returns whether a tool call has content that was not shown.
@@ -100,16 +126,11 @@ impl Calls {
         call.is_some_and(|call| call.is_changed)
     }
 
-    /// Returns the content of a tool call, which is shown now.
-    pub fn show(&mut self, session: &str, id: &str) -> Vec<RawJson> {
-        let key = (session.to_owned(), id.to_owned());
-        let Some(call) = self.known.get_mut(&key) else {
-            return Vec::new();
-        };
-        (call.shown, call.is_changed) = (call.bytes, false);
-        let content = call.content.clone();
-        self.forget_old();
-        content
+    /// Records that all content of a tool call is shown, in so many bytes.
+    pub fn was_shown(&mut self, session: &str, id: &str, bytes: usize) {
+        if let Some(call) = self.known.get_mut(&(session.to_owned(), id.to_owned())) {
+            (call.shown, call.grown, call.is_changed) = (bytes, 0, false);
+        }
     }
 
     /// Returns the tool calls of a session whose content was not shown.
@@ -121,19 +142,15 @@ impl Calls {
             .collect()
     }
 
-    /// Forgets the oldest content that was shown, if all is too much.
-    fn forget_old(&mut self) {
-        if self.bytes <= CONTENT_BYTES {
-            return;
-        }
+    /// Forgets the oldest content of other tool calls, if all is too much.
+    fn forget_old(&mut self, current: &Key) {
         for key in &self.order {
-            let Some(call) = self.known.get_mut(key).filter(|call| !call.is_changed) else {
-                continue;
-            };
-            self.bytes -= call.bytes;
-            (call.content, call.bytes, call.shown) = (Vec::new(), 0, 0);
             if self.bytes <= CONTENT_BYTES {
                 return;
+            }
+            if let Some(call) = self.known.get_mut(key).filter(|_| key != current) {
+                self.bytes -= call.bytes;
+                (call.content, call.bytes, call.is_changed) = (Vec::new(), 0, false);
             }
         }
     }

@@ -6,6 +6,11 @@ use acpd_model::RawJson;
 use super::parts::{noted, object_in, objects_in, text_in, text_piece};
 use crate::wire::object;
 
+/// The most bytes of diffs for each byte of the original. Each diff has the path of its file, which may be longer than a hunk.
+pub(super) const FACTOR: usize = 8;
+/// About the bytes of a diff beside its path and its text.
+const DIFF_BYTES: usize = 64;
+
 /// The part of a patch that is about one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Section {
@@ -28,6 +33,7 @@ pub(super) fn pieces(diff: &RawJson) -> Vec<RawJson> {
         .filter(|patch| text_in(patch, "format").is_some_and(|format| format == "git_patch"))
         .and_then(|patch| text_in(&patch, "text"));
     let sections = patch.as_deref().map(sections).unwrap_or_default();
+    let mut left = diff.get().len().saturating_mul(FACTOR);
     let mut pieces = Vec::new();
     for (at, change) in changes.iter().enumerate() {
         let path = text_in(change, "path").unwrap_or_default();
@@ -37,6 +43,15 @@ pub(super) fn pieces(diff: &RawJson) -> Vec<RawJson> {
             sections.iter().find(|section| section.is_about(&path))
         };
         let hunks = section.map_or(&[][..], |section| section.hunks.as_slice());
+        let bytes = |hunk: &Hunk| hunk.old.len() + hunk.new.len() + path.len() + DIFF_BYTES;
+        let hunks = match left.checked_sub(hunks.iter().map(bytes).sum()) {
+            Some(rest) => {
+                left = rest;
+                hunks
+            }
+            // The path is absurdly long.
+            None => &[],
+        };
         show(&mut pieces, change, &path, hunks);
     }
     if let Some(first) = pieces.first_mut() {

@@ -7,6 +7,7 @@
 //!
 //! The rest of the daemon, its log and its clients know version 1 alone.
 
+mod allowance;
 mod background;
 mod calls;
 mod diff;

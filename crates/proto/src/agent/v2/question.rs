@@ -20,6 +20,7 @@ impl Translator {
             return None;
         }
         let params = RawJson::from(params);
+        self.allowance.add(params.get().len());
         // Without a tool call, it is refused.
         if repeated_key(&params).is_some() {
             return None;
@@ -53,7 +54,7 @@ impl Translator {
         });
         let mut call = self.patched(&session, &id, &call, Some(&title));
         if let Some(description) = text_in(params, "description").filter(|text| !text.is_empty()) {
-            let mut content = self.shown(&session, &id);
+            let mut content = self.shown(&session, &id).unwrap_or_default();
             content.push(text_piece(&sentence(&description)));
             call = spliced(&call, &[("content", &list(content))]);
             notes.insert("description".to_owned(), description.into());

@@ -7,7 +7,7 @@ use acpd_model::RawJson;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::parts::{is_due, object_in, text_in};
+use super::parts::{object_in, text_in};
 use crate::wire::member;
 
 /// The last bytes of a terminal's output that are kept and shown.
@@ -35,10 +35,6 @@ struct Terminal {
     exit: Option<Exit>,
     /// The tool call that shows it.
     call: Option<String>,
-    /// The bytes of output that came since it was shown.
-    unshown: usize,
-    /// The bytes of output that were shown last.
-    shown: usize,
     /// Whether its call does not show all of it.
     is_changed: bool,
 }
@@ -49,59 +45,70 @@ struct Exit {
     signal: Option<String>,
 }
 
-/// What an update of a terminal leads to.
+/// What an update of a terminal changes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shown {
-    /// The tool call with this id is shown anew.
-    Call(String),
-    /// Nothing is shown now: too little has changed.
-    Later,
+pub(super) enum Change {
+    /// Nothing that is shown.
+    Nothing,
     /// No tool call shows the terminal.
     Nowhere,
+    /// The tool call with this id has so many bytes more to show.
+    Output(String, usize),
+    /// The command of the terminal that this tool call shows has ended.
+    Exit(String),
 }
 
 impl Terminals {
     /// Handles `terminal_update`; `None` if it cannot be read.
-    pub fn update(&mut self, session: &str, update: &RawJson) -> Option<Shown> {
+    pub fn update(&mut self, session: &str, update: &RawJson) -> Option<Change> {
         let output = match member(update, "output") {
             None => None,
             Some("null") => Some(Vec::new()),
             Some(_) => Some(decode(&object_in(update, "output")?)?),
         };
+        let exit = match member(update, "exitStatus") {
+            None => None,
+            Some("null") => Some(None),
+            Some(_) => Some(Some(Exit::read(&object_in(update, "exitStatus")?))),
+        };
         let terminal = self.terminal(session, &text_in(update, "terminalId")?);
-        let replaces = output.is_some();
+        let replaced = output.as_ref().map(Vec::len);
         if let Some(output) = output {
             terminal.output.clear();
             terminal.is_cut = false;
             terminal.add(&output);
         }
-        let exit = match member(update, "exitStatus") {
-            None => terminal.exit.clone(),
-            Some("null") => None,
-            Some(_) => Some(Exit::read(&object_in(update, "exitStatus")?)),
-        };
-        let ends = exit != terminal.exit;
-        terminal.exit = exit;
-        if replaces || ends {
-            terminal.is_changed = true;
-            return Some(terminal.call.clone().map_or(Shown::Nowhere, Shown::Call));
+        let ends = exit.as_ref().is_some_and(|exit| *exit != terminal.exit);
+        if let Some(exit) = exit {
+            terminal.exit = exit;
         }
-        Some(Shown::Later)
+        if replaced.is_none() && !ends {
+            return Some(Change::Nothing);
+        }
+        terminal.is_changed = true;
+        Some(match (terminal.call.clone(), replaced) {
+            (None, _) => Change::Nowhere,
+            (Some(call), _) if ends => Change::Exit(call),
+            (Some(call), bytes) => Change::Output(call, bytes.unwrap_or_default()),
+        })
     }
 
     /// Handles `terminal_output_chunk`; `None` if it cannot be read.
-    pub fn output(&mut self, session: &str, chunk: &RawJson) -> Option<Shown> {
+    pub fn output(&mut self, session: &str, chunk: &RawJson) -> Option<Change> {
         let output = decode(chunk)?;
         let terminal = self.terminal(session, &text_in(chunk, "terminalId")?);
         terminal.add(&output);
         terminal.is_changed = true;
-        let Some(call) = &terminal.call else {
-            return Some(Shown::Nowhere);
-        };
-        if is_due(terminal.shown, terminal.shown + terminal.unshown) {
-            return Some(Shown::Call(call.clone()));
-        }
-        Some(Shown::Later)
+        Some(match terminal.call.clone() {
+            None => Change::Nowhere,
+            Some(call) => Change::Output(call, output.len()),
+        })
+    }
+
+    /// Returns the bytes that a terminal has to show.
+    pub fn bytes(&self, session: &str, id: &str) -> usize {
+        let terminal = self.known.get(&(session.to_owned(), id.to_owned()));
+        terminal.map_or(0, |terminal| terminal.output.len())
     }
 
     /// Records that a tool call shows a terminal.
@@ -112,7 +119,6 @@ impl Terminals {
     /// Returns what a terminal shows now; `None` if that is nothing.
     pub fn show(&mut self, session: &str, id: &str) -> Option<String> {
         let terminal = self.terminal(session, id);
-        (terminal.shown, terminal.unshown) = (terminal.output.len(), 0);
         terminal.is_changed = false;
         terminal.text()
     }
@@ -143,7 +149,6 @@ impl Terminals {
 impl Terminal {
     fn add(&mut self, output: &[u8]) {
         self.output.extend_from_slice(output);
-        self.unshown = self.unshown.saturating_add(output.len());
         let excess = self.output.len().saturating_sub(OUTPUT_BYTES);
         if excess > 0 {
             self.output.drain(..excess);

@@ -272,6 +272,29 @@ fn many_pieces_are_not_repeated_each_time() {
 }
 
 #[test]
+fn short_messages_do_not_repeat_a_long_content() {
+    let mut translator = Translator::default();
+    let terminal = json!({ "type": "terminal", "terminalId": "x" });
+    let long = call(&json!({ "content": [text(&"x".repeat(1 << 20)), terminal] }));
+    let mut received = long.to_string().len();
+    let mut sent = 0;
+    let mut updates = vec![long];
+    for code in 0..2_000 {
+        let exit = json!({ "exitCode": code });
+        updates.push(json!({ "sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": exit }));
+        updates.push(call(&json!({ "content": [terminal] })));
+        updates.push(json!({ "sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "YQ==" }));
+        updates.push(json!({ "sessionUpdate": "state_update", "state": "idle" }));
+    }
+    for update in &updates {
+        received += update.to_string().len();
+        let written = translator.update(SESSION, &update.into());
+        sent += written.iter().map(|update| update.get().len()).sum::<usize>();
+    }
+    assert!(sent < (2 << 20) + 20 * received, "{sent} bytes for {received}");
+}
+
+#[test]
 fn the_output_of_a_terminal_is_text_of_its_call() {
     let chunk =
         |data: &str| json!({ "sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": data });

@@ -6,11 +6,13 @@ use serde_json::{Map, Value};
 
 use super::diff;
 use super::parts::{beside, list, noted, object_in, objects_in, text_in, text_piece};
-use super::terminal::Shown;
+use super::terminal::Change;
 use super::translator::Translator;
 use crate::agent::bounds::is_name;
 use crate::wire::{member, members, object};
 
+/// About the bytes of an object beside its content.
+const FRAME_BYTES: usize = 128;
 /// The title of a call that has none.
 const NO_TITLE: &str = "Tool call";
 
@@ -41,25 +43,28 @@ impl Translator {
             return self.tool_call(session, &first);
         }
         self.note_terminal(session, &id, &piece);
-        if self.calls.push(session, &id, piece) {
-            vec![self.whole(session, &id)]
-        } else {
-            Vec::new()
+        match self.calls.push(session, &id, piece) {
+            Some(true) => self.whole(session, &id),
+            Some(false) => Vec::new(),
+            None => vec![beside(chunk)],
         }
     }
 
     /// Returns the updates for `terminal_update` and `terminal_output_chunk`.
     pub(super) fn terminal(&mut self, session: &str, update: &RawJson, is_chunk: bool) -> Vec<RawJson> {
         let is_named = text_in(update, "terminalId").is_some_and(|id| is_name(&id));
-        let shown = match (is_named, is_chunk) {
+        let change = match (is_named, is_chunk) {
             (false, _) => None,
             (true, true) => self.terminals.output(session, update),
             (true, false) => self.terminals.update(session, update),
         };
-        match shown {
-            Some(Shown::Call(id)) => vec![self.whole(session, &id)],
-            Some(Shown::Later) => Vec::new(),
-            Some(Shown::Nowhere) | None => vec![beside(update)],
+        match change {
+            Some(Change::Exit(call)) => self.whole(session, &call),
+            Some(Change::Output(call, bytes)) if self.calls.grow(session, &call, bytes) => {
+                self.whole(session, &call)
+            }
+            Some(Change::Nothing | Change::Output(..)) => Vec::new(),
+            Some(Change::Nowhere) | None => vec![beside(update)],
         }
     }
 
@@ -69,7 +74,7 @@ impl Translator {
         calls.extend(self.terminals.changed(session));
         calls.sort_unstable();
         calls.dedup();
-        calls.iter().map(|id| self.whole(session, id)).collect()
+        calls.iter().flat_map(|id| self.whole(session, id)).collect()
     }
 
     /// Returns the members of a tool call of version 1 that an update of version 2 changes. `asked` is the title of the question that the
@@ -92,10 +97,11 @@ impl Translator {
             }
             self.calls.set(session, id, content);
         }
-        let shown = self
-            .calls
-            .is_changed(session, id)
-            .then(|| self.shown(session, id));
+        let shown = if self.calls.is_changed(session, id) {
+            self.shown(session, id)
+        } else {
+            None
+        };
         let title = member(update, "title").filter(|title| *title != "null");
         // A question is about a call that waits, which says nothing of the call.
         let written = member(update, "status").filter(|_| asked.is_none() || !is_known);
@@ -155,10 +161,16 @@ impl Translator {
         noted(&call, &Value::from(notes).to_string())
     }
 
-    /// Returns the content of a tool call in the form of version 1, which is shown now.
-    pub(super) fn shown(&mut self, session: &str, id: &str) -> Vec<RawJson> {
-        let mut shown = Vec::new();
-        for piece in self.calls.show(session, id) {
+    /// Returns the content of a tool call in the form of version 1, which is shown now; `None` if it is shown later, because too much would be
+    /// repeated.
+    pub(super) fn shown(&mut self, session: &str, id: &str) -> Option<Vec<RawJson>> {
+        let pieces = self.calls.content(session, id).to_vec();
+        let most: usize = pieces.iter().map(|piece| self.bytes_of(session, piece)).sum();
+        if !self.allowance.take(most.saturating_add(id.len() + FRAME_BYTES)) {
+            return None;
+        }
+        let mut shown: Vec<RawJson> = Vec::new();
+        for piece in pieces {
             match text_in(&piece, "type").as_deref() {
                 Some("content" | "session") => shown.push(piece),
                 Some("diff") => shown.extend(diff::pieces(&piece)),
@@ -175,17 +187,37 @@ impl Translator {
                 }
             }
         }
-        shown
+        let bytes = shown.iter().map(|piece| piece.get().len()).sum();
+        self.calls.was_shown(session, id, bytes);
+        Some(shown)
     }
 
-    /// Returns an update with all content of a tool call.
-    fn whole(&mut self, session: &str, id: &str) -> RawJson {
-        let content = list(self.shown(session, id));
-        object(|out| {
-            out.put("sessionUpdate", "tool_call_update")
-                .put("toolCallId", id)
-                .raw("content", &content);
-        })
+    /// Returns about how many bytes a piece of content has in version 1, at most.
+    fn bytes_of(&self, session: &str, piece: &RawJson) -> usize {
+        let written = piece.get().len();
+        match text_in(piece, "type").as_deref() {
+            Some("diff") => written.saturating_mul(1 + diff::FACTOR),
+            Some("terminal") => {
+                let terminal = text_in(piece, "terminalId").unwrap_or_default();
+                // An escape has six bytes.
+                let output = self.terminals.bytes(session, &terminal).saturating_mul(6);
+                written.saturating_add(output + FRAME_BYTES)
+            }
+            _ => written.saturating_mul(2).saturating_add(FRAME_BYTES),
+        }
+    }
+
+    /// Returns an update with all content of a tool call, unless it is shown later.
+    fn whole(&mut self, session: &str, id: &str) -> Vec<RawJson> {
+        let shown = self.shown(session, id).map(list);
+        let update = shown.map(|content| {
+            object(|out| {
+                out.put("sessionUpdate", "tool_call_update")
+                    .put("toolCallId", id)
+                    .raw("content", &content);
+            })
+        });
+        update.into_iter().collect()
     }
 
     /// Takes note of the terminal that a tool call shows.

@@ -2,6 +2,7 @@
 
 use acpd_model::{RawJson, TurnId};
 
+use super::allowance::Allowance;
 use super::background::Background;
 use super::calls::Calls;
 use super::message::Messages;
@@ -16,6 +17,7 @@ pub(in crate::agent) struct Translator {
     pub(super) terminals: Terminals,
     pub(super) messages: Messages,
     pub(super) background: Background,
+    pub(super) allowance: Allowance,
     /// The number of questions without a tool call so far.
     pub(super) questions: u64,
     prompts: Prompts,

@@ -14,6 +14,7 @@ impl Translator {
         let Some(kind) = text_in(update, "sessionUpdate").filter(|_| is_name(session)) else {
             return vec![update.clone()];
         };
+        self.allowance.add(update.get().len());
         match kind.as_str() {
             "user_message_chunk" => vec![self.messages.chunk(session, "user_message_chunk", update)],
             "agent_message_chunk" => vec![self.messages.chunk(session, "agent_message_chunk", update)],
