@@ -256,11 +256,12 @@ fn an_agent_of_another_version_is_refused() {
             s.create();
             s.answer("initialize", hello);
         });
-        let notices = s.notices().join("\n");
-        assert!(notices.contains(words), "{notices}");
+        let notices = s.params("thread/notice");
+        let message = notices[0]["message"].as_str().unwrap();
+        assert!(message.contains(words), "{message}");
         assert!(
-            notices.contains("remove acp from the agent's configuration"),
-            "{notices}"
+            message.contains("remove acp from the agent's configuration"),
+            "{message}"
         );
     }
 }
