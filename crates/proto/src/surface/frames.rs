@@ -15,7 +15,7 @@ impl Frames {
         match lane {
             Lane::App => Self(Box::new(app::Peer::encode(lane, source))),
             Lane::Codex => Self(Box::new(codex::Peer::encode(lane, source))),
-            Lane::Acp => Self(Box::new(acp::Peer::encode(lane, source))),
+            Lane::Acp | Lane::AcpV2 => Self(Box::new(acp::Peer::encode(lane, source))),
         }
     }
 

@@ -14,6 +14,11 @@ pub(super) const OF_EDITORS: &str = "acp:";
 pub(super) fn idempotency_key(meta: Option<&RawJson>) -> Result<Option<String>, Failure> {
     let own = meta.and_then(|meta| member(meta, "acpd")).map(RawJson::trusted);
     let key = own.as_ref().and_then(|own| member(own, "idempotencyKey"));
+    checked_key("_meta.acpd.idempotencyKey", key)
+}
+
+/// Reads a key that the member `name` has as JSON.
+pub(super) fn checked_key(name: &str, key: Option<&str>) -> Result<Option<String>, Failure> {
     let Some(key) = key.filter(|key| *key != "null") else {
         return Ok(None);
     };
@@ -22,7 +27,7 @@ pub(super) fn idempotency_key(meta: Option<&RawJson>) -> Result<Option<String>, 
             Ok(Some(key))
         }
         _ => Err(Failure::invalid_params(format!(
-            "_meta.acpd.idempotencyKey must be a text of 1 to {IDEMPOTENCY_KEY_BYTES} bytes that does not begin with {OF_EDITORS:?}"
+            "{name} must be a text of 1 to {IDEMPOTENCY_KEY_BYTES} bytes that does not begin with {OF_EDITORS:?}"
         ))),
     }
 }

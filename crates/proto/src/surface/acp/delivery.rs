@@ -9,8 +9,10 @@ use super::cursors::with_message_id;
 use super::form::{self, FormInWords};
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{Peer, Prompt};
-use super::session::{LateState, OpenMode, Opened, Opening};
+use super::session::{LateState, OpenMode, Opened, Opening, result_v2};
 use super::subagents::with_name;
+use super::v2::{options, update_of_agent};
+use super::version::Version;
 use crate::surface::contract::{Delivery, OpenRequest, Output, Pending, Steps};
 use crate::surface::request::RequestKind;
 use crate::wire;
@@ -26,6 +28,9 @@ impl Peer {
         for frame in frames {
             self.reached(thread, frame.seq.saturating_sub(1));
             self.frame(thread, frame, pending);
+            if self.client.version == Version::Two {
+                self.follow_foreground(thread, frame);
+            }
         }
         // Once for all frames: the list can be many times as large as the change of one option.
         let late = self
@@ -39,8 +44,9 @@ impl Peer {
         self.mark_reached(thread, last);
     }
 
-    pub(super) fn opened(&mut self, request: OpenRequest, mode: OpenMode, opened: Opened) {
+    pub(super) fn opened(&mut self, request: OpenRequest, mode: OpenMode, mut opened: Opened) {
         let thread = opened.thread;
+        let is_v2 = self.client.version == Version::Two;
         let resumes_early = mode == OpenMode::Resume && self.start.early.remove(&thread);
         // Unanswered questions of an earlier opening are still on the editor's screen.
         let session = self.sessions.entry(thread).or_default();
@@ -49,6 +55,11 @@ impl Peer {
         session.opened_early = false;
         // The pipe keeps the response from the editor, which must learn what has changed meanwhile.
         session.late = resumes_early.then(|| Box::new(LateState::resumed(&opened.state)));
+        if is_v2 {
+            session.late = Some(Box::new(LateState::of_version_2(&opened.state)));
+            let foreground = std::mem::take(&mut opened.foreground);
+            session.foreground = foreground.continuing(&session.foreground);
+        }
         session.shown.earlier = opened.last_terminal;
         if mode == OpenMode::Resume {
             session.received = session.received.max(opened.until);
@@ -72,7 +83,7 @@ impl Peer {
     }
 
     /// Records that the editor has received all events up to `seq`.
-    fn reached(&mut self, thread: ThreadId, seq: Seq) {
+    pub(super) fn reached(&mut self, thread: ThreadId, seq: Seq) {
         let Some(session) = self.sessions.get_mut(&thread) else {
             return;
         };
@@ -86,6 +97,9 @@ impl Peer {
 
     /// Sends the response that opens a session, then the messages that were held back for it.
     fn open(&mut self, thread: ThreadId, bound: Option<&RawJson>) {
+        if self.client.version == Version::Two {
+            return self.open_v2(thread);
+        }
         let Some(opening) = self
             .sessions
             .get_mut(&thread)
@@ -115,6 +129,53 @@ impl Peer {
         }
     }
 
+    /// Does the same for an editor of version 2: it has the state of the foreground before the response.
+    fn open_v2(&mut self, thread: ThreadId) {
+        let Some(session) = self.sessions.get_mut(&thread) else {
+            return;
+        };
+        let Some(opening) = session.opening.take() else {
+            return;
+        };
+        let result = result_v2(&opening, session.late.as_deref(), &self.connection);
+        if let Some(late) = &mut session.late {
+            late.has_list();
+        }
+        let Opening {
+            request,
+            mode,
+            opened,
+            queued,
+        } = opening;
+        if mode == OpenMode::Load {
+            self.show_replayed(thread);
+        }
+        if mode != OpenMode::New {
+            self.snapshot_state(thread, opened.until);
+        }
+        self.answer(request, &result);
+        if mode == OpenMode::Resume {
+            let unnamed = String::new;
+            let updates = opened.updates.iter();
+            let updates: Vec<_> = updates
+                .filter_map(|update| update_of_agent(update, unnamed))
+                .collect();
+            for update in updates {
+                let mut out = Vec::new();
+                wire::notification(&mut out, "session/update", |params| {
+                    params.put("sessionId", &thread).raw("update", &update);
+                });
+                self.send(out);
+            }
+        }
+        for (_, text) in queued {
+            self.out.push(Output::Send(text));
+        }
+        if mode == OpenMode::New {
+            self.show_state(thread, opened.until);
+        }
+    }
+
     fn frame(&mut self, thread: ThreadId, frame: &Frame, pending: &Pending) {
         let Some(session) = self.sessions.get_mut(&thread) else {
             return;
@@ -136,7 +197,8 @@ impl Peer {
             }
             FrameKind::RolledBack(kept) => self.withdraw_cursors(thread, *kept),
             FrameKind::Setting(setting) => {
-                if let Some(late) = &mut session.late {
+                // The state of a session that is loaded is newer than its history.
+                if let Some(late) = session.late.as_mut().filter(|_| !replays) {
                     late.change(setting);
                 }
                 self.show(thread, frame, None);
@@ -232,14 +294,15 @@ impl Peer {
             }
             FrameKind::Bound(how, bound) => {
                 session.wants_sign_in = false;
-                if session.is_new() {
-                    return self.open(thread, Some(bound));
-                }
-                if std::mem::take(&mut session.opened_early) {
+                let is_new = session.is_new();
+                if std::mem::take(&mut session.opened_early) && session.late.is_none() {
                     session.late = Some(Box::<LateState>::default());
                 }
-                if let Some(late) = &mut session.late {
+                if let Some(late) = session.late.as_mut().filter(|_| !replays) {
                     late.bind(*how, bound);
+                }
+                if is_new {
+                    self.open(thread, Some(bound));
                 }
             }
             FrameKind::Terminal(terminal) => {
@@ -248,6 +311,14 @@ impl Peer {
                 }
             }
             FrameKind::SignIn => session.wants_sign_in = true,
+            FrameKind::Inserted(item) => self.inserted(thread, frame, *item),
+            FrameKind::Cleared => {
+                if replays {
+                    self.show(thread, frame, None);
+                }
+            }
+            // These concern the state of the foreground.
+            FrameKind::Running | FrameKind::Blocked(_) => {}
             FrameKind::Lease => {
                 // An editor that opens a session receives the lease's state in the response.
                 if frame.seq > session.since && self.client.knows_notifications {
@@ -272,8 +343,12 @@ impl Peer {
             return;
         };
         let Some(late) = &session.late else { return };
-        let options = late.options().to_list();
-        if options.is_empty() {
+        let list = late.options().to_list();
+        let list = match self.client.version {
+            Version::One => list,
+            Version::Two => options(&list),
+        };
+        if list.is_empty() {
             return;
         }
         let mut out = Vec::new();
@@ -281,7 +356,7 @@ impl Peer {
             params.put("sessionId", &thread).object("update", |update| {
                 update
                     .plain("sessionUpdate", "config_option_update")
-                    .put("configOptions", &options);
+                    .put("configOptions", &list);
             });
         });
         self.hand_over(thread, out.into(), None);
@@ -298,6 +373,18 @@ impl Peer {
             return;
         };
         let FormInWords { message, fields } = form::in_words(&asked.params);
+        if self.client.version == Version::Two {
+            let notice = json!({
+                "sessionUpdate": "notice",
+                "severity": "warning",
+                "title": format!("The agent asks: {message}"),
+                "description": format!(
+                    "This editor cannot show the question. Answer it in acpd’s web UI (acpd open), or with: acpd answer \
+                     {thread}\n\n{fields}"
+                ),
+            });
+            return self.tell(thread, &notice);
+        }
         let text = format!(
             "\n\nThe agent asks: {message} This editor cannot show the question. Answer it in acpd’s web UI (acpd open), or \
              with: acpd answer {thread}\n\n{fields}\n"
@@ -306,15 +393,19 @@ impl Peer {
             "sessionUpdate": "agent_message_chunk",
             "content": { "type": "text", "text": text },
         });
+        self.tell(thread, &update);
+    }
+
+    fn tell(&mut self, thread: ThreadId, update: &serde_json::Value) {
         let mut out = Vec::new();
         wire::notification(&mut out, "session/update", |params| {
-            params.put("sessionId", &thread).put("update", &update);
+            params.put("sessionId", &thread).put("update", update);
         });
         self.hand_over(thread, out.into(), None);
     }
 
     /// Sends a frame's message. Before the response for a new session, messages and questions are held back.
-    fn show(&mut self, thread: ThreadId, frame: &Frame, question: Option<RequestId>) {
+    pub(super) fn show(&mut self, thread: ThreadId, frame: &Frame, question: Option<RequestId>) {
         if let Some(text) = frame.text.clone() {
             self.show_text(thread, text, question);
         }
@@ -322,8 +413,9 @@ impl Peer {
 
     fn show_text(&mut self, thread: ThreadId, text: Bytes, question: Option<RequestId>) {
         let text = match self.sessions.get_mut(&thread) {
-            Some(session) => session.in_its_words(text),
-            None => text,
+            // Editors of version 2 have no terminals of their own.
+            Some(session) if self.client.version == Version::One => session.in_its_words(text),
+            _ => text,
         };
         self.hand_over(thread, text, question);
     }
@@ -339,6 +431,9 @@ impl Peer {
     }
 
     pub(super) fn turn_ended(&mut self, thread: ThreadId, turn: Option<TurnId>, turn_result: &TurnResult) {
+        if let Some(turn) = turn.filter(|_| self.client.version == Version::Two) {
+            return self.prompts_left(thread, turn, turn_result);
+        }
         let own = |prompt: &mut Prompt| prompt.thread == thread && turn.is_some() && prompt.turn == turn;
         let ended = self.prompts.extract_if(.., own);
         let requests: Vec<OpenRequest> = ended.filter_map(|prompt| prompt.request).collect();
@@ -347,7 +442,7 @@ impl Peer {
         }
     }
 
-    fn answer_prompt(&mut self, thread: ThreadId, request: OpenRequest, turn_result: &TurnResult) {
+    pub(super) fn answer_prompt(&mut self, thread: ThreadId, request: OpenRequest, turn_result: &TurnResult) {
         match turn_result {
             TurnResult::Stopped(response) => self.answer(request, response),
             TurnResult::Failed(error) => {

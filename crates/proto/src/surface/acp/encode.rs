@@ -712,7 +712,7 @@ fn rest_of_tool(update: &mut Object<'_>, raw: Option<&RawJson>) {
 }
 
 /// Writes the origin of a user's message.
-fn fill_origin(acpd: &mut Object<'_>, event: &Event) {
+pub(super) fn fill_origin(acpd: &mut Object<'_>, event: &Event) {
     acpd.maybe("turnId", event.turn.as_ref()).put("at", &event.at);
     if let Origin::Client(caller) = &event.by {
         acpd.put("client", &caller.client);

@@ -66,6 +66,14 @@ pub enum FrameKind {
     Terminal(Box<Terminal>),
     /// The lease has a new holder. Sent to every editor that already had the session open.
     Lease,
+    /// A user's message, for all editors of version 2. Its sender has its response with it.
+    Inserted(ItemId),
+    /// A turn has started.
+    Running,
+    /// The agent of the thread has asked something.
+    Blocked(RequestId),
+    /// Empties a message or a tool call, for editors that load it again.
+    Cleared,
 }
 
 /// A setting of the session with its new value.

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::PROTOCOL_VERSION;
 use super::frame::{Feature, QuestionKind};
+use super::v2;
+use super::version::Version;
 use crate::agent::{AuthMethod, ElicitationModes};
 use crate::thread::EditorCapabilities;
 use crate::wire::{member, others, spliced};
@@ -13,6 +15,8 @@ use crate::wire::{member, others, spliced};
 /// The editor and its declared capabilities.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Client {
+    /// The version that it speaks.
+    pub(super) version: Version,
     /// The name in its `clientInfo`.
     pub name: String,
     /// Whether it knows notifications other than `session/update`: `clientInfo` came to ACP before them. Some editors
@@ -58,6 +62,7 @@ impl Client {
         let (session, elicitation) = (&declared["session"], &declared["elicitation"]);
         let name = hello.client_info["name"].as_str().unwrap_or("editor");
         Self {
+            version: Version::One,
             knows_notifications: hello.client_info.is_object(),
             name: name.chars().take(NAME_CHARS).collect(),
             reads_files: yes(&declared["fs"]["readTextFile"]),
@@ -73,6 +78,39 @@ impl Client {
             suggestions: session["promptSuggestions"].is_object(),
             cursors: session["cursors"].is_object(),
             subagents: declared["subagents"].is_object(),
+        }
+    }
+
+    /// Reads the params of `initialize` of version 2. There, editors take all updates that version 1 has them declare, but lend nothing
+    /// to agents.
+    pub(super) fn read_v2(params: Option<&str>) -> Self {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct InitializeParams {
+            info: Value,
+            capabilities: Value,
+        }
+        let hello: InitializeParams = params
+            .and_then(|params| serde_json::from_str(params).ok())
+            .unwrap_or_default();
+        let declared = &hello.capabilities;
+        let elicitation = &declared["elicitation"];
+        let name = hello.info["name"].as_str().unwrap_or("editor");
+        Self {
+            version: Version::Two,
+            name: name.chars().take(NAME_CHARS).collect(),
+            knows_notifications: true,
+            elicitation: ElicitationModes {
+                form: elicitation["form"].is_object(),
+                url: elicitation["url"].is_object(),
+            },
+            notices: true,
+            compaction: true,
+            plans: true,
+            suggestions: declared["session"]["promptSuggestions"].is_object(),
+            cursors: true,
+            subagents: true,
+            ..Self::default()
         }
     }
 
@@ -143,6 +181,20 @@ pub(super) fn welcome(agent: &RawJson) -> RawJson {
         Some(methods) => spliced(&welcome, &[("authMethods", &without_terminals(&methods))]),
         None => welcome,
     }
+}
+
+/// Returns the response to `initialize` for an editor of version 2.
+pub(super) fn welcome_v2(agent: &RawJson) -> RawJson {
+    let meta = with_acpd(
+        member(agent, "_meta"),
+        &json!({ "version": env!("CARGO_PKG_VERSION") }),
+    );
+    let methods = member(agent, "authMethods").map(RawJson::trusted);
+    let methods = methods.map(|methods| RawJson::trusted(&without_terminals(&methods)));
+    let methods: Vec<RawJson> = methods
+        .and_then(|methods| methods.read().ok())
+        .unwrap_or_default();
+    v2::welcome(agent, &methods, &meta)
 }
 
 /// Returns the agent's `_meta` with acpd's members in it.

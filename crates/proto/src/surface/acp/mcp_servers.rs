@@ -44,7 +44,8 @@ fn mend(place: usize, server: RawJson) -> Result<RawJson, Failure> {
         // The agent's capabilities decide about transports.
         _ => return Ok(server),
     };
-    let mut is_changed = false;
+    // Version 2 names the type that version 1 has without one.
+    let mut is_changed = transport == "stdio" && members.remove("type").is_some();
     for (key, has_names) in lists {
         is_changed |= mend_list(&mut members, key, *has_names).map_err(|words| refused(&label, &words))?;
     }

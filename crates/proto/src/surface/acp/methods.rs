@@ -14,6 +14,11 @@ use super::requests::{
     move_lease, pass_through, read_prompt, session_options, set_config_option, set_mode, set_model,
     set_title,
 };
+use super::requests_v2::{
+    cancel_terminal, log_in, read_prompt as read_prompt_v2, resume_session as resume_session_v2,
+    session_options as session_options_v2, set_option,
+};
+use super::version::Version;
 use crate::agent::PassthroughMethod;
 use crate::surface::contract::{Steps, known_name, shown_name, unknown_method};
 use crate::surface::request::{RequestKind, StartTurn};
@@ -34,9 +39,17 @@ impl std::fmt::Debug for Method {
 }
 
 impl Method {
-    /// Returns the method with this name. Extensions of the agent share one.
+    /// Returns the method of version 1 with this name. Extensions of the agent share one.
     pub fn find(name: &str) -> Option<&'static Self> {
-        let listed = METHODS.iter().find(|method| method.name == name);
+        Self::find_in(Version::One, name)
+    }
+
+    fn find_in(version: Version, name: &str) -> Option<&'static Self> {
+        let methods = match version {
+            Version::One => METHODS,
+            Version::Two => METHODS_V2,
+        };
+        let listed = methods.iter().find(|method| method.name == name);
         listed.or_else(|| is_extension(name).then_some(&EXTENSION))
     }
 }
@@ -83,7 +96,7 @@ macro_rules! method {
     };
 }
 
-/// All methods except extensions.
+/// All methods of version 1 except extensions.
 pub static METHODS: &[Method] = &[
     method!("initialize" initialize: Initialize),
     method!("session/load" load_session: OpenThread),
@@ -109,13 +122,37 @@ pub static METHODS: &[Method] = &[
     method!("providers/disable" pass_through(PassthroughMethod::DisableProvider): ChangeProvider),
 ];
 
+/// All methods of version 2 except extensions.
+pub static METHODS_V2: &[Method] = &[
+    method!("initialize" initialize: Initialize),
+    method!("session/resume" resume_session_v2: OpenThread),
+    method!("session/list" list_sessions: ListThreads),
+    method!("session/close" close_session: CloseThread),
+    method!("session/new" new_session: StartThread),
+    method!("session/fork" fork_session: ForkThread),
+    method!("session/prompt" read_prompt_v2: StartTurn),
+    method!("session/set_config_option" set_option: AskAgent),
+    method!("session/options" session_options_v2: AskAgent),
+    method!("session/delete" delete_session: DeleteThread),
+    method!("session/set_title" set_title: ChangeThread),
+    method!("terminal/cancel" cancel_terminal: UseTerminal),
+    method!("auth/login" log_in: SignIn),
+    method!("auth/logout" log_out: SignIn),
+    method!("auth/status" pass_through(PassthroughMethod::AuthStatus): AskAgent),
+    method!("providers/list" pass_through(PassthroughMethod::ListProviders): AskAgent),
+    method!("providers/set" pass_through(PassthroughMethod::SetProvider): ChangeProvider),
+    method!("providers/disable" pass_through(PassthroughMethod::DisableProvider): ChangeProvider),
+    method!("_acpd/lease/acquire" move_lease(true): MoveLease),
+    method!("_acpd/lease/release" move_lease(false): MoveLease),
+];
+
 /// Every extension.
 static EXTENSION: Method = method!("extension" extension: AskAgent);
 
 impl Peer {
     /// Handles a request of the editor.
     pub(super) fn request(&mut self, id: &RawValue, method: &str, params: Params<'_>) {
-        let listed = Method::find(method);
+        let listed = Method::find_in(self.client.version, method);
         let name = known_name(method, listed.map(|listed| listed.name));
         let request = match self.exchange.begin(name, id, self.now) {
             Ok(request) => request,

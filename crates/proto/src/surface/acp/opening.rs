@@ -54,7 +54,7 @@ pub(super) fn resume_session(peer: &mut Peer, method: &str, params: Params<'_>) 
     Ok(opening(request!(OpenThread(Box::new(open))), OpenMode::Resume))
 }
 
-fn from_start(thread: ThreadId, session: SessionOptions) -> OpenThread {
+pub(super) fn from_start(thread: ThreadId, session: SessionOptions) -> OpenThread {
     OpenThread {
         thread,
         from: FollowFrom::Start,
@@ -65,7 +65,7 @@ fn from_start(thread: ThreadId, session: SessionOptions) -> OpenThread {
     }
 }
 
-fn opening(request: DaemonRequest<Box<Opened>>, mode: OpenMode) -> Step {
+pub(super) fn opening(request: DaemonRequest<Box<Opened>>, mode: OpenMode) -> Step {
     Peer::then(request, move |peer, open, opened| {
         peer.follows(open, mode, *opened)
     })
@@ -115,7 +115,11 @@ impl Peer {
     }
 
     /// Reads the session to open and its new options.
-    fn existing(&self, method: &str, params: Params<'_>) -> Result<(ThreadId, SessionOptions), Failure> {
+    pub(super) fn existing(
+        &self,
+        method: &str,
+        params: Params<'_>,
+    ) -> Result<(ThreadId, SessionOptions), Failure> {
         let thread = params::thread(method, params)?;
         let mut wanted = wanted(method, params)?;
         // Members about this single request do not change the session.

@@ -35,9 +35,10 @@ pub(super) struct OpenSession {
 
 impl OpenSession {
     pub fn read(method: &str, params: Params<'_>) -> Result<Self, Failure> {
-        const KNOWN: [&str; 8] = [
+        const KNOWN: [&str; 9] = [
             "sessionId",
             "cursorId",
+            "replayFrom",
             "cwd",
             "additionalDirectories",
             "mcpServers",

@@ -12,10 +12,12 @@ use serde_json::value::RawValue;
 use super::answer;
 use super::delegated::{Delegation, number_of};
 use super::encode::{frames, live_frames};
+use super::encode_v2;
 use super::frame::{Frame, QuestionKind};
 use super::handshake::{self, Client};
 use super::session::Session;
 use super::start::ConnectionStart;
+use super::version::Version;
 use crate::queue::Queue;
 use crate::surface::contract::{
     self, Delegated, Delivery, Exchange, Gate, Lane, OpenRequest, Output, Phase, Profile, Source, Steps,
@@ -77,9 +79,14 @@ pub struct Peer {
 impl Surface for Peer {
     type Frame = Frame;
 
-    fn encode(_: Lane, source: Source<'_>) -> Vec<Frame> {
+    fn encode(lane: Lane, source: Source<'_>) -> Vec<Frame> {
+        let is_v2 = lane == Lane::AcpV2;
         match source {
+            Source::Events { thread, events } if is_v2 => encode_v2::frames(thread, events),
             Source::Events { thread, events } => frames(thread, events),
+            Source::Shown {
+                thread, turn, update, ..
+            } if is_v2 => encode_v2::live_frames(thread, turn, update),
             Source::Shown {
                 thread, turn, update, ..
             } => live_frames(thread, turn, update),
@@ -93,7 +100,10 @@ impl Surface for Peer {
     }
 
     fn lane(&self) -> Lane {
-        Lane::Acp
+        match self.client.version {
+            Version::One => Lane::Acp,
+            Version::Two => Lane::AcpV2,
+        }
     }
 
     fn profile(&self) -> Profile {
@@ -229,6 +239,9 @@ impl Peer {
 
     /// Cancels this connection's prompts in a session. If it has none there, interrupts the running turn.
     pub(super) fn cancel(&mut self, thread: ThreadId) {
+        if self.client.version == Version::Two {
+            return self.cancel_foreground(thread);
+        }
         // Queued prompts are cancelled first; otherwise they would start.
         let own: Vec<usize> = (0..self.prompts.len())
             .rev()
@@ -272,7 +285,7 @@ impl Peer {
             .retain(|prompt| prompt.request.is_some() || prompt.turn.is_none());
     }
 
-    fn interrupt(&mut self, thread: ThreadId, turn: Option<TurnId>) {
+    pub(super) fn interrupt(&mut self, thread: ThreadId, turn: Option<TurnId>) {
         let options = InterruptOptions::default();
         self.call(
             Request::Interrupt {
@@ -287,6 +300,11 @@ impl Peer {
     /// Closes a session on this connection: cancels its prompts and stops sending its messages.
     pub(super) fn leave(&mut self, thread: ThreadId) {
         self.forget_delegations(thread);
+        if self.client.version == Version::Two {
+            self.close_foreground(thread);
+            self.sessions.remove(&thread);
+            return self.drop_left();
+        }
         if self.sessions.remove(&thread).is_none() {
             return;
         }

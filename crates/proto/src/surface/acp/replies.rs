@@ -7,6 +7,7 @@ use super::frame::TurnResult;
 use super::handshake;
 use super::peer::Peer;
 use super::session::{OpenMode, Opened};
+use super::version::Version;
 use crate::surface::contract::{OpenRequest, Phase, Steps, request};
 use crate::surface::export::rfc3339;
 use crate::surface::reply::{self, ListedThread, ThreadView};
@@ -22,6 +23,8 @@ impl Peer {
                 self.turn_known(|prompt| prompt.number == number, turn.id);
                 if turn.status.is_some() {
                     self.read_result(number, turn.id);
+                } else if self.client.version == Version::Two {
+                    self.was_inserted(number, turn.id);
                 }
             }
             Err(failure) => self.refuse_prompt(number, &failure),
@@ -29,7 +32,7 @@ impl Peer {
     }
 
     /// Reads the result of a repeated prompt's turn, which has ended before, so that no event reports it.
-    fn read_result(&mut self, number: u64, turn: TurnId) {
+    pub(super) fn read_result(&mut self, number: u64, turn: TurnId) {
         let Some(prompt) = self.prompts.iter().find(|prompt| prompt.number == number) else {
             return;
         };
@@ -61,6 +64,9 @@ impl Peer {
         let (thread, id) = (prompt.thread, prompt.turn);
         let mut turns = view.turns.iter().flat_map(|page| &page.turns);
         let turn = turns.find(|turn| turn.id.is_some() && turn.id == id);
+        if let Some(turn) = turn.filter(|_| self.client.version == Version::Two) {
+            return self.answer_from_turn(number, turn);
+        }
         match turn.and_then(|turn| turn.settled.as_ref()) {
             Some(settled) => self.turn_ended(thread, id, &TurnResult::of_settled(settled)),
             None => {
@@ -82,7 +88,11 @@ impl Peer {
         match agent {
             Ok(agent) => {
                 self.exchange.enter(Phase::Ready);
-                self.answer(request, &handshake::welcome(&agent));
+                let welcome = match self.client.version {
+                    Version::One => handshake::welcome(&agent),
+                    Version::Two => handshake::welcome_v2(&agent),
+                };
+                self.answer(request, &welcome);
             }
             Err(failure) => {
                 self.exchange.enter(Phase::New);
@@ -101,6 +111,10 @@ impl Peer {
             ..
         } = opened;
         self.opened(request, mode, Opened::from(&*live));
+        if mode == OpenMode::Load {
+            // Nothing may be left to replay.
+            self.reached(live.thread, cursor);
+        }
         self.take_over(live.thread, claimed);
         self.mark_opened(&live, cursor);
     }

@@ -12,6 +12,7 @@ use super::params::{
 };
 use super::peer::{Peer, Prompt, Step};
 use super::replies::{empty, session_list};
+use super::version::{Version, agreed};
 use crate::agent::{AgentRequest, PassthroughMethod};
 use crate::surface::contract::{OpenRequest, Phase, Steps, request};
 use crate::surface::idempotency::{OF_EDITORS, idempotency_key};
@@ -19,10 +20,14 @@ use crate::surface::request::{AgentFilter, ListThreads, Request, RequestKind, St
 use crate::thread::Change;
 use crate::wire::{has_string, others};
 
-pub(super) fn initialize(peer: &mut Peer, _: &str, params: Params<'_>) -> Step {
-    peer.client = Client::read(params.map(RawValue::get));
+pub(super) fn initialize(peer: &mut Peer, _: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let params = params.map(RawValue::get);
+    peer.client = match agreed(params, peer.start.offers_v2)? {
+        Version::One => Client::read(params),
+        Version::Two => Client::read_v2(params),
+    };
     peer.exchange.enter(Phase::Begun(no_room));
-    Peer::finally(request!(Initialize), Peer::greeted)
+    Ok(Peer::finally(request!(Initialize), Peer::greeted))
 }
 
 /// Returns the failure of requests between `initialize` and its response, for which the queue has no room.
@@ -100,6 +105,16 @@ pub(super) fn set_config_option(peer: &mut Peer, method: &str, params: Params<'_
 }
 
 pub(super) fn session_options(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
+    let (thread, request) = options_request(peer, method, params)?;
+    Ok(ask_agent(thread, request))
+}
+
+/// Reads a request for the options before a session, and the session that it names.
+pub(super) fn options_request(
+    peer: &Peer,
+    method: &str,
+    params: Params<'_>,
+) -> Result<(Option<ThreadId>, AgentRequest), Failure> {
     let ReadOptions {
         cwd,
         additional_directories,
@@ -112,7 +127,7 @@ pub(super) fn session_options(peer: &mut Peer, method: &str, params: Params<'_>)
         additional_directories: more.map(|directory| peer.absolute(directory)).collect(),
         of_session: thread.is_some(),
     };
-    Ok(ask_agent(thread, request))
+    Ok((thread, request))
 }
 
 pub(super) fn authenticate(_: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
@@ -137,7 +152,7 @@ pub(super) fn extension(peer: &mut Peer, method: &str, params: Params<'_>) -> Re
 }
 
 /// The response is the agent's, or an empty one.
-fn ask_agent(thread: Option<ThreadId>, request: AgentRequest) -> Step {
+pub(super) fn ask_agent(thread: Option<ThreadId>, request: AgentRequest) -> Step {
     let ask = request!(AskAgent {
         thread,
         request,

@@ -9,12 +9,15 @@ use serde_json::{Value, json};
 
 use super::cursors::Cursors;
 use super::delegated::QueuedRequest;
+use super::foreground::Foreground;
 use super::frame::{QuestionKind, Setting};
 use super::handshake::with_acpd;
 use super::terminals::Terminals;
-use crate::projection::{Live, Options, SessionState};
+use super::v2::options;
+use crate::agent::ConfigValue;
+use crate::projection::{LEGACY_MODE, LEGACY_MODEL, Live, Options, SessionState, has_options};
 use crate::surface::contract::OpenRequest;
-use crate::wire::{member, spliced};
+use crate::wire::{member, object, spliced};
 
 /// The way to open a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +46,8 @@ pub(super) struct Opened {
     pub updates: Vec<RawJson>,
     /// The names of the subagents.
     pub subagents: BTreeMap<LaneId, Box<str>>,
+    /// What the agent does at that time.
+    pub foreground: Foreground,
 }
 
 impl From<&Live> for Opened {
@@ -59,6 +64,7 @@ impl From<&Live> for Opened {
                 .all()
                 .filter_map(|(lane, subagent)| Some((*lane, subagent.title.as_deref()?.into())))
                 .collect(),
+            foreground: Foreground::from(live),
         }
     }
 }
@@ -79,7 +85,8 @@ pub(super) struct Session {
     pub opening: Option<Opening>,
     /// Whether the response for the new session was sent before the agent opened it, because the agent asks something first.
     pub opened_early: bool,
-    /// What the agent has offered after that response.
+    /// What the agent has offered after that response. Editors of version 2 have modes and models only as options, so that theirs
+    /// always has it.
     pub late: Option<Box<LateState>>,
     /// Questions that were sent on this connection and not answered on it.
     pub asked: BTreeMap<RequestId, QuestionKind>,
@@ -99,6 +106,8 @@ pub(super) struct Session {
     pub terminals: VecDeque<(String, String)>,
     /// The cursors that the editor has.
     pub cursors: Cursors,
+    /// What an editor of version 2 knows of the agent's work.
+    pub foreground: Foreground,
 }
 
 /// The modes, models and options of a session that came after its response. ACP has no update for the first two, so that
@@ -112,6 +121,8 @@ pub(super) struct LateState {
     is_first: bool,
     /// Whether a setting has changed since the last list.
     is_touched: bool,
+    /// Whether the editor receives the list for every change, because it has none of the agent's own updates.
+    is_only_list: bool,
 }
 
 impl LateState {
@@ -122,11 +133,40 @@ impl LateState {
         late
     }
 
+    /// Takes the state of a session that an editor of version 2 opens. It has the list in the response.
+    pub fn of_version_2(state: &RawJson) -> Self {
+        Self {
+            is_first: false,
+            is_only_list: true,
+            ..Self::resumed(state)
+        }
+    }
+
+    /// Records that the editor has the list.
+    pub fn has_list(&mut self) {
+        (self.is_first, self.is_touched) = (false, false);
+    }
+
+    /// Records an option that the editor has set, with the agent's result.
+    pub fn set(&mut self, id: &str, value: &ConfigValue, result: &RawJson) {
+        match (id, value) {
+            (LEGACY_MODE, ConfigValue::Id(mode)) => self.mode = Some(mode.clone()),
+            (LEGACY_MODEL, ConfigValue::Id(model)) => self.model = Some(model.clone()),
+            _ if has_options(result) => {
+                self.state.config_options = member(result, "configOptions").map(RawJson::trusted);
+            }
+            _ => {}
+        }
+    }
+
     /// Takes the state of the session from the agent's result. A session that the agent continues, such as after it started again, keeps
     /// what the result does not name.
     pub fn bind(&mut self, how: Binding, bound: &RawJson) {
         if how == Binding::New {
-            *self = Self::default();
+            *self = Self {
+                is_only_list: self.is_only_list,
+                ..Self::default()
+            };
         }
         self.is_first = true;
         let opened: SessionState = bound.read().unwrap_or_default();
@@ -156,7 +196,8 @@ impl LateState {
     /// declares all options, the editor needs no more than the agent's own updates after the first list.
     pub fn take_changed(&mut self) -> bool {
         let is_touched = std::mem::take(&mut self.is_touched);
-        std::mem::take(&mut self.is_first) || is_touched && self.options().has_substitutes()
+        let follows = self.is_only_list || self.options().has_substitutes();
+        std::mem::take(&mut self.is_first) || is_touched && follows
     }
 
     /// Returns the options of the session.
@@ -201,6 +242,26 @@ impl Opening {
         }
         spliced(result, &put)
     }
+}
+
+/// Returns the response of version 2 that opens a session.
+pub(super) fn result_v2(opening: &Opening, late: Option<&LateState>, connection: &str) -> RawJson {
+    let Opened {
+        thread, lease, until, ..
+    } = &opening.opened;
+    object(|out| {
+        if opening.mode == OpenMode::New {
+            out.put("sessionId", thread);
+        }
+        let list = late.map(|late| options(&late.options().to_list()));
+        out.list("configOptions", &list.unwrap_or_default());
+        out.object("_meta", |meta| {
+            meta.object("acpd", |acpd| {
+                acpd.put("threadId", thread).put("connection", connection);
+                acpd.put("lease", lease).put("seq", until);
+            });
+        });
+    })
 }
 
 /// Returns the current modes, models and options of a session: ACP's response to `session/load`. The agent's

@@ -19,6 +19,8 @@ pub struct ConnectionStart {
     pub early: BTreeSet<ThreadId>,
     /// Whether the client receives checkpoints: its position in each thread, and the names of its prompts.
     pub checkpoints: bool,
+    /// Whether editors may speak version 2 of ACP.
+    pub offers_v2: bool,
     /// Prompts of a lost connection. This connection answers them once their threads are resumed.
     pub prompts: Vec<PendingPrompt>,
 }

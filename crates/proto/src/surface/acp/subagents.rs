@@ -21,7 +21,7 @@ use crate::wire::{member, others, spliced};
 const SUBAGENT: &str = "Subagent: ";
 
 /// Returns the id of a subagent's session for editors.
-fn session_of(thread: &str, lane: LaneId) -> String {
+pub(super) fn session_of(thread: &str, lane: LaneId) -> String {
     format!("{thread}/{lane}")
 }
 

@@ -7,19 +7,22 @@ pub enum Lane {
     App,
     /// Native ACP, version 1.
     Acp,
+    /// Native ACP, version 2.
+    AcpV2,
     /// Codex's app server.
     Codex,
 }
 
 impl Lane {
     /// All lanes.
-    pub const ALL: [Self; 3] = [Self::App, Self::Acp, Self::Codex];
+    pub const ALL: [Self; 4] = [Self::App, Self::Acp, Self::AcpV2, Self::Codex];
 
     /// Returns a short name of the protocol.
     pub fn word(self) -> &'static str {
         match self {
             Self::App => "app",
             Self::Acp => "acp",
+            Self::AcpV2 => "acp-v2",
             Self::Codex => "codex",
         }
     }

@@ -26,5 +26,6 @@ mod terminals;
 mod titles;
 mod transcripts;
 mod turns;
+mod v2;
 
 use crate::support::official;

@@ -1,4 +1,4 @@
-//! The official ACP schema, version 1, from the client's side: the messages that an agent may send.
+//! The official ACP schemas from the client's side: the messages that an agent may send.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::official::{envelope, part, read};
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::load);
+static V1: LazyLock<Schema> = LazyLock::new(|| Schema::load("v1", "SessionNotification"));
+static V2: LazyLock<Schema> = LazyLock::new(|| Schema::load("v2", "UpdateSessionNotification"));
 
 struct Schema {
     message: Validator,
@@ -24,8 +25,9 @@ struct Schema {
 }
 
 impl Schema {
-    fn load() -> Self {
-        let (stable, unstable) = (read("v1"), read("v1.unstable"));
+    /// Loads the schema of a version, which has this name for the params of `session/update`.
+    fn load(version: &str, notification: &str) -> Self {
+        let (stable, unstable) = (read(version), read(&format!("{version}.unstable")));
         let (mut params, mut results) = (BTreeMap::new(), BTreeMap::new());
         // Stable definitions override unstable ones.
         for whole in [&unstable, &stable] {
@@ -47,33 +49,47 @@ impl Schema {
         Self {
             message: envelope(),
             params,
-            unstable_update: part(&unstable, "SessionNotification"),
+            unstable_update: part(&unstable, notification),
             stable_updates: update_kinds(&stable),
             results,
             error: part(&stable, "Error"),
         }
     }
+
+    fn is_stable(&self, update: &Value) -> bool {
+        let kind = update["sessionUpdate"].as_str();
+        kind.is_some_and(|kind| self.stable_updates.contains(kind))
+    }
 }
 
-/// Validates a message to an editor. `answers` is the method of the request if the message is a response.
+/// Validates a message to an editor of version 1. `answers` is the method of the request if the message is a response.
 pub fn check(message: &Value, answers: Option<&str>) {
-    valid(&SCHEMA.message, message, message);
+    check_by(&V1, message, answers);
+}
+
+/// Validates a message to an editor of version 2.
+pub fn check_v2(message: &Value, answers: Option<&str>) {
+    check_by(&V2, message, answers);
+}
+
+fn check_by(schema: &Schema, message: &Value, answers: Option<&str>) {
+    valid(&schema.message, message, message);
     match (message["method"].as_str(), message.get("error")) {
         (Some(method), _) if method.starts_with('_') => {}
-        (Some("session/update"), _) if !is_stable(&message["params"]["update"]) => {
-            valid(&SCHEMA.unstable_update, &message["params"], message);
+        (Some("session/update"), _) if !schema.is_stable(&message["params"]["update"]) => {
+            valid(&schema.unstable_update, &message["params"], message);
         }
         (Some(method), _) => {
-            let params = SCHEMA.params.get(method);
+            let params = schema.params.get(method);
             let params = params.unwrap_or_else(|| panic!("no client has {method:?}: {message}"));
             valid(params, &message["params"], message);
         }
-        (None, Some(error)) => valid(&SCHEMA.error, error, message),
+        (None, Some(error)) => valid(&schema.error, error, message),
         (None, None) => {
             let method = answers.expect("a response answers something");
             // Extensions have no schema, and one method is from earlier ACP versions.
             if !method.starts_with('_') && method != "session/set_model" {
-                let result = SCHEMA.results.get(method);
+                let result = schema.results.get(method);
                 let result = result.unwrap_or_else(|| panic!("no agent has {method:?}: {message}"));
                 valid(result, &message["result"], message);
             }
@@ -82,16 +98,14 @@ pub fn check(message: &Value, answers: Option<&str>) {
 }
 
 fn update_kinds(schema: &Value) -> BTreeSet<String> {
-    let updates = schema["$defs"]["SessionUpdate"]["oneOf"].as_array().unwrap();
+    let update = &schema["$defs"]["SessionUpdate"];
+    let updates = update["oneOf"].as_array().or(update["anyOf"].as_array());
+    // Version 2 also has one for all others.
     let kinds = updates
+        .unwrap()
         .iter()
-        .map(|update| update["properties"]["sessionUpdate"]["const"].as_str());
-    kinds.map(|kind| kind.unwrap().to_owned()).collect()
-}
-
-fn is_stable(update: &Value) -> bool {
-    let kind = update["sessionUpdate"].as_str();
-    kind.is_some_and(|kind| SCHEMA.stable_updates.contains(kind))
+        .filter_map(|update| update["properties"]["sessionUpdate"]["const"].as_str());
+    kinds.map(str::to_owned).collect()
 }
 
 fn valid(schema: &Validator, value: &Value, message: &Value) {
@@ -110,6 +124,10 @@ fn the_schema_bites() {
     let mut bad = good.clone();
     bad["params"]["update"]["sessionUpdate"] = json!("hologram");
     assert!(std::panic::catch_unwind(|| check(&bad, None)).is_err());
+    assert!(std::panic::catch_unwind(|| check_v2(&good, None)).is_err());
+    let state = json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s",
+        "update": { "sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn" } } });
+    check_v2(&state, None);
     let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "stopReason": "odd" } });
     assert!(std::panic::catch_unwind(|| check(&answer, Some("session/prompt"))).is_err());
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use acpd_model::{ErrorCode, Event, Failure, Origin, RawJson, Role, Summary, ThreadId};
 use acpd_proto::projection::{SessionChange, Transcript, TurnsPage};
-use acpd_proto::surface::acp::{Frame, Peer, frames};
-use acpd_proto::surface::contract::{Delegated, Delivery, Output, Pending, Surface};
+use acpd_proto::surface::acp::{ConnectionStart, Frame, Peer};
+use acpd_proto::surface::contract::{Delegated, Delivery, Lane, Output, Pending, Source, Surface};
 use acpd_proto::surface::reply::{Closed, ListPage, ListedThread, Opened, Reply, ThreadView};
 use acpd_proto::surface::request::{FollowFrom, Request, SessionOptions};
 use acpd_proto::thread::{Command, EditorCommand, Input, Reply as Done};
@@ -73,6 +73,8 @@ pub struct Stage {
     later: Vec<(usize, u64, u64)>,
     /// All requests, in order of arrival.
     pub requests: Vec<Request>,
+    /// Whether the daemon offers version 2 to editors that connect.
+    pub offers_v2: bool,
     /// The response to `initialize`; the default is [`FULL`].
     pub hello: Result<RawJson, Failure>,
     /// How the agent of a new thread starts; by default it opens its session.
@@ -99,6 +101,7 @@ pub fn play_in(scene: Scene, scenario: impl FnOnce(&mut Stage)) -> Scene {
             strict: true,
             later: Vec::new(),
             requests: Vec::new(),
+            offers_v2: false,
             hello: Ok(RawJson::parse(FULL).unwrap()),
             start: Scene::open_session_with,
             slow: false,
@@ -117,7 +120,10 @@ impl Stage {
     pub fn connect(&mut self, role: Role) -> usize {
         let connection = format!("c{}", self.editors.len());
         self.editors.push(Editor {
-            peer: Peer::new("owner".into(), role, connection.clone(), gate()),
+            peer: Peer::new("owner".into(), role, connection.clone(), gate()).starting(ConnectionStart {
+                offers_v2: self.offers_v2,
+                ..ConnectionStart::default()
+            }),
             connection,
             role,
             texts: Vec::new(),
@@ -382,7 +388,10 @@ impl Stage {
             Some(_) => None,
         };
         if self.strict {
-            schema::check(&message, answers.as_deref());
+            match editor.peer.lane() {
+                Lane::AcpV2 => schema::check_v2(&message, answers.as_deref()),
+                _ => schema::check(&message, answers.as_deref()),
+            }
         }
         editor.texts.push(text.to_owned());
         editor.got.push(message);
@@ -396,7 +405,7 @@ impl Stage {
             return false;
         };
         editor.cursor = Some(last);
-        let frames = encoded(&self.scene, events);
+        let frames = encoded(&self.scene, editor.peer.lane(), events);
         let (open, end) = &editor.past;
         editor.peer.handle_frames(Delivery {
             thread: self.scene.id,
@@ -567,7 +576,8 @@ impl Stage {
             .map(|open| open.event.clone())
             .collect();
         for event in events.iter().filter(|event| event.seq <= cursor) {
-            let frames = encoded(&self.scene, std::slice::from_ref(event));
+            let lane = self.editors[who].peer.lane();
+            let frames = encoded(&self.scene, lane, std::slice::from_ref(event));
             self.editors[who].peer.handle_frames(Delivery {
                 thread: self.scene.id,
                 frames: &frames,
@@ -579,12 +589,16 @@ impl Stage {
 }
 
 /// Returns the frames of events, and checks that encoding them one by one gives the same.
-fn encoded(scene: &Scene, events: &[Event]) -> Vec<Frame> {
+fn encoded(scene: &Scene, lane: Lane, events: &[Event]) -> Vec<Frame> {
     let thread = scene.id.to_string();
-    let all = frames(&thread, events);
+    let frames = |events| {
+        let thread = thread.as_str();
+        Peer::encode(lane, Source::Events { thread, events })
+    };
+    let all = frames(events);
     let single: Vec<Frame> = events
         .iter()
-        .flat_map(|event| frames(&thread, std::slice::from_ref(event)))
+        .flat_map(|event| frames(std::slice::from_ref(event)))
         .collect();
     let texts = |frames: &[Frame]| frames.iter().map(|frame| frame.text.clone()).collect::<Vec<_>>();
     assert_eq!(texts(&all), texts(&single));

@@ -1,0 +1,330 @@
+//! Encodes events as messages of version 2.
+//!
+//! In: events of a thread. Out: frames: those of version 1 in the words of version 2, and those that only version 2 has. Owns: nothing.
+//! Never: writes what a connection must know its own state for: the state of the foreground and responses.
+
+use acpd_model::{
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemStart, MessageType, RawJson, RequestEvent,
+    TurnEvent, TurnId,
+};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+
+use super::encode::{self as v1, fill_origin};
+use super::frame::{Frame, FrameKind, QuestionKind};
+use super::subagents::session_of;
+use super::v2::{permission, update_of_agent};
+use crate::fanout::LiveUpdate;
+use crate::wire::{self, Object, inside, member, one_line};
+
+/// Returns the frames for `events` of `thread`.
+pub(super) fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
+    let mut writer = Writer {
+        thread,
+        frames: Vec::with_capacity(events.len()),
+    };
+    for event in events {
+        writer.event(event);
+    }
+    writer.frames
+}
+
+/// Returns the frames for an update that is only shown live.
+pub(super) fn live_frames(thread: &str, turn: Option<TurnId>, update: &LiveUpdate) -> Vec<Frame> {
+    let LiveUpdate::Output(output) = update else {
+        return v1::live_frames(thread, turn, update);
+    };
+    let mut text = Vec::new();
+    write_update(&mut text, thread, |update| {
+        update
+            .plain("sessionUpdate", "terminal_output_chunk")
+            .put("terminalId", &output.terminal_id)
+            .put("data", &STANDARD.encode(&output.text));
+    });
+    vec![Frame {
+        seq: 0,
+        turn,
+        text: Some(text.into()),
+        kind: FrameKind::Update,
+    }]
+}
+
+struct Writer<'a> {
+    thread: &'a str,
+    frames: Vec<Frame>,
+}
+
+impl Writer<'_> {
+    fn event(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::Item(ItemEvent::UserMessageAdded { item, content }) => {
+                return self.user_message(event, *item, content);
+            }
+            EventKind::Item(ItemEvent::Started { item, start, .. }) => match start {
+                ItemStart::TerminalCommand {
+                    terminal_id,
+                    command,
+                    args,
+                    cwd,
+                    ..
+                } => return self.terminal_started(event, terminal_id, (command.as_str(), &args[..]), cwd),
+                ItemStart::Message { role, message_id, .. } => {
+                    self.clear_message(event, *item, *role, message_id.as_deref());
+                }
+                ItemStart::ToolCall { tool_call_id, .. } => self.clear_call(event, *item, tool_call_id),
+                ItemStart::FileChange { .. } => {}
+            },
+            EventKind::Item(ItemEvent::Completed {
+                end:
+                    ItemEnd::TerminalCommand {
+                        terminal_id,
+                        exit_code,
+                        signal,
+                        ..
+                    },
+                ..
+            }) => {
+                return self.own(event, FrameKind::Update, |update| {
+                    update
+                        .plain("sessionUpdate", "terminal_update")
+                        .put("terminalId", terminal_id)
+                        .raw("capabilities", "null")
+                        .object("exitStatus", |status| {
+                            status
+                                .maybe("exitCode", exit_code.filter(|code| *code >= 0).as_ref())
+                                .maybe("signal", signal.as_ref());
+                        });
+                });
+            }
+            EventKind::Host(HostEvent::TerminalOutput {
+                terminal_id, text, ..
+            }) => {
+                return self.own(event, FrameKind::Update, |update| {
+                    update
+                        .plain("sessionUpdate", "terminal_output_chunk")
+                        .put("terminalId", terminal_id)
+                        .put("data", &STANDARD.encode(text));
+                });
+            }
+            EventKind::Turn(TurnEvent::PlanReplaced {
+                plan_id,
+                entries,
+                markdown,
+            }) if !is_plan_update(event) => {
+                return self.own(event, FrameKind::Update, |update| {
+                    update
+                        .plain("sessionUpdate", "plan_update")
+                        .object("plan", |plan| match markdown {
+                            Some(text) => {
+                                plan.plain("type", "markdown")
+                                    .put("planId", plan_id)
+                                    .put("content", &text.content)
+                                    .maybe("path", text.path.as_ref());
+                            }
+                            None => {
+                                plan.plain("type", "items")
+                                    .put("planId", plan_id)
+                                    .put("entries", entries);
+                            }
+                        });
+                    let meta = event.raw.as_ref().and_then(|raw| member(raw, "_meta"));
+                    if let Some(meta) = meta.filter(|meta| meta.starts_with('{')) {
+                        update.raw("_meta", meta);
+                    }
+                });
+            }
+            EventKind::Item(_)
+            | EventKind::Turn(_)
+            | EventKind::Host(_)
+            | EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Request(_)
+            | EventKind::Unknown => {}
+        }
+        for frame in v1::frames(self.thread, std::slice::from_ref(event)) {
+            self.frames.extend(translated(event, self.thread, frame));
+        }
+        match &event.kind {
+            EventKind::Turn(TurnEvent::Started { .. }) => self.note(event, FrameKind::Running),
+            // What a subagent asks does not keep its parent from its work.
+            EventKind::Request(
+                RequestEvent::PermissionRequested {
+                    request,
+                    decided: false,
+                    ..
+                }
+                | RequestEvent::InputRequested { request, .. },
+            ) if event.lane.is_none() => self.note(event, FrameKind::Blocked(*request)),
+            EventKind::Turn(_)
+            | EventKind::Request(_)
+            | EventKind::Item(_)
+            | EventKind::Host(_)
+            | EventKind::Thread(_)
+            | EventKind::Session(_)
+            | EventKind::Unknown => {}
+        }
+    }
+
+    /// Adds a frame without a message, for the connection only.
+    fn note(&mut self, event: &Event, kind: FrameKind) {
+        self.frames.push(Frame {
+            seq: event.seq,
+            turn: event.turn,
+            text: None,
+            kind,
+        });
+    }
+
+    /// Adds an update of the daemon, in the session of the event.
+    fn own(&mut self, event: &Event, kind: FrameKind, fill: impl FnOnce(&mut Object<'_>)) {
+        let session = match event.lane {
+            Some(lane) => session_of(self.thread, lane),
+            None => self.thread.to_owned(),
+        };
+        let mut text = Vec::new();
+        write_update(&mut text, &session, fill);
+        self.frames.push(Frame {
+            seq: event.seq,
+            turn: event.turn,
+            text: Some(text.into()),
+            kind,
+        });
+    }
+
+    fn user_message(&mut self, event: &Event, item: ItemId, content: &[RawJson]) {
+        self.own(event, FrameKind::Inserted(item), |update| {
+            update.plain("sessionUpdate", "user_message");
+            item.with_text(|item| {
+                update.plain("messageId", item);
+            });
+            update.list("content", content).object("_meta", |meta| {
+                meta.object("acpd", |acpd| fill_origin(acpd, event));
+            });
+        });
+    }
+
+    /// Adds a frame that empties a message before it is replayed.
+    fn clear_message(&mut self, event: &Event, item: ItemId, role: MessageType, id: Option<&str>) {
+        let word = match role {
+            MessageType::UserMessage => "user_message",
+            MessageType::AgentMessage => "agent_message",
+            MessageType::AgentThought => "agent_thought",
+        };
+        let id = id.filter(|_| !event.repeats_id);
+        let id = id.map_or_else(|| item.to_string(), str::to_owned);
+        self.own(event, FrameKind::Cleared, |update| {
+            update
+                .plain("sessionUpdate", word)
+                .put("messageId", &id)
+                .raw("content", "[]");
+        });
+    }
+
+    /// Adds a frame that empties a tool call before it is replayed.
+    fn clear_call(&mut self, event: &Event, item: ItemId, id: &str) {
+        let id = if event.repeats_id {
+            item.to_string()
+        } else {
+            id.to_owned()
+        };
+        self.own(event, FrameKind::Cleared, |update| {
+            update
+                .plain("sessionUpdate", "tool_call_update")
+                .put("toolCallId", &id);
+            for name in ["status", "content", "locations", "rawInput", "rawOutput"] {
+                update.raw(name, "null");
+            }
+        });
+    }
+
+    fn terminal_started(&mut self, event: &Event, id: &str, (command, args): (&str, &[String]), cwd: &str) {
+        let line = std::iter::once(command).chain(args.iter().map(String::as_str));
+        let line = line.collect::<Vec<_>>().join(" ");
+        self.own(event, FrameKind::Update, |update| {
+            update
+                .plain("sessionUpdate", "terminal_update")
+                .put("terminalId", id)
+                .put("command", &line)
+                .put("cwd", cwd)
+                .raw("capabilities", r#"{"cancel":{}}"#)
+                // The terminal may be replayed.
+                .raw("output", "null")
+                .raw("exitStatus", "null");
+        });
+    }
+}
+
+/// Returns a frame of version 1 in the words of version 2; `None` if version 2 says it in another way.
+fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
+    let text = match &frame.kind {
+        // Editors of version 2 know subagents, notices and plans by id. They receive messages and terminals as a whole.
+        FrameKind::OfSubagent(_)
+        | FrameKind::Subagent(..)
+        | FrameKind::Undeclared(_)
+        | FrameKind::Remark
+        | FrameKind::Terminal(_)
+        | FrameKind::Prompt => return None,
+        // All options follow once for all changes.
+        FrameKind::Setting(_) => None,
+        FrameKind::Asked(_, QuestionKind::Permission) => {
+            let mut text = permission(event, thread, frame.text.as_ref()?)?;
+            one_line(&mut text);
+            Some(text.into())
+        }
+        FrameKind::Update
+        | FrameKind::Chunk(_)
+        | FrameKind::Declared(_)
+        | FrameKind::DeclaredOfSubagent(_) => Some(message(event, frame.text.as_ref()?)?),
+        FrameKind::Asked(..)
+        | FrameKind::Answered(_)
+        | FrameKind::Began(_)
+        | FrameKind::RolledBack(_)
+        | FrameKind::PromptAccepted(_)
+        | FrameKind::Ended(_)
+        | FrameKind::Bound(..)
+        | FrameKind::SignIn
+        | FrameKind::Lease
+        | FrameKind::Inserted(_)
+        | FrameKind::Running
+        | FrameKind::Blocked(_)
+        | FrameKind::Cleared => return Some(frame),
+    };
+    Some(Frame { text, ..frame })
+}
+
+/// Returns the message of an update; other notifications stay as they are.
+fn message(event: &Event, message: &Bytes) -> Option<Bytes> {
+    let text = str::from_utf8(message).ok()?;
+    if inside(text, text, "method") != Some("\"session/update\"") {
+        return Some(message.clone());
+    }
+    let params = inside(text, text, "params")?;
+    let update = inside(text, params, "update")?;
+    let json = RawJson::trusted(update);
+    let message_id = || match event.kind.named_item() {
+        Some(item) => item.to_string(),
+        None => format!("event_{}", event.seq),
+    };
+    let translated = update_of_agent(&json, message_id)?;
+    if *translated == *update {
+        return Some(message.clone());
+    }
+    let start = update.as_ptr() as usize - text.as_ptr() as usize;
+    let (before, after) = (&text[..start], &text[start + update.len()..]);
+    Some([before, &*translated, after].concat().into())
+}
+
+/// Returns whether the agent has sent the plan in the form of version 2.
+fn is_plan_update(event: &Event) -> bool {
+    let word = event.raw.as_ref().and_then(|raw| member(raw, "sessionUpdate"));
+    word == Some("\"plan_update\"")
+}
+
+/// Writes an update of a session.
+pub(super) fn write_update(out: &mut Vec<u8>, session: &str, fill: impl FnOnce(&mut Object<'_>)) {
+    wire::notification(out, "session/update", |params| {
+        params.put("sessionId", session).object("update", fill);
+    });
+    one_line(out);
+}

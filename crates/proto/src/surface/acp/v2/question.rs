@@ -1,0 +1,58 @@
+//! Permission requests in the form of version 2: the question has a title and a description of its own, and a tool call as its subject.
+
+use acpd_model::{Event, EventKind, RawJson, RequestEvent};
+use acpd_policy::in_lines;
+use bytes::Bytes;
+
+use super::tool_call::fill;
+use crate::wire::{Object, has_string, inside, member, members};
+
+/// Members of the agent's description of a call that a question of the agent leaves as they are: the call has begun, and its editor knows
+/// it. The title and the content of the question say what acpd decides on.
+const OF_CALL: [&str; 3] = ["title", "content", "status"];
+
+/// Returns the permission request `message` of version 1 in the form of version 2.
+pub(in crate::surface::acp) fn permission(event: &Event, thread: &str, message: &Bytes) -> Option<Vec<u8>> {
+    let EventKind::Request(RequestEvent::PermissionRequested {
+        request,
+        item,
+        subjects,
+        ..
+    }) = &event.kind
+    else {
+        return None;
+    };
+    let text = str::from_utf8(message).ok()?;
+    let params = RawJson::trusted(inside(text, text, "params")?);
+    let call = RawJson::trusted(member(&params, "toolCall")?);
+    let title = member(&call, "title").filter(|title| title.starts_with('"'));
+    let known: &[&str] = if item.is_some() { &OF_CALL } else { &OF_CALL[1..] };
+    let mut out = Vec::with_capacity(text.len() + 128);
+    let mut message = Object::open(&mut out);
+    message
+        .raw("jsonrpc", "\"2.0\"")
+        .put("id", request)
+        .plain("method", "session/request_permission");
+    message.object("params", |out| {
+        out.plain("sessionId", thread);
+        out.raw("title", title.unwrap_or("\"Permission\""));
+        if !subjects.is_empty() {
+            out.put("description", in_lines(subjects).trim_end());
+        }
+        out.object("subject", |subject| {
+            subject.plain("type", "tool_call").object("toolCall", |out| {
+                if !has_string(&call, "toolCallId") {
+                    out.put("toolCallId", request);
+                }
+                fill(out, &call, known);
+            });
+        });
+        members(&params, |key, value| {
+            if !["sessionId", "title", "description", "subject", "toolCall"].contains(&key) {
+                out.raw(key, value);
+            }
+        });
+    });
+    message.close();
+    Some(out)
+}

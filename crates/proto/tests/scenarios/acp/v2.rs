@@ -1,0 +1,357 @@
+//! Editors of version 2, with agents of version 1. The stage checks each message against the schema of version 2.
+
+use acpd_model::{RequestId, Role};
+use acpd_proto::agent::TerminalExit;
+use acpd_proto::thread::{HostReply, TerminalEvent};
+use serde_json::{Value, json};
+
+use super::stage::{SIMPLE, Stage, play};
+use crate::support::{thought, tool};
+
+const EDITOR: &str = concat!(
+    r#"{"protocolVersion":2,"info":{"name":"two","version":"1"},"#,
+    r#""capabilities":{"elicitation":{"form":{},"url":{}}}}"#
+);
+
+/// Returns an editor of version 2 that has created the session.
+fn at_work(s: &mut Stage) -> usize {
+    s.offers_v2 = true;
+    Stage::at_work(EDITOR, s)
+}
+
+/// Returns a summary of each message to an editor, from message `from` on.
+fn told(s: &Stage, who: usize, from: usize) -> Vec<String> {
+    s.editors[who].got[from..].iter().map(brief).collect()
+}
+
+fn brief(message: &Value) -> String {
+    let update = &message["params"]["update"];
+    let Some(method) = message["method"].as_str() else {
+        return match (&message["result"]["messageId"], &message["error"]["code"]) {
+            (Value::String(_), _) => format!("inserted {}", message["id"]),
+            (_, Value::Number(code)) => format!("error {code} to {}", message["id"]),
+            _ => format!("answer to {}", message["id"]),
+        };
+    };
+    if method != "session/update" {
+        return method.to_owned();
+    }
+    let words = [
+        &update["sessionUpdate"],
+        &update["state"],
+        &update["stopReason"],
+        &update["status"],
+        &update["content"]["text"],
+        &update["content"][0]["text"],
+    ];
+    let words: Vec<&str> = words.iter().filter_map(|word| word.as_str()).collect();
+    words.join(" ")
+}
+
+/// Returns the updates of a kind that an editor received.
+fn updates(s: &Stage, who: usize, kind: &str) -> Vec<Value> {
+    let got = s.editors[who].got.iter();
+    let updates = got.map(|message| &message["params"]["update"]);
+    updates
+        .filter(|update| update["sessionUpdate"] == kind)
+        .cloned()
+        .collect()
+}
+
+/// The agent does work of several kinds.
+fn work(s: &mut Stage) {
+    s.then(|scene| {
+        scene.update(&thought("hm"));
+        scene.chunk("on it");
+        scene.later(20);
+        scene.update(&tool(
+            "t",
+            false,
+            r#","title":"ls","kind":"read","status":"in_progress""#,
+        ));
+        scene.update(&tool("t", true, r#","status":"completed","title":null"#));
+        scene.update(
+            r#"{"sessionUpdate":"plan","entries":[{"content":"a","priority":"high","status":"pending"}]}"#,
+        );
+        scene.chunk("done");
+        scene.stops_with("end_turn");
+    });
+}
+
+const WORK: [&str; 7] = [
+    "agent_thought_chunk hm",
+    "agent_message_chunk on it",
+    "tool_call_update in_progress",
+    "tool_call_update completed",
+    "plan_update",
+    "agent_message_chunk done",
+    "state_update idle end_turn",
+];
+
+#[test]
+fn the_version_is_the_editors_choice() {
+    play(|s| {
+        s.offers_v2 = true;
+        let two = s.connect(Role::Owner);
+        let result = s.ask(two, "initialize", EDITOR)["result"].clone();
+        assert_eq!(result["protocolVersion"], 2);
+        assert!(
+            result["capabilities"]["session"]["prompt"].is_object(),
+            "{result}"
+        );
+        let one = s.connect(Role::Owner);
+        let raised = SIMPLE.replace(r#""protocolVersion":1"#, r#""protocolVersion":2"#);
+        let result = s.ask(one, "initialize", &raised)["result"].clone();
+        assert_eq!(result["protocolVersion"], 1);
+        assert!(result["agentCapabilities"].is_object(), "{result}");
+        let zero = s.connect(Role::Owner);
+        let error = s.ask(zero, "initialize", r#"{"protocolVersion":0}"#)["error"].clone();
+        assert_eq!(error["code"], -32022);
+        assert_eq!(error["data"]["supported"], json!([1, 2]));
+        // It may try again.
+        assert!(s.ask(zero, "initialize", EDITOR)["result"].is_object());
+    });
+}
+
+#[test]
+fn version_2_is_not_offered_unless_it_is_configured() {
+    play(|s| {
+        let who = s.connect(Role::Owner);
+        assert_eq!(s.ask(who, "initialize", EDITOR)["result"]["protocolVersion"], 1);
+    });
+}
+
+#[test]
+fn methods_of_version_1_do_not_exist_in_version_2() {
+    play(|s| {
+        let who = at_work(s);
+        for method in ["session/load", "session/set_mode", "authenticate", "logout"] {
+            let answer = s.ask_session(
+                who,
+                method,
+                r#","cwd":"/workspace","mcpServers":[],"modeId":"m","methodId":"m""#,
+            );
+            assert_eq!(answer["error"]["code"], -32601, "{method}");
+        }
+    });
+}
+
+#[test]
+fn a_prompt_is_answered_when_it_is_part_of_the_conversation() {
+    play(|s| {
+        let who = at_work(s);
+        let from = s.count(who);
+        let id = s.prompt(who, "do it");
+        let inserted = format!("inserted {id}");
+        assert_eq!(
+            told(s, who, from),
+            ["state_update running", "user_message do it", &inserted]
+        );
+        let echo = &updates(s, who, "user_message")[0];
+        assert_eq!(
+            echo["messageId"],
+            s.answer_to(who, &id).unwrap()["result"]["messageId"]
+        );
+        let from = s.count(who);
+        work(s);
+        assert_eq!(told(s, who, from), WORK);
+        let chunks = updates(s, who, "agent_message_chunk");
+        assert_ne!(chunks[0]["messageId"], chunks[1]["messageId"], "{chunks:?}");
+        let call = updates(s, who, "tool_call_update").pop().unwrap();
+        assert!(call.get("title").is_none(), "null would clear it: {call}");
+    });
+}
+
+#[test]
+fn a_queued_prompt_waits_for_its_turn_and_can_be_cancelled() {
+    play(|s| {
+        let who = at_work(s);
+        s.prompt(who, "first");
+        let queued = s.prompt(who, "second");
+        let dropped = s.prompt(who, "third");
+        assert_eq!(s.answer_to(who, &queued), None);
+        s.says(
+            who,
+            &format!(r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{dropped}}}}}"#),
+        );
+        assert_eq!(s.answer_to(who, &dropped).unwrap()["error"]["code"], -32800);
+        let from = s.count(who);
+        s.then(|scene| scene.stops_with("end_turn"));
+        let inserted = format!("inserted {queued}");
+        assert_eq!(
+            told(s, who, from),
+            [
+                "state_update idle end_turn",
+                "state_update running",
+                "user_message second",
+                &inserted
+            ]
+        );
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn cancelling_a_session_ends_what_runs_and_what_waits() {
+    play(|s| {
+        let who = at_work(s);
+        s.prompt(who, "first");
+        let queued = s.prompt(who, "second");
+        s.notify(who, "session/cancel");
+        assert_eq!(s.answer_to(who, &queued).unwrap()["error"]["code"], -32800);
+        let from = s.count(who);
+        s.then(|scene| scene.stops_with("cancelled"));
+        assert_eq!(told(s, who, from), ["state_update idle cancelled"]);
+    });
+}
+
+#[test]
+fn a_turn_that_fails_says_why() {
+    play(|s| {
+        let who = at_work(s);
+        let id = s.prompt(who, "do it");
+        s.then(|scene| scene.refuse("session/prompt", -32603, "out of memory"));
+        assert!(s.answer_to(who, &id).unwrap()["result"].is_object());
+        let last = updates(s, who, "state_update").pop().unwrap();
+        assert_eq!(
+            (&last["state"], &last["stopReason"]),
+            (&json!("idle"), &json!("error"))
+        );
+        assert_eq!(last["error"]["message"], "out of memory");
+    });
+}
+
+#[test]
+fn prompts_of_others_and_their_state_arrive_as_well() {
+    play(|s| {
+        let one = Stage::at_work(SIMPLE, s);
+        s.offers_v2 = true;
+        let two = s.editor(EDITOR);
+        s.ask_session(two, "session/resume", r#","cwd":"/workspace""#);
+        let from = s.count(two);
+        s.prompt(one, "do it");
+        work(s);
+        let mut expected = vec!["state_update running", "user_message do it"];
+        expected.extend(WORK);
+        assert_eq!(told(s, two, from), expected);
+        let echo = &updates(s, two, "user_message")[0];
+        assert_eq!(echo["_meta"]["acpd"]["client"], "simple");
+    });
+}
+
+#[test]
+fn a_session_is_resumed_with_its_history_or_without() {
+    play(|s| {
+        let one = at_work(s);
+        s.prompt(one, "do it");
+        work(s);
+        let two = s.editor(EDITOR);
+        let from = s.count(two);
+        let answer = s.ask_session(
+            two,
+            "session/resume",
+            r#","cwd":"/workspace","replayFrom":{"type":"start"}"#,
+        );
+        assert!(answer["result"]["configOptions"].is_array(), "{answer}");
+        let heard = told(s, two, from);
+        let end = ["replay_complete", "state_update idle"];
+        assert_eq!(heard[heard.len() - 3..heard.len() - 1], end);
+        assert!(heard.contains(&"user_message do it".to_owned()), "{heard:?}");
+        assert!(
+            heard.contains(&"agent_message_chunk done".to_owned()),
+            "{heard:?}"
+        );
+        assert!(!heard.contains(&"state_update running".to_owned()), "{heard:?}");
+        // Each message is emptied first, for an editor that has it.
+        assert_eq!(updates(s, two, "agent_message").len(), 2);
+        let seq = answer["result"]["_meta"]["acpd"]["seq"].clone();
+        let from = s.count(two);
+        let after = format!(r#","cwd":"/workspace","replayFrom":{{"type":"_acpd/after","seq":{seq}}}"#);
+        s.ask_session(two, "session/resume", &after);
+        assert_eq!(told(s, two, from)[..2], end);
+        let from = s.count(two);
+        s.ask_session(two, "session/resume", r#","cwd":"/workspace""#);
+        assert_eq!(told(s, two, from)[0], "state_update idle");
+        for odd in [r#"{"type":"_theirs"}"#, r#"{"type":"_acpd/after"}"#, "7"] {
+            let odd = format!(r#","cwd":"/workspace","replayFrom":{odd}"#);
+            let answer = s.ask_session(two, "session/resume", &odd);
+            assert_eq!(answer["error"]["code"], -32602, "{odd}");
+        }
+    });
+}
+
+#[test]
+fn a_question_has_a_subject_and_stops_the_foreground() {
+    play(|s| {
+        let who = at_work(s);
+        s.prompt(who, "do it");
+        let from = s.count(who);
+        s.then(|scene| scene.asks_permission("5", "t"));
+        let heard = told(s, who, from);
+        assert_eq!(heard.last().unwrap(), "state_update requires_action", "{heard:?}");
+        let asked = s.editors[who].got.iter().rev();
+        let asked = asked
+            .clone()
+            .find(|message| message["method"] == "session/request_permission");
+        let params = &asked.unwrap()["params"];
+        assert_eq!(params["subject"]["type"], "tool_call");
+        assert_eq!(params["subject"]["toolCall"]["toolCallId"], "t");
+        assert!(
+            params["title"].is_string() && params.get("toolCall").is_none(),
+            "{params}"
+        );
+        let (thread, number) = (s.scene.id, 1);
+        let id = RequestId { thread, number };
+        let from = s.count(who);
+        s.says(
+            who,
+            &format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"outcome":{{"outcome":"selected","optionId":"1"}}}}}}"#),
+        );
+        assert!(told(s, who, from).contains(&"state_update running".to_owned()));
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn terminals_are_acpds_and_arrive_as_such() {
+    play(|s| {
+        let who = at_work(s);
+        s.prompt(who, "do it");
+        s.then(|scene| {
+            scene.update(&tool("t", false, r#","title":"make","kind":"execute""#));
+            scene.calls(
+                "5",
+                "terminal/create",
+                r#"{"sessionId":"s-1","command":"make","args":["all"]}"#,
+            );
+            scene.host_replies(Ok(HostReply::Created));
+            scene.update(&tool(
+                "t",
+                true,
+                r#","content":[{"type":"terminal","terminalId":"term_1"}]"#,
+            ));
+        });
+        let begun = &updates(s, who, "terminal_update")[0];
+        assert_eq!(
+            (&begun["terminalId"], &begun["command"]),
+            (&json!("term_1"), &json!("make all"))
+        );
+        let call = updates(s, who, "tool_call_update").pop().unwrap();
+        assert_eq!(
+            call["content"],
+            json!([{ "type": "terminal", "terminalId": "term_1" }])
+        );
+        let exited = TerminalEvent::Exited {
+            exit: TerminalExit {
+                code: Some(2),
+                signal: None,
+            },
+            output: "built\n".to_owned(),
+            truncated: false,
+        };
+        s.then(|scene| scene.terminal_says("term_1", exited));
+        let ended = updates(s, who, "terminal_update").pop().unwrap();
+        assert_eq!(ended["exitStatus"], json!({ "exitCode": 2 }));
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
