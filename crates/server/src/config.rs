@@ -304,6 +304,8 @@ pub struct ServerConfig {
     pub hosts: Vec<String>,
     /// Allows listening on the network without TLS.
     pub insecure_listen: bool,
+    /// Whether editors may speak version 2 of ACP.
+    pub acp_v2: bool,
     /// The certificate and the key.
     pub tls: Option<TlsConfig>,
 }
@@ -314,6 +316,11 @@ impl Section for ServerConfig {
         settings: &[
             Setting::new("hosts", "list of `\"name\"` or `\"name:port\"`", "none"),
             Setting::new("insecure_listen", "`true`, `false`", "`false`"),
+            Setting::new(
+                "acp_v2",
+                "`true`, `false`: whether editors may speak [version 2](acp.md#version-2) of ACP",
+                "`false`",
+            ),
             Setting::new("tls.cert", "path of a PEM file", "none"),
             Setting::new("tls.key", "path of a PEM file", "none"),
             Setting::new("tls.self_signed", "`true`, `false`", "`false`"),
@@ -327,6 +334,8 @@ impl Section for ServerConfig {
 #tls = { self_signed = true }
 # Listen on the network without TLS: tokens and threads are sent in clear text.
 #insecure_listen = false
+# Speak version 2 of ACP, a preview, with editors that offer it.
+#acp_v2 = false
 "#,
     };
 

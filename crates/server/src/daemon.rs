@@ -104,6 +104,7 @@ impl Daemon {
         let notify_settings =
             settings.watch("notifications", |config| Arc::new(config.notifications.clone()));
         let data_dir = config.data_dir.as_path();
+        let offers_v2 = config.server.acp_v2;
         refuse_clear_text(&config)?;
         let mut names = AllowedHosts::new(&config.server.hosts)?;
         let log = open_log(&config)?;
@@ -152,7 +153,7 @@ impl Daemon {
         let service = Service::open(directory, context, retention, retention_file, config_file);
         let stop = CancellationToken::new();
         let server = ServerState {
-            setup: ConnectionSetup::open(service.clone(), stop.clone()),
+            setup: ConnectionSetup::open(service.clone(), stop.clone()).offering_v2(offers_v2),
             service,
             auth,
             push,

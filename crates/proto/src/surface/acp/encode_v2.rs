@@ -81,7 +81,9 @@ impl Writer<'_> {
                         terminal_id,
                         exit_code,
                         signal,
-                        ..
+                        output,
+                        output_blob,
+                        truncated,
                     },
                 ..
             }) => {
@@ -89,12 +91,18 @@ impl Writer<'_> {
                     update
                         .plain("sessionUpdate", "terminal_update")
                         .put("terminalId", terminal_id)
-                        .raw("capabilities", "null")
-                        .object("exitStatus", |status| {
-                            status
-                                .maybe("exitCode", exit_code.filter(|code| *code >= 0).as_ref())
-                                .maybe("signal", signal.as_ref());
+                        .raw("capabilities", "null");
+                    // The chunks may lack the end of the output, and this one its beginning.
+                    if output_blob.is_none() && !truncated {
+                        update.object("output", |snapshot| {
+                            snapshot.put("data", &STANDARD.encode(output));
                         });
+                    }
+                    update.object("exitStatus", |status| {
+                        status
+                            .maybe("exitCode", exit_code.filter(|code| *code >= 0).as_ref())
+                            .maybe("signal", signal.as_ref());
+                    });
                 });
             }
             EventKind::Host(HostEvent::TerminalOutput {

@@ -352,6 +352,7 @@ fn terminals_are_acpds_and_arrive_as_such() {
         s.then(|scene| scene.terminal_says("term_1", exited));
         let ended = updates(s, who, "terminal_update").pop().unwrap();
         assert_eq!(ended["exitStatus"], json!({ "exitCode": 2 }));
+        assert_eq!(ended["output"]["data"], "YnVpbHQK");
         s.then(|scene| scene.stops_with("end_turn"));
     });
 }

@@ -27,6 +27,8 @@ pub struct ConnectionSetup {
     pub(super) service: Service,
     /// The HTTP connections.
     pub(crate) connections: Connections,
+    /// Whether editors may speak version 2 of ACP.
+    offers_v2: bool,
     /// Cancelled when the daemon stops.
     stop: CancellationToken,
 }
@@ -37,8 +39,15 @@ impl ConnectionSetup {
         Self {
             service,
             connections: Connections::default(),
+            offers_v2: false,
             stop,
         }
+    }
+
+    /// Lets editors speak version 2 of ACP.
+    #[must_use]
+    pub fn offering_v2(self, offers_v2: bool) -> Self {
+        Self { offers_v2, ..self }
     }
 
     /// Serves one connection until it ends. `agent` comes from its address; the header can name another one.
@@ -109,6 +118,7 @@ impl ConnectionSetup {
             after: header.after,
             early: header.early,
             checkpoints: header.marks,
+            offers_v2: self.offers_v2,
             prompts: prompts.collect(),
         };
         let context = &self.service.context;
