@@ -4,8 +4,8 @@
 //! Never: writes what a connection must know its own state for: the state of the foreground and responses.
 
 use acpd_model::{
-    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemStart, MessageType, RawJson, RequestEvent,
-    TurnEvent, TurnId,
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType, RawJson,
+    RequestEvent, TurnEvent, TurnId, json,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -103,6 +103,25 @@ impl Writer<'_> {
                             .maybe("exitCode", exit_code.filter(|code| *code >= 0).as_ref())
                             .maybe("signal", signal.as_ref());
                     });
+                });
+            }
+            // The turn was interrupted, and the agent has not reported the end of the call.
+            EventKind::Item(ItemEvent::Completed {
+                item,
+                outcome: ItemOutcome::Interrupted,
+                end: ItemEnd::ToolCall { status, call },
+            }) if !status.is_final() => {
+                let id = if event.repeats_id {
+                    Some(item.to_string())
+                } else {
+                    member(call, "toolCallId").and_then(|id| json::read::<String>(id).ok())
+                };
+                let Some(id) = id else { return };
+                return self.own(event, FrameKind::Update, |update| {
+                    update
+                        .plain("sessionUpdate", "tool_call_update")
+                        .put("toolCallId", &id)
+                        .plain("status", "cancelled");
                 });
             }
             EventKind::Host(HostEvent::TerminalOutput {

@@ -196,8 +196,8 @@ impl LateState {
     /// declares all options, the editor needs no more than the agent's own updates after the first list.
     pub fn take_changed(&mut self) -> bool {
         let is_touched = std::mem::take(&mut self.is_touched);
-        let follows = self.is_only_list || self.options().has_substitutes();
-        std::mem::take(&mut self.is_first) || is_touched && follows
+        std::mem::take(&mut self.is_first)
+            || is_touched && (self.is_only_list || self.options().has_substitutes())
     }
 
     /// Returns the options of the session.

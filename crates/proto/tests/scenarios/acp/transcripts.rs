@@ -2,7 +2,8 @@
 //! id. One agent repeats the ids of its tool calls, which editors receive under other ids.
 
 use acpd_model::{Event, EventKind, ItemEvent, Limits, Origin, SessionEvent};
-use acpd_proto::surface::acp::{Frame, FrameKind, TurnResult, frames};
+use acpd_proto::surface::acp::{Frame, FrameKind, Peer, TurnResult, frames};
+use acpd_proto::surface::contract::{Lane, Source, Surface};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -134,6 +135,15 @@ fn is_history(recording: &Recording, one: &Conversation, at: usize) -> bool {
     opened_again && !prompted
 }
 
+/// Checks that an editor of version 2 receives valid messages, whatever the agent sends.
+fn check_version_2(thread: &str, events: &[Event]) {
+    for frame in Peer::encode(Lane::AcpV2, Source::Events { thread, events }) {
+        if let Some(text) = &frame.text {
+            schema::check_v2(&serde_json::from_slice(text).unwrap(), None);
+        }
+    }
+}
+
 fn play(agent: &str) {
     let recording = Recording::read(agent);
     let all = conversations(&recording);
@@ -148,6 +158,7 @@ fn play(agent: &str) {
             *scene = Replay::play(&recording, &all, one, stage).scene;
         });
         let thread = scene.id.to_string();
+        check_version_2(&thread, &scene.log);
         let mut wanted = expected(&recording, one, &thread).into_iter().peekable();
         let mut imports = false;
         for event in &scene.log {

@@ -145,7 +145,7 @@ fn a_prompt_is_answered_when_it_is_part_of_the_conversation() {
         let inserted = format!("inserted {id}");
         assert_eq!(
             told(s, who, from),
-            ["state_update running", "user_message do it", &inserted]
+            ["state_update running", "user_message do it", inserted.as_str()]
         );
         let echo = &updates(s, who, "user_message")[0];
         assert_eq!(
@@ -184,7 +184,7 @@ fn a_queued_prompt_waits_for_its_turn_and_can_be_cancelled() {
                 "state_update idle end_turn",
                 "state_update running",
                 "user_message second",
-                &inserted
+                inserted.as_str()
             ]
         );
         s.then(|scene| scene.stops_with("end_turn"));
