@@ -50,6 +50,8 @@ pub const ACP_MESSAGES: Target = Target {
         "session/new",
         "session/prompt",
         "session/cancel",
+        "session/resume",
+        "\"replayFrom\":{\"type\":\"_acpd/after\",\"seq\":1}",
         "\"sessionId\":\"0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4\"",
         "\"cwd\":\"/w\"",
         "\"mcpServers\":[]",
@@ -190,13 +192,28 @@ const BEGINNING: [&str; 2] = [
     r#"{"jsonrpc":"2.0","id":"open","method":"session/resume","params":{"sessionId":"0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4","cwd":"/w","mcpServers":[]}}"#,
 ];
 
+/// Does the same in version 2.
+const BEGINNING_V2: [&str; 2] = [
+    r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":2,"info":{"name":"e","version":"1"}}}"#,
+    BEGINNING[1],
+];
+
 fn acp_messages(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let messages: Vec<&str> = input.lines().take(FRAMES).collect();
-    for role in [Role::Observer, Role::Owner] {
-        let mut peer = acp::Peer::new("fuzz".into(), role, "c".into(), gate());
+    let cases = [
+        (Role::Observer, BEGINNING),
+        (Role::Owner, BEGINNING),
+        (Role::Owner, BEGINNING_V2),
+    ];
+    for (role, beginning) in cases {
+        let start = acp::ConnectionStart {
+            offers_v2: true,
+            ..acp::ConnectionStart::default()
+        };
+        let mut peer = acp::Peer::new("fuzz".into(), role, "c".into(), gate()).starting(start);
         let mut answers = Vec::new();
-        for message in BEGINNING.iter().chain(&messages) {
+        for message in beginning.iter().chain(&messages) {
             peer.handle_message(message, NOW);
             while let Some(output) = peer.poll_output() {
                 match output {

@@ -1,12 +1,16 @@
 //! Editors of version 2, with agents of version 1. The stage checks each message against the schema of version 2.
 
-use acpd_model::{RequestId, Role};
+use acpd_model::{RawJson, RequestId, Role};
 use acpd_proto::agent::TerminalExit;
+use acpd_proto::surface::acp::{ConnectionStart, METHODS_V2, Peer};
+use acpd_proto::surface::contract::Surface;
+use acpd_proto::surface::reply::Reply;
 use acpd_proto::thread::{HostReply, TerminalEvent};
 use serde_json::{Value, json};
 
+use super::connection::{opened, request, sent};
 use super::stage::{SIMPLE, Stage, play};
-use crate::support::{thought, tool};
+use crate::support::{NEW_THREAD, gate, thought, tool};
 
 const EDITOR: &str = concat!(
     r#"{"protocolVersion":2,"info":{"name":"two","version":"1"},"#,
@@ -134,6 +138,36 @@ fn methods_of_version_1_do_not_exist_in_version_2() {
             assert_eq!(answer["error"]["code"], -32601, "{method}");
         }
     });
+}
+
+/// Returns a connection of version 2 with an open session, whose requests to the daemon a test answers by hand.
+fn with_session() -> Peer {
+    let start = ConnectionStart {
+        offers_v2: true,
+        ..ConnectionStart::default()
+    };
+    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate()).starting(start);
+    let (call, _) = request(&mut peer, 0, "initialize", EDITOR);
+    peer.handle_reply(call, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
+    let params = json!({ "sessionId": NEW_THREAD, "cwd": "/w" }).to_string();
+    sent(&mut peer);
+    let (call, _) = request(&mut peer, 1, "session/resume", &params);
+    peer.handle_reply(call, Ok(opened(NEW_THREAD, 0, 0, Vec::new())));
+    sent(&mut peer);
+    peer
+}
+
+#[test]
+fn each_method_asks_for_what_its_row_says() {
+    let params = json!({
+        "sessionId": NEW_THREAD, "cwd": "/w", "prompt": [], "configId": "c", "type": "id", "value": "v", "title": "A",
+        "terminalId": "term_1", "methodId": "m",
+    });
+    for method in METHODS_V2.iter().filter(|method| method.name != "initialize") {
+        let mut peer = with_session();
+        let (_, asked) = request(&mut peer, 2, method.name, &params.to_string());
+        assert_eq!(asked.kind(), method.kind, "{}", method.name);
+    }
 }
 
 #[test]
