@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::cursors::with_message_id;
+use super::foreground::Foreground;
 use super::form::{self, FormInWords};
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{Peer, Prompt};
@@ -57,8 +58,13 @@ impl Peer {
         session.late = resumes_early.then(|| Box::new(LateState::resumed(&opened.state)));
         if is_v2 {
             session.late = Some(Box::new(LateState::of_version_2(&opened.state)));
-            let foreground = std::mem::take(&mut opened.foreground);
-            session.foreground = foreground.continuing(&session.foreground);
+            session.foreground = match mode {
+                OpenMode::Resume if self.start.after.remove(&thread).is_some() => Foreground::continued(),
+                OpenMode::New | OpenMode::Load | OpenMode::Resume => {
+                    let foreground = std::mem::take(&mut opened.foreground);
+                    foreground.reopened(&session.foreground, opened.until)
+                }
+            };
         }
         session.shown.earlier = opened.last_terminal;
         if mode == OpenMode::Resume {
@@ -137,6 +143,7 @@ impl Peer {
         let Some(opening) = session.opening.take() else {
             return;
         };
+        let is_continued = session.foreground.is_continued();
         let result = result_v2(&opening, session.late.as_deref(), &self.connection);
         if let Some(late) = &mut session.late {
             late.has_list();
@@ -150,7 +157,7 @@ impl Peer {
         if mode == OpenMode::Load {
             self.show_replayed(thread);
         }
-        if mode != OpenMode::New {
+        if mode != OpenMode::New && !is_continued {
             self.snapshot_state(thread, opened.until);
         }
         self.answer(request, &result);

@@ -51,6 +51,10 @@ pub(super) struct Foreground {
     inserted: Option<(TurnId, ItemId)>,
     /// The last turn with a prompt of this connection.
     own: Option<TurnId>,
+    /// Later events than this one change what the editor knows. The earlier ones are history.
+    after: Seq,
+    /// Whether the editor knows the state from an earlier connection, and this one does not know it yet.
+    is_continued: bool,
 }
 
 impl From<&Live> for Foreground {
@@ -71,14 +75,34 @@ impl From<&Live> for Foreground {
 }
 
 impl Foreground {
-    /// Takes over what this connection knows from before the session was opened again.
-    pub(super) fn continuing(self, before: &Self) -> Self {
+    /// Takes over what this connection knows from before the session was opened again. Events up to `after` are history.
+    pub(super) fn reopened(self, before: &Self, after: Seq) -> Self {
         Self {
             shown: before.shown,
             inserted: before.inserted,
             own: before.own,
+            after,
             ..self
         }
+    }
+
+    /// Returns the foreground of a session that the editor has opened on an earlier connection. The events that follow change what the
+    /// editor knows from there.
+    pub(super) fn continued() -> Self {
+        Self {
+            is_continued: true,
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether the editor knows the state from an earlier connection only.
+    pub(super) fn is_continued(&self) -> bool {
+        self.is_continued
+    }
+
+    /// Returns whether a turn is the running one, as far as this connection knows.
+    fn may_run(&self, turn: Option<TurnId>) -> bool {
+        turn.is_some() && (self.is_continued || turn == self.running)
     }
 
     fn state(&self) -> State {
@@ -101,7 +125,10 @@ impl Foreground {
 
     /// Records that the prompt of a turn is in the conversation, and whether it is of this connection.
     pub(super) fn insert(&mut self, turn: TurnId, item: ItemId, is_own: bool) {
-        self.inserted = Some((turn, item));
+        // A turn may have more messages of users.
+        if self.inserted.is_none_or(|(last, _)| last != turn) {
+            self.inserted = Some((turn, item));
+        }
         if is_own {
             self.own = Some(turn);
         }
@@ -121,22 +148,25 @@ impl Peer {
         let Some(session) = self.sessions.get_mut(&thread) else {
             return;
         };
-        if frame.seq <= session.since {
+        let foreground = &mut session.foreground;
+        if frame.seq <= foreground.after {
             return;
         }
-        let foreground = &mut session.foreground;
         match &frame.kind {
             FrameKind::Running => {
                 foreground.running = frame.turn;
                 foreground.questions.clear();
             }
-            FrameKind::Blocked(request) if frame.turn.is_some() && frame.turn == foreground.running => {
+            FrameKind::Blocked(request) if foreground.may_run(frame.turn) => {
+                foreground.running = frame.turn;
                 foreground.questions.insert(*request);
             }
-            FrameKind::Answered(request) => {
+            FrameKind::Answered(request) if foreground.may_run(frame.turn) => {
+                foreground.running = frame.turn;
                 foreground.questions.remove(request);
             }
-            FrameKind::Ended(result) if foreground.running.is_some() && frame.turn == foreground.running => {
+            FrameKind::Ended(result) if foreground.may_run(frame.turn) => {
+                foreground.is_continued = false;
                 foreground.running = None;
                 foreground.questions.clear();
                 foreground.shown = Some(State::Idle);
@@ -145,6 +175,7 @@ impl Peer {
             }
             _ => return,
         }
+        foreground.is_continued = false;
         self.show_state(thread, frame.seq);
     }
 

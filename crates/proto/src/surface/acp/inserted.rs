@@ -90,13 +90,14 @@ impl Peer {
             .filter(|at| self.prompts[*at].thread == thread)
             .collect();
         let session = self.sessions.get(&thread);
+        let is_continued = session.is_some_and(|session| session.foreground.is_continued());
         let running = session.and_then(|session| session.foreground.running());
         let is_running = |at: &usize| running.is_some() && self.prompts[*at].turn == running;
         let covered = own.iter().any(is_running);
         for at in own {
             self.cancel_prompt(at);
         }
-        if running.is_some() && !covered {
+        if (running.is_some() || is_continued) && !covered {
             self.interrupt(thread, running);
         }
     }

@@ -39,7 +39,8 @@ fn event(seq: u64, turn: TurnId, kind: EventKind) -> Event {
     }
 }
 
-fn settled(seq: u64, turn: TurnId) -> Event {
+/// Returns the event that ends a turn.
+pub fn settled(seq: u64, turn: TurnId) -> Event {
     let kind = EventKind::Turn(TurnEvent::Settled {
         status: TurnStatus::Completed,
         stop_reason: Some("end_turn".into()),

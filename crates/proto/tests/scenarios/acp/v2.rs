@@ -1,14 +1,17 @@
 //! Editors of version 2, with agents of version 1. The stage checks each message against the schema of version 2.
 
-use acpd_model::{RawJson, RequestId, Role};
+use std::collections::BTreeMap;
+
+use acpd_model::{RawJson, RequestId, Role, TurnId};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::surface::acp::{ConnectionStart, METHODS_V2, Peer};
-use acpd_proto::surface::contract::Surface;
+use acpd_proto::surface::contract::{Lane, Source, Surface};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::thread::{HostReply, TerminalEvent};
 use serde_json::{Value, json};
 
-use super::connection::{opened, request, sent};
+use super::connection::{deliver, opened, request, sent};
+use super::resumed::settled;
 use super::stage::{SIMPLE, Stage, play};
 use crate::support::{NEW_THREAD, gate, thought, tool};
 
@@ -140,11 +143,12 @@ fn methods_of_version_1_do_not_exist_in_version_2() {
     });
 }
 
-/// Returns a connection of version 2 with an open session, whose requests to the daemon a test answers by hand.
-fn with_session() -> Peer {
+/// Returns a connection of version 2 with an open session, whose requests to the daemon a test answers by hand, and what the editor
+/// received when it was opened.
+fn with_session(start: ConnectionStart) -> (Peer, Vec<Value>) {
     let start = ConnectionStart {
         offers_v2: true,
-        ..ConnectionStart::default()
+        ..start
     };
     let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate()).starting(start);
     let (call, _) = request(&mut peer, 0, "initialize", EDITOR);
@@ -152,9 +156,34 @@ fn with_session() -> Peer {
     let params = json!({ "sessionId": NEW_THREAD, "cwd": "/w" }).to_string();
     sent(&mut peer);
     let (call, _) = request(&mut peer, 1, "session/resume", &params);
-    peer.handle_reply(call, Ok(opened(NEW_THREAD, 0, 0, Vec::new())));
-    sent(&mut peer);
-    peer
+    peer.handle_reply(call, Ok(opened(NEW_THREAD, 4, 4, Vec::new())));
+    let told = sent(&mut peer);
+    (peer, told)
+}
+
+#[test]
+fn a_connection_that_continues_another_tells_how_a_turn_has_ended_meanwhile() {
+    let ended = |peer: &mut Peer| {
+        let thread = NEW_THREAD.to_string();
+        let events = [settled(5, TurnId(1))];
+        let source = Source::Events {
+            thread: &thread,
+            events: &events,
+        };
+        deliver(peer, NEW_THREAD, &Peer::encode(Lane::AcpV2, source), 5);
+        sent(peer).iter().map(brief).collect::<Vec<_>>()
+    };
+    let (mut peer, told) = with_session(ConnectionStart {
+        after: BTreeMap::from([(NEW_THREAD, 4)]),
+        ..ConnectionStart::default()
+    });
+    assert_eq!(told.iter().map(brief).collect::<Vec<_>>(), ["answer to 1"]);
+    assert_eq!(ended(&mut peer), ["state_update idle end_turn"]);
+    // For another connection, the turn never ran.
+    let (mut peer, told) = with_session(ConnectionStart::default());
+    let told: Vec<_> = told.iter().map(brief).collect();
+    assert_eq!(told, ["state_update idle", "answer to 1"]);
+    assert_eq!(ended(&mut peer), [""; 0]);
 }
 
 #[test]
@@ -164,7 +193,7 @@ fn each_method_asks_for_what_its_row_says() {
         "terminalId": "term_1", "methodId": "m",
     });
     for method in METHODS_V2.iter().filter(|method| method.name != "initialize") {
-        let mut peer = with_session();
+        let (mut peer, _) = with_session(ConnectionStart::default());
         let (_, asked) = request(&mut peer, 2, method.name, &params.to_string());
         assert_eq!(asked.kind(), method.kind, "{}", method.name);
     }
