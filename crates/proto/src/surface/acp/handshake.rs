@@ -81,8 +81,8 @@ impl Client {
         }
     }
 
-    /// Reads the params of `initialize` of version 2. There, editors take all updates that version 1 has them declare, but lend nothing
-    /// to agents.
+    /// Reads the params of `initialize` of version 2. There, editors take all updates that version 1 has them declare, and carry out
+    /// nothing for agents.
     pub(super) fn read_v2(params: Option<&str>) -> Self {
         #[derive(Deserialize, Default)]
         #[serde(default)]
