@@ -173,7 +173,29 @@ impl Peer {
                 let needs_sign_in = session.wants_sign_in;
                 return self.show_stop(thread, frame.seq, result, needs_sign_in);
             }
-            _ => return,
+            FrameKind::Blocked(_)
+            | FrameKind::Answered(_)
+            | FrameKind::Ended(_)
+            | FrameKind::Update
+            | FrameKind::Chunk(_)
+            | FrameKind::Began(_)
+            | FrameKind::RolledBack(_)
+            | FrameKind::Setting(_)
+            | FrameKind::Declared(_)
+            | FrameKind::Undeclared(_)
+            | FrameKind::DeclaredOfSubagent(_)
+            | FrameKind::OfSubagent(_)
+            | FrameKind::Subagent(..)
+            | FrameKind::Remark
+            | FrameKind::Prompt
+            | FrameKind::Asked(..)
+            | FrameKind::PromptAccepted(_)
+            | FrameKind::Bound(..)
+            | FrameKind::SignIn
+            | FrameKind::Terminal(_)
+            | FrameKind::Lease
+            | FrameKind::Inserted(_)
+            | FrameKind::Cleared => return,
         }
         foreground.is_continued = false;
         self.show_state(thread, frame.seq);
