@@ -173,7 +173,10 @@ impl Writer<'_> {
             self.frames.extend(translated(event, self.thread, frame));
         }
         match &event.kind {
-            EventKind::Turn(TurnEvent::Started { .. }) => self.note(event, FrameKind::Running),
+            // An imported turn took place before.
+            EventKind::Turn(TurnEvent::Started { imported: false, .. }) => {
+                self.note(event, FrameKind::Running);
+            }
             // What a subagent asks does not keep its parent from its work.
             EventKind::Request(
                 RequestEvent::PermissionRequested {
