@@ -242,7 +242,7 @@ fn a_lost_connection_ends_no_session_and_the_next_daemon_knows_it() {
 }
 
 /// Connects an editor by WebSocket; returns it with the response to its handshake.
-fn websocket(daemon: &Daemon, path: &str, binary: bool) -> (Editor, String) {
+pub fn websocket(daemon: &Daemon, path: &str, binary: bool) -> (Editor, String) {
     let stream = TcpStream::connect(daemon.address()).expect("it works");
     let mut request = format!("ws://{}{path}", daemon.address())
         .into_client_request()

@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use crate::support::{self, Client, Daemon, Editor, Place, lines_of, wait_until};
 
 /// The pipe, and the editor that started it.
-struct Pipe {
-    editor: Editor,
+pub struct Pipe {
+    pub editor: Editor,
     child: Child,
     /// Its messages to the user.
     said: std::sync::mpsc::Receiver<String>,
 }
 
 impl Pipe {
-    fn start(place: &Place, args: &[&str]) -> Self {
+    pub fn start(place: &Place, args: &[&str]) -> Self {
         let mut command: Command = place.command(args);
         let mut child = command
             .stdin(Stdio::piped())

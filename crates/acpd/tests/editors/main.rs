@@ -12,3 +12,4 @@ mod editor_shared;
 mod editor_socket;
 mod editor_terminals;
 mod editor_ticket;
+mod editor_v2;

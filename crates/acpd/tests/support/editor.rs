@@ -23,6 +23,8 @@ pub struct Editor {
     answers: HashMap<String, Result<Value, Value>>,
     /// The received requests and notifications that no test code has read.
     inbox: std::collections::VecDeque<Value>,
+    /// Whether it speaks version 2.
+    is_v2: bool,
 }
 
 /// Returns the lines of `from`, as they arrive.
@@ -49,6 +51,7 @@ impl Editor {
             asked: HashMap::new(),
             answers: HashMap::new(),
             inbox: std::collections::VecDeque::new(),
+            is_v2: false,
         }
     }
 
@@ -130,6 +133,16 @@ impl Editor {
         self.call(
             "initialize",
             &json!({ "protocolVersion": 1, "clientInfo": info, "clientCapabilities": {} }),
+        )
+    }
+
+    /// Runs the handshake of version 2.
+    pub fn greet_v2(&mut self) -> Value {
+        self.is_v2 = true;
+        let info = json!({ "name": "test-editor", "version": "1" });
+        self.call(
+            "initialize",
+            &json!({ "protocolVersion": 2, "info": info, "capabilities": {} }),
         )
     }
 
@@ -251,6 +264,14 @@ impl Editor {
     }
 
     /// Reads one message; returns `false` if the connection has ended.
+    fn check(&self, message: &Value, answers: Option<&str>) {
+        if self.is_v2 {
+            acp_schema::check_v2(message, answers);
+        } else {
+            acp_schema::check(message, answers);
+        }
+    }
+
     fn read(&mut self) -> bool {
         let text = match self.incoming.recv_timeout(PATIENCE) {
             Ok(text) => {
@@ -266,12 +287,12 @@ impl Editor {
             .unwrap_or_else(|error| panic!("the daemon sent no JSON: {error}: {text}"));
         let id = message["id"].to_string();
         if message.get("method").is_some() {
-            acp_schema::check(&message, None);
+            self.check(&message, None);
             self.inbox.push_back(message);
             return true;
         }
         let method = self.asked.remove(&id);
-        acp_schema::check(&message, method.as_deref());
+        self.check(&message, method.as_deref());
         let answer = match message.get("error") {
             Some(error) => Err(error.clone()),
             None => Ok(message["result"].clone()),
