@@ -14,7 +14,7 @@ use bytes::Bytes;
 use super::encode::{self as v1, fill_origin};
 use super::frame::{Frame, FrameKind, QuestionKind};
 use super::subagents::session_of;
-use super::v2::{permission, update_of_agent};
+use super::v2::{form, permission, update_of_agent};
 use crate::fanout::LiveUpdate;
 use crate::wire::{self, Object, inside, member, one_line};
 
@@ -302,6 +302,7 @@ fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
             one_line(&mut text);
             Some(text.into())
         }
+        FrameKind::Asked(_, QuestionKind::Form) => Some(form(frame.text.as_ref()?)?),
         FrameKind::Update
         | FrameKind::Chunk(_)
         | FrameKind::Declared(_)

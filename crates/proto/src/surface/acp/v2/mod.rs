@@ -9,6 +9,6 @@ mod update;
 mod welcome;
 
 pub(super) use options::options;
-pub(super) use question::permission;
+pub(super) use question::{form, permission};
 pub(super) use update::update_of_agent;
 pub(super) use welcome::welcome;

@@ -1,11 +1,12 @@
-//! Permission requests in the form of version 2: the question has a title and a description of its own, and a tool call as its subject.
+//! Questions in the form of version 2. A permission request has a title and a description of its own, and a tool call as its subject. A
+//! form has the members of its schema that version 1 can leave out.
 
 use acpd_model::{Event, EventKind, RawJson, RequestEvent};
 use acpd_policy::in_lines;
 use bytes::Bytes;
 
 use super::tool_call::fill;
-use crate::wire::{Object, has_string, inside, member, members};
+use crate::wire::{Object, has_string, inside, member, members, spliced};
 
 /// Members of the agent's description of a call that a question of the agent leaves as they are: the call has begun, and its editor knows
 /// it. The title and the content of the question say what acpd decides on.
@@ -55,4 +56,50 @@ pub(in crate::surface::acp) fn permission(event: &Event, thread: &str, message: 
     });
     message.close();
     Some(out)
+}
+
+/// Returns the request for information `message` of version 1 in the form of version 2.
+pub(in crate::surface::acp) fn form(message: &Bytes) -> Option<Bytes> {
+    let text = str::from_utf8(message).ok()?;
+    let params = inside(text, text, "params")?;
+    let Some(schema) = inside(text, params, "requestedSchema").filter(|schema| schema.starts_with('{'))
+    else {
+        return Some(message.clone());
+    };
+    let json = RawJson::trusted(schema);
+    let mut put = Vec::new();
+    if !has_string(&json, "type") {
+        put.push(("type", "\"object\""));
+    }
+    if !member(&json, "properties").is_some_and(|properties| properties.starts_with('{')) {
+        put.push(("properties", "{}"));
+    }
+    if put.is_empty() {
+        return Some(message.clone());
+    }
+    let whole = spliced(&json, &put);
+    let start = schema.as_ptr() as usize - text.as_ptr() as usize;
+    let (before, after) = (&text[..start], &text[start + schema.len()..]);
+    Some([before, whole.get(), after].concat().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_has_all_members_that_version_2_requires() {
+        let formed = |schema: &str| {
+            let message =
+                format!(r#"{{"id":1,"params":{{"mode":"form","requestedSchema":{schema},"message":"m"}}}}"#);
+            String::from_utf8(form(&message.into()).unwrap().to_vec()).unwrap()
+        };
+        let whole = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
+        assert!(formed(whole).contains(whole));
+        assert!(
+            formed("{}").contains(r#""requestedSchema":{"type":"object","properties":{}},"message":"m""#)
+        );
+        let url = Bytes::from_static(br#"{"id":1,"params":{"mode":"url","url":"https://x"}}"#);
+        assert_eq!(form(&url), Some(url));
+    }
 }
