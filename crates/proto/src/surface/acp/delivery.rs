@@ -1,5 +1,7 @@
 //! Delivery of thread events to one editor: selects the messages for this editor and orders them with the responses.
 
+use std::collections::BTreeSet;
+
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -143,6 +145,7 @@ impl Peer {
         let Some(opening) = session.opening.take() else {
             return;
         };
+        session.cleared = BTreeSet::new();
         let is_continued = session.foreground.is_continued();
         let result = result_v2(&opening, session.late.as_deref(), &self.connection);
         if let Some(late) = &mut session.late {
@@ -319,8 +322,9 @@ impl Peer {
             }
             FrameKind::SignIn => session.wants_sign_in = true,
             FrameKind::Inserted(item) => self.inserted(thread, frame, *item),
-            FrameKind::Cleared => {
-                if replays {
+            FrameKind::Cleared(name) => {
+                // A message may continue in another item.
+                if replays && session.cleared.insert(name.clone()) {
                     self.show(thread, frame, None);
                 }
             }

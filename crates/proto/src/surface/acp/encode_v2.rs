@@ -243,7 +243,8 @@ impl Writer<'_> {
         };
         let id = id.filter(|_| !event.repeats_id);
         let id = id.map_or_else(|| item.to_string(), str::to_owned);
-        self.own(event, FrameKind::Cleared, |update| {
+        let name = format!("{word} {id}").into();
+        self.own(event, FrameKind::Cleared(name), |update| {
             update
                 .plain("sessionUpdate", word)
                 .put("messageId", &id)
@@ -258,7 +259,8 @@ impl Writer<'_> {
         } else {
             id.to_owned()
         };
-        self.own(event, FrameKind::Cleared, |update| {
+        let name = format!("tool_call {id}").into();
+        self.own(event, FrameKind::Cleared(name), |update| {
             update
                 .plain("sessionUpdate", "tool_call_update")
                 .put("toolCallId", &id);
@@ -319,7 +321,7 @@ fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
         | FrameKind::Inserted(_)
         | FrameKind::Running
         | FrameKind::Blocked(_)
-        | FrameKind::Cleared => return Some(frame),
+        | FrameKind::Cleared(_) => return Some(frame),
     };
     Some(Frame { text, ..frame })
 }

@@ -195,7 +195,7 @@ impl Peer {
             | FrameKind::Terminal(_)
             | FrameKind::Lease
             | FrameKind::Inserted(_)
-            | FrameKind::Cleared => return,
+            | FrameKind::Cleared(_) => return,
         }
         foreground.is_continued = false;
         self.show_state(thread, frame.seq);

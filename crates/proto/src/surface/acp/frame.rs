@@ -72,8 +72,8 @@ pub enum FrameKind {
     Running,
     /// The agent of the thread has asked something.
     Blocked(RequestId),
-    /// Empties a message or a tool call, for editors that load it again.
-    Cleared,
+    /// Empties a message or a tool call of this name, for editors that load it again.
+    Cleared(Box<str>),
 }
 
 /// A setting of the session with its new value.

@@ -1,6 +1,6 @@
 //! One session that a connection has open.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use acpd_model::event::{Binding, LeaseHolder};
 use acpd_model::{LaneId, RawJson, RequestId, Seq, ThreadId};
@@ -108,6 +108,8 @@ pub(super) struct Session {
     pub cursors: Cursors,
     /// What an editor of version 2 knows of the agent's work.
     pub foreground: Foreground,
+    /// Messages and tool calls that were emptied for the history that an editor of version 2 loads.
+    pub cleared: BTreeSet<Box<str>>,
 }
 
 /// The modes, models and options of a session that came after its response. ACP has no update for the first two, so that
