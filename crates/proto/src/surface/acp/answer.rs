@@ -36,6 +36,12 @@ pub(super) fn read(question: QuestionKind, result: &str) -> Option<Answer> {
     elicitation::read_answer(result)
 }
 
+/// Returns whether the result of a permission request has an outcome that neither version of ACP has. In version 2, it is a refusal.
+pub(super) fn is_unknown_outcome(result: &str) -> bool {
+    let permission = acpd_model::json::read::<Permission>(result);
+    permission.is_ok_and(|Permission { outcome }| !matches!(&*outcome.outcome, "selected" | "cancelled"))
+}
+
 #[cfg(test)]
 mod tests {
     use acpd_model::RawJson;
@@ -54,6 +60,19 @@ mod tests {
             for question in [QuestionKind::Permission, QuestionKind::Form, QuestionKind::Url] {
                 assert_eq!(read(question, result), None, "{result}");
             }
+        }
+    }
+
+    #[test]
+    fn an_outcome_that_is_not_of_acp_is_known_as_such() {
+        assert!(is_unknown_outcome(r#"{"outcome":{"outcome":"_later"}}"#));
+        for known in [
+            r#"{"outcome":{"outcome":"selected","optionId":"x"}}"#,
+            r#"{"outcome":{"outcome":"cancelled"}}"#,
+            r#"{"outcome":7}"#,
+            "null",
+        ] {
+            assert!(!is_unknown_outcome(known), "{known}");
         }
     }
 

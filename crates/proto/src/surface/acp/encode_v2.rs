@@ -243,7 +243,7 @@ impl Writer<'_> {
         };
         let id = id.filter(|_| !event.repeats_id);
         let id = id.map_or_else(|| item.to_string(), str::to_owned);
-        let name = format!("{word} {id}").into();
+        let name = cleared_name(event, word, &id);
         self.own(event, FrameKind::Cleared(name), |update| {
             update
                 .plain("sessionUpdate", word)
@@ -259,7 +259,7 @@ impl Writer<'_> {
         } else {
             id.to_owned()
         };
-        let name = format!("tool_call {id}").into();
+        let name = cleared_name(event, "tool_call", &id);
         self.own(event, FrameKind::Cleared(name), |update| {
             update
                 .plain("sessionUpdate", "tool_call_update")
@@ -346,6 +346,14 @@ fn message(event: &Event, message: &Bytes) -> Option<Bytes> {
     let start = update.as_ptr() as usize - text.as_ptr() as usize;
     let (before, after) = (&text[..start], &text[start + update.len()..]);
     Some([before, &*translated, after].concat().into())
+}
+
+/// Returns the name of a message or a tool call that is unique in its thread.
+fn cleared_name(event: &Event, kind: &str, id: &str) -> Box<str> {
+    match event.lane {
+        Some(lane) => format!("{lane} {kind} {id}").into(),
+        None => format!("{kind} {id}").into(),
+    }
 }
 
 /// Returns whether the agent has sent the plan in the form of version 2.

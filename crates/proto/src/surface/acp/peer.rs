@@ -329,7 +329,18 @@ impl Peer {
             return;
         };
         // An error is not a decision: other clients can still answer.
-        if let Some(answer) = result.and_then(|result| answer::read(question, result.get())) {
+        let Some(result) = result.map(RawValue::get) else {
+            return;
+        };
+        let refuses = self.client.version == Version::Two
+            && question == QuestionKind::Permission
+            && answer::is_unknown_outcome(result);
+        let answer = if refuses {
+            Some(Answer::Decline { always: false })
+        } else {
+            answer::read(question, result)
+        };
+        if let Some(answer) = answer {
             self.answer_question(request, answer);
         }
     }
