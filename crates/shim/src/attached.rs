@@ -444,5 +444,5 @@ impl Attached<Terminal> {
 
 /// Resets a wake-up. It may be unset.
 fn clear(wake: &OwnedFd) {
-    let _ = rustix::io::read(wake, &mut [0; 8]);
+    let _ = rustix::io::read(wake, &mut [0_u8; 8]);
 }

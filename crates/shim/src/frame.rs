@@ -49,7 +49,7 @@ pub enum Status {
 
 const EXITED: u64 = 1 << 32;
 const SIGNALLED: u64 = 2 << 32;
-const LOW: u64 = u32::MAX as u64;
+const LOW: u64 = 0xffff_ffff;
 
 impl Status {
     fn number(status: Option<Self>) -> u64 {

@@ -35,7 +35,7 @@ impl Place {
         let is_plain = name
             .as_encoded_bytes()
             .iter()
-            .all(|byte| !matches!(byte, 0 | b'/'));
+            .all(|byte| !matches!(*byte, 0 | b'/'));
         if !is_plain || name.is_empty() || name.len() > MOST_NAME_BYTES || name == "." || name == ".." {
             return Err(Errno::INVAL.into());
         }
@@ -99,7 +99,7 @@ impl Place {
         name.push(ending);
         let how = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
-        Ok(rustix::fs::openat(&self.directory, &name, how, mode)?)
+        Ok(rustix::fs::openat(&self.directory, name, how, mode)?)
     }
 }
 

@@ -72,7 +72,7 @@ pub struct Start {
     pub mark: Option<u64>,
     /// The limit of open files, if it is not that of the shim.
     pub open_files: Option<OpenFiles>,
-    /// A filter of system calls, as instructions for the kernel.
+    /// A filter of system calls, as instructions for the kernel: 8 bytes each, their numbers in little-endian order.
     pub filter: Vec<u8>,
 }
 

@@ -203,12 +203,11 @@ fn filter(instructions: &[libc::sock_filter]) {
 /// Returns the instructions of a filter as it was sent.
 pub(super) fn instructions(filter: &[u8]) -> Vec<libc::sock_filter> {
     let instruction = |bytes: &[u8]| {
-        let [a, b, jt, jf, c, d, e, f] = *bytes.first_chunk::<8>()?;
         Some(libc::sock_filter {
-            code: u16::from_le_bytes([a, b]),
-            jt,
-            jf,
-            k: u32::from_le_bytes([c, d, e, f]),
+            code: u16::from_le_bytes(*bytes.first_chunk()?),
+            jt: *bytes.get(2)?,
+            jf: *bytes.get(3)?,
+            k: u32::from_le_bytes(*bytes.last_chunk()?),
         })
     };
     filter.chunks_exact(8).filter_map(instruction).collect()

@@ -9,7 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Instant;
 
-use acpd_shim::{Attached, Farewell, Flushed, Frame, News, Pipes, Place, ShimError, Status, Terminal, Token};
+use acpd_shim::{
+    Attached, Farewell, Flushed, Frame, News, OpenFiles, Pipes, Place, ShimError, Status, Terminal, Token,
+};
 
 use crate::support::{
     NAME, PATIENCE, TOKEN, connect, directory, end, read_from, shell, start, until, wait_for_news,
@@ -204,5 +206,25 @@ fn nothing_but_the_three_streams_reaches_the_process() {
     let (mut attached, shim) =
         start::<Pipes>(here.path(), &shell("ls /proc/self/fd; exec cat", "", 4096)).unwrap();
     assert_eq!(read_from(&mut attached, 0, 8), "0\n1\n2\n3\n");
+    end(attached, shim);
+}
+
+#[test]
+fn limits_and_environment_of_the_start_reach_the_process() {
+    let here = directory();
+    // In the form of the daemon's marks, as a limit of some ten thousand years.
+    let mark = 1 << 62 | 5;
+    let script = "ulimit -n; ulimit -Hn; grep -c \"realtime timeout  *$MARK  *$MARK \" /proc/self/limits; echo $EMPTY.; pwd";
+    let mut program = shell(script, "", 4096);
+    program.environment.push(("MARK".into(), mark.to_string().into()));
+    program.environment.push(("EMPTY".into(), "".into()));
+    program.directory = "/proc".into();
+    program.mark = Some(mark);
+    program.open_files = Some(OpenFiles {
+        current: Some(100),
+        maximum: Some(200),
+    });
+    let (mut attached, shim) = start::<Pipes>(here.path(), &program).unwrap();
+    assert_eq!(read_from(&mut attached, 0, 100), "100\n200\n1\n.\n/proc\n");
     end(attached, shim);
 }

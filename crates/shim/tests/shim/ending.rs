@@ -143,11 +143,9 @@ fn a_full_ring_blocks_the_process_and_loses_nothing() {
         program.copies = copies;
         let (first, shim) = start::<Pipes>(here.path(), &program).unwrap();
         drop(first);
-        let mut head = 0;
         until("the shim has filled the ring", || {
             let attached = connect::<Pipes>(here.path(), TOKEN, 0).unwrap();
-            head = attached.streams().head();
-            head == 4095
+            attached.streams().head() == 4095
         });
         let mut attached: Attached<Pipes> = connect(here.path(), TOKEN, 0).unwrap();
         until("it stays full", || attached.fill().unwrap() == Moved::Full);

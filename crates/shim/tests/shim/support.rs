@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub fn shell(script: &str, token: &str, ring: u64) -> Start {
 
 pub fn with_streams(script: &str, token: &str, streams: StreamKind) -> Start {
     Start {
-        arguments: ["-c", script, token].map(Into::into).into(),
+        arguments: ["-c", script, token].map(OsString::from).into(),
         environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
         orphan_secs: 600,
         ..Start::new(TOKEN, "sh", streams)

@@ -14,7 +14,7 @@ const STREAMS: StreamKind = StreamKind::Terminal {
 };
 
 /// Waits until the terminal has shown this much, and returns its last output.
-fn shown(attached: &mut Attached<Terminal>, holds: impl Fn(&str) -> bool) -> String {
+fn shown(attached: &Attached<Terminal>, holds: impl Fn(&str) -> bool) -> String {
     loop {
         let terminal = attached.streams();
         terminal.clear();
@@ -40,8 +40,8 @@ fn a_terminal_continues_without_a_daemon() {
     let here = directory();
     let script =
         "test -t 1 && stty -echo size; read line; stty size; seq 1 $line; echo end; read line; exit 5";
-    let (mut first, shim) = start::<Terminal>(here.path(), &with_streams(script, "", STREAMS)).unwrap();
-    shown(&mut first, |text| text.ends_with("30 120\r\n"));
+    let (first, shim) = start::<Terminal>(here.path(), &with_streams(script, "", STREAMS)).unwrap();
+    shown(&first, |text| text.ends_with("30 120\r\n"));
     first.resize(80, 24).unwrap();
     // A frame is carried out before the daemon counts as gone.
     drop(first);
@@ -49,7 +49,7 @@ fn a_terminal_continues_without_a_daemon() {
     rustix::io::write(second.streams().master(), b"50000\n").unwrap();
     drop(second);
     second = connect(here.path(), TOKEN, u64::MAX).unwrap();
-    let text = shown(&mut second, |text| text.ends_with("end\r\n"));
+    let text = shown(&second, |text| text.ends_with("end\r\n"));
     assert!(text.contains("\r\n49998\r\n49999\r\n50000\r\nend\r\n"));
     let expected: usize = (1..=50_000).map(|number: u32| number.to_string().len() + 2).sum();
     // Both sizes, and the last line.
