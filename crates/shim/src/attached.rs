@@ -3,7 +3,8 @@
 //! In: a program to start, or the token of a shim that runs; lines for its process. Out: output by its number of bytes, lines in the
 //! process's stdin, news. Owns: the only attachment of the shim, and copies of its descriptors. Never: waits after it is attached.
 //!
-//! Dropping it detaches: the shim continues alone, and a later daemon attaches with the cursor that its log has.
+//! Dropping it detaches: the shim continues alone, and a later daemon attaches with the cursor that its log has. The shim moves bytes
+//! from then on, so no thread may still move some by a copy of these descriptors.
 
 use std::ffi::OsStr;
 use std::io;

@@ -477,6 +477,24 @@ mod tests {
     }
 
     #[test]
+    fn any_frame_means_the_same_once_it_was_read() {
+        let mut seed: u64 = 1;
+        for round in 0..100_000 {
+            let mut bytes = [0; FRAME_BYTES];
+            for word in bytes.chunks_exact_mut(8) {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                // Small numbers, whole ones, and high bits alone.
+                word.copy_from_slice(&(seed >> [0, 32, 56, 60][round % 4]).to_le_bytes());
+            }
+            let kind = u32::try_from(round % 17).unwrap();
+            bytes[..4].copy_from_slice(&kind.to_le_bytes());
+            let frame = Frame::decode(&bytes).unwrap();
+            assert_eq!(frame.kind(), kind);
+            assert_eq!(Frame::decode(&frame.encode()), Some(frame));
+        }
+    }
+
+    #[test]
     fn a_token_is_not_printed() {
         assert_eq!(format!("{TOKEN:?}"), "Token");
         assert!(TOKEN.matches(TOKEN) && !TOKEN.matches(Token(TOKEN.0 ^ 1 << 127)));

@@ -325,6 +325,22 @@ mod tests {
     }
 
     #[test]
+    fn a_block_with_any_change_is_read_or_refused() {
+        for start in samples() {
+            let bytes = start.encode().unwrap();
+            for place in 0..bytes.len() {
+                for value in [0, 1, 8, 0x7f, 0xff] {
+                    let mut changed = bytes.clone();
+                    changed[place] = value;
+                    if let Some(read) = Start::decode(&changed) {
+                        assert_eq!(Start::decode(&read.encode().unwrap()), Some(read));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_block_that_is_too_large_is_refused() {
         let [mut start, ..] = samples();
         start.filter = vec![0; usize::try_from(MOST_START_BYTES).unwrap()];
