@@ -29,28 +29,37 @@ pub(super) fn reap() -> Reaped {
     }
 }
 
-/// Sends a signal to every child.
-pub(super) fn signal_children(signal: Signal) {
+/// Sends a signal to every child, except those in a group that has it already.
+pub(super) fn signal_children(signal: Signal, except: Option<Pid>) {
     let own = getpid().as_raw_pid();
+    let except = except.map(Pid::as_raw_pid);
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return;
     };
     for process in processes.flatten() {
-        let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
+        let pid = process
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<i32>().ok());
         let Some(pid) = pid.and_then(Pid::from_raw) else {
             continue;
         };
-        if parent_of(pid) == Some(own) {
+        let is_meant =
+            parent_and_group(pid).is_some_and(|(parent, group)| parent == own && Some(group) != except);
+        if is_meant {
             // It may have ended, which has the same result.
             let _ = kill_process(pid, signal);
         }
     }
 }
 
-fn parent_of(pid: Pid) -> Option<i32> {
+fn parent_and_group(pid: Pid) -> Option<(i32, i32)> {
     let stat = std::fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
     // The name of the program is in parentheses, and may contain anything.
     let behind = stat.iter().rposition(|byte| *byte == b')')? + 1;
     let rest = std::str::from_utf8(stat.get(behind..)?).ok()?;
-    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+    let mut fields = rest.split_ascii_whitespace().skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    Some((parent, group))
 }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 
 use super::descendants;
 
@@ -18,16 +18,19 @@ const KILL_PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Ending {
     /// From here on they are killed.
     kill_at: Instant,
-    /// Whether SIGTERM was sent to what is outside of the process's group.
+    /// The group that has SIGTERM already.
+    group: Option<Pid>,
+    /// Whether SIGTERM was sent to the children outside of that group.
     is_announced: bool,
     next_round: Instant,
 }
 
 impl Ending {
-    /// Begins: all get SIGTERM, and SIGKILL after `grace`.
-    pub fn new(now: Instant, grace: Duration) -> Self {
+    /// Begins: all get SIGTERM, except this group, which has it, and SIGKILL after `grace`.
+    pub fn new(now: Instant, grace: Duration, group: Option<Pid>) -> Self {
         Self {
             kill_at: now + grace,
+            group,
             is_announced: false,
             next_round: now,
         }
@@ -48,10 +51,10 @@ impl Ending {
         }
         self.next_round = now + ROUND;
         if now >= self.kill_at {
-            descendants::signal_children(Signal::KILL);
+            descendants::signal_children(Signal::KILL, None);
         } else if !self.is_announced {
             self.is_announced = true;
-            descendants::signal_children(Signal::TERM);
+            descendants::signal_children(Signal::TERM, self.group);
         }
         now >= self.kill_at + KILL_PATIENCE
     }

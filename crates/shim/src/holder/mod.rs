@@ -332,7 +332,8 @@ impl Holder {
     fn end(&mut self, grace: Duration, now: Instant) {
         if self.ending.is_none() {
             self.signal(Signal::TERM);
-            self.ending = Some(Ending::new(now, grace.min(MOST_GRACE)));
+            let group = self.status.is_none().then_some(self.held.pid);
+            self.ending = Some(Ending::new(now, grace.min(MOST_GRACE), group));
         }
     }
 
