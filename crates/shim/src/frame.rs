@@ -131,7 +131,7 @@ pub enum Farewell {
     Cursor,
     /// The shim could not start: the step, and the error number of the system.
     Failed {
-        /// The step, in the order of [`crate::ShimError`].
+        /// The step, by its number in [`crate::ShimError::step`].
         step: u32,
         /// The error number; 0 if the system refused nothing.
         errno: u32,
