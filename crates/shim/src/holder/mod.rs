@@ -3,10 +3,12 @@
 //! In: frames of the daemon, signals, readiness of streams, the time. Out: frames. Owns: the socket, the connections, the held
 //! process.
 
+mod candidates;
 mod child;
 mod descendants;
 mod ending;
 mod orphan;
+mod streams;
 mod system;
 
 use std::ffi::OsStr;
@@ -17,24 +19,22 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use acpd_shim::{
-    Channel, Facts, Farewell, Flushed, Frame, Hello, Moved, Place, Received, ShimError, Start, Status, Token,
+    Channel, Facts, Farewell, Frame, Hello, Moved, Place, Received, ShimError, Start, Status, Token,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{DumpableBehavior, Signal, kill_process_group};
 
-use self::child::{Held, Kept, Streams};
+use self::candidates::Candidates;
+use self::child::Held;
 use self::descendants::Reaped;
 use self::ending::Ending;
 use self::orphan::Orphan;
+use self::streams::Streams;
 use self::system::Signalled;
 
 /// How long a daemon may take to send what to start.
 const START_PATIENCE: Duration = Duration::from_secs(30);
-/// How long a connection may be open without a token.
-const ATTACH_PATIENCE: Duration = Duration::from_secs(2);
-/// Connections without a token. One more ends the oldest: what does not know the token must not keep a daemon out.
-const MOST_CANDIDATES: usize = 4;
 /// Time between SIGTERM and SIGKILL where no daemon says another one.
 const GRACE: Duration = Duration::from_secs(2);
 /// The longest time between the two.
@@ -79,13 +79,6 @@ fn first_channel() -> io::Result<Channel> {
     Channel::from_peer(socket)
 }
 
-/// A connection that has not shown the token.
-#[derive(Debug)]
-struct Candidate {
-    channel: Channel,
-    deadline: Instant,
-}
-
 /// What may be ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
@@ -112,7 +105,7 @@ struct Holder {
     attached: Option<Channel>,
     /// Frames for the daemon while its end of the connection is full.
     unsent: Vec<Frame>,
-    candidates: Vec<Candidate>,
+    candidates: Candidates,
     orphan: Orphan,
     ending: Option<Ending>,
     is_over: bool,
@@ -164,7 +157,7 @@ impl Holder {
             output_ended: false,
             attached: None,
             unsent: Vec::new(),
-            candidates: Vec::new(),
+            candidates: Candidates::default(),
             orphan: Orphan::new(Duration::from_secs(start.orphan_secs)),
             ending: None,
             is_over: false,
@@ -202,27 +195,19 @@ impl Holder {
                 add(Source::Attached, channel.as_fd(), PollFlags::IN | sends);
             }
             add(Source::Signals, self.signals.as_fd(), PollFlags::IN);
-            match &self.held.streams {
-                Streams::Pipes(pipes) => {
-                    if self.moves_output() {
-                        add(Source::Output, pipes.stdout.as_fd(), PollFlags::IN);
-                    }
-                    if let Some(stderr) = &pipes.stderr {
-                        add(Source::Errors, stderr.as_fd(), PollFlags::IN);
-                    }
-                    if let Some(stdin) = pipes.stdin.as_ref().filter(|_| self.has_input()) {
-                        add(Source::Input, stdin.as_fd(), PollFlags::OUT);
-                    }
-                }
-                Streams::Terminal(terminal) => {
-                    if !self.output_ended {
-                        add(Source::Output, terminal.master.as_fd(), PollFlags::IN);
-                    }
-                }
+            let (streams, is_detached) = (&self.held.streams, self.is_detached());
+            if let Some(output) = streams.output(is_detached).filter(|_| !self.output_ended) {
+                add(Source::Output, output, PollFlags::IN);
+            }
+            if let Some(errors) = streams.errors() {
+                add(Source::Errors, errors, PollFlags::IN);
+            }
+            if let Some(input) = streams.input(is_detached) {
+                add(Source::Input, input, PollFlags::OUT);
             }
             add(Source::Listener, self.listener.as_fd(), PollFlags::IN);
-            for (place, candidate) in self.candidates.iter().enumerate() {
-                add(Source::Candidate(place), candidate.channel.as_fd(), PollFlags::IN);
+            for (place, candidate) in self.candidates.descriptors().enumerate() {
+                add(Source::Candidate(place), candidate, PollFlags::IN);
             }
         }
         let timeout = self
@@ -244,10 +229,10 @@ impl Holder {
 
     /// Returns when something must happen without anything being ready.
     fn due(&self) -> Option<Instant> {
-        let candidates = self.candidates.iter().map(|candidate| candidate.deadline);
         let ending = self.ending.as_ref().map(Ending::due);
         let orphan = self.orphan.due().filter(|_| self.ending.is_none());
-        candidates.chain(ending).chain(orphan).min()
+        let due = [self.candidates.due(), ending, orphan];
+        due.into_iter().flatten().min()
     }
 
     fn handle(&mut self, source: Source) {
@@ -265,11 +250,11 @@ impl Holder {
             Source::Listener => self.accept(),
             Source::Candidate(place) => self.hear(place),
         }
-        // Places of candidates change when one leaves. Those behind it are ready again at the next poll.
+        // Those behind a candidate that leaves are at another place, and ready again at the next poll.
     }
 
     fn pass_time(&mut self, now: Instant) {
-        self.candidates.retain(|candidate| candidate.deadline > now);
+        self.candidates.expire(now);
         let (place, inode) = (&self.place, self.inode);
         if self.ending.is_none() && self.orphan.is_over(now, || is_reachable(place, inode)) {
             self.end(GRACE, now);
@@ -343,43 +328,10 @@ impl Holder {
         self.attached.is_none()
     }
 
-    /// Returns whether the shim moves output now, and there is room for it.
-    fn moves_output(&self) -> bool {
-        let Streams::Pipes(pipes) = &self.held.streams else {
-            return !self.output_ended;
-        };
-        let is_mine = pipes.copies || self.is_detached();
-        let has_room = || {
-            let head = pipes.ring.head(pipes.tail);
-            head.is_ok_and(|head| head - pipes.tail < pipes.ring.capacity())
-        };
-        is_mine && !self.output_ended && has_room()
-    }
-
-    /// Returns whether lines wait that the shim sends.
-    fn has_input(&self) -> bool {
-        let Streams::Pipes(pipes) = &self.held.streams else {
-            return false;
-        };
-        let is_mine = pipes.copies || self.is_detached();
-        is_mine && pipes.journal.sent().is_ok_and(|sent| sent < pipes.flush_to)
-    }
-
     /// Moves output if that is the shim's task now. Returns whether there was some.
     fn move_output(&mut self) -> bool {
         let is_detached = self.is_detached();
-        let moved = match &mut self.held.streams {
-            // A frame may have changed whose it is since the poll.
-            Streams::Pipes(pipes) if !(pipes.copies || is_detached) => return false,
-            Streams::Pipes(pipes) if pipes.copies => pipes.ring.copy_from(&pipes.stdout, pipes.tail),
-            Streams::Pipes(pipes) => pipes.ring.splice_from(&pipes.stdout, pipes.tail),
-            Streams::Terminal(terminal) => terminal.keep().map(|kept| match kept {
-                Kept::Some => Moved::Bytes(0),
-                Kept::Nothing => Moved::Nothing,
-                Kept::Ended => Moved::Ended,
-            }),
-        };
-        match moved {
+        match self.held.streams.move_output(is_detached) {
             Ok(Moved::Bytes(_)) => {
                 self.wake();
                 return true;
@@ -387,8 +339,8 @@ impl Holder {
             Ok(Moved::Full | Moved::Nothing) => {}
             Ok(Moved::Ended) => {
                 self.output_ended = true;
-                let head = self.head().unwrap_or_default();
-                if self.moves_always() {
+                if self.held.streams.copies() {
+                    let head = self.held.streams.head().unwrap_or_default();
                     self.send(Frame::OutputEnded(head));
                     self.wake();
                 }
@@ -399,58 +351,21 @@ impl Holder {
         false
     }
 
-    fn moves_always(&self) -> bool {
-        match &self.held.streams {
-            Streams::Pipes(pipes) => pipes.copies,
-            Streams::Terminal(_) => true,
-        }
-    }
-
-    fn head(&self) -> io::Result<u64> {
-        match &self.held.streams {
-            Streams::Pipes(pipes) => pipes.ring.head(pipes.tail),
-            Streams::Terminal(terminal) => terminal.kept.written(),
-        }
-    }
-
     fn wake(&self) {
         // A counter that is full wakes as well.
         let _ = rustix::io::write(&self.held.wake, &1_u64.to_ne_bytes());
     }
 
     fn keep_errors(&mut self) {
-        let Streams::Pipes(pipes) = &mut self.held.streams else {
-            return;
-        };
-        match pipes.keep_errors() {
-            Ok(Kept::Some | Kept::Nothing) => {}
-            Ok(Kept::Ended) => pipes.stderr = None,
+        if self.held.streams.keep_errors().is_err() {
             // Memory is short. The process must not fail for that, so some of its lines are lost.
-            Err(_) => std::thread::sleep(PAUSE),
+            std::thread::sleep(PAUSE);
         }
     }
 
     fn flush(&mut self) {
         let is_detached = self.is_detached();
-        let Streams::Pipes(pipes) = &mut self.held.streams else {
-            return;
-        };
-        let Some(stdin) = &pipes.stdin else {
-            return;
-        };
-        let flushed = if pipes.copies {
-            pipes.journal.copy_to(stdin, pipes.flush_to)
-        } else if is_detached {
-            pipes.journal.splice_to(stdin)
-        } else {
-            return;
-        };
-        match flushed {
-            Ok(Flushed::All) if pipes.closes_stdin => pipes.stdin = None,
-            Ok(Flushed::All | Flushed::Blocked) => {}
-            // Nothing can be sent any more.
-            Ok(Flushed::Closed) | Err(_) => pipes.stdin = None,
-        }
+        self.held.streams.flush(is_detached);
     }
 
     /// Stores output that no daemon has fetched beside the socket: the daemon may have ended for good, and the user may want it.
@@ -458,7 +373,7 @@ impl Holder {
         if self.attached.is_some() || !is_reachable(&self.place, self.inode) {
             return;
         }
-        while self.moves_output() && self.move_output() {}
+        while !self.output_ended && self.move_output() {}
         if let Streams::Pipes(pipes) = &self.held.streams {
             // A file that is there is an older rest. The process is gone in any case.
             let _ = orphan::leave_rest(&self.place, pipes);
@@ -512,31 +427,18 @@ impl Holder {
         match frame {
             Frame::Ack(cursor) => {
                 // A cursor that cannot be is left out: the ring stays as full as it is.
-                let _ = self.release(cursor);
+                let _ = self.held.streams.release(cursor);
             }
             Frame::Limits(seconds) => self.orphan.set_limit(Duration::from_secs(seconds)),
             Frame::Flush(end) => {
-                if let Streams::Pipes(pipes) = &mut self.held.streams {
-                    pipes.flush_to = pipes.flush_to.max(end);
-                }
+                self.held.streams.accept_lines(end);
                 self.flush();
             }
             Frame::CloseStdin => {
-                if let Streams::Pipes(pipes) = &mut self.held.streams {
-                    pipes.closes_stdin = true;
-                    // Otherwise the daemon has sent the lines that matter.
-                    if !pipes.copies {
-                        pipes.stdin = None;
-                    }
-                }
+                self.held.streams.close_stdin();
                 self.flush();
             }
-            Frame::Resize { columns, rows } => {
-                if let Streams::Terminal(terminal) = &self.held.streams {
-                    // Fails once the terminal is closed.
-                    let _ = child::resize(&terminal.master, columns, rows);
-                }
-            }
+            Frame::Resize { columns, rows } => self.held.streams.resize(columns, rows),
             Frame::Signal(number) => {
                 let number = i32::try_from(number).unwrap_or_default();
                 match Signal::from_named_raw(number) {
@@ -557,27 +459,9 @@ impl Holder {
         }
     }
 
-    /// Lets the ring overwrite output before this byte.
-    fn release(&mut self, cursor: u64) -> Result<(), Farewell> {
-        if let Streams::Pipes(pipes) = &mut self.held.streams {
-            let head = pipes.ring.head(pipes.tail);
-            if !head.is_ok_and(|head| (pipes.tail..=head).contains(&cursor)) {
-                return Err(Farewell::Cursor);
-            }
-            pipes.tail = cursor;
-        }
-        Ok(())
-    }
-
     fn accept(&mut self) {
         match Channel::accept(&self.listener) {
-            Ok(Some(channel)) => {
-                if self.candidates.len() >= MOST_CANDIDATES {
-                    self.candidates.remove(0);
-                }
-                let deadline = Instant::now() + ATTACH_PATIENCE;
-                self.candidates.push(Candidate { channel, deadline });
-            }
+            Ok(Some(channel)) => self.candidates.add(channel, Instant::now()),
             Ok(None) => {}
             // No descriptor is free. The connection waits.
             Err(_) => std::thread::sleep(PAUSE),
@@ -586,18 +470,9 @@ impl Holder {
 
     /// Reads what a candidate has sent.
     fn hear(&mut self, place: usize) {
-        let Some(candidate) = self.candidates.get(place) else {
+        let Some((channel, frame)) = self.candidates.take(place) else {
             return;
         };
-        let frame = match candidate.channel.receive() {
-            Ok(Some(received)) => received.frame,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-            Ok(None) | Err(_) => {
-                self.candidates.remove(place);
-                return;
-            }
-        };
-        let Candidate { channel, .. } = self.candidates.remove(place);
         let farewell = match frame {
             Frame::Attach { token, cursor } if token.matches(self.token) => {
                 // A daemon that was killed may have left frames, and is not attached any more.
@@ -618,7 +493,7 @@ impl Holder {
         if self.attached.is_some() {
             return Err(Farewell::Busy);
         }
-        self.release(cursor)
+        self.held.streams.release(cursor)
     }
 
     /// Attaches a daemon.
@@ -628,11 +503,11 @@ impl Holder {
             Streams::Terminal(_) => (0, false),
         };
         let hello = Hello {
-            head: self.head().unwrap_or(tail),
+            head: self.held.streams.head().unwrap_or(tail),
             tail,
             process: u32::try_from(self.held.pid.as_raw_pid()).unwrap_or_default(),
             facts: Facts {
-                copies: self.moves_always(),
+                copies: self.held.streams.copies(),
                 is_terminal: matches!(self.held.streams, Streams::Terminal(_)),
                 has_stdin,
                 output_ended: self.output_ended,
@@ -654,12 +529,8 @@ impl Holder {
         self.attached = None;
         self.unsent.clear();
         self.orphan.lost(Instant::now());
-        if let Streams::Pipes(pipes) = &mut self.held.streams {
-            if pipes.journal.take_over().is_ok() {
-                pipes.flush_to = pipes.journal.end();
-            }
-            self.flush();
-        }
+        self.held.streams.take_over();
+        self.flush();
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use acpd_shim::Place;
 use rustix::io::write;
 
-use super::child::Pipes;
+use super::streams::Pipes;
 
 /// Time between two looks whether the socket's file is still there. Without it no daemon comes.
 const LOOK: Duration = Duration::from_secs(30);
