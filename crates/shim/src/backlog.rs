@@ -137,7 +137,7 @@ mod tests {
         }
         assert_eq!(reader.written().unwrap(), 160_000);
         let mut from = 0;
-        let mut found = Vec::new();
+        let mut found: Vec<u8> = Vec::new();
         while from < 160_000 {
             let piece = reader.read(from, &mut buffer).unwrap();
             if found.is_empty() {

@@ -23,7 +23,7 @@ use crate::peer::check_peer;
 pub const MOST_DESCRIPTORS: usize = 8;
 
 /// The longest time that one call waits.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
 /// A connection that keeps the limits of frames.
 #[derive(Debug)]

@@ -38,7 +38,7 @@ const START_PATIENCE: Duration = Duration::from_secs(30);
 /// Time between SIGTERM and SIGKILL where no daemon says another one.
 const GRACE: Duration = Duration::from_secs(2);
 /// The longest time between the two.
-const MOST_GRACE: Duration = Duration::from_secs(3600);
+const MOST_GRACE: Duration = Duration::from_hours(1);
 /// How long the shim does nothing when the system is short of memory or descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 

@@ -114,7 +114,7 @@ mod tests {
         assert!(!orphan.is_over(after(99), || true));
         assert_eq!(orphan.due(), Some(after(100)));
         assert!(orphan.is_over(after(100), || true));
-        orphan.set_limit(Duration::from_secs(3600));
+        orphan.set_limit(Duration::from_hours(1));
         assert!(!orphan.is_over(after(100), || true));
         orphan.found();
         assert_eq!(orphan.due(), None);

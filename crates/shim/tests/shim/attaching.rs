@@ -15,7 +15,6 @@ use acpd_shim::{
 
 use crate::support::{
     NAME, PATIENCE, TOKEN, connect, directory, end, read_from, shell, start, until, wait_for_news,
-    with_streams,
 };
 
 const CAT: &str = "echo ready; exec cat";
