@@ -44,10 +44,13 @@ fn plays(editor: &mut Editor, daemon: &Daemon) {
     let inserted = editor.answer(prompt).expect("it is part of the conversation");
     let got = editor.until(is_idle);
     assert_eq!(said(&got), "hello");
-    assert_eq!(got.last().unwrap()["params"]["update"]["stopReason"], "end_turn");
+    assert_eq!(
+        got.last().expect("the turn ended")["params"]["update"]["stopReason"],
+        "end_turn"
+    );
     let echo = got.iter().find(|message| is_update(message, "user_message"));
     assert_eq!(
-        echo.unwrap()["params"]["update"]["messageId"],
+        echo.expect("the prompt is told")["params"]["update"]["messageId"],
         inserted["messageId"]
     );
 

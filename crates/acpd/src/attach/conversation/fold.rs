@@ -47,7 +47,8 @@ impl Conversation {
         }
         match notification {
             Notification::ThreadLaneUpdated(report) => {
-                if self.lanes.fold(report) {
+                let has_changed = self.lanes.fold(report);
+                if has_changed {
                     self.memo.get_mut().clear();
                 }
             }

@@ -87,10 +87,7 @@ impl Translator {
         asked: Option<&str>,
     ) -> RawJson {
         let is_known = self.calls.add(session, id);
-        let content = match member(update, "content") {
-            None => None,
-            Some(_) => Some(objects_in(update, "content").unwrap_or_default()),
-        };
+        let content = member(update, "content").map(|_| objects_in(update, "content").unwrap_or_default());
         if let Some(content) = content {
             for piece in &content {
                 self.note_terminal(session, id, piece);

@@ -297,7 +297,6 @@ impl Peer {
                     self.turn_known(is_meant, turn);
                 }
             }
-            FrameKind::PromptAccepted(None) => {}
             FrameKind::Ended(turn_result) => {
                 self.offer_cursor(thread, frame.turn);
                 self.turn_ended(thread, frame.turn, turn_result);
@@ -328,8 +327,8 @@ impl Peer {
                     self.show(thread, frame, None);
                 }
             }
-            // These concern the state of the foreground.
-            FrameKind::Running | FrameKind::Blocked(_) => {}
+            // These concern the state of the foreground, and prompts that have no name.
+            FrameKind::PromptAccepted(None) | FrameKind::Running | FrameKind::Blocked(_) => {}
             FrameKind::Lease => {
                 // An editor that opens a session receives the lease's state in the response.
                 if frame.seq > session.since && self.client.knows_notifications {

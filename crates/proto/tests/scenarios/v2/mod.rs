@@ -271,7 +271,7 @@ fn version_2_is_offered_only_if_it_is_configured() {
     for acp in [AcpVersion::Auto, AcpVersion::One] {
         let mut scene = Scene::new();
         scene.acp = acp;
-        let s = check_in(scene, |s| s.open_session());
+        let s = check_in(scene, Scene::open_session);
         let params = &s.sent_as("initialize")[0].json["params"];
         assert_eq!(params["protocolVersion"], 1);
         assert_eq!(params["capabilities"], Value::Null);

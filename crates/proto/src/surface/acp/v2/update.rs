@@ -20,10 +20,12 @@ pub(in crate::surface::acp) fn update_of_agent(
             has_id(update).then(|| Cow::Owned(tool_call_update(update).get().to_owned()))
         }
         "available_commands_update" => Some(Cow::Owned(commands(update).get().to_owned())),
-        // A plan is written from its event, and all options together when one has changed.
-        "plan" | "current_mode_update" | "config_option_update" => None,
-        // Of an agent of version 1, these are no words of ACP. Editors would take them for what acpd says.
-        "user_message"
+        // A plan is written from its event, and all options together when one has changed. An agent of version 1 has
+        // no such words; editors would take them for what acpd says.
+        "plan"
+        | "current_mode_update"
+        | "config_option_update"
+        | "user_message"
         | "agent_message"
         | "agent_thought"
         | "state_update"
