@@ -252,7 +252,7 @@ impl Client {
         self.call("thread/directories/set", params).await
     }
 
-    /// Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over.
+    /// Forks the thread. The new thread begins with this one's events up to the end of `turnId`, or with all of them after its last turn, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork, and the answer comes when its agent has opened it. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over.
     ///
     /// Method `thread/fork`, for the role operator.
     pub async fn thread_fork(&self, params: &ThreadForkParams) -> Result<ThreadForkedResult, Error> {

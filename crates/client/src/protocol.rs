@@ -143,6 +143,9 @@ pub struct AgentBound {
     /// The agent's result of `initialize`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initialize: Option<Json>,
+    /// The version of ACP that the agent speaks, if it is not 1. `initialize` and `session` have the form of version 1 in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<u64>,
     /// The result of the ACP method that opened the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Json>,
@@ -473,6 +476,8 @@ words! {
         Load = "load",
         /// The agent resumed the earlier session.
         Resume = "resume",
+        /// The agent forked the earlier session, which remembers the same, because another process of it has that one.
+        Fork = "fork",
     }
 }
 
@@ -3497,7 +3502,7 @@ pub struct ThreadForkParams {
 pub struct ThreadForked {
     /// The member `by`.
     pub by: By,
-    /// The member `fidelity`.
+    /// How well the agent remembers, if it opens the fork of its session. The answer to `thread/fork` says whether it has.
     pub fidelity: Fidelity,
     /// The member `fromThreadId`.
     pub from_thread_id: String,
@@ -4631,6 +4636,9 @@ pub struct WaitingQuestion {
     /// When the agent asked, in milliseconds since the epoch; absent if an older version of acpd stored the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<u64>,
+    /// The subagent that asks, as sentences name it: `Subagent "review"`. Absent for the main agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asker: Option<String>,
     /// Number of further unanswered questions of the thread.
     #[serde(default)]
     pub more: u64,

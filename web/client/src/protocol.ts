@@ -92,6 +92,8 @@ export interface AgentBound {
   how: Binding;
   /** The agent's result of `initialize`. */
   initialize?: Json | null;
+  /** The version of ACP that the agent speaks, if it is not 1. `initialize` and `session` have the form of version 1 in any case. */
+  protocol?: number | null;
   /** The result of the ACP method that opened the session. */
   session?: Json | null;
   /** The agent's id for the session. */
@@ -307,7 +309,7 @@ export interface Approve {
 }
 
 /** How a thread got its agent session. */
-export type Binding = "new" | "load" | "resume";
+export type Binding = "new" | "load" | "resume" | "fork";
 
 /** Who caused an event. */
 export type By = {
@@ -2151,6 +2153,7 @@ export interface ThreadForkParams {
 /** The origin of a forked thread. */
 export interface ThreadForked {
   by: By;
+  /** How well the agent remembers, if it opens the fork of its session. The answer to `thread/fork` says whether it has. */
   fidelity: Fidelity;
   fromThreadId: string;
   /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
@@ -2879,6 +2882,8 @@ export interface Variable {
 export interface WaitingQuestion {
   /** When the agent asked, in milliseconds since the epoch; absent if an older version of acpd stored the question. */
   askedAt?: number | null;
+  /** The subagent that asks, as sentences name it: `Subagent "review"`. Absent for the main agent. */
+  asker?: string | null;
   /** Number of further unanswered questions of the thread. */
   more: number;
   /** The answers that the agent offers. */
@@ -2968,7 +2973,7 @@ export interface Methods {
   "thread/directories/add": { params: ThreadDirectoriesAddParams; result: Nothing };
   /** Sets the directories that the thread works in, for example after they were moved. Stops the agent; the next prompt continues its session in `cwd`. Returns `conflict` while a turn runs, and `invalidParams` if a directory does not exist. */
   "thread/directories/set": { params: ThreadDirectoriesSetParams; result: Nothing };
-  /** Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over. */
+  /** Forks the thread. The new thread begins with this one's events up to the end of `turnId`, or with all of them after its last turn, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork, and the answer comes when its agent has opened it. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over. */
   "thread/fork": { params: ThreadForkParams; result: ThreadForkedResult };
   /** Lists the subagents of a thread, in the order in which the agent has reported them. */
   "thread/lanes": { params: ThreadLanesParams; result: LanesListed };

@@ -137,6 +137,8 @@ class AgentBound(_AgentBound, total=False):
 
     initialize: Json | None
     """The agent's result of `initialize`."""
+    protocol: int | None
+    """The version of ACP that the agent speaks, if it is not 1. `initialize` and `session` have the form of version 1 in any case."""
     session: Json | None
     """The result of the ACP method that opened the session."""
 
@@ -411,7 +413,7 @@ class Approve(_Approve, total=False):
     """Remembers the answer, so that it also applies to later questions in this scope."""
 
 
-Binding: TypeAlias = Literal["new", "load", "resume"]
+Binding: TypeAlias = Literal["new", "load", "resume", "fork"]
 """How a thread got its agent session."""
 
 
@@ -2776,6 +2778,7 @@ class ThreadForkParams(_ThreadForkParams, total=False):
 class _ThreadForked(TypedDict):
     by: By
     fidelity: Fidelity
+    """How well the agent remembers, if it opens the fork of its session. The answer to `thread/fork` says whether it has."""
     fromThreadId: str
     seq: int
     """The event's number in its thread: 1, 2, 3 … without gaps."""
@@ -3670,6 +3673,8 @@ class WaitingQuestion(_WaitingQuestion, total=False):
 
     askedAt: int | None
     """When the agent asked, in milliseconds since the epoch; absent if an older version of acpd stored the question."""
+    asker: str | None
+    """The subagent that asks, as sentences name it: `Subagent "review"`. Absent for the main agent."""
     options: list[PermissionOption] | None
     """The answers that the agent offers."""
     subjects: list[CallSubject] | None
@@ -4323,7 +4328,7 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["thread/fork"], params: ThreadForkParams, *, timeout: float | None = None
     ) -> ThreadForkedResult:
-        """Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over."""
+        """Forks the thread. The new thread begins with this one's events up to the end of `turnId`, or with all of them after its last turn, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork, and the answer comes when its agent has opened it. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over."""
 
     @overload
     async def call(
