@@ -137,7 +137,7 @@ test("the subagents of a thread are asked for once, and only where there may be 
   const idle = await opened("idle", false, {}, call);
   expect(asked()).toEqual([]);
   const [, { onEvent }] = idle.follow.mock.calls[0]!;
-  const report = (seq: number, more: object) => onEvent({ method: "thread/lane/updated", params: { threadId: "t", seq, ts: seq, lane: "lane_1", ...more } } as never);
+  const report = (seq: number, more: object) => onEvent!({ method: "thread/lane/updated", params: { threadId: "t", seq, ts: seq, lane: "lane_1", ...more } } as never);
   report(8, { state: { state: "running" } });
   report(9, { state: { state: "idle" } });
   await vi.waitFor(() => expect(idle.open.shown.value?.thread.lanes.lane_1).toMatchObject({ title: "review", state: { state: "idle" } }));
