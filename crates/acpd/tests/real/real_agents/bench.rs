@@ -37,6 +37,11 @@ pub struct Talk {
 
 impl Bench {
     pub fn new(agent: &'static Agent) -> Self {
+        Self::with(agent, "")
+    }
+
+    /// Returns a bench whose agent has more settings: lines of its table in the configuration.
+    pub fn with(agent: &'static Agent, more: &str) -> Self {
         let model = FakeModel::start().expect("a port is free");
         let place = Place::new("");
         let work = place.work();
@@ -47,7 +52,9 @@ impl Bench {
             model: model.url(),
         };
         agent.settle(&setting);
-        place.configure(&agent.configuration(&setting, ("ACPD_TEST_MARK", &place.mark())));
+        let configuration = agent.configuration(&setting, ("ACPD_TEST_MARK", &place.mark()));
+        let table = format!("[agents.{}]\n", agent.name);
+        place.configure(&configuration.replace(&table, &format!("{table}{more}")));
         Self {
             agent,
             setting,

@@ -19,7 +19,7 @@ use bench::Bench;
 use cases::Case;
 use findings::{Cell, Findings};
 
-use crate::support::not_tested;
+use crate::support::{acpd, not_tested};
 
 /// Returns the project's directory.
 fn root() -> PathBuf {
@@ -57,12 +57,48 @@ fn a_fork_of_codex_remembers() {
     cases::fork(&mut bench_of(&agents::CODEX));
 }
 
+#[test]
+#[ignore = "make test-agents"]
+fn claude_in_version_2() {
+    drive_in_version_2(&agents::CLAUDE);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn codex_in_version_2() {
+    drive_in_version_2(&agents::CODEX);
+}
+
 /// Returns a bench for an agent that is installed, or skips the test.
 fn bench_of(agent: &'static Agent) -> Bench {
+    bench_with(agent, "")
+}
+
+fn bench_with(agent: &'static Agent, more: &str) -> Bench {
     if let Some(reason) = agent.absent() {
         not_tested(&format!("{} cannot be installed: {reason}", agent.package));
     }
-    Bench::new(agent)
+    Bench::with(agent, more)
+}
+
+/// Runs all cases with an agent that speaks version 2 of ACP. They hold in both versions.
+fn drive_in_version_2(agent: &'static Agent) {
+    let mut bench = bench_with(agent, "acp = 2\n");
+    let failed: Vec<_> = Case::ALL
+        .iter()
+        .filter_map(|case| Some(format!("{}: {}", case.name(), bench.attempt(*case).err()?)))
+        .collect();
+    if !failed.is_empty() {
+        bench.explain();
+        panic!("{} in version 2:\n{}", agent.title, failed.join("\n"));
+    }
+    let thread = bench.talk().thread.clone();
+    let exported = acpd(&bench.daemon.place, &["export", &thread]);
+    assert!(
+        exported.stdout.contains("\"protocol\":2"),
+        "it spoke version 1: {}",
+        exported.stdout
+    );
 }
 
 #[test]
