@@ -16,7 +16,7 @@ use self::graph::Graph;
 use self::rust::Crate;
 
 /// The crates of the product.
-const PRODUCT: [&str; 19] = [
+const PRODUCT: [&str; 18] = [
     "acp-check",
     "acpd",
     "catalog",
@@ -33,7 +33,6 @@ const PRODUCT: [&str; 19] = [
     "runtime",
     "scripted-agent",
     "server",
-    "shim",
     "traces",
     "web",
 ];
