@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_subagents_do_is_no_part_of_the_answer_and_does_not_break_its_lines() {
+    fn subagents_are_no_part_of_the_answer_and_do_not_break_its_lines() {
         let mut renderer = Renderer::new(false);
         renderer.color = false;
         let lane = json!({ "lane": "lane_1", "sessionId": "s", "title": "review" });
