@@ -71,7 +71,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
          finit_module init_module kexec_file_load kexec_load lookup_dcookie open_by_handle_at query_module quotactl_fd \
          sched_yield ioprio_get sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval io_uring_setup \
          io_uring_enter io_uring_register io_setup io_submit landlock_add_rule landlock_create_ruleset landlock_restrict_self \
-         memfd_create memfd_secret",
+         memfd_secret",
         "system calls of Linux",
     ),
     (

@@ -16,7 +16,7 @@ use self::graph::Graph;
 use self::rust::Crate;
 
 /// The crates of the product.
-const PRODUCT: [&str; 18] = [
+const PRODUCT: [&str; 19] = [
     "acp-check",
     "acpd",
     "catalog",
@@ -33,6 +33,7 @@ const PRODUCT: [&str; 18] = [
     "runtime",
     "scripted-agent",
     "server",
+    "shim",
     "traces",
     "web",
 ];

@@ -1,0 +1,147 @@
+//! One connection between a daemon and a shim.
+//!
+//! In: frames and descriptors to send. Out: those of the other side. Owns: the connection. Never: waits, except in
+//! [`Channel::wait`].
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+
+use crate::error::retried;
+use crate::frame::{FRAME_BYTES, Frame};
+use crate::peer::check_peer;
+
+/// The most descriptors of a frame.
+pub const MOST_DESCRIPTORS: usize = 8;
+
+/// The longest time that one call waits.
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
+
+/// A connection that keeps the limits of frames.
+#[derive(Debug)]
+pub struct Channel(OwnedFd);
+
+/// A frame with its descriptors.
+#[derive(Debug)]
+pub struct Received {
+    /// The frame.
+    pub frame: Frame,
+    /// What was sent with it.
+    pub descriptors: Vec<OwnedFd>,
+}
+
+impl Channel {
+    /// Returns the channel of a socket that keeps datagrams apart and does not block.
+    pub(crate) fn new(socket: OwnedFd) -> Self {
+        Self(socket)
+    }
+
+    /// Returns a channel, and the socket of its other end, which does not block either.
+    pub fn pair() -> io::Result<(Self, OwnedFd)> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let pair = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        Ok((Self(pair.0), pair.1))
+    }
+
+    /// Takes the socket that a process of the same user inherited or connected to.
+    pub fn from_peer(socket: OwnedFd) -> io::Result<Self> {
+        check_peer(&socket)?;
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        Ok(Self(socket))
+    }
+
+    /// Accepts a connection of the same user; `None` if none waits. A connection of another user is closed.
+    pub fn accept(listener: &OwnedFd) -> io::Result<Option<Self>> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        match rustix::net::accept_with(listener, flags) {
+            Ok(socket) => Ok(check_peer(&socket).is_ok().then_some(Self(socket))),
+            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Sends a frame. Fails with [`io::ErrorKind::WouldBlock`] if the other side does not read.
+    pub fn send(&self, frame: &Frame, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let bytes = frame.encode();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+            return Err(Errno::INVAL.into());
+        }
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        retried(|| rustix::net::sendmsg(&self.0, &[IoSlice::new(&bytes)], &mut control, flags))?;
+        Ok(())
+    }
+
+    /// Receives a frame; `None` once the other side is gone and all of its frames were received. Fails with
+    /// [`io::ErrorKind::WouldBlock`] if no frame is there, and with [`io::ErrorKind::InvalidData`] for what is not a frame.
+    pub fn receive(&self) -> io::Result<Option<Received>> {
+        // One byte more shows a datagram that is too long.
+        let mut bytes = [0; FRAME_BYTES + 1];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+        let message = loop {
+            match rustix::net::recvmsg(&self.0, &mut [IoSliceMut::new(&mut bytes)], &mut control, flags) {
+                // The other side ended with frames of ours unread. That is reported once, and before its own last frames, which
+                // are still there.
+                Err(Errno::INTR | Errno::CONNRESET) => {}
+                received => break received?,
+            }
+        };
+        let mut descriptors = Vec::new();
+        for part in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(sent) = part {
+                descriptors.extend(sent);
+            }
+        }
+        if message.bytes == 0 {
+            return Ok(None);
+        }
+        let is_whole = !message.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
+        let frame = bytes.get(..message.bytes).and_then(Frame::decode);
+        match frame.filter(|_| is_whole) {
+            Some(frame) => Ok(Some(Received { frame, descriptors })),
+            None => Err(io::Error::from(io::ErrorKind::InvalidData)),
+        }
+    }
+
+    /// Waits for a frame until the deadline. Fails with [`io::ErrorKind::TimedOut`] then.
+    pub fn wait(&self, deadline: Instant) -> io::Result<Option<Received>> {
+        loop {
+            match self.receive() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                received => return received,
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
+            match poll(&mut polled, Some(&timespec(left))) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Returns the time for `poll`, at most a day.
+fn timespec(time: Duration) -> Timespec {
+    // The conversion fails only for times beyond 64 bits of seconds.
+    Timespec::try_from(time.min(LONGEST_WAIT)).unwrap_or_default()
+}

@@ -1,0 +1,246 @@
+//! The shim's ends of a process's streams.
+//!
+//! In: whether a daemon is attached. Out: what was moved. Owns: those ends. Never: moves bytes of pipes while a daemon does: the
+//! position that counts them has room for one.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use acpd_shim::{Backlog, Farewell, Flushed, Journal, Moved, Ring};
+use rustix::io::Errno;
+use rustix::termios::{Winsize, tcsetwinsize};
+
+/// The shim's ends of a process's streams.
+#[derive(Debug)]
+pub(super) enum Streams {
+    Pipes(Pipes),
+    Terminal(Terminal),
+}
+
+#[derive(Debug)]
+pub(super) struct Pipes {
+    pub stdout: OwnedFd,
+    pub ring: Ring,
+    /// Bytes of output that may be overwritten.
+    pub tail: u64,
+    pub journal: Journal,
+    /// The shim sends the journal up to here.
+    pub flush_to: u64,
+    pub stdin: Option<OwnedFd>,
+    /// Stdin is closed once the journal is sent.
+    pub closes_stdin: bool,
+    /// The read end of stderr, until it ends.
+    pub stderr: Option<OwnedFd>,
+    pub errors: Backlog,
+    /// The shim moves all bytes, also while a daemon is attached.
+    pub copies: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Terminal {
+    pub master: OwnedFd,
+    pub kept: Backlog,
+}
+
+impl Streams {
+    /// Returns what a daemon gets, in the order of [`acpd_shim::Hello`].
+    pub fn descriptors<'a>(&'a self, wake: &'a OwnedFd) -> Vec<BorrowedFd<'a>> {
+        match self {
+            Self::Pipes(pipes) => {
+                let mut all = vec![
+                    pipes.stdout.as_fd(),
+                    pipes.ring.as_fd(),
+                    pipes.journal.as_fd(),
+                    pipes.errors.as_fd(),
+                    wake.as_fd(),
+                ];
+                all.extend(pipes.stdin.as_ref().map(AsFd::as_fd));
+                all
+            }
+            Self::Terminal(terminal) => {
+                vec![terminal.master.as_fd(), terminal.kept.as_fd(), wake.as_fd()]
+            }
+        }
+    }
+
+    /// Returns whether the shim moves all bytes, also while a daemon is attached.
+    pub fn copies(&self) -> bool {
+        match self {
+            Self::Pipes(pipes) => pipes.copies,
+            Self::Terminal(_) => true,
+        }
+    }
+
+    /// Returns how many bytes of output were moved.
+    pub fn head(&self) -> io::Result<u64> {
+        match self {
+            Self::Pipes(pipes) => pipes.ring.head(pipes.tail),
+            Self::Terminal(terminal) => terminal.kept.written(),
+        }
+    }
+
+    /// Returns the end with output, if the shim moves it now and there is room for it.
+    pub fn output(&self, is_detached: bool) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Pipes(pipes) => {
+                let head = pipes.ring.head(pipes.tail);
+                let has_room = head.is_ok_and(|head| head - pipes.tail < pipes.ring.capacity());
+                (pipes.is_moved_here(is_detached) && has_room).then(|| pipes.stdout.as_fd())
+            }
+            Self::Terminal(terminal) => Some(terminal.master.as_fd()),
+        }
+    }
+
+    /// Returns the end of stderr, until it ends.
+    pub fn errors(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Pipes(pipes) => pipes.stderr.as_ref().map(AsFd::as_fd),
+            Self::Terminal(_) => None,
+        }
+    }
+
+    /// Returns the end for lines, if some wait that the shim sends.
+    pub fn input(&self, is_detached: bool) -> Option<BorrowedFd<'_>> {
+        let Self::Pipes(pipes) = self else {
+            return None;
+        };
+        let waits = pipes.journal.sent().is_ok_and(|sent| sent < pipes.flush_to);
+        let stdin = pipes.stdin.as_ref().map(AsFd::as_fd);
+        stdin.filter(|_| pipes.is_moved_here(is_detached) && waits)
+    }
+
+    /// Moves output, if that is the shim's task now.
+    pub fn move_output(&mut self, is_detached: bool) -> io::Result<Moved> {
+        match self {
+            Self::Pipes(pipes) if !pipes.is_moved_here(is_detached) => Ok(Moved::Nothing),
+            Self::Pipes(pipes) if pipes.copies => pipes.ring.copy_from(&pipes.stdout, pipes.tail),
+            Self::Pipes(pipes) => pipes.ring.splice_from(&pipes.stdout, pipes.tail),
+            Self::Terminal(terminal) => Ok(match keep(&terminal.master, &mut terminal.kept)? {
+                Kept::Bytes(bytes) => Moved::Bytes(bytes),
+                Kept::Nothing => Moved::Nothing,
+                Kept::Ended => Moved::Ended,
+            }),
+        }
+    }
+
+    /// Keeps what has arrived on stderr.
+    pub fn keep_errors(&mut self) -> io::Result<()> {
+        if let Self::Pipes(pipes) = self
+            && let Some(stderr) = &pipes.stderr
+            && keep(stderr, &mut pipes.errors)? == Kept::Ended
+        {
+            pipes.stderr = None;
+        }
+        Ok(())
+    }
+
+    /// Lets the ring overwrite output before this byte.
+    pub fn release(&mut self, cursor: u64) -> Result<(), Farewell> {
+        if let Self::Pipes(pipes) = self {
+            let head = pipes.ring.head(pipes.tail);
+            if !head.is_ok_and(|head| (pipes.tail..=head).contains(&cursor)) {
+                return Err(Farewell::Cursor);
+            }
+            pipes.tail = cursor;
+        }
+        Ok(())
+    }
+
+    /// The journal is whole up to here.
+    pub fn accept_lines(&mut self, end: u64) {
+        if let Self::Pipes(pipes) = self {
+            pipes.flush_to = pipes.flush_to.max(end);
+        }
+    }
+
+    /// Takes the journal over from a daemon that is gone. Its whole lines are sent.
+    pub fn take_over(&mut self) {
+        if let Self::Pipes(pipes) = self
+            && pipes.journal.take_over().is_ok()
+        {
+            pipes.flush_to = pipes.journal.end();
+        }
+    }
+
+    /// Sends lines, if that is the shim's task now.
+    pub fn flush(&mut self, is_detached: bool) {
+        let Self::Pipes(pipes) = self else {
+            return;
+        };
+        let Some(stdin) = &pipes.stdin else {
+            return;
+        };
+        let flushed = if pipes.copies {
+            pipes.journal.copy_to(stdin, pipes.flush_to)
+        } else if is_detached {
+            pipes.journal.splice_to(stdin)
+        } else {
+            return;
+        };
+        match flushed {
+            Ok(Flushed::All) if pipes.closes_stdin => pipes.stdin = None,
+            Ok(Flushed::All | Flushed::Blocked) => {}
+            // Nothing can be sent any more.
+            Ok(Flushed::Closed) | Err(_) => pipes.stdin = None,
+        }
+    }
+
+    /// Closes stdin behind the lines that the shim sends.
+    pub fn close_stdin(&mut self) {
+        if let Self::Pipes(pipes) = self {
+            pipes.closes_stdin = true;
+            // Otherwise the daemon has sent the lines that matter.
+            if !pipes.copies {
+                pipes.stdin = None;
+            }
+        }
+    }
+
+    /// Sets the size of a terminal.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        if let Self::Terminal(terminal) = self {
+            // Fails once the terminal is closed.
+            let _ = resize(&terminal.master, columns, rows);
+        }
+    }
+}
+
+impl Pipes {
+    /// Returns whether the shim moves the bytes of these pipes.
+    fn is_moved_here(&self, is_detached: bool) -> bool {
+        self.copies || is_detached
+    }
+}
+
+pub(super) fn resize(master: &OwnedFd, columns: u16, rows: u16) -> rustix::io::Result<()> {
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(master, size)
+}
+
+/// What was kept of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Bytes(u64),
+    Nothing,
+    Ended,
+}
+
+/// Reads once, so that a process that always writes does not keep the shim from its other work.
+fn keep(from: &OwnedFd, into: &mut Backlog) -> io::Result<Kept> {
+    let mut buffer = [0; 16 << 10];
+    match rustix::io::read(from, &mut buffer) {
+        // EIO: the last process closed its end of the terminal.
+        Ok(0) | Err(Errno::IO) => Ok(Kept::Ended),
+        Ok(read) => {
+            into.push(&buffer[..read])?;
+            Ok(Kept::Bytes(u64::try_from(read).unwrap_or_default()))
+        }
+        Err(Errno::AGAIN | Errno::INTR) => Ok(Kept::Nothing),
+        Err(error) => Err(error.into()),
+    }
+}
