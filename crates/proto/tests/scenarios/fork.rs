@@ -1,8 +1,9 @@
 //! Forked threads.
 
-use acpd_model::event::{Binding, Directories, Fidelity, TurnStatus};
+use acpd_model::event::{Binding, Directories, Fidelity, SessionDeleted, TurnStatus};
 use acpd_model::{
-    ErrorCode, Event, EventKind, Failure, ItemEvent, Limits, RawJson, RequestEvent, SessionEvent, TurnId,
+    ErrorCode, Event, EventKind, Failure, ItemEvent, Limits, RawJson, RequestEvent, SessionEvent,
+    ThreadEvent, TurnId,
 };
 use acpd_proto::projection::{Live, SessionChange};
 use acpd_proto::thread::{Answer, Change, Command, ForkPoint, Reply};
@@ -16,6 +17,8 @@ const FORKS: &str =
     r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{},"resume":{},"close":{}}}}"#;
 
 const FORKS_AND_LOADS: &str = r#"{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"fork":{},"resume":{}}}}"#;
+
+const FORKS_AND_DELETES: &str = r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{},"resume":{},"delete":{}}}}"#;
 
 /// The agent can open a session again only by forking it.
 const ONLY_FORKS: &str = r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{}}}}"#;
@@ -203,8 +206,8 @@ fn a_fork_of_a_whole_thread_uses_a_fork_of_the_session() {
     });
 }
 
-/// Returns the fork of a whole thread whose agent has copied its session as s-2, with a prompt for an agent that answers `hello`.
-fn prompted_copy(hello: &str) -> Scene {
+/// Returns the fork of a whole thread whose agent answers `hello`, and has copied its session as s-2.
+fn copy_of(hello: &str) -> Scene {
     let mut forked = None;
     check(|s| {
         two_turns(s, hello);
@@ -213,8 +216,14 @@ fn prompted_copy(hello: &str) -> Scene {
         forked = Some(adopt(s, &point(&s.replies[&call]), None));
         s.exits("exit status 0");
     });
-    let mut new = forked.unwrap();
+    let new = forked.unwrap();
     assert!(new.thread.live().is_copy);
+    new
+}
+
+/// Like [`copy_of`], with a prompt for a process that answers `hello`.
+fn prompted_copy(hello: &str) -> Scene {
+    let mut new = copy_of(hello);
     new.prompt("go on");
     new.answer("initialize", hello);
     new
@@ -325,6 +334,44 @@ fn an_agent_that_neither_loads_nor_resumes_opens_a_copy_by_forking_it() {
         assert_eq!(prompts(new), json!([{ "type": "text", "text": "go on" }]));
         new.stops_with("end_turn");
     });
+}
+
+/// The agent deletes what its process has opened for the deletion, not the copy alone.
+#[test]
+fn a_fork_that_is_deleted_before_it_is_opened_leaves_no_session() {
+    let deletes_all = |answers: fn(&mut Scene), expected: SessionDeleted| {
+        check_in(copy_of(FORKS_AND_DELETES), |new| {
+            let call = new.send(Command::Delete);
+            new.answer("initialize", FORKS_AND_DELETES);
+            is_in_use(new, "session/resume");
+            new.answer("session/fork", r#"{"sessionId":"s-3"}"#);
+            new.later(100);
+            answers(new);
+            let sessions = new.sent_as("session/delete");
+            let sessions: Vec<_> = sessions
+                .iter()
+                .map(|sent| &sent.json["params"]["sessionId"])
+                .collect();
+            assert_eq!(sessions, ["s-2", "s-3"]);
+            assert_eq!(new.deleted, [Some(call)]);
+            let last = new.kinds().next_back();
+            let Some(EventKind::Thread(ThreadEvent::Deleted { session })) = last else {
+                panic!("{last:?}");
+            };
+            assert_eq!(*session, expected);
+        });
+    };
+    let both = |new: &mut Scene| {
+        new.answer("session/delete", "{}");
+        assert_eq!(new.deleted, []);
+        new.answer("session/delete", "{}");
+    };
+    deletes_all(both, SessionDeleted::Deleted);
+    let one = |new: &mut Scene| {
+        is_in_use(new, "session/delete");
+        new.answer("session/delete", "{}");
+    };
+    deletes_all(one, SessionDeleted::Failed);
 }
 
 /// A method that ends the process is not tried again.

@@ -1,11 +1,10 @@
 //! Events of the agent, and the start and end of its process.
 
-use acpd_model::event::{Level, SessionDeleted, TurnStatus};
+use acpd_model::event::{Level, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, SessionEvent};
 
 use super::Thread;
 use crate::agent::{AgentEvent, AgentRequest, Opened};
-use crate::thread::effect::Deletion;
 use crate::thread::input::AgentExit;
 use crate::thread::reply::Reply;
 use crate::thread::session::{Continuation, Continued, Session, Wake};
@@ -326,12 +325,8 @@ impl Thread {
             Continuation::DefaultMode { wanted, current } => {
                 Session::default_mode_answered(&mut self.journal, &wanted, &current, answer);
             }
-            Continuation::Delete { by } => {
-                let session = match answer {
-                    Ok(_) => SessionDeleted::Deleted,
-                    Err(_) => SessionDeleted::Failed,
-                };
-                self.finish_deletion(call, by, session, Deletion::Requested);
+            Continuation::Delete { by, asked, failed } => {
+                self.session_deleted(call, by, &asked, failed || answer.is_err());
             }
             Continuation::Restore(index) => self.session.restored(&mut self.journal, index, answer),
         }

@@ -329,13 +329,36 @@ impl Thread {
             .clone()
             .filter(|_| self.live().declared.delete)
         {
-            Some(session_id) => {
-                let then = Continuation::Delete { by: by.clone() };
-                let request = AgentRequest::DeleteSession { session_id };
-                self.request_agent(call, by, request, Some(then));
-            }
+            Some(session_id) => self.delete_session(call, by, session_id, false),
             None => self.finish_deletion(call, by, SessionDeleted::NotAsked, Deletion::Requested),
         }
+    }
+
+    /// Has the agent delete a session of the thread. `failed` says whether it has not deleted an earlier one.
+    fn delete_session(&mut self, call: u64, by: Origin, session_id: String, failed: bool) {
+        let then = Continuation::Delete {
+            by: by.clone(),
+            asked: session_id.clone(),
+            failed,
+        };
+        let request = AgentRequest::DeleteSession { session_id };
+        self.request_agent(call, by, request, Some(then));
+    }
+
+    /// Deletes the thread now that the agent has deleted the session `asked`, or has `failed` to. A process that was started for that may
+    /// have opened another session, such as a fork of the copy that the thread had, with the same conversation: that one is deleted first.
+    pub(super) fn session_deleted(&mut self, call: u64, by: Origin, asked: &str, failed: bool) {
+        let now = self.live().summary.session_id.clone();
+        let now = now.filter(|session_id| session_id != asked);
+        let session = match now {
+            Some(session_id) if self.session.is_ready() => {
+                return self.delete_session(call, by, session_id, failed);
+            }
+            Some(_) => SessionDeleted::Failed,
+            None if failed => SessionDeleted::Failed,
+            None => SessionDeleted::Deleted,
+        };
+        self.finish_deletion(call, by, session, Deletion::Requested);
     }
 
     /// Deletes the thread if nothing has happened in it since `last`, and nothing uses it. The agent's session stays: the agent

@@ -67,7 +67,13 @@ pub(in crate::thread) enum Continuation {
     /// A rollback of the thread to a cursor.
     RollBack(Box<PendingRollback>),
     /// The deletion of the thread.
-    Delete { by: Origin },
+    Delete {
+        by: Origin,
+        /// The session that the agent is asked to delete.
+        asked: String,
+        /// Whether the agent has not deleted an earlier one.
+        failed: bool,
+    },
     /// The mode that replaces the one in which the agent began.
     DefaultMode { wanted: String, current: String },
     /// The start of a process that is set to what a user chose before: the choice with this index.
