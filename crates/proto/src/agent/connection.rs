@@ -540,6 +540,12 @@ impl AgentConnection {
         earliest(sessions, self.sign_in_retry.deadline())
     }
 
+    /// Returns whether the answer to the request with this number is still used. That of a request that timed out is not.
+    pub(super) fn waits_for(&self, id: u64) -> bool {
+        let sent = self.pending.get(id);
+        sent.is_some_and(|sent| !matches!(sent, Sent::GivenUp))
+    }
+
     /// Returns whether a user is signing in.
     pub fn is_signing_in(&self) -> bool {
         let mut sent = self.pending.notes();

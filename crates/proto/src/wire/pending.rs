@@ -53,6 +53,11 @@ impl<T> Pending<T> {
         self.waiting.values().filter_map(|(_, deadline)| *deadline).min()
     }
 
+    /// Returns the note of the request with this number.
+    pub fn get(&self, id: u64) -> Option<&T> {
+        self.waiting.get(&id).map(|(what, _)| what)
+    }
+
     /// Returns the notes of all requests.
     pub fn notes(&self) -> impl Iterator<Item = &T> {
         self.waiting.values().map(|(what, _)| what)

@@ -144,14 +144,17 @@ impl SharedAgent {
             let waiting = std::mem::take(waiting);
             return self.greeted(seat, result, waiting, line, now);
         }
-        let opened = self.opening.take_if(|(opening, _)| *opening == id).is_some();
+        let opened = self.opening.take_if(|(opening, _)| *opening == id);
+        let is_orphan = opened.is_some_and(|(_, by)| !self.seats.contains_key(&by));
+        let orphan = result.as_ref().ok().filter(|_| is_orphan);
+        let orphan = orphan.and_then(|result| session_of(result));
+        if let Some(session) = orphan.filter(|session| self.seat_of(session).is_none()) {
+            self.close_orphan(&session);
+            self.depart(session);
+        }
         if self.seats.contains_key(&seat) {
             self.answer_seat(seat, id, result, line, now);
         } else {
-            if let (true, Some(session)) = (opened, result.ok().and_then(session_of)) {
-                self.close_orphan(&session);
-                self.depart(session);
-            }
             self.settle_departed(seat, id);
         }
         self.open_next();

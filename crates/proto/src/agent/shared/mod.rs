@@ -10,6 +10,9 @@
 //! process already. Two things must be shared. The handshake runs once, and later connections get its result. New
 //! sessions are opened one at a time: until the response, an unknown session is the one being opened.
 //!
+//! If the agent does not answer such a request in time, nobody owns the session that it may still open. No other thread can have a new session
+//! until then, so the process accepts no new thread from then on.
+//!
 //! If a thread leaves before the agent has ended its turn, unwanted work still runs in the process. From then on the
 //! process accepts no new thread. The other threads are asked to unload it as soon as they are idle
 //! ([`AgentEvent::Retiring`]). The process ends when the last thread has left.
@@ -113,7 +116,7 @@ pub struct SharedAgent {
     handshake: Handshake,
     /// Whether the agent supports `session/close`.
     closes: bool,
-    /// The `session/new` or `session/fork` in flight, and its sender.
+    /// The `session/new` or `session/fork` in flight, and its sender; nobody, if the sender has given it up.
     opening: Option<(u64, Seat)>,
     /// The requests queued behind it.
     to_open: VecDeque<(Seat, u64, Vec<u8>)>,
@@ -258,6 +261,7 @@ impl SharedAgent {
                 self.collect(seat);
             }
         }
+        self.disown_opening();
         let late = |leaving: &DepartingSeat| leaving.until <= now.mono;
         let over: Vec<Seat> = self
             .leaving
@@ -410,7 +414,7 @@ impl SharedAgent {
         self.writes.push(b'\n');
     }
 
-    /// Closes a session whose thread left before it was opened.
+    /// Closes a session that no thread waited for when it was opened.
     fn close_orphan(&mut self, session: &str) {
         if self.closes {
             let id = self.own_ids;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Handshake, Seat, Sent, SharedAgent};
+use super::{Handshake, NOBODY, Seat, Sent, SharedAgent};
 use crate::wire::{self, Message, RpcError};
 
 /// JSON-RPC's error code for a request that is not allowed in the current state.
@@ -78,19 +78,35 @@ impl SharedAgent {
         self.handshake = Handshake::Known(answer);
     }
 
-    /// Sends the next request to open a session, unless one is in flight.
+    /// Sends the next request to open a session, unless one is in flight. Those that timed out in the queue are dropped.
     pub(super) fn open_next(&mut self) {
-        if self.opening.is_some() {
-            return;
+        while self.opening.is_none() {
+            let Some((seat, id, line)) = self.to_open.pop_front() else {
+                return;
+            };
+            let state = self.seats.get_mut(&seat);
+            let Some(state) = state.filter(|state| state.connection.waits_for(id)) else {
+                continue;
+            };
+            state.sent.insert(id, Sent::Open);
+            self.opening = Some((id, seat));
+            self.writes.extend_from_slice(&line);
         }
-        let Some((seat, id, line)) = self.to_open.pop_front() else {
+    }
+
+    /// Gives up the request in flight that opens a session, if its sender no longer waits for the answer: it may have another session by
+    /// then. The process may never answer, and no other session can be opened before.
+    pub(super) fn disown_opening(&mut self) {
+        let Some((id, seat)) = self.opening else {
             return;
         };
-        self.opening = Some((id, seat));
-        if let Some(state) = self.seats.get_mut(&seat) {
-            state.sent.insert(id, Sent::Open);
+        if let Some(state) = self.seats.get_mut(&seat)
+            && !state.connection.waits_for(id)
+        {
+            state.sent.remove(&id);
+            self.opening = Some((id, NOBODY));
+            self.retire();
         }
-        self.writes.extend_from_slice(&line);
     }
 
     /// Releases the earlier session of a connection that opens a new one, because the attempts to resume it have

@@ -481,6 +481,87 @@ fn a_thread_forks_a_copy_that_another_process_has() {
     }
 }
 
+/// The thread has a new session by then.
+#[test]
+fn a_fork_that_is_late_belongs_to_no_thread() {
+    let mut s = Stage::new();
+    let a = s.join();
+    let hello = s.next("initialize");
+    let mut answer = hello_of(&json!({ "close": {}, "resume": {}, "fork": {} }));
+    answer["agentCapabilities"]["loadSession"] = json!(false);
+    s.answer(&hello, &answer);
+    s.opens("s-a");
+    s.take(a);
+    let c = s.join_copy("s-f");
+    let resume = s.next("session/resume");
+    s.refuse(&resume, -32600, "the session is in use by another process");
+    let fork = s.next("session/fork");
+    s.later(60_000);
+    s.nothing_was_sent();
+    s.chunk("s-g", "early");
+    s.answer(&fork, &json!({ "sessionId": "s-g" }));
+    assert_eq!(s.next("session/close")["params"]["sessionId"], "s-g");
+    s.opens("s-h");
+    let events = s.take(c);
+    assert!(
+        matches!(
+            &events[..],
+            [
+                AgentEvent::ResumeFailed { late: false, .. },
+                AgentEvent::ResumeFailed { late: true, .. },
+                AgentEvent::Retiring,
+                AgentEvent::Opened(opened),
+                AgentEvent::Retiring,
+            ] if opened.session_id == "s-h"
+        ),
+        "{events:?}"
+    );
+    s.chunk("s-g", "late");
+    s.chunk("s-h", "c's");
+    assert_eq!(s.said(c), "c's");
+    assert_eq!(s.only(a), AgentEvent::Retiring);
+}
+
+#[test]
+fn a_process_that_opens_no_session_in_time_accepts_no_thread() {
+    let (mut s, a, b) = two();
+    let request = AgentRequest::ForkSession { cursor: None };
+    s.command(a, AgentCommand::Request { ask: 1, request });
+    let fork = s.next("session/fork");
+    s.later(1_000);
+    let waits = s.join();
+    s.later(1_000);
+    let third = s.join();
+    s.later(58_000);
+    let events = s.take(a);
+    assert!(matches!(
+        events[..],
+        [
+            AgentEvent::Answered {
+                ask: 1,
+                result: Err(_)
+            },
+            AgentEvent::Retiring
+        ]
+    ));
+    assert!(s.agent.is_retired());
+    // The first of those that waited has given up, and its request is not sent.
+    s.later(1_000);
+    assert!(matches!(
+        s.take(waits)[..],
+        [AgentEvent::Retiring, AgentEvent::Failed(_)]
+    ));
+    s.answer(&fork, &json!({ "sessionId": "s-f" }));
+    assert_eq!(s.next("session/close")["params"]["sessionId"], "s-f");
+    s.opens("s-c");
+    s.nothing_was_sent();
+    assert!(matches!(
+        s.take(third)[..],
+        [AgentEvent::Retiring, AgentEvent::Opened(_), AgentEvent::Retiring]
+    ));
+    assert_eq!(s.only(b), AgentEvent::Retiring);
+}
+
 #[test]
 fn a_sign_in_applies_to_all_threads() {
     let mut s = Stage::new();
