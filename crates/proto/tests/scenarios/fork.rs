@@ -5,6 +5,7 @@ use acpd_model::{
     ErrorCode, Event, EventKind, Failure, ItemEvent, Limits, RawJson, RequestEvent, SessionEvent,
     ThreadEvent, TurnId,
 };
+use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::{Live, SessionChange};
 use acpd_proto::thread::{Answer, Change, Command, ForkPoint, Reply};
 use serde_json::json;
@@ -304,6 +305,47 @@ fn a_copy_that_no_method_opens_is_given_up_with_all_reasons() {
         );
         assert!(prompts(new).to_string().contains("answer 2"));
         new.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_sign_in_is_no_reason_against_a_method() {
+    let hello = r#"{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{},"resume":{}}},"authMethods":[{"id":"web","name":"Web"}]}"#;
+    let refuses_unsigned = |new: &mut Scene| {
+        new.answer("initialize", hello);
+        is_in_use(new, "session/resume");
+        new.refuse("session/fork", -32000, "Authentication required");
+    };
+    let not_reopened = |new: &Scene| {
+        let notices = new.notices().into_iter();
+        notices.filter(|code| code == "notReopened").count()
+    };
+    check_in(copy_of(hello), |new| {
+        new.ask(wake()).unwrap();
+        refuses_unsigned(new);
+        new.send(Command::AgentRequest(AgentRequest::Authenticate {
+            method_id: "web".into(),
+            members: None,
+        }));
+        new.answer("authenticate", "{}");
+        is_in_use(new, "session/resume");
+        is_in_use(new, "session/fork");
+        new.answer("session/new", r#"{"sessionId":"s-3"}"#);
+        assert_eq!(not_reopened(new), 2, "each reason once");
+    });
+    // The process had answered when it exited.
+    check_in(copy_of(hello), |new| {
+        new.ask(wake()).unwrap();
+        refuses_unsigned(new);
+        new.exits("killed");
+        new.ask(wake()).unwrap();
+        if !new.awaits("initialize") {
+            new.later(30_000);
+        }
+        new.answer("initialize", hello);
+        is_in_use(new, "session/resume");
+        new.answer("session/fork", r#"{"sessionId":"s-3"}"#);
+        assert_eq!(not_reopened(new), 0);
     });
 }
 

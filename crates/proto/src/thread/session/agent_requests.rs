@@ -353,6 +353,7 @@ impl Session {
     /// rejects other requests.
     pub fn sign_in_required(&mut self, journal: &mut Journal, failure: &Failure) {
         self.agent = AgentState::SigningIn;
+        self.resume_deferred();
         self.fail_ready_waiters(journal, failure);
         let (code, detail) = ("signInRequired", failure.detail.clone());
         journal.detailed_notice(Level::Warning, code, &failure.message, detail);

@@ -47,6 +47,12 @@ impl Session {
         }
     }
 
+    /// Records that the agent wants a sign-in before it opens the session. All methods are tried again after it.
+    pub(super) fn resume_deferred(&mut self) {
+        self.resume.trying = None;
+        self.resume.refusals.clear();
+    }
+
     /// Records that the agent is asked to continue the session.
     pub fn resume_started(&mut self, how: Binding) {
         self.resume.trying = Some(how);
