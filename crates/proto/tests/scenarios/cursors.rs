@@ -339,6 +339,33 @@ fn a_fork_that_cannot_be_opened_again_is_not_used() {
     });
 }
 
+/// The process of the forked thread forks the copy once more.
+#[test]
+fn an_agent_that_can_only_fork_opens_a_copy_at_a_cursor() {
+    check(|s| {
+        turns(s, FORGETS, 3);
+        let call = fork(s, 1);
+        s.answer("session/fork", r#"{"sessionId":"s-2"}"#);
+        let at = point(s, call);
+        assert_eq!(
+            (at.forked.session_id.as_deref(), at.forked.fidelity),
+            (Some("s-2"), Fidelity::Exact)
+        );
+        assert!(!notices(s).contains(&"cursorRefused".to_owned()));
+        check_in(Scene::adopting(&s.log, at, None), |new| {
+            new.prompt("on");
+            new.answer("initialize", FORGETS);
+            assert_eq!(new.sent_as("session/fork")[0].json["params"]["sessionId"], "s-2");
+            new.answer("session/fork", r#"{"sessionId":"s-3"}"#);
+            new.later(100);
+            let prompt = &new.sent_as("session/prompt")[0].json["params"]["prompt"];
+            assert_eq!(*prompt, json!([{ "type": "text", "text": "on" }]));
+            new.stops_with("end_turn");
+        });
+        s.exits("exit status 0");
+    });
+}
+
 #[test]
 fn a_cursor_needs_no_history() {
     let limits = Limits {

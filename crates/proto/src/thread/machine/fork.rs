@@ -209,7 +209,8 @@ impl Thread {
         at_cursor: bool,
         answer: Result<RawJson, Failure>,
     ) {
-        match self.forked_session(call, at_cursor, answer) {
+        let forgets = self.session.would_forget_copy();
+        match self.forked_session(call, at_cursor.then_some(forgets), answer) {
             Some(session_id) => (point.session_id, point.fidelity) = (Some(session_id), Fidelity::Exact),
             None => match history_fidelity(&self.journal) {
                 Ok(fidelity) => point.fidelity = fidelity,
@@ -220,12 +221,12 @@ impl Thread {
         self.journal.reply(call, Ok(Reply::Fork(Box::new(point))));
     }
 
-    /// Returns the fork of the agent's session, closed for now, if it has the conversation and can be opened again. Records why there
-    /// is none at a cursor.
+    /// Returns the fork of the agent's session, closed for now, if it has the conversation and can be opened again. At a cursor, `forgets`
+    /// says whether another process could not open it, and why there is none is recorded.
     pub(super) fn forked_session(
         &mut self,
         call: u64,
-        at_cursor: bool,
+        forgets: Option<bool>,
         answer: Result<RawJson, Failure>,
     ) -> Option<String> {
         #[derive(Deserialize)]
@@ -249,8 +250,8 @@ impl Thread {
         // If the agent lost the conversation and started a new session, the forked session lacks it, too.
         let lost = if self.live().forgotten {
             Some("the agent has lost the conversation")
-        } else if at_cursor && self.session.would_forget() {
-            Some("the agent can neither load nor resume the fork of its session")
+        } else if forgets == Some(true) {
+            Some("the agent cannot open the fork of its session in another process")
         } else {
             None
         };
@@ -266,7 +267,7 @@ impl Thread {
                 Some(session_id)
             }
             Err(failure) => {
-                if at_cursor {
+                if forgets.is_some() {
                     let message = format!(
                         "The agent did not fork its session after the kept turns, so it will not remember them exactly: {failure}"
                     );

@@ -231,7 +231,8 @@ impl Thread {
             next,
         } = rollback;
         // This comes first, so that a fork that is not used is closed, too.
-        let session = self.forked_session(call, true, answer);
+        let forgets = self.session.would_forget();
+        let session = self.forked_session(call, Some(forgets), answer);
         if self.live().last_turn != last {
             let newer = "another turn was started meanwhile, and nothing was rolled back: try again";
             return self

@@ -138,12 +138,26 @@ impl Session {
 
     /// Returns whether a new process of the agent could not resume the current session.
     pub fn would_forget(&self) -> bool {
-        let broken = &self.resume.broken;
-        let keeps = |capabilities: &Capabilities| {
-            capabilities.load && !broken.contains(&Binding::Load)
-                || capabilities.resume && !broken.contains(&Binding::Resume)
+        !self.opens_by(&[Binding::Load, Binding::Resume])
+    }
+
+    /// Returns whether the process of a forked thread could not open a copy of the current session.
+    pub fn would_forget_copy(&self) -> bool {
+        !self.opens_by(&[Binding::Load, Binding::Resume, Binding::Fork])
+    }
+
+    /// Returns whether a new process of the agent may open a session by one of these methods.
+    fn opens_by(&self, methods: &[Binding]) -> bool {
+        let has = |capabilities: &Capabilities, how: Binding| match how {
+            Binding::Load => capabilities.load,
+            Binding::Resume => capabilities.resume,
+            Binding::Fork => capabilities.fork,
+            Binding::New => false,
         };
-        !self.capabilities.as_ref().is_none_or(keeps)
+        self.capabilities.as_ref().is_none_or(|capabilities| {
+            let mut methods = methods.iter();
+            methods.any(|how| has(capabilities, *how) && !self.resume.broken.contains(how))
+        })
     }
 
     /// Returns whether the agent's updates belong to a session that the thread has dropped.
