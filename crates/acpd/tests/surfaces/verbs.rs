@@ -316,6 +316,44 @@ fn a_fork_remembers_although_the_origins_process_keeps_the_copy() {
     );
 }
 
+/// The client leaves while the agent of the fork opens its session.
+#[test]
+fn a_copy_is_deleted_although_its_client_has_left() {
+    let daemon = with_agent(&["--fork", "--lock", "--delete", "--refresh", "1000"]);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say one");
+    client.request("thread/fork", &json!({ "threadId": thread }));
+    let mut other = Client::new(&daemon);
+    wait_until("the fork exists", || listed(&mut other, false).len() == 2);
+    drop(client);
+    let threads = listed(&mut other, false);
+    let fork = threads.iter().find(|listed| **listed != thread).unwrap();
+    let history = replay(&daemon, fork, 0);
+    let forked = history.iter().find(|message| message.method == "thread/forked");
+    let copy = forked.expect("the log begins with it").text("sessionId");
+    wait_until("only the sessions of the threads are left", || {
+        let list = other.call("agent/session/list", &json!({ "threadId": thread }));
+        let sessions = list["result"]["sessions"].as_array().expect("a list");
+        sessions.len() == 2 && sessions.iter().all(|listed| listed["sessionId"] != copy)
+    });
+}
+
+/// The daemon sends agents no history, so that the agent of the fork would know nothing.
+#[test]
+fn a_fork_that_remembers_nothing_is_deleted_again() {
+    let place = Place::new("");
+    let agent = place.agent("fake", &["--pace", "0", "--fork", "--forget"], &[]);
+    place.configure(&format!("{agent}[limits]\nrecall_bytes = 0\n"));
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say one");
+    let error = client.refused("thread/fork", &json!({ "threadId": thread }));
+    assert_eq!(error["data"]["code"], "unsupported", "{error}");
+    assert_eq!(listed(&mut client, false), [thread]);
+}
+
 /// The agent copies its session, and no other process of it knows the copy.
 #[test]
 fn a_fork_is_exact_only_if_its_agent_has_opened_the_copy() {
