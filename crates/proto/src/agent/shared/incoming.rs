@@ -150,7 +150,7 @@ impl SharedAgent {
         let orphan = orphan.and_then(|result| session_of(result));
         if let Some(session) = orphan.filter(|session| self.seat_of(session).is_none()) {
             self.close_orphan(&session);
-            self.depart(session);
+            self.depart(&session, seat);
         }
         if self.seats.contains_key(&seat) {
             self.answer_seat(seat, id, result, line, now);
@@ -312,7 +312,7 @@ impl SharedAgent {
             if let Some(seat) = self.seat_of(session) {
                 return Owner::Of(seat);
             }
-            if self.departed.iter().any(|departed| departed == session) {
+            if self.departed.contains(session) {
                 return Owner::Departed;
             }
             return match self.opening {

@@ -17,6 +17,7 @@
 //! process accepts no new thread. The other threads are asked to unload it as soon as they are idle
 //! ([`AgentEvent::Retiring`]). The process ends when the last thread has left.
 
+mod departed;
 mod incoming;
 mod outgoing;
 mod subagents;
@@ -24,6 +25,7 @@ mod subagents;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use self::departed::DepartedSessions;
 use super::connection::{AgentCommand, AgentConnection, AgentEvent, Start};
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Line, RpcError};
@@ -31,8 +33,6 @@ use crate::wire::{self, Line, RpcError};
 /// Threads that one shared agent process serves in its life. Then the next process is started. With this limit, a
 /// request's id, which has the thread's number above its own 32 bits, is exact in a double.
 const SHARED_SESSIONS: u32 = 1 << 20;
-/// Ended sessions that a shared agent process remembers, so that their late messages can be recognized.
-const DEPARTED_SESSIONS: usize = 256;
 
 /// A thread's number in a shared process, counted from 1. It is the upper half of the ids of the thread's requests,
 /// so that these ids rarely equal an id that the agent makes up.
@@ -123,8 +123,8 @@ pub struct SharedAgent {
     sessions: BTreeMap<String, Seat>,
     /// The sessions of subagents, and the threads whose agents have announced them.
     subagents: BTreeMap<String, Seat>,
-    /// Sessions of threads that have left, newest last.
-    departed: VecDeque<String>,
+    /// Sessions of threads that have left, and those that threads have given up.
+    departed: DepartedSessions,
     /// The agent's unanswered requests: the id as the agent wrote it, and the receiving thread.
     calls: BTreeSet<(String, Seat)>,
     /// Elicitations with a URL; the notification that ends one names neither session nor request.
@@ -155,7 +155,7 @@ impl SharedAgent {
             to_open: VecDeque::new(),
             sessions: BTreeMap::new(),
             subagents: BTreeMap::new(),
-            departed: VecDeque::new(),
+            departed: DepartedSessions::default(),
             calls: BTreeSet::new(),
             elicitations: VecDeque::new(),
             replies: VecDeque::new(),
@@ -226,7 +226,7 @@ impl SharedAgent {
         self.refuse_calls(seat);
         self.depart_subagents(seat);
         for session in state.session.into_iter().chain(self.sessions_of(seat)) {
-            self.depart(session);
+            self.depart(&session, seat);
         }
         let owed = |sent: &Sent| !matches!(sent, Sent::Authenticate);
         let owed: BTreeSet<u64> = state
@@ -382,20 +382,14 @@ impl SharedAgent {
         of_seat.map(|(session, _)| session.clone()).collect()
     }
 
-    /// Remembers the session, so that its late updates are not recorded in another thread.
-    fn depart(&mut self, session: String) {
-        self.sessions.remove(&session);
-        if self.departed.contains(&session) {
-            return;
-        }
-        if self.departed.len() >= DEPARTED_SESSIONS {
-            self.departed.pop_front();
-        }
-        self.departed.push_back(session);
+    /// Remembers the session that the thread had, so that its late updates are not recorded in another thread.
+    fn depart(&mut self, session: &str, seat: Seat) {
+        self.sessions.remove(session);
+        self.departed.add(session, seat);
     }
 
     fn belongs_to(&mut self, session: String, seat: Seat) {
-        self.departed.retain(|departed| *departed != session);
+        self.departed.remove(&session);
         self.sessions.insert(session, seat);
     }
 

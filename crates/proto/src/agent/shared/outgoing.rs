@@ -113,7 +113,7 @@ impl SharedAgent {
     /// failed.
     fn give_up_earlier(&mut self, seat: Seat) {
         for session in self.sessions_of(seat) {
-            self.depart(session);
+            self.depart(&session, seat);
         }
     }
 

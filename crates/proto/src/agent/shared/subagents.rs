@@ -53,7 +53,7 @@ impl SharedAgent {
             return false;
         };
         state.connection.add_subagent(session);
-        self.departed.retain(|departed| departed != session);
+        self.departed.remove(session);
         self.subagents.insert(session.to_owned(), seat);
         true
     }
@@ -64,9 +64,7 @@ impl SharedAgent {
         let Some(session) = session.filter(|session| is_name(session) && !session.is_empty()) else {
             return;
         };
-        let is_known = |agent: &Self| {
-            agent.seat_of(session).is_some() || agent.departed.iter().any(|departed| departed == session)
-        };
+        let is_known = |agent: &Self| agent.seat_of(session).is_some() || agent.departed.contains(session);
         if is_known(self) {
             return;
         }
@@ -90,7 +88,7 @@ impl SharedAgent {
         let of_seat = self.subagents.extract_if(.., |_, whose| *whose == seat);
         let sessions: Vec<String> = of_seat.map(|(session, _)| session).collect();
         for session in sessions {
-            self.depart(session);
+            self.depart(&session, seat);
         }
     }
 }

@@ -705,6 +705,25 @@ fn a_subagents_session_belongs_to_the_thread_whose_agent_announced_it() {
     assert!(s.take(b).is_empty());
 }
 
+/// Its sessions are not more important than the others.
+#[test]
+fn a_thread_that_leaves_many_sessions_makes_no_other_one_unknown() {
+    let (mut s, a, b) = two();
+    s.opened("s-c");
+    s.leave(a);
+    let child = |number| format!("child {number}");
+    for number in 0..500 {
+        s.notifies("session/update", &report("s-b", &child(number)));
+    }
+    s.take(b);
+    s.leave(b);
+    s.chunk("s-a", "late");
+    for number in 0..500 {
+        s.chunk(&child(number), "late");
+    }
+    s.silent();
+}
+
 #[test]
 fn updates_right_behind_an_announcement_find_their_thread() {
     let (mut s, a, b) = two();
