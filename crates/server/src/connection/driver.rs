@@ -15,6 +15,7 @@ use acpd_proto::surface::contract::{
 };
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{Permissions, Request};
+use acpd_runtime::feed::presence::Presence;
 use acpd_runtime::feed::thread_list::ThreadListSubscription;
 use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service, Watch};
 use acpd_runtime::standby::task::StandbyHandle;
@@ -28,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::connection::channel::{Channel, ChannelEvent};
 use crate::connection::delegated::DelegatedRequests;
 use crate::connection::delivery::Meter;
-use crate::connection::followed::{Fed, Followed, Held};
+use crate::connection::followed::{Fed, Followed, Held, HeldFollow};
 use crate::connection::requests::{Queued, RequestStep, Requests, ServiceResult};
 use crate::transport::End;
 
@@ -418,8 +419,13 @@ impl<S: Surface> Connection<S> {
             None => {}
         }
         match follow {
-            Some(follow) if answer_first => self.followed.hold(call, follow),
-            Some(follow) => self.follow(follow),
+            Some(follow) if answer_first => {
+                // The client's next request may start the agent, which is offered what the subscribers can show.
+                let is_new = !self.followed.has_started(follow.thread);
+                let presence = is_new.then(|| self.join(follow.thread));
+                self.followed.hold(call, follow, presence);
+            }
+            Some(follow) => self.follow(follow, None),
             None => {}
         }
         self.requests.run(
@@ -437,7 +443,11 @@ impl<S: Surface> Connection<S> {
                 reply,
                 follow,
                 charge,
-            }) => (Ok(reply), held.or(follow.map(Held::new)), charge),
+            }) => (
+                Ok(reply),
+                held.or(follow.map(|follow| Held::new(follow, None))),
+                charge,
+            ),
             Err(failure) => {
                 if failure.code == ErrorCode::SignInRequired {
                     let thread = failure.detail.as_ref();
@@ -449,7 +459,10 @@ impl<S: Surface> Connection<S> {
         // The surface must know a thread before it receives its frames.
         self.surface.handle_reply(call, reply);
         match follow {
-            Some(Held::Follow(follow)) => self.follow(*follow),
+            Some(Held::Follow(held)) => {
+                let HeldFollow { request, presence } = *held;
+                self.follow(request, presence);
+            }
             Some(Held::Closed(thread)) => {
                 let message = format!("the thread {thread} was closed before it was open");
                 let failure = Failure::new(ErrorCode::NotFound, message);
@@ -460,7 +473,20 @@ impl<S: Surface> Connection<S> {
         charge
     }
 
-    fn follow(&mut self, follow: FollowRequest) {
+    /// Starts a subscription. `presence` is its entry among the subscribers, if it has one already.
+    fn follow(&mut self, follow: FollowRequest, presence: Option<Presence>) {
+        let presence = presence.unwrap_or_else(|| self.join(follow.thread));
+        let recipient = self.service.context.unsent.recipient(
+            self.surface.profile().origin.principal,
+            self.access.permissions,
+            Arc::clone(&self.access.connection),
+        );
+        self.followed
+            .follow(&self.service, self.surface.lane(), follow, presence, recipient);
+    }
+
+    /// Makes the client a subscriber of a thread.
+    fn join(&self, thread: ThreadId) -> Presence {
         let profile = self.surface.profile();
         let elicitation = profile.elicitation();
         let Profile {
@@ -469,11 +495,6 @@ impl<S: Surface> Connection<S> {
             sees_subscribers,
             ..
         } = profile;
-        let recipient = self.service.context.unsent.recipient(
-            origin.principal.clone(),
-            self.access.permissions,
-            Arc::clone(&self.access.connection),
-        );
         let subscriber = Subscriber {
             who: origin,
             may_answer,
@@ -482,9 +503,7 @@ impl<S: Surface> Connection<S> {
         // Readers of a shared thread are visible to other clients, but cannot list them.
         let sees_subscribers = sees_subscribers && self.access.permissions.scope == AccessScope::Everything;
         let subscribers = &self.service.context.subscribers;
-        let presence = subscribers.join(follow.thread, subscriber, sees_subscribers);
-        self.followed
-            .follow(&self.service, self.surface.lane(), follow, presence, recipient);
+        subscribers.join(thread, subscriber, sees_subscribers)
     }
 
     fn close(&mut self, thread: ThreadId) {

@@ -42,19 +42,28 @@ pub struct Followed {
 #[derive(Debug)]
 pub enum Held {
     /// The subscription.
-    Follow(Box<FollowRequest>),
+    Follow(Box<HeldFollow>),
     /// Its thread was closed in the meantime.
     Closed(ThreadId),
 }
 
+/// A subscription that has not started.
+#[derive(Debug)]
+pub struct HeldFollow {
+    /// The request for it.
+    pub request: FollowRequest,
+    /// The connection's entry among the subscribers, if it is one already.
+    pub presence: Option<Presence>,
+}
+
 impl Held {
     /// Creates a subscription that has not started.
-    pub fn new(follow: FollowRequest) -> Self {
-        Self::Follow(Box::new(follow))
+    pub fn new(request: FollowRequest, presence: Option<Presence>) -> Self {
+        Self::Follow(Box::new(HeldFollow { request, presence }))
     }
 
     fn is_of(&self, thread: ThreadId) -> bool {
-        matches!(self, Self::Follow(follow) if follow.thread == thread)
+        matches!(self, Self::Follow(follow) if follow.request.thread == thread)
     }
 }
 
@@ -107,8 +116,8 @@ impl Followed {
     }
 
     /// Keeps a request to follow a thread until the response to `call`.
-    pub fn hold(&mut self, call: u64, follow: FollowRequest) {
-        self.held.insert(call, Held::new(follow));
+    pub fn hold(&mut self, call: u64, request: FollowRequest, presence: Option<Presence>) {
+        self.held.insert(call, Held::new(request, presence));
     }
 
     /// Returns the subscription that waited for the response to `call`.
@@ -129,6 +138,11 @@ impl Followed {
     /// Returns whether the connection follows a thread, or is about to.
     pub fn contains(&self, thread: ThreadId) -> bool {
         self.open.contains_key(&thread) || self.held.values().any(|held| held.is_of(thread))
+    }
+
+    /// Returns whether the connection has a subscription of a thread that has started.
+    pub fn has_started(&self, thread: ThreadId) -> bool {
+        self.open.contains_key(&thread)
     }
 
     /// Returns whether this is the thread's current subscription.

@@ -7,6 +7,7 @@ use acpd_model::limits::{
     FREE_EVENT_BYTES, UNSENT_ANSWER_BYTES, UNSENT_BYTES_OF_CONNECTION, UNSENT_BYTES_OF_ONE,
 };
 use acpd_model::{Event, Limits, RawJson, Role, Seq, Summary};
+use acpd_proto::agent::ElicitationModes;
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
 use acpd_proto::surface::contract::{Gate, Lane, Source};
@@ -91,7 +92,7 @@ impl Surface for Answering {
                 principal: "owner".into(),
                 client: "answering".into(),
             },
-            may_answer: false,
+            may_answer: true,
             sees_subscribers: false,
             abilities: None,
         }
@@ -212,6 +213,56 @@ async fn clients_that_take_a_byte_at_a_time_keep_others_of_their_principal_waiti
     }
 }
 
+/// Returns a request to follow a thread whose last event is `last_seq`.
+fn request_to_follow(thread: ThreadId, last_seq: Seq) -> FollowRequest {
+    let mut live = Live::new(thread);
+    live.last_seq = last_seq;
+    FollowRequest {
+        thread,
+        cursor: 0,
+        snapshot: ThreadSnapshot {
+            batches: tokio::sync::broadcast::channel(1).1,
+            live: Arc::new(live),
+            pending: Arc::default(),
+            suggestions: tokio::sync::watch::channel(None).1,
+            log_error: None,
+        },
+        attachment: None,
+    }
+}
+
+/// Its next request may start the agent before that.
+#[tokio::test]
+async fn a_client_is_a_subscriber_before_it_has_the_response() {
+    let service = service().await;
+    let answering = |gate| Answering {
+        gate,
+        request: Request::ListAgents,
+        answer: Bytes::new(),
+        out: VecDeque::new(),
+    };
+    let mut connection = connection(service.clone(), "c", tokio::io::duplex(64).0, answering);
+    let thread = ThreadId(uuid::Uuid::from_u128(7));
+    let shown = || service.context.subscribers.elicitation(thread);
+    let begun = |connection: &mut Connection<Answering>, call| {
+        let dispatched = Dispatched {
+            follow: Some(request_to_follow(thread, 0)),
+            answer_first: true,
+            watch: None,
+            answer: std::future::pending().boxed(),
+        };
+        connection.dispatched(call, dispatched);
+    };
+    begun(&mut connection, 1);
+    assert_eq!(shown(), ElicitationModes::ALL);
+    let failure = Failure::new(ErrorCode::Overloaded, "there is no room");
+    connection.answered(1, Err(failure));
+    assert_eq!(shown(), ElicitationModes::NONE);
+    begun(&mut connection, 2);
+    connection.close(thread);
+    assert_eq!(shown(), ElicitationModes::NONE);
+}
+
 /// Each of them takes all room of its connection until it is sent.
 #[tokio::test(start_paused = true)]
 async fn large_events_are_sent_to_the_last_one_when_the_daemon_stops() {
@@ -232,20 +283,7 @@ async fn large_events_are_sent_to_the_last_one_when_the_daemon_stops() {
     let (mut theirs, ours) = tokio::io::duplex(LISTED);
     let peer = |gate| Peer::new("owner".into(), Role::Owner, gate);
     let mut connection = connection(service, "c", ours, peer);
-    let mut live = Live::new(thread);
-    live.last_seq = 3;
-    connection.follow(FollowRequest {
-        thread,
-        cursor: 0,
-        snapshot: ThreadSnapshot {
-            batches: tokio::sync::broadcast::channel(1).1,
-            live: Arc::new(live),
-            pending: Arc::default(),
-            suggestions: tokio::sync::watch::channel(None).1,
-            log_error: None,
-        },
-        attachment: None,
-    });
+    connection.follow(request_to_follow(thread, 3), None);
     directory.close_within(Duration::from_secs(5)).await;
     connection.access.stop.cancel();
     tokio::spawn(connection.run(None));
