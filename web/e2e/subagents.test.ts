@@ -58,6 +58,21 @@ test("a subagent is one line that opens to its own conversation, by the keyboard
   await expect.poll(() => line("review").innerText(), { message: "the names come with the list" }).toContain("review");
 });
 
+test("what a subagent is told is not the user's message: it has no place among them, and is not edited", async () => {
+  page = await stage.page();
+  const id = await startThread(stage, other, "subagent title=review id=t; mirror; tool kind=read; say 'Found two.'; parent; say 'It is done.'");
+  await openThread(stage, page, id);
+  await until(other, id, "idle");
+  await openWork();
+  await line("review").click();
+  const told = page.getByRole("group", { name: "The subagent was told" });
+  await told.waitFor();
+  await expect.poll(() => told.getByRole("button", { name: /Edit and resend/ }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("group", { name: "You said" }).count(), { message: "the prompt alone is the user's" }).toBe(1);
+  await accessible(page);
+  await shoot(page, "subagents-told");
+});
+
 for (const dark of [false, true]) {
   test(`on a phone, a line keeps its name, its calls and its state, and opens by a press: ${dark ? "dark" : "light"}`, async () => {
     page = await stage.page({ size: PHONE, dark });

@@ -1,6 +1,6 @@
 // The names of rows for screen readers, which read them when the user moves from row to row.
 
-import type { Item } from "@acpd/client";
+import type { Item, Message } from "@acpd/client";
 
 import type { ShownRow } from "../../state/outline.ts";
 import { commandLine, isUserCommand, tallyOf, titleOf, wordsOf } from "../../state/tool-calls.ts";
@@ -51,12 +51,17 @@ function nameOf(row: ShownRow): string {
 
 const SPEAKERS = { userMessage: "You", agentMessage: "Agent", agentThought: "Thought" } as const;
 
+/** A subagent is told things by an agent, not by the user. */
+function speakerOf({ type, lane }: Pick<Item & Message, "type" | "lane">): string {
+  return type === "userMessage" && lane != null ? "Told" : SPEAKERS[type];
+}
+
 function itemName(item: Item): string {
   switch (item.type) {
     case "userMessage":
     case "agentMessage":
     case "agentThought":
-      return `${SPEAKERS[item.type]}: ${firstWords(item.text ?? "")}`;
+      return `${speakerOf(item)}: ${firstWords(item.text ?? "")}`;
     case "toolCall":
       return `${firstWords(visibleLine(titleOf(item)))}, ${item.status.replace("_", " ")}`;
     case "fileChange":

@@ -5,7 +5,7 @@ import type { Item, Resolved } from "@acpd/client";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { CommandLine } from "./CommandLine.tsx";
 import { FileLine } from "./FileLine.tsx";
-import { AgentMessage, Thought, UserMessage } from "./Messages.tsx";
+import { AgentMessage, Thought, ToldMessage, UserMessage } from "./Messages.tsx";
 import { RawJson } from "../content/RawJson.tsx";
 import { ToolLine } from "./ToolLine.tsx";
 
@@ -22,7 +22,8 @@ export interface ItemProps {
 export function ItemView({ item, nested = [], live = item.outcome == null, decision }: ItemProps) {
   switch (item.type) {
     case "userMessage":
-      return <UserMessage item={item} />;
+      // An agent sends its subagents messages, which are not those of the user.
+      return item.lane == null ? <UserMessage item={item} /> : <ToldMessage item={item} />;
     case "agentMessage":
       return <AgentMessage item={item} live={live} />;
     case "agentThought":

@@ -25,22 +25,37 @@ export interface MessageProps {
 
 /** Returns content blocks that the item's text does not contain. */
 function beyondText(item: Message): AcpObject[] {
-  const blocks = objects(item.content);
-  return item.text == null || item.text === "" ? blocks : blocks.filter((block) => block.type !== "text");
+  return item.text == null || item.text === "" ? objects(item.content) : notTexts(item);
+}
+
+function notTexts(item: Message): AcpObject[] {
+  return objects(item.content).filter((block) => block.type !== "text");
 }
 
 /** A user's text is shown verbatim: it is not Markdown. */
 export function UserMessage({ item }: MessageProps) {
-  const said = item.text ?? "";
-  const words = said !== "" ? said : wordsOf(item);
+  const words = verbatimOf(item);
   return (
     <div class="th-user" role="group" aria-label="You said">
       <h2 class="sr-only" dir="auto">
         {firstWords(words) || "Attachments"}
       </h2>
       {words !== "" && <UserWords id={item.itemId} words={words} />}
-      <Beyond item={item} blocks={objects(item.content).filter((block) => block.type !== "text")} own />
+      <Beyond item={item} blocks={notTexts(item)} own />
       <MessageActs item={item} words={words} own />
+    </div>
+  );
+}
+
+/** What an agent told its subagent. Verbatim as well, and with nothing that would make it the words of the user. */
+export function ToldMessage({ item }: MessageProps) {
+  const words = verbatimOf(item);
+  return (
+    <div class="th-agent th-told" role="group" aria-label="The subagent was told">
+      <span class="th-label">Told</span>
+      {words !== "" && <UserWords id={item.itemId} words={words} />}
+      <Beyond item={item} blocks={notTexts(item)} />
+      <MessageActs item={item} words={words} />
     </div>
   );
 }
@@ -66,6 +81,11 @@ function UserWords({ id, words }: { id: string; words: string }) {
       </button>
     </>
   );
+}
+
+/** Returns the text of a message that is shown as it was written. */
+function verbatimOf(item: Message): string {
+  return item.text != null && item.text !== "" ? item.text : wordsOf(item);
 }
 
 function wordsOf(item: Message): string {

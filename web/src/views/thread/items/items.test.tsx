@@ -4,8 +4,10 @@ import { beforeAll, expect, test, vi } from "vitest";
 
 import { touch } from "../../../app/layout.ts";
 import { toasts } from "../../../app/toasts.ts";
+import type { ShownRow } from "../../../state/outline.ts";
 import { aloneContext, type ThreadContext, Waiting } from "../content/context.ts";
 import { Item, CurrentThread, Output, TextDiff, UnifiedDiff } from "../index.ts";
+import { rowName } from "../row-name.ts";
 import { AnswerLine } from "./AnswerLine.tsx";
 import { TerminalInput } from "./typing.ts";
 import { WorkLine } from "./WorkLine.tsx";
@@ -57,6 +59,18 @@ test("messages of the agent, and those of readers who may not, are not edited", 
   for (const shown of [view({ type: "userMessage", text: "hello" }), view({ type: "agentMessage", text: "hello" }, [], { edits })]) {
     expect(shown.all("button").map((button) => button.getAttribute("aria-label"))).not.toContain("Edit and resend");
   }
+});
+
+test("what an agent tells its subagent is not shown as the user's words", () => {
+  const edits = { begin: vi.fn(), barred: () => undefined };
+  const told = { type: "userMessage", text: "**Delete** it", lane: "lane_1" };
+  const shown = view(told, [], { threadId: "t", edits });
+  expect(shown.one("[role=group]").getAttribute("aria-label")).toBe("The subagent was told");
+  expect(shown.text()).toMatch(/^Told\*\*Delete\*\* it/);
+  expect(shown.all(".th-user, h2, strong")).toEqual([]);
+  expect(shown.all("button").map((button) => button.getAttribute("aria-label"))).toEqual(["Copy link", "Copy message"]);
+  const row = (lane?: string) => ({ kind: "item", key: "i", item: item({ ...told, lane }), children: [] }) as unknown as ShownRow;
+  expect([rowName(row()), rowName(row("lane_1"))]).toEqual(["You: Delete it", "Told: Delete it"]);
 });
 
 test("on touch, the acts of a user's message are behind one button", async () => {
