@@ -97,6 +97,8 @@ struct Text {
 pub enum Role {
     /// A message of the user.
     User,
+    /// A message of an agent to its subagent.
+    Told,
     /// The agent's answer.
     Answer,
     /// The agent's reasoning.
@@ -306,6 +308,7 @@ impl Item {
     /// Returns the item as text.
     pub fn blocks(&self) -> Vec<Block> {
         match &self.kind {
+            Kind::User(text) if self.lane.is_some() => text.blocks(Role::Told),
             Kind::User(text) => text.blocks(Role::User),
             Kind::Answer(text) => text.blocks(Role::Answer),
             Kind::Thought(text) => text.blocks(Role::Thought),

@@ -242,6 +242,7 @@ fn one_item(item: &Item, lanes: &Lanes) -> String {
 fn one_block(block: &Block) -> String {
     match block.role {
         Role::User => format!("> {}", block.text.replace('\n', "\n> ")),
+        Role::Told => format!("(told) {}", block.text),
         Role::Thought => format!("(thinks) {}", block.text),
         Role::Output | Role::Diff => first_lines(&block.text),
         Role::Answer | Role::Title | Role::Failed | Role::Remark => block.text.clone(),
@@ -305,6 +306,17 @@ mod tests {
         assert_eq!(said(None), "one\ntwo\n\n");
         assert_eq!(said(Some("lane_1")), "review │ one\nreview │ two\n\n");
         assert_eq!(said(Some("lane_2")), "subagent │ one\nsubagent │ two\n\n");
+        let told = |lane: Option<&str>| {
+            let item = json!({ "itemId": "i", "type": "userMessage", "text": "go", "lane": lane });
+            let turn: Turn = object(json!({ "status": "completed", "items": [item] }));
+            one_item(&Item::of_turn(&turn)[0], &lanes)
+        };
+        assert_eq!(told(None), "> go\n\n");
+        assert_eq!(
+            told(Some("lane_1")),
+            "review │ (told) go\n\n",
+            "the user has not said it"
+        );
         let notice = json!({ "threadId": "t", "seq": 1, "ts": 1, "code": "x", "level": "error", "message": "m", "lane": "lane_1" });
         let turn: Turn = object(json!({ "status": "completed", "notices": [notice] }));
         assert_eq!(notices(&turn, false, &lanes), "review │ ! error: m\n\n");

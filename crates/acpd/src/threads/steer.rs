@@ -157,8 +157,10 @@ async fn check_replaces(client: &Client, id: &str, turn: &str) -> anyhow::Result
 fn is_busy(thread: &Thread) -> bool {
     let is_prompted = |turn: &Turn| {
         let mut items = turn.items.iter().flatten();
+        // An agent sends its subagents messages as well.
         items.any(|item| {
-            matches!(&item.object, ItemObject::Message(message) if message.r#type == MessageType::UserMessage)
+            item.lane.is_none()
+                && matches!(&item.object, ItemObject::Message(message) if message.r#type == MessageType::UserMessage)
         })
     };
     let is_running = |turn: &Turn| turn.id.is_some() && turn.id == thread.turn_id;
@@ -198,7 +200,10 @@ mod tests {
     #[test]
     fn a_thread_is_busy_with_prompts_only() {
         let thread = |queued: Value, running: Value, kind: &str| -> Thread {
-            let item = |kind: &str| json!({ "itemId": "item_1", "type": kind });
+            let item = |kind: &str| match kind {
+                "told" => json!({ "itemId": "item_1", "type": "userMessage", "lane": "lane_1" }),
+                kind => json!({ "itemId": "item_1", "type": kind }),
+            };
             let turns = json!([
                 { "id": "turn_1", "status": "completed", "items": [item("userMessage")] },
                 { "id": "turn_2", "status": "running", "items": [item(kind)] },
@@ -218,6 +223,7 @@ mod tests {
             // The agent began it.
             (thread(json!([]), json!("turn_2"), "agentMessage"), false),
             (thread(json!([]), json!("turn_2"), "newer"), false),
+            (thread(json!([]), json!("turn_2"), "told"), false),
             (thread(json!(["turn_3"]), Value::Null, "userMessage"), true),
         ] {
             assert_eq!(is_busy(&thread), expected, "{thread:?}");

@@ -66,6 +66,8 @@ fn add_item(extract: &mut Extract, event: &Event, end: &ItemEnd) {
     match end {
         ItemEnd::Message { role, content } => {
             let kind = match role {
+                // An agent's words to its subagent are not the user's.
+                MessageType::UserMessage if event.lane.is_some() => TextKind::AgentMessage,
                 MessageType::UserMessage => TextKind::UserMessage,
                 MessageType::AgentMessage => TextKind::AgentMessage,
                 MessageType::AgentThought => return,
@@ -121,7 +123,7 @@ fn add(extract: &mut Extract, event: &Event, kind: TextKind, text: String) {
 #[cfg(test)]
 mod tests {
     use acpd_model::item::{ItemOutcome, ToolStatus};
-    use acpd_model::{BlobId, ItemId, Origin, TurnId};
+    use acpd_model::{BlobId, ItemId, LaneId, Origin, TurnId};
     use serde_json::json;
 
     use super::*;
@@ -180,8 +182,13 @@ mod tests {
         );
         assert_eq!(
             texts(&message(MessageType::AgentMessage)),
-            [(TextKind::AgentMessage, text)]
+            [(TextKind::AgentMessage, text.clone())]
         );
+        let told = Event {
+            lane: LaneId::new(1),
+            ..message(MessageType::UserMessage)
+        };
+        assert_eq!(texts(&told), [(TextKind::AgentMessage, text)], "an agent says it");
         assert_eq!(texts(&message(MessageType::AgentThought)), []);
     }
 

@@ -49,6 +49,8 @@ impl Steers {
             return;
         }
         match &event.kind {
+            // What an agent tells its subagent is none of the user's messages.
+            EventKind::Item(_) if event.lane.is_some() => {}
             EventKind::Item(ItemEvent::UserMessageAdded { content, .. }) => {
                 self.said(event.turn, &content_text(content))
             }

@@ -59,6 +59,24 @@ fn words(s: &Scene) -> Vec<(u32, Vec<String>)> {
 }
 
 #[test]
+fn words_to_a_subagent_are_not_those_of_the_user() {
+    check(|s| {
+        running(s);
+        steer(s, "but quickly");
+        s.update(r#"{"sessionUpdate":"subagent_update","sessionId":"c","state":{"state":"running"}}"#);
+        let told = r#"{"sessionUpdate":"session_message_chunk","messageId":"m","content":{"type":"text","text":"but quickly"}}"#;
+        s.says(&format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"c","update":{told}}}}}"#
+        ));
+        assert_eq!(pending(s), ["but quickly"]);
+        s.update(r#"{"sessionUpdate":"subagent_update","sessionId":"c","state":{"state":"idle"}}"#);
+        s.answer("_session/steering", r#"{"outcome":"injected"}"#);
+        assert_eq!(pending(s), [""; 0]);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
 fn the_agent_takes_them_into_the_turn() {
     check(|s| {
         running(s);

@@ -733,6 +733,14 @@ fn messages_between_sessions_are_in_the_lane() {
         .iter()
         .find(|params| params["type"] == "userMessage" && params.get("lane").is_some());
     assert_eq!(received.unwrap()["text"], "do this");
+    // No user has said it.
+    for format in [Format::Markdown, Format::Html] {
+        let document = export(&scene, format);
+        assert!(
+            document.contains("Told") && !document.contains("as the agent remembers it"),
+            "{document}"
+        );
+    }
 }
 
 #[test]

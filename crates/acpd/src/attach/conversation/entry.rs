@@ -274,6 +274,7 @@ fn lines_of(block: &Block, open: bool, columns: usize) -> Vec<Line> {
     };
     match block.role {
         Role::User => plain_lines(Tone::User, "> "),
+        Role::Told => folded(&format!("(told) {}", block.text), open, |_| Tone::Thought),
         Role::Answer => marked(&block.text, columns),
         Role::Title => plain_lines(Tone::Title, ""),
         Role::Failed => plain_lines(Tone::Failed, ""),

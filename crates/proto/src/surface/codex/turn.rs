@@ -209,11 +209,12 @@ pub(super) fn items_of(thread: ThreadId, turn: &Turn, cwd: &str, view: ItemsView
     }
 }
 
+/// Returns whose message an item is. Those of subagents do not count: Codex shows one conversation in a thread.
 fn role(item: &Item) -> Option<MessageType> {
-    let ItemStart::Message { role, .. } = &item.start else {
-        return None;
-    };
-    Some(*role)
+    match &item.start {
+        ItemStart::Message { role, .. } if item.lane.is_none() => Some(*role),
+        _ => None,
+    }
 }
 
 /// Returns the client's own id for a message that it added to the running turn.
@@ -257,7 +258,8 @@ impl Linked {
                 .map(|item| item.id),
         };
         let mut shows = BTreeMap::new();
-        let is_message = |item: &&Item| item.lane.is_some() && role(item).is_some();
+        let is_message =
+            |item: &&Item| item.lane.is_some() && matches!(item.start, ItemStart::Message { .. });
         linked
             .hidden
             .extend(turn.items.iter().filter(is_message).map(|item| item.id));

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use acpd_model::item::ToolStatus;
-use acpd_model::{ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, Origin, RawJson, Replaced};
+use acpd_model::{
+    ItemEnd, ItemId, ItemOutcome, ItemStart, LaneId, MessageType, Millis, Origin, RawJson, Replaced,
+};
 use serde::Deserialize;
 
 use super::block::{Block, Part, Span, code, word};
@@ -20,7 +22,7 @@ pub fn item_block(
     cwd: &str,
 ) -> Option<Block> {
     let mut block = match item.content()? {
-        ItemEnd::Message { role, content } => message(at, by, role, &content)?,
+        ItemEnd::Message { role, content } => message(at, by, item.lane, role, &content)?,
         ItemEnd::ToolCall { status, call } => {
             let mut tool = ToolView::default();
             tool.apply(&call);
@@ -56,14 +58,22 @@ pub fn item_block(
     Some(block)
 }
 
-fn message(at: Millis, by: &Origin, role: MessageType, content: &[RawJson]) -> Option<Block> {
+fn message(
+    at: Millis,
+    by: &Origin,
+    lane: Option<LaneId>,
+    role: MessageType,
+    content: &[RawJson],
+) -> Option<Block> {
     let (class, name) = match role {
+        // An agent says it to its subagent, and no user does.
+        MessageType::UserMessage if lane.is_some() => ("told", "Told"),
         MessageType::UserMessage => ("user", "User"),
         MessageType::AgentMessage => ("agent", "Agent"),
         MessageType::AgentThought => ("thought", "Thought"),
     };
     let mut title = vec![word(name)];
-    if role == MessageType::UserMessage {
+    if role == MessageType::UserMessage && lane.is_none() {
         title.push(word(": "));
         title.extend(match by {
             Origin::Agent => vec![word("as the agent remembers it")],

@@ -58,6 +58,41 @@ fn history(log: &[Event]) -> BTreeMap<String, Value> {
     items
 }
 
+#[test]
+fn a_summary_has_the_answer_of_the_agent_itself() {
+    let scene = check(|s| {
+        s.open_turn();
+        s.chunk("Both are done.");
+        s.update(r#"{"sessionUpdate":"subagent_update","sessionId":"c","state":{"state":"running"}}"#);
+        s.says(&format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"c","update":{}}}}}"#,
+            message("not the answer")
+        ));
+        s.update(r#"{"sessionUpdate":"subagent_update","sessionId":"c","state":{"state":"idle"}}"#);
+        s.stops_with("end_turn");
+    });
+    let live = folded(&scene.log);
+    let mut transcript = Transcript::new(live.thread);
+    for event in &scene.log {
+        transcript.fold(event);
+    }
+    let page = TurnsPage {
+        turns: transcript.into_turns(),
+        older: None,
+    };
+    let mut client = Client::ready(Role::Owner);
+    let id = client.request(
+        "thread/turns/list",
+        &json!({ "threadId": live.thread, "itemsView": "summary", "limit": 200 }),
+    );
+    client.reply(Ok(view(&live, Some(page))));
+    let turns = client.response(id)["result"]["data"].take();
+    let items = turns[0]["items"].as_array().unwrap();
+    let types: Vec<&Value> = items.iter().map(|item| &item["type"]).collect();
+    assert_eq!(types, ["userMessage", "agentMessage"], "{items:?}");
+    assert_eq!(items[1]["text"], "Both are done.");
+}
+
 fn folded(log: &[Event]) -> Live {
     let mut live = Live::new(crate::support::Scene::new().id);
     for event in log {
