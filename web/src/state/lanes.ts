@@ -88,7 +88,10 @@ export function mayHaveLanes({ head, turns }: Pick<OfLanes, "head" | "turns">): 
 
 /** Returns whether an event is about a subagent that was first reported before the page opened the thread. */
 export function isAboutEarlier(lanes: Lanes, { method, params }: ThreadEvent): boolean {
-  return method === "thread/lane/updated" && params.lane != null && params.sessionId == null && lanes[params.lane]?.sessionId === undefined;
+  const lane = "lane" in params ? params.lane : undefined;
+  if (lane == null) return false;
+  const known = lanes[lane];
+  return method === "thread/lane/updated" ? params.sessionId == null && known?.sessionId === undefined : known === undefined;
 }
 
 /** Returns whether a subagent works, or waits for a user. */

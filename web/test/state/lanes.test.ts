@@ -71,6 +71,9 @@ test("a thread asks for its subagents only if it may have some that it does not 
   expect(isAboutEarlier({}, event({ title: "x" }))).toBe(true);
   expect(isAboutEarlier({}, event({ sessionId: "s" }))).toBe(false);
   expect(isAboutEarlier({ lane_1: { sessionId: null } }, event({ title: "x" }))).toBe(false);
+  const begun = (lane?: string) => ({ method: "item/started", params: { threadId: "t", seq: 1, ts: 1, itemId: "i", type: "agentMessage", lane } }) as ThreadEvent;
+  expect(isAboutEarlier({}, begun("lane_1")), "no report may follow").toBe(true);
+  expect([isAboutEarlier({}, begun()), isAboutEarlier({ lane_1: {} }, begun("lane_1"))]).toEqual([false, false]);
 });
 
 test("what works is counted while a turn runs", () => {
