@@ -211,10 +211,10 @@ pub(super) fn items_of(thread: ThreadId, turn: &Turn, cwd: &str, view: ItemsView
 
 /// Returns whose message an item is. Those of subagents do not count: Codex shows one conversation in a thread.
 fn role(item: &Item) -> Option<MessageType> {
-    match &item.start {
-        ItemStart::Message { role, .. } if item.lane.is_none() => Some(*role),
-        _ => None,
-    }
+    let ItemStart::Message { role, .. } = &item.start else {
+        return None;
+    };
+    Some(*role).filter(|_| item.lane.is_none())
 }
 
 /// Returns the client's own id for a message that it added to the running turn.
