@@ -1345,15 +1345,15 @@ pub struct LaneUpdated {
     /// Whether the agent did not announce the session. Only in the first notification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed: Option<bool>,
-    /// The working directory, by the agent's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
-    /// The role or purpose of the subagent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// Further directories, by the agent's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub directories: Option<Vec<String>>,
+    /// The working directory, by the agent's words; `null` if it was removed.
+    #[serde(default, deserialize_with = "crate::objects::present", skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<Option<String>>,
+    /// The role or purpose of the subagent; `null` if it was removed.
+    #[serde(default, deserialize_with = "crate::objects::present", skip_serializing_if = "Option::is_none")]
+    pub description: Option<Option<String>>,
+    /// The list of further directories, by the agent's words; `null` if it was removed.
+    #[serde(default, deserialize_with = "crate::objects::present", skip_serializing_if = "Option::is_none")]
+    pub directories: Option<Option<Vec<String>>>,
     /// The subagent that the event is about, as in `thread/lanes`; absent for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<String>,
@@ -1368,14 +1368,14 @@ pub struct LaneUpdated {
     /// The agent's id for the subagent's session. Only in the first notification about the subagent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// What the subagent is doing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<LaneState>,
+    /// What the subagent is doing; `null` if it was removed: that is unknown from now on.
+    #[serde(default, deserialize_with = "crate::objects::present", skip_serializing_if = "Option::is_none")]
+    pub state: Option<Option<LaneState>>,
     /// The member `threadId`.
     pub thread_id: String,
-    /// The name that users see.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
+    /// The name that users see; `null` if it was removed.
+    #[serde(default, deserialize_with = "crate::objects::present", skip_serializing_if = "Option::is_none")]
+    pub title: Option<Option<String>>,
     /// Milliseconds since the epoch.
     pub ts: u64,
     /// The turn in which the event happened.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
 use acpd_client::protocol::{
-    Approval, CallSubject, Delta, FileChangeCompleted, MessageType, Notification, TerminalOutput,
+    Approval, CallSubject, Delta, FileChangeCompleted, LanesListed, MessageType, Notification, TerminalOutput,
 };
 use acpd_model::line_ends::shown_diff;
 
@@ -79,11 +79,9 @@ impl Renderer {
     /// Prints one notification.
     pub fn show(&mut self, notification: &Notification) {
         let now = Instant::now();
+        self.lanes.fold(notification);
         let label = self.lanes.label(lane_of(notification));
         match notification {
-            Notification::ThreadLaneUpdated(report) => {
-                self.lanes.fold(report);
-            }
             Notification::ItemAgentMessageDelta(delta) if !label.is_empty() => {
                 let piece = plain(&acp::piece(delta.content.as_ref(), &delta.text));
                 self.piece(&label, &delta.item_id, &piece);
@@ -266,6 +264,11 @@ impl Renderer {
         } else {
             &mut self.lane_calls
         }
+    }
+
+    /// Takes the names of the subagents.
+    pub fn add_lanes(&mut self, listed: &LanesListed) {
+        self.lanes.add(listed);
     }
 
     /// Returns how many subagents work.

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use acpd_client::protocol::{
-    self, MessageType, Notification, QuestionAnswered, TurnInterruptParams, TurnStatus,
+    self, LanesListed, MessageType, Notification, QuestionAnswered, ThreadLanesParams, TurnInterruptParams,
+    TurnStatus,
 };
 use acpd_client::{Client, Error, Follow, Notifications, Received, Subscription, Update};
 use anyhow::Context as _;
@@ -86,6 +87,18 @@ async fn finished<T>(pending: &mut Option<Pending<T>>) -> T {
     }
 }
 
+/// Requests the names of the subagents that a thread has had before this turn, if they are shown.
+fn list_lanes(prompt: &Prompt, args: &RunArgs) -> Option<Pending<Result<LanesListed, Error>>> {
+    if args.thread.is_none() || args.json || args.detach {
+        return None;
+    }
+    let params = ThreadLanesParams {
+        thread_id: prompt.thread.as_ref()?.id.clone(),
+    };
+    let client = prompt.client.clone();
+    Some(Box::pin(async move { client.thread_lanes(&params).await }))
+}
+
 /// Waits for requests.
 async fn finish(requests: &mut JoinSet<Result<(), Error>>) {
     while requests.join_next().await.is_some() {}
@@ -116,6 +129,8 @@ struct Turn {
     /// The requests to interrupt the turn. Its events say how it ends; if it has ended before, there is nothing to interrupt.
     interrupting: JoinSet<Result<(), Error>>,
     renderer: Renderer,
+    /// The request for the names of earlier subagents, until its response.
+    lanes: Option<Pending<Result<LanesListed, Error>>>,
     progress: Progress,
     notifications: Notifications,
     /// A subscription that the daemon has yet to confirm.
@@ -150,6 +165,7 @@ struct Turn {
 impl Turn {
     /// Begins to send a prompt.
     fn begin(mut prompt: Prompt, args: &RunArgs) -> Self {
+        let lanes = list_lanes(&prompt, args);
         let begun = Some(prompt.begin());
         let mut turn = Self {
             client: prompt.client,
@@ -161,6 +177,7 @@ impl Turn {
             answers: JoinSet::new(),
             interrupting: JoinSet::new(),
             renderer: Renderer::new(print::is_verbose()),
+            lanes,
             progress: prompt.progress,
             notifications: prompt.notifications,
             following: None,
@@ -245,6 +262,13 @@ impl Turn {
                         // The question is still open, and another client can answer it.
                         let why = sentence(&error.into());
                         print::err(&plain(&format!("acpd: the answer is not accepted: {why}\n")));
+                    }
+                    None
+                }
+                listed = finished(&mut self.lanes) => {
+                    // Lines about a subagent without a name say "subagent". An older daemon has no names.
+                    if let Ok(listed) = listed {
+                        self.renderer.add_lanes(&listed);
                     }
                     None
                 }

@@ -71,6 +71,13 @@ fn lines_of_a_subagent_begin_with_its_name_and_are_no_part_of_the_answer() {
         }
     }
     assert!(shown.stdout.contains("\nDone.\n"), "{}", shown.stdout);
+    // The agent does not name it again.
+    let script = "subagent id=r silent=true; say 'Found three.'; parent; say Done.";
+    let again = acpd(
+        &daemon.place,
+        &["run", "--thread", &thread_of(&run.stderr), script],
+    );
+    assert!(again.stderr.contains("review │ Found three."), "{}", again.stderr);
 }
 
 #[test]

@@ -45,14 +45,11 @@ impl Conversation {
             }
             None => {}
         }
+        let has_names_changed = self.lanes.fold(notification);
+        if has_names_changed {
+            self.memo.get_mut().clear();
+        }
         match notification {
-            Notification::ThreadLaneUpdated(report) => {
-                let has_changed = self.lanes.fold(report);
-                if has_changed {
-                    self.memo.get_mut().clear();
-                }
-            }
-            Notification::ThreadUpdated(updated) if updated.agent.is_some() => self.lanes.end_session(),
             // A subagent's plan is not the turn's.
             Notification::TurnPlanUpdated(updated) if updated.lane.is_none() => {
                 let plan = Entry::plan(updated.turn_id.as_deref(), updated.into());

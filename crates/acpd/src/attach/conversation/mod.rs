@@ -111,10 +111,15 @@ impl Conversation {
         lines
     }
 
-    /// Returns whether an entry is about a subagent of which nothing is known.
+    /// Returns whether an entry is about a subagent that nothing names.
     pub fn lacks_names(&self) -> bool {
         let mut lanes = self.entries.iter().filter_map(|entry| entry.lane.as_deref());
-        lanes.any(|lane| !self.lanes.knows(lane))
+        lanes.any(|lane| self.lacks_name(lane))
+    }
+
+    /// Returns whether nothing names a subagent.
+    pub fn lacks_name(&self, lane: &str) -> bool {
+        !self.lanes.knows(lane)
     }
 
     /// Returns how many subagents work.

@@ -42,8 +42,8 @@ impl App {
             Folded::NotHeld => self.older.miss(notification),
             Folded::ReadAgain => self.wants_snapshot = true,
         }
-        if lane_of(notification).is_some() {
-            self.look_for_lanes();
+        if let Some(lane) = lane_of(notification) {
+            self.look_for_lane(lane);
         }
         match notification {
             Notification::ServerRequestResolved(resolved) => self.resolved(resolved, now),

@@ -238,13 +238,28 @@ impl App {
 
     /// Requests the names of the subagents, if one is shown that has none.
     pub(super) fn look_for_lanes(&mut self) {
-        if !self.has_lanes && self.lost.is_none() && self.conversation.lacks_names() {
-            self.has_lanes = true;
-            let params = ThreadLanesParams {
-                thread_id: self.thread.clone(),
-            };
-            self.request(Request::ListLanes(params), Pending::Lanes);
+        if self.may_look_for_lanes() && self.conversation.lacks_names() {
+            self.request_lanes();
         }
+    }
+
+    /// Requests the names of the subagents, if this one has none. Of a busy one, there are many pieces of text in a second.
+    pub(super) fn look_for_lane(&mut self, lane: &str) {
+        if self.may_look_for_lanes() && self.conversation.lacks_name(lane) {
+            self.request_lanes();
+        }
+    }
+
+    fn may_look_for_lanes(&self) -> bool {
+        !self.has_lanes && self.lost.is_none()
+    }
+
+    fn request_lanes(&mut self) {
+        self.has_lanes = true;
+        let params = ThreadLanesParams {
+            thread_id: self.thread.clone(),
+        };
+        self.request(Request::ListLanes(params), Pending::Lanes);
     }
 
     pub(super) fn request_newer(&mut self, cursor: String) {

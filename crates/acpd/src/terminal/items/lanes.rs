@@ -3,7 +3,7 @@
 //! In: what `thread/lanes` lists, and notifications. Out: labels such as `review │ `. Owns: the names. Never: lets an agent's text
 //! reach a terminal as it is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use acpd_client::protocol::{Lane, LaneState, LaneUpdated, LanesListed, Notification};
 use acpd_model::text::shorten;
@@ -23,8 +23,8 @@ const NAMES: usize = 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lanes {
     names: BTreeMap<String, Names>,
-    /// Those that were last reported to work, or to wait for a user.
-    working: BTreeSet<String>,
+    /// Whether each works, or waits for a user, as far as that was reported.
+    working: BTreeMap<String, bool>,
 }
 
 /// What may name a subagent. The first one that says something does.
@@ -40,6 +40,15 @@ impl Names {
         let names = [&self.title, &self.description, &self.session];
         let name = names.into_iter().flatten().find(|name| !name.trim().is_empty());
         name.map_or(UNNAMED, String::as_str).to_owned()
+    }
+
+    fn is_empty(&self) -> bool {
+        let Self {
+            title,
+            description,
+            session,
+        } = self;
+        title.is_none() && description.is_none() && session.is_none()
     }
 }
 
@@ -63,17 +72,29 @@ impl Lanes {
             session: named(lane.session_id.as_deref()),
         };
         let lanes = listed.data.iter().take(NAMES);
-        let working = lanes
-            .clone()
-            .filter(|lane| lane.state.as_ref().is_some_and(works));
+        let works = |lane: &Lane| lane.state.as_ref().is_some_and(works);
         Self {
-            working: working.map(|lane| lane.lane.clone()).collect(),
+            working: lanes
+                .clone()
+                .map(|lane| (lane.lane.clone(), works(lane)))
+                .collect(),
             names: lanes.map(|lane| (lane.lane.clone(), names(lane))).collect(),
         }
     }
 
-    /// Takes a report. Returns whether a name has changed.
-    pub fn fold(&mut self, report: &LaneUpdated) -> bool {
+    /// Takes what a notification says of subagents. Returns whether a name has changed.
+    pub fn fold(&mut self, notification: &Notification) -> bool {
+        match notification {
+            Notification::ThreadLaneUpdated(report) => return self.report(report),
+            // The agent has another session now, or none: the work of its subagents has ended with the one before.
+            Notification::ThreadUpdated(updated) if updated.agent.is_some() => self.end_session(),
+            Notification::ThreadRolledBack(_) | Notification::ThreadForked(_) => self.end_session(),
+            _ => {}
+        }
+        false
+    }
+
+    fn report(&mut self, report: &LaneUpdated) -> bool {
         let Some(lane) = &report.lane else {
             return false;
         };
@@ -81,31 +102,30 @@ impl Lanes {
             return false;
         }
         if let Some(state) = &report.state {
-            if works(state) {
-                self.working.insert(lane.clone());
-            } else {
-                self.working.remove(lane);
-            }
+            // Of a subagent without a state nothing is known: its process may have ended.
+            let works = state.as_ref().is_some_and(works);
+            self.working.insert(lane.clone(), works);
         }
         let names = self.names.entry(lane.clone()).or_default();
         let before = names.label();
-        for (known, reported) in [
-            (&mut names.title, &report.title),
-            (&mut names.description, &report.description),
-            (&mut names.session, &report.session_id),
-        ] {
-            if let Some(reported) = named(reported.as_deref()) {
-                *known = Some(reported);
-            }
+        if let Some(title) = &report.title {
+            names.title = named(title.as_deref());
+        }
+        if let Some(description) = &report.description {
+            names.description = named(description.as_deref());
+        }
+        if let Some(session) = named(report.session_id.as_deref()) {
+            names.session = Some(session);
         }
         names.label() != before
     }
 
     /// Adds what the daemon lists. What was reported since is kept.
     pub fn add(&mut self, listed: &LanesListed) {
-        let Self { names, mut working } = Self::of(listed);
-        working.retain(|lane| !self.knows(lane));
-        self.working.append(&mut working);
+        let Self { names, working } = Self::of(listed);
+        for (lane, works) in working {
+            self.working.entry(lane).or_insert(works);
+        }
         for (lane, names) in names {
             let known = self.names.entry(lane).or_default();
             known.title = known.title.take().or(names.title);
@@ -114,19 +134,18 @@ impl Lanes {
         }
     }
 
-    /// Returns whether anything is known of a lane.
+    /// Returns whether anything names a lane. What was reported of one may say nothing but its state.
     pub fn knows(&self, lane: &str) -> bool {
-        self.names.contains_key(lane)
+        self.names.get(lane).is_some_and(|names| !names.is_empty())
     }
 
-    /// Takes note that the agent has another session, with which the work of its subagents has ended.
-    pub fn end_session(&mut self) {
-        self.working.clear();
+    fn end_session(&mut self) {
+        self.working.values_mut().for_each(|works| *works = false);
     }
 
     /// Returns how many subagents work, of those that were reported.
     pub fn count_at_work(&self) -> usize {
-        self.working.len()
+        self.working.values().filter(|works| **works).count()
     }
 
     /// Returns what lines about a lane begin with; empty for the main agent.
@@ -174,6 +193,7 @@ pub fn lane_of(notification: &Notification) -> Option<&str> {
         Notification::TurnPlanUpdated(of) => &of.lane,
         Notification::TurnPlanRemoved(of) => &of.lane,
         Notification::ThreadNotice(of) => &of.lane,
+        Notification::ThreadLaneUpdated(of) => &of.lane,
         _ => return None,
     };
     lane.as_deref()
@@ -212,10 +232,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::terminal::items::fixtures::{notification, object, read};
+    use crate::terminal::items::fixtures::{notification, object};
 
-    fn report(members: Value) -> LaneUpdated {
-        read("thread/lane/updated", members)
+    fn report(members: Value) -> Notification {
+        notification("thread/lane/updated", members)
     }
 
     #[test]
@@ -231,15 +251,15 @@ mod tests {
             assert!(!lanes.fold(&report(json!({ "lane": "lane_1", "state": { "state": state } }))));
             assert_eq!(lanes.count_at_work(), working, "{state}");
         }
-        assert!(!lanes.fold(&report(
-            json!({ "lane": "lane_1", "title": null, "description": "x" })
-        )));
+        assert!(!lanes.fold(&report(json!({ "lane": "lane_1", "description": "x" }))));
         assert_eq!(lanes.label(Some("lane_1")), "review │ ");
+        assert!(lanes.fold(&report(json!({ "lane": "lane_1", "title": null }))));
+        assert_eq!(lanes.label(Some("lane_1")), "x │ ");
         let listed = json!({ "data": [
             { "lane": "lane_2", "title": " ", "description": "reads", "state": { "state": "running" } },
             { "lane": "lane_3", "state": { "state": "running" }, "title": format!("a\u{1b}[2J │ b\n{}", "x".repeat(10_000)) },
         ] });
-        let mut lanes = {
+        let lanes = {
             let mut known = Lanes::default();
             known.fold(&report(json!({ "lane": "lane_2", "sessionId": "s-2" })));
             known.add(&object(listed));
@@ -247,8 +267,6 @@ mod tests {
         };
         assert!(lanes.knows("lane_3") && !lanes.knows("lane_1"));
         assert_eq!(lanes.count_at_work(), 1, "what was reported since counts");
-        lanes.end_session();
-        assert_eq!(lanes.count_at_work(), 0);
         assert_eq!(lanes.label(Some("lane_2")), "reads │ ");
         assert_eq!(lanes.short_label(Some("lane_2"), 3).chars().count(), 6);
         let hostile = lanes.label(Some("lane_3"));
@@ -257,6 +275,44 @@ mod tests {
             hostile.matches('│').count() == 1 && !hostile.contains(['\n', '\u{1b}']),
             "{hostile}"
         );
+    }
+
+    #[test]
+    fn work_ends_with_the_process_the_session_and_what_is_reported() {
+        let running = json!({ "lane": "lane_1", "state": { "state": "running" } });
+        for end in [
+            report(json!({ "lane": "lane_1", "state": null })),
+            report(json!({ "lane": "lane_1", "state": { "state": "idle" } })),
+            notification(
+                "thread/updated",
+                json!({ "agent": { "sessionId": "s", "how": "new" } }),
+            ),
+            notification("thread/rolledBack", json!({ "fidelity": "exact" })),
+        ] {
+            let mut lanes = Lanes::default();
+            lanes.fold(&report(running.clone()));
+            lanes.fold(&report(json!({ "lane": "lane_1", "title": "review" })));
+            assert_eq!(lanes.count_at_work(), 1, "what is left out stays as it was");
+            lanes.fold(&end);
+            assert_eq!(lanes.count_at_work(), 0, "{end:?}");
+            assert_eq!(lanes.label(Some("lane_1")), "review │ ");
+            lanes.add(&object(json!({ "data": [running.clone()] })));
+            assert_eq!(lanes.count_at_work(), 0, "the list was read before: {end:?}");
+        }
+    }
+
+    #[test]
+    fn a_state_names_no_subagent() {
+        let mut lanes = Lanes::default();
+        lanes.fold(&report(
+            json!({ "lane": "lane_1", "state": { "state": "running" } }),
+        ));
+        assert!(!lanes.knows("lane_1"));
+        lanes.add(&object(
+            json!({ "data": [{ "lane": "lane_1", "title": "review" }] }),
+        ));
+        assert!(lanes.knows("lane_1"));
+        assert_eq!(lanes.count_at_work(), 1, "what was reported since counts");
     }
 
     #[test]

@@ -319,6 +319,27 @@ fn each_plan_is_shown_until_the_agent_removes_it() {
 }
 
 #[test]
+fn a_subagent_that_was_there_before_gets_its_name_and_ends_with_its_process() {
+    let mut scene = Scene::open(&json!([]));
+    scene.run_turn("turn_1");
+    let report = json!({ "lane": "lane_1", "state": { "state": "running" } });
+    scene.event("thread/lane/updated", report);
+    let (token, method, _) = scene.request();
+    assert_eq!(method, "thread/lanes");
+    let listed = json!({ "data": [{ "lane": "lane_1", "title": "review" }] });
+    scene.reply(token, listed);
+    let begun = json!({ "turnId": "turn_1", "itemId": "item_3", "type": "agentMessage", "lane": "lane_1", "text": "Found." });
+    scene.event("item/started", begun);
+    let picture = scene.draw();
+    for expected in ["review │ Found.", "● 1 subagent at work"] {
+        assert!(picture.contains(expected), "{picture}");
+    }
+    assert!(scene.effects().is_empty(), "the names are requested once");
+    scene.event("thread/lane/updated", json!({ "lane": "lane_1", "state": null }));
+    assert!(!scene.draw().contains("at work"), "{}", scene.draw());
+}
+
+#[test]
 fn lines_about_a_subagent_begin_with_its_name_which_is_requested_once() {
     let said = |item: &str, lane: &str| {
         let mut said = message(item, "agentMessage", "Found two.\nAnd more.");

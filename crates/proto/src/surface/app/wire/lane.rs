@@ -55,15 +55,15 @@ wire! {
         parent: Option<LaneId>,
         /// Whether the agent did not announce the session. Only in the first notification.
         assumed: Option<bool>,
-        /// The name that users see.
+        /// The name that users see; `null` if it was removed.
         title: Option<OrNull<&'a String>>,
-        /// The role or purpose of the subagent.
+        /// The role or purpose of the subagent; `null` if it was removed.
         description: Option<OrNull<&'a String>>,
-        /// What the subagent is doing.
+        /// What the subagent is doing; `null` if it was removed: that is unknown from now on.
         state: Option<OrNull<LaneState<'a>>>,
-        /// The working directory, by the agent's words.
+        /// The working directory, by the agent's words; `null` if it was removed.
         cwd: Option<OrNull<&'a String>>,
-        /// Further directories, by the agent's words.
+        /// The list of further directories, by the agent's words; `null` if it was removed.
         directories: Option<OrNull<&'a [String]>>,
         /// Whether clients may cancel the subagent's work.
         may_cancel: Option<bool>,
