@@ -3,6 +3,7 @@
 mod tool_calls;
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::io::IsTerminal;
 use std::time::Instant;
 
 use acpd_client::protocol::{
@@ -32,8 +33,12 @@ pub struct Renderer {
     tool_calls: ToolCalls,
     /// The calls of subagents.
     lane_calls: ToolCalls,
+    /// Whether the answer is printed where lines about subagents are shown as well, so that they would break it.
+    is_answer_beside: bool,
     /// Whether the last output on standard output did not end its line.
     in_answer: bool,
+    /// Whether the message that this output is of has ended, so that its line may end.
+    is_message_over: bool,
     in_thought: bool,
     /// The message of the last notice.
     noted: String,
@@ -62,7 +67,9 @@ impl Renderer {
             verbose,
             tool_calls: ToolCalls::default(),
             lane_calls: ToolCalls::default(),
+            is_answer_beside: std::io::stdout().is_terminal(),
             in_answer: false,
+            is_message_over: false,
             in_thought: false,
             noted: String::new(),
             noted_detail: None,
@@ -95,6 +102,14 @@ impl Renderer {
                 self.end_message();
                 self.in_thought = true;
                 print::err(&self.dim(&plain(&delta.text)));
+            }
+            Notification::ItemCompleted(message)
+                if label.is_empty() && message.r#type == MessageType::AgentMessage =>
+            {
+                self.is_message_over = true;
+                if !self.held.is_empty() {
+                    self.end_message();
+                }
             }
             // Messages to a subagent are not its work.
             Notification::ItemCompleted(message) if message.r#type != MessageType::UserMessage => {
@@ -302,6 +317,7 @@ impl Renderer {
         self.show_tool_calls();
         self.end_thought();
         self.in_answer = !text.ends_with('\n');
+        self.is_message_over = false;
         print::out(&text);
         if !self.in_answer {
             self.show_held();
@@ -345,12 +361,20 @@ impl Renderer {
         print::err(&format!("{}\n", self.dim(text)));
     }
 
-    /// Prints a line about a subagent, or holds it until the answer has ended its line.
+    /// Prints a line about a subagent, or holds it until the answer has ended its line or its message. Too much of it breaks the line
+    /// only where one sees both: a file or a program gets the answer as it is.
     fn lane_line(&mut self, line: &str) {
         let line = format!("{}\n", self.dim(line));
-        if self.in_answer && self.held.len() + line.len() <= HELD_BYTES {
-            self.held.push_str(&line);
-            return;
+        if self.in_answer && !self.is_message_over {
+            if self.held.len() + line.len() <= HELD_BYTES {
+                self.held.push_str(&line);
+                return;
+            }
+            if !self.is_answer_beside {
+                self.show_held();
+                print::err(&line);
+                return;
+            }
         }
         self.end_thought();
         self.end_message();
@@ -380,7 +404,7 @@ fn changed_lines(diff: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Renderer, changed_lines};
+    use super::{HELD_BYTES, Renderer, changed_lines};
     use crate::terminal::items::fixtures::{notification, read};
 
     #[test]
@@ -433,7 +457,7 @@ mod tests {
         renderer.show(&notification("item/toolCall/completed", call));
         let ended = json!({ "itemId": "i2", "text": "Found two.\nAnd", "lane": "lane_1" });
         renderer.show(&notification("item/completed", ended));
-        assert!(renderer.in_answer, "the line of the answer goes on");
+        assert!(renderer.in_answer, "the line of the answer is not broken");
         assert_eq!(
             renderer.held.split_inclusive('\n').collect::<Vec<_>>(),
             [
@@ -447,6 +471,56 @@ mod tests {
         );
         renderer.show(&delta(None, "i1", "line.\n"));
         assert!(renderer.held.is_empty());
+    }
+
+    #[test]
+    fn lines_about_subagents_wait_for_the_end_of_the_message_at_most() {
+        let delta = |lane: Option<&str>, text: &str| {
+            let members = json!({ "itemId": lane.unwrap_or("i1"), "text": text, "lane": lane });
+            notification("item/agentMessage/delta", members)
+        };
+        let ended = || {
+            notification(
+                "item/completed",
+                json!({ "itemId": "i1", "text": "I started both." }),
+            )
+        };
+        let mut renderer = Renderer::new(false);
+        renderer.show(&delta(None, "I started both."));
+        renderer.show(&delta(Some("lane_1"), "Found two.\n"));
+        assert!(!renderer.held.is_empty());
+        renderer.show(&ended());
+        assert!(renderer.held.is_empty() && !renderer.in_answer);
+
+        // It has ended before the first line comes.
+        let mut renderer = Renderer::new(false);
+        renderer.show(&delta(None, "I started both."));
+        renderer.show(&ended());
+        assert!(renderer.in_answer, "nothing needs the end of its line yet");
+        renderer.show(&delta(Some("lane_1"), "Found two.\n"));
+        assert!(renderer.held.is_empty() && !renderer.in_answer);
+        renderer.show(&delta(None, "Both are "));
+        renderer.show(&delta(Some("lane_1"), "Found three.\n"));
+        assert!(!renderer.held.is_empty() && renderer.in_answer);
+    }
+
+    #[test]
+    fn too_many_lines_about_subagents_break_the_answer_on_a_terminal_only() {
+        for is_answer_beside in [false, true] {
+            let mut renderer = Renderer::new(false);
+            renderer.is_answer_beside = is_answer_beside;
+            let delta = |lane: Option<&str>, text: &str| {
+                let members = json!({ "itemId": lane.unwrap_or("i1"), "text": text, "lane": lane });
+                notification("item/agentMessage/delta", members)
+            };
+            renderer.show(&delta(None, "Half a "));
+            let long = format!("{}\n", "x".repeat(1000));
+            for _ in 0..=HELD_BYTES / 1000 {
+                renderer.show(&delta(Some("lane_1"), &long));
+            }
+            assert!(renderer.held.is_empty());
+            assert_eq!(renderer.in_answer, !is_answer_beside);
+        }
     }
 
     #[test]
