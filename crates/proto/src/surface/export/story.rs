@@ -110,11 +110,11 @@ impl Entry {
         }
     }
 
-    /// Returns the turn of a message of the main agent, which may have ended before the message came.
-    fn turn_of_message(&self) -> Option<TurnId> {
+    /// Returns the turn of what may come when that has ended: a message of the main agent, or an item of a subagent.
+    fn turn_of_rest(&self) -> Option<TurnId> {
         match self {
             Self::Item { turn, item, .. }
-                if item.lane.is_none() && matches!(item.start, ItemStart::Message { .. }) =>
+                if item.lane.is_some() || matches!(item.start, ItemStart::Message { .. }) =>
             {
                 *turn
             }
@@ -482,7 +482,7 @@ impl Story {
                 self.entries.push(entry);
                 continue;
             }
-            let turn = entry.turn_of_message();
+            let turn = entry.turn_of_rest();
             let Some(block) = draw(entry, &files, &self.cwd) else {
                 continue;
             };
@@ -494,7 +494,9 @@ impl Story {
                 blocks.push((None, self.nest(lane, block.at)));
                 blocks.len() - 1
             });
-            if let Some((_, nest)) = blocks.get_mut(nest) {
+            if let Some((last, nest)) = blocks.get_mut(nest) {
+                // It is in the turn of the last of its items.
+                *last = turn.max(*last);
                 nest.parts.push(Part::Block(Box::new(block)));
             }
         }
