@@ -13,6 +13,10 @@ use serde::{Deserialize, Serialize};
 /// Longest name of a subagent in a sentence, in characters.
 const NAMED_CHARS: usize = 80;
 
+/// Bytes that are kept of the directories of a thread's subagents. Those that are there at the same time have less, as their reports are
+/// bounded; a thread has more than a thousand in its life.
+const DIRECTORIES_BYTES: usize = 1 << 20;
+
 /// A subagent, as its agent last reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subagent {
@@ -34,9 +38,9 @@ pub struct Subagent {
     pub description: Option<String>,
     /// What it is doing, if that is known.
     pub state: Option<LaneState>,
-    /// The working directory, by the agent's words.
+    /// The working directory, by the agent's words; `None` also if it was forgotten.
     pub cwd: Option<String>,
-    /// Further directories, by the agent's words.
+    /// Further directories, by the agent's words; `None` also if they were forgotten.
     pub directories: Option<Vec<String>>,
     /// Whether clients may cancel its work.
     pub may_cancel: bool,
@@ -48,6 +52,13 @@ impl Subagent {
     /// Returns whether it works, or waits for a user.
     pub fn is_at_work(&self) -> bool {
         self.state.as_ref().is_some_and(LaneState::is_at_work)
+    }
+
+    /// Returns the size of its directories, in bytes.
+    fn directories_bytes(&self) -> usize {
+        let further = self.directories.iter().flatten();
+        let further = further.map(|path| size_of::<String>() + path.len());
+        self.cwd.as_ref().map_or(0, String::len) + further.sum::<usize>()
     }
 
     /// Returns the name for sentences: `Subagent "review"`. Some agents describe a subagent and give it no title.
@@ -171,6 +182,25 @@ impl Lanes {
         if !patch.state.is_unchanged() {
             known.is_live = known.is_at_work();
         }
+        if !patch.cwd.is_unchanged() || !patch.directories.is_unchanged() {
+            self.bound_directories();
+        }
+    }
+
+    /// Forgets directories until the rest is small enough: first those of subagents that have ended, the oldest reports first.
+    fn bound_directories(&mut self) {
+        let mut bytes: usize = self.lanes.values().map(Subagent::directories_bytes).sum();
+        while bytes > DIRECTORIES_BYTES {
+            let kept = self
+                .lanes
+                .values_mut()
+                .filter(|lane| lane.directories_bytes() > 0);
+            let Some(oldest) = kept.min_by_key(|lane| (lane.is_live, lane.updated_at)) else {
+                return;
+            };
+            bytes -= oldest.directories_bytes();
+            (oldest.cwd, oldest.directories) = (None, None);
+        }
     }
 
     /// Notes the end of a turn: subagents of which no state is known have ended with it.
@@ -188,5 +218,44 @@ impl Lanes {
             lane.state = None;
             lane.is_live = false;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::event::Patch;
+
+    use super::*;
+
+    #[test]
+    fn directories_of_subagents_that_have_ended_are_forgotten_first() {
+        let mut lanes = Lanes::default();
+        let report = |lanes: &mut Lanes, number: u32, state: &str| {
+            let patch = SubagentPatch {
+                session_id: Some(format!("s-{number}")),
+                state: Patch::Set(LaneState {
+                    state: state.to_owned(),
+                    stop_reason: None,
+                }),
+                cwd: Patch::Set("x".repeat(DIRECTORIES_BYTES / 4)),
+                ..SubagentPatch::default()
+            };
+            let lane = LaneId::new(number).unwrap();
+            lanes.fold(lane, &patch, Millis::from(number));
+        };
+        report(&mut lanes, 1, "running");
+        for number in 2..=8 {
+            report(&mut lanes, number, "idle");
+        }
+        let kept: Vec<u32> = lanes
+            .all()
+            .zip(1..)
+            .filter_map(|((_, lane), number)| lane.cwd.is_some().then_some(number))
+            .collect();
+        assert_eq!(kept, [1, 6, 7, 8]);
+        let all = |number: u32| lanes.get(LaneId::new(number).unwrap()).unwrap();
+        assert_eq!(all(2).name(), "Subagent \"s-2\"", "all else is kept");
+        let bytes = lanes.all().map(|(_, lane)| lane.directories_bytes());
+        assert!(bytes.sum::<usize>() <= DIRECTORIES_BYTES);
     }
 }

@@ -606,6 +606,26 @@ fn questions_and_commands_of_the_prefix_are_the_new_threads_and_over() {
 }
 
 #[test]
+fn subagents_of_the_prefix_do_not_work_in_the_new_thread() {
+    check_in(Scene::with_limits(Limits::default()), |s| {
+        s.create();
+        s.answer("initialize", FULL);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        s.prompt("begin");
+        s.update(r#"{"sessionUpdate":"subagent_update","sessionId":"c","state":{"state":"running"}}"#);
+        s.stops_with("end_turn");
+        let at = point(&fork(s, Some(1)));
+        let new = adopt(s, &at, None);
+        assert_eq!(new.thread.live().lanes.at_work().count(), 0);
+        let reports = new.params("thread/lane/updated");
+        let last = reports.last().expect("its readers are told");
+        assert_eq!((&last["lane"], &last["state"]), (&json!("lane_1"), &json!(null)));
+        s.update(r#"{"sessionUpdate":"subagent_update","sessionId":"c","state":{"state":"idle"}}"#);
+        s.later(tail());
+    });
+}
+
+#[test]
 fn rolled_back_turns_stay_dropped() {
     check(|s| {
         two_turns(s, FULL);

@@ -136,6 +136,8 @@ impl Thread {
             until: live.last_seq,
         };
         self.journal.inherit(inherited, *live);
+        // They work in the original thread. The log says so, as its readers know no other end of theirs.
+        self.stop_subagents();
         self.drop_later_turns(forked.last);
         self.callbacks.void_lease(&mut self.journal);
         if self.live().summary.archived {
