@@ -453,11 +453,10 @@ impl AgentConnection {
                 let session = self.session.as_deref().unwrap_or_default();
                 let mut line = Vec::new();
                 wire::request(&mut line, id, "session/prompt", |params| {
-                    params.put("sessionId", session).put("prompt", &prompt);
-                    if self.v2.is_some() {
-                        params.put("idempotencyKey", &turn);
-                    }
-                    params.json("_meta", meta.as_ref());
+                    params
+                        .put("sessionId", session)
+                        .put("prompt", &prompt)
+                        .json("_meta", meta.as_ref());
                 });
                 if let Some(v2) = &mut self.v2 {
                     v2.prompt(turn);

@@ -297,6 +297,14 @@ fn a_session_is_resumed_without_a_replay() {
     });
 }
 
+/// A key lasts as long as the agent's session, and several threads may use one session.
+#[test]
+fn a_prompt_has_no_key_that_a_prompt_of_another_thread_could_have() {
+    let s = check_turn(|_| {});
+    let params = &s.sent_as("session/prompt")[0].json["params"];
+    assert_eq!(params["idempotencyKey"], Value::Null);
+}
+
 #[test]
 fn a_question_about_a_command_names_it() {
     check_turn(|s| {
