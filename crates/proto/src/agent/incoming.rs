@@ -204,10 +204,9 @@ impl AgentConnection {
         is_other: bool,
         now: Now,
     ) {
-        let is_live = !is_other && !self.replay.is_replaying();
         let Some(v2) = &mut self.v2 else { return };
         let update = RawJson::from(update);
-        let ending = if is_live { v2.follow_prompt(&update) } else { None };
+        let ending = if is_other { None } else { v2.follow_prompt(&update) };
         let updates = v2.update(session, &update);
         let params = params.map(RawJson::from);
         let params = params.filter(|params| wire::others(params, &["sessionId", "update"]).is_some());

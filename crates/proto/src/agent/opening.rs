@@ -149,6 +149,9 @@ impl AgentConnection {
             return;
         };
         self.replay.open(how);
+        if let Some(v2) = &mut self.v2 {
+            v2.open();
+        }
         let earlier = self.start.earlier_session.clone().filter(|_| how != Binding::New);
         if how != Binding::New {
             self.event(AgentEvent::ResumeStarted(how));

@@ -24,6 +24,11 @@ pub(in crate::agent) struct Translator {
 }
 
 impl Translator {
+    /// Records that a session is opened.
+    pub fn open(&mut self) {
+        self.prompts.open();
+    }
+
     /// Begins a turn, whose prompt is sent.
     pub fn prompt(&mut self, turn: TurnId) {
         self.prompts.begin(turn);
@@ -39,7 +44,7 @@ impl Translator {
         self.prompts.answered(turn, result)
     }
 
-    /// Handles a live update of the agent's own session. Returns the end of the turn if it is the one that ends it.
+    /// Handles an update of the agent's own session. Returns the end of the turn if it is the one that ends it.
     pub fn follow_prompt(&mut self, update: &RawJson) -> Option<Ending> {
         self.prompts.follow(update)
     }

@@ -34,6 +34,12 @@ fn accepts(s: &mut Scene) {
     s.answer("session/prompt", r#"{"messageId":"m-1"}"#);
 }
 
+/// The agent has the open prompt, and works at it.
+fn works(s: &mut Scene) {
+    accepts(s);
+    state(s, r#""state":"running""#);
+}
+
 fn state(s: &mut Scene, more: &str) {
     s.update(&format!(r#"{{"sessionUpdate":"state_update",{more}}}"#));
 }
@@ -204,6 +210,7 @@ fn a_turn_ends_when_the_agent_is_idle_after_it_has_the_prompt() {
             // The end of earlier work.
             state(s, IDLE);
             order(s);
+            assert!(is_running(s));
             s.chunk("done");
             assert!(is_running(s));
             state(s, IDLE);
@@ -214,6 +221,44 @@ fn a_turn_ends_when_the_agent_is_idle_after_it_has_the_prompt() {
         assert_eq!(s.settled_turns(), [TurnStatus::Completed]);
         assert_eq!(s.said(), ["done"]);
     }
+}
+
+#[test]
+fn a_repeated_report_that_the_agent_is_idle_ends_no_turn() {
+    const AGAIN: &str = r#""state":"idle","background":[]"#;
+    let s = check_turn(|s| {
+        works(s);
+        state(s, r#""state":"idle","stopReason":"end_turn","background":[]"#);
+        s.prompt("again");
+        state(s, AGAIN);
+        accepts(s);
+        state(s, AGAIN);
+        state(s, r#""state":"running","background":[]"#);
+        s.chunk("done");
+        assert!(is_running(s));
+        state(s, r#""state":"idle","stopReason":"end_turn","background":[]"#);
+        assert!(!is_running(s));
+    });
+    assert_eq!(s.settled_turns(), [TurnStatus::Completed; 2]);
+    assert_eq!(s.said(), ["done"]);
+}
+
+#[test]
+fn an_agent_that_does_not_say_that_it_works_ends_a_turn_that_it_has_answered_or_that_is_cancelled() {
+    let s = check_turn(|s| {
+        accepts(s);
+        s.chunk("done");
+        state(s, r#""state":"idle""#);
+        s.prompt("again");
+        accepts(s);
+        s.interrupt();
+        state(s, r#""state":"idle""#);
+        assert!(!is_running(s));
+    });
+    assert_eq!(
+        s.settled_turns(),
+        [TurnStatus::Completed, TurnStatus::Interrupted]
+    );
 }
 
 #[test]
@@ -228,7 +273,7 @@ fn a_prompt_that_is_cancelled_before_the_agent_takes_it_is_interrupted() {
 #[test]
 fn an_idle_agent_with_an_error_fails_the_turn() {
     let s = check_turn(|s| {
-        accepts(s);
+        works(s);
         state(
             s,
             r#""state":"idle","stopReason":"error","error":{"code":-32603,"message":"the model is gone"}"#,
@@ -281,7 +326,7 @@ fn version_2_is_offered_only_if_it_is_configured() {
 #[test]
 fn a_session_is_resumed_without_a_replay() {
     check_turn(|s| {
-        accepts(s);
+        works(s);
         state(s, r#""state":"idle","stopReason":"end_turn""#);
         s.exits("it broke");
         s.prompt("go on");
@@ -291,7 +336,7 @@ fn a_session_is_resumed_without_a_replay() {
         state(s, r#""state":"idle""#);
         s.answer("session/resume", "{}");
         assert_eq!(s.sent_as("session/prompt").len(), 2, "nothing more is awaited");
-        accepts(s);
+        works(s);
         state(s, r#""state":"idle","stopReason":"end_turn""#);
         assert!(!is_running(s));
     });
@@ -308,7 +353,7 @@ fn a_prompt_has_no_key_that_a_prompt_of_another_thread_could_have() {
 #[test]
 fn a_question_about_a_command_names_it() {
     check_turn(|s| {
-        accepts(s);
+        works(s);
         s.calls(
             "7",
             "session/request_permission",
