@@ -1,4 +1,6 @@
 use acpd_model::RawJson;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{Translator, answer, client_capabilities, has_sessions, hello, request, session};
@@ -317,6 +319,28 @@ fn the_output_of_a_terminal_is_text_of_its_call() {
         ]
     );
     assert_eq!(updates[1]["content"][0]["_meta"]["acpd"]["terminal"], terminal);
+}
+
+#[test]
+fn a_call_that_ends_has_the_last_output_of_its_terminals() {
+    let terminal = json!({ "type": "terminal", "terminalId": "x" });
+    let output = STANDARD.encode("a".repeat(40_000));
+    let chunk =
+        |data: &str| json!({ "sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": data });
+    let updates = read_all(&[
+        call(&json!({ "status": "in_progress", "content": [terminal] })),
+        chunk(&output),
+        chunk("YmJi"),
+        call(&json!({ "title": "make" })),
+        call(&json!({ "status": "completed" })),
+    ]);
+    let ends: Vec<_> = texts(&updates)
+        .into_iter()
+        .map(|text| text.contains("bbb"))
+        .collect();
+    assert_eq!(ends, [false, true]);
+    assert_eq!(updates[3]["status"], "completed");
+    assert!(updates[3]["content"].is_array());
 }
 
 #[test]

@@ -94,11 +94,6 @@ impl Translator {
             }
             self.calls.set(session, id, content);
         }
-        let shown = if self.calls.is_changed(session, id) {
-            self.shown(session, id)
-        } else {
-            None
-        };
         let title = member(update, "title").filter(|title| *title != "null");
         // A question is about a call that waits, which says nothing of the call.
         let written = member(update, "status").filter(|_| asked.is_none() || !is_known);
@@ -109,6 +104,16 @@ impl Translator {
         };
         // Version 1 has no way back.
         let status = status.filter(|status| self.calls.advance(session, id, *status));
+        // What follows the end of a call is no longer part of it.
+        let is_last = status.is_some_and(|status| status >= ToolStatus::Completed);
+        let is_changed = self.calls.is_changed(session, id)
+            || is_last
+                && self
+                    .terminals
+                    .changed(session)
+                    .iter()
+                    .any(|changed| changed == id);
+        let shown = if is_changed { self.shown(session, id) } else { None };
         let mut notes = Map::new();
         let mut cleared = Vec::new();
         let call = object(|out| {
