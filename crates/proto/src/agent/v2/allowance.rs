@@ -22,6 +22,11 @@ impl Allowance {
         self.0 = self.0.saturating_add(bytes.saturating_mul(FACTOR));
     }
 
+    /// Returns bytes that were taken and not used.
+    pub fn give_back(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_add(bytes);
+    }
+
     /// Takes bytes from it. Returns `false` if there are too few.
     pub fn take(&mut self, bytes: usize) -> bool {
         match self.0.checked_sub(bytes) {

@@ -120,6 +120,13 @@ impl Calls {
         }
     }
 
+    /// Records that a known tool call shows something else than its content.
+    pub fn change(&mut self, session: &str, id: &str) {
+        if let Some(call) = self.known.get_mut(&(session.to_owned(), id.to_owned())) {
+            call.is_changed = true;
+        }
+    }
+
     /// Returns whether a tool call has content that was not shown.
     pub fn is_changed(&self, session: &str, id: &str) -> bool {
         let call = self.known.get(&(session.to_owned(), id.to_owned()));

@@ -5,7 +5,7 @@ use acpd_model::RawJson;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::parts::{empty, list, noted, object_in, text_in, text_piece};
+use super::parts::{empty, list, noted, object_in, objects_in, text_in, text_piece};
 use super::translator::Translator;
 use crate::agent::bounds::{is_name, sentence};
 use crate::wire::{object, others, repeated_key, spliced};
@@ -41,22 +41,26 @@ impl Translator {
             (Some("command"), Some(subject)) => Some(command(subject)),
             _ => None,
         };
-        let named = call.and_then(|call| {
-            let id = text_in(&call, "toolCallId").filter(|id| is_name(id))?;
-            Some((id, call))
-        });
-        let (id, call) = named.unwrap_or_else(|| {
-            let call = subject
-                .as_ref()
-                .filter(|_| kind.as_deref() == Some("command"))
-                .map(command);
-            self.invented(call)
-        });
+        let named = call
+            .as_ref()
+            .and_then(|call| text_in(call, "toolCallId"))
+            .filter(|id| is_name(id));
+        let is_named = named.is_some();
+        let (id, call) = match (named, call) {
+            (Some(id), Some(call)) => (id, call),
+            (_, call) => self.invented(call),
+        };
         let mut call = self.patched(&session, &id, &call, Some(&title));
         if let Some(description) = text_in(params, "description").filter(|text| !text.is_empty()) {
-            let mut content = self.shown(&session, &id).unwrap_or_default();
-            content.push(text_piece(&sentence(&description)));
-            call = spliced(&call, &[("content", &list(content))]);
+            let content = objects_in(&call, "content").or_else(|| self.shown(&session, &id));
+            if let Some(mut content) = content {
+                content.push(text_piece(&sentence(&description)));
+                call = spliced(&call, &[("content", &list(content))]);
+                if is_named {
+                    // The description is of the question alone: what the call says next is without it.
+                    self.calls.change(&session, &id);
+                }
+            }
             notes.insert("description".to_owned(), description.into());
         }
         notes.insert("title".to_owned(), title.into());
@@ -71,7 +75,7 @@ impl Translator {
         noted(&question, &Value::from(notes).to_string())
     }
 
-    /// Returns a tool call for a question that names none.
+    /// Returns a tool call for a question that names none, with what is known of it.
     fn invented(&mut self, call: Option<RawJson>) -> (String, RawJson) {
         self.questions += 1;
         let id = format!("acpd:question:{}", self.questions);

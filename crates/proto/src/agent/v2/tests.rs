@@ -429,6 +429,17 @@ fn work_in_the_background_is_told_until_it_has_ended() {
     assert_eq!(updates.len(), 2, "{updates:?}");
 }
 
+/// Returns the question of version 1 for one of version 2 with these members.
+fn ask(translator: &mut Translator, more: &Value) -> Value {
+    let mut params = json!({ "sessionId": SESSION, "title": "Run?", "options": [] });
+    for (name, value) in more.as_object().unwrap() {
+        params[name] = value.clone();
+    }
+    let params = serde_json::value::to_raw_value(&params).unwrap();
+    let one = translator.call("session/request_permission", &params).unwrap();
+    serde_json::from_str(one.get()).unwrap()
+}
+
 #[test]
 fn questions_are_about_a_tool_call_in_version_1() {
     let mut translator = Translator::default();
@@ -436,15 +447,7 @@ fn questions_are_about_a_tool_call_in_version_1() {
         &mut translator,
         &call(&json!({ "title": "make", "status": "in_progress" })),
     );
-    let mut ask = |more: Value| {
-        let mut params = json!({ "sessionId": SESSION, "title": "Run?", "options": [] });
-        for (name, value) in more.as_object().unwrap() {
-            params[name] = value.clone();
-        }
-        let params = serde_json::value::to_raw_value(&params).unwrap();
-        let one = translator.call("session/request_permission", &params).unwrap();
-        serde_json::from_str::<Value>(one.get()).unwrap()
-    };
+    let mut ask = |more: Value| ask(&mut translator, &more);
     let about = ask(json!({
         "description": "Why.",
         "subject": { "type": "tool_call", "toolCall": { "toolCallId": "t", "status": "pending", "rawInput": 1 } },
@@ -480,4 +483,81 @@ fn a_question_that_has_a_member_twice_stays_as_it_is() {
     let params = serde_json::value::RawValue::from_string(params.to_owned()).unwrap();
     let mut translator = Translator::default();
     assert!(translator.call("session/request_permission", &params).is_none());
+}
+
+#[test]
+fn the_description_of_a_question_does_not_stay_in_the_call() {
+    let mut translator = Translator::default();
+    read(&mut translator, &call(&json!({ "content": [text("a")] })));
+    let about = json!({
+        "description": "Why.", "subject": { "type": "tool_call", "toolCall": { "toolCallId": "t" } },
+    });
+    let asked = ask(&mut translator, &about);
+    assert_eq!(asked["toolCall"]["content"], json!([text("a"), text("Why.")]));
+    let next = read(&mut translator, &call(&json!({ "status": "in_progress" })));
+    assert_eq!(next[0]["content"], json!([text("a")]));
+    let next = read(&mut translator, &call(&json!({ "status": "completed" })));
+    assert_eq!(next[0]["content"], Value::Null);
+}
+
+#[test]
+fn a_question_about_a_call_without_an_id_says_all_that_the_call_says() {
+    let mut translator = Translator::default();
+    for id in [Value::Null, json!(7), json!("x".repeat(100_000))] {
+        let call = json!({ "toolCallId": id, "title": "rm x", "kind": "execute", "rawInput": { "command": "rm x" } });
+        let subject = json!({ "type": "tool_call", "toolCall": call });
+        let asked = ask(&mut translator, &json!({ "subject": subject }));
+        let call = &asked["toolCall"];
+        assert!(
+            call["toolCallId"].as_str().unwrap().starts_with("acpd:question:"),
+            "{call}"
+        );
+        assert_eq!(
+            (&call["title"], &call["kind"]),
+            (&json!("rm x"), &json!("execute"))
+        );
+        assert_eq!(call["rawInput"], json!({ "command": "rm x" }));
+    }
+}
+
+/// A diff may become many times as long, which is not charged if it does not.
+#[test]
+fn only_what_is_shown_is_charged() {
+    let mut translator = Translator::default();
+    let line = format!("+{}\n", "x".repeat(100_000));
+    let diff = json!({
+        "type": "diff",
+        "changes": [{ "operation": "add", "path": "/w/a" }],
+        "patch": { "format": "git_patch", "text": format!("--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n{line}") },
+    });
+    read(&mut translator, &call(&json!({ "content": [diff] })));
+    let about = json!({
+        "description": "Why.", "subject": { "type": "tool_call", "toolCall": { "toolCallId": "t" } },
+    });
+    for _ in 0..8 {
+        let asked = ask(&mut translator, &about);
+        assert_eq!(asked["toolCall"]["content"].as_array().map(Vec::len), Some(2));
+    }
+}
+
+#[test]
+fn a_content_for_which_there_is_no_room_is_not_cleared_by_a_question() {
+    let mut translator = Translator::default();
+    let long = text(&"x".repeat(3 << 20));
+    read(&mut translator, &call(&json!({ "content": [long] })));
+    let about = json!({
+        "description": "Why.", "subject": { "type": "tool_call", "toolCall": { "toolCallId": "t" } },
+    });
+    let contents: Vec<_> = (0..40)
+        .map(|_| {
+            ask(&mut translator, &about)["toolCall"]["content"]
+                .as_array()
+                .map(Vec::len)
+        })
+        .collect();
+    assert!(contents.contains(&None));
+    assert!(
+        contents.iter().flatten().all(|pieces| *pieces == 2),
+        "{contents:?}"
+    );
 }

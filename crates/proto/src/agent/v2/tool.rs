@@ -105,7 +105,7 @@ impl Translator {
         // Version 1 has no way back.
         let status = status.filter(|status| self.calls.advance(session, id, *status));
         // What follows the end of a call is no longer part of it.
-        let is_last = status.is_some_and(|status| status >= ToolStatus::Completed);
+        let is_last = status.is_some_and(ToolStatus::is_final);
         let is_changed = self.calls.is_changed(session, id)
             || is_last
                 && self
@@ -168,7 +168,8 @@ impl Translator {
     pub(super) fn shown(&mut self, session: &str, id: &str) -> Option<Vec<RawJson>> {
         let pieces = self.calls.content(session, id).to_vec();
         let most: usize = pieces.iter().map(|piece| self.bytes_of(session, piece)).sum();
-        if !self.allowance.take(most.saturating_add(id.len() + FRAME_BYTES)) {
+        let most = most.saturating_add(id.len() + FRAME_BYTES);
+        if !self.allowance.take(most) {
             return None;
         }
         let mut shown: Vec<RawJson> = Vec::new();
@@ -189,7 +190,9 @@ impl Translator {
                 }
             }
         }
-        let bytes = shown.iter().map(|piece| piece.get().len()).sum();
+        let bytes: usize = shown.iter().map(|piece| piece.get().len()).sum();
+        self.allowance
+            .give_back(most.saturating_sub(bytes + id.len() + FRAME_BYTES));
         self.calls.was_shown(session, id, bytes);
         Some(shown)
     }
