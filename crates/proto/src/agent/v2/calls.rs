@@ -37,6 +37,8 @@ struct Call {
     grown: usize,
     is_changed: bool,
     status: ToolStatus,
+    /// Whether a note says what its status is in version 2.
+    has_status_note: bool,
 }
 
 impl Calls {
@@ -72,6 +74,12 @@ impl Calls {
             call.status = status;
         }
         advances
+    }
+
+    /// Records whether a note says what the status of a known tool call is in version 2. Returns whether one did before.
+    pub fn note_status(&mut self, session: &str, id: &str, has_note: bool) -> bool {
+        let call = self.known.get_mut(&(session.to_owned(), id.to_owned()));
+        call.is_some_and(|call| std::mem::replace(&mut call.has_status_note, has_note))
     }
 
     /// Replaces the content of a known tool call.

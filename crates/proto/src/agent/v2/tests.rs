@@ -248,6 +248,34 @@ fn a_status_does_not_go_back() {
 }
 
 #[test]
+fn a_status_of_version_2_alone_is_noted_until_there_is_another_one() {
+    let updates = read_all(&[
+        call(&json!({ "title": "a", "status": "paused" })),
+        call(&json!({ "title": "b" })),
+        call(&json!({ "status": "in_progress" })),
+        call(&json!({ "status": "completed" })),
+    ]);
+    let notes: Vec<_> = updates
+        .iter()
+        .map(|update| update["_meta"]["acpd"].get("status"))
+        .collect();
+    assert_eq!(notes, [Some(&json!("paused")), None, Some(&Value::Null), None]);
+}
+
+#[test]
+fn a_kind_of_version_2_alone_is_noted() {
+    let updates = read_all(&[
+        call(&json!({ "kind": "_deploy" })),
+        call(&json!({ "kind": "execute" })),
+        call(&json!({ "kind": 7 })),
+    ]);
+    let kinds: Vec<_> = updates.iter().map(|update| &update["kind"]).collect();
+    assert_eq!(kinds, ["other", "execute", "other"]);
+    assert_eq!(updates[0]["_meta"]["acpd"], json!({ "kind": "_deploy" }));
+    assert_eq!(updates[1]["_meta"], Value::Null);
+}
+
+#[test]
 fn pieces_of_content_are_shown_with_what_was_there() {
     let piece = |piece: &str| json!({ "sessionUpdate": "tool_call_content_chunk", "toolCallId": "t", "content": text(piece) });
     let updates = read_all(&[piece("a"), piece("b")]);
@@ -413,6 +441,15 @@ fn steps_of_a_plan_have_words_of_version_1() {
         (&json!("completed"), &json!("pending"))
     );
     assert_eq!(entries[1]["_meta"]["acpd"]["status"], "cancelled");
+    let entry = json!({ "content": "a", "priority": "_soon", "status": "pending" });
+    let plan = json!({ "sessionUpdate": "plan_update", "plan": { "type": "items", "planId": "p", "entries": [entry] } });
+    let entry = &read_all(&[plan])[0]["plan"]["entries"][0];
+    assert_eq!(
+        *entry,
+        json!({
+            "content": "a", "priority": "medium", "status": "pending", "_meta": { "acpd": { "priority": "_soon" } },
+        })
+    );
 }
 
 #[test]

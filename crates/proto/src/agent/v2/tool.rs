@@ -1,6 +1,6 @@
 //! Tool calls. In version 2, the first update of a call begins it, each later one changes the members that it has, and `null` clears one.
 
-use acpd_model::item::ToolStatus;
+use acpd_model::item::{ToolStatus, acp_tool_kind};
 use acpd_model::{RawJson, json};
 use serde_json::{Map, Value};
 
@@ -126,6 +126,14 @@ impl Translator {
                 ("kind", "null") => {
                     out.put("kind", "other");
                 }
+                ("kind", kind) => {
+                    let exact = json::read::<Value>(kind).unwrap_or_default();
+                    let nearest = acp_tool_kind(exact.as_str().unwrap_or_default());
+                    out.put("kind", nearest);
+                    if exact.as_str().is_some_and(|exact| exact != nearest) {
+                        notes.insert("kind".to_owned(), exact);
+                    }
+                }
                 ("locations", "null") => {
                     out.raw("locations", "[]");
                 }
@@ -149,10 +157,14 @@ impl Translator {
                 out.raw("content", &list(shown));
             }
         });
-        let exact = written.and_then(|written| json::read::<Value>(written).ok());
-        let said = status.map(ToolStatus::as_acp);
-        if let Some(exact) = exact.filter(|exact| !exact.is_null() && exact.as_str() != said) {
-            notes.insert("status".to_owned(), exact);
+        if let Some(written) = written {
+            let exact = json::read::<Value>(written).unwrap_or_default();
+            let said = status.map(ToolStatus::as_acp);
+            let note = Some(exact).filter(|exact| !exact.is_null() && exact.as_str() != said);
+            let had_note = self.calls.note_status(session, id, note.is_some());
+            if note.is_some() || had_note {
+                notes.insert("status".to_owned(), note.unwrap_or_default());
+            }
         }
         if !cleared.is_empty() {
             notes.insert("cleared".to_owned(), cleared.into());

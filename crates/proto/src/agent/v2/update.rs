@@ -2,7 +2,7 @@
 
 use acpd_model::RawJson;
 
-use super::parts::{beside, list, noted, object_in, objects_in, text_in};
+use super::parts::{beside, empty, list, noted, object_in, objects_in, text_in};
 use super::session::{with_commands, with_options};
 use super::translator::Translator;
 use crate::agent::bounds::is_name;
@@ -78,14 +78,28 @@ fn plan(update: &RawJson) -> RawJson {
 }
 
 fn entry(entry: &RawJson) -> RawJson {
-    let Some(status) = member(entry, "status") else {
+    let mut put = Vec::new();
+    let mut notes = Vec::new();
+    if let Some(status) = member(entry, "status") {
+        let nearest = match status {
+            r#""pending""# | r#""in_progress""# | r#""completed""# => status,
+            r#""cancelled""# => r#""completed""#,
+            _ => r#""pending""#,
+        };
+        if nearest != status {
+            put.push(("status", nearest));
+            notes.push(("status", status));
+        }
+    }
+    if let Some(priority) = member(entry, "priority")
+        && !matches!(priority, r#""high""# | r#""medium""# | r#""low""#)
+    {
+        put.push(("priority", r#""medium""#));
+        notes.push(("priority", priority));
+    }
+    if notes.is_empty() {
         return entry.clone();
-    };
-    let nearest = match status {
-        r#""pending""# | r#""in_progress""# | r#""completed""# => return entry.clone(),
-        r#""cancelled""# => r#""completed""#,
-        _ => r#""pending""#,
-    };
-    let changed = spliced(entry, &[("status", nearest)]);
-    noted(&changed, &format!(r#"{{"status":{status}}}"#))
+    }
+    let notes = spliced(&empty(), &notes);
+    noted(&spliced(entry, &put), notes.get())
 }
