@@ -5,6 +5,7 @@
 //! all other members stay as the agent sent them. Never: reveals the agent's option ids: editors know an option by its
 //! position.
 
+use acpd_model::OptionKind;
 use acpd_model::event::{Always, PermissionOption};
 use acpd_model::subject::CallSubject;
 use acpd_model::text::{plain_line, shorten, visible_line};
@@ -40,8 +41,7 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
         return None;
     };
     let by_agent = item.is_some();
-    let asked = event.raw.as_ref().filter(|raw| raw.get().starts_with('{'));
-    let asked = asked.cloned().unwrap_or_else(|| RawJson::trusted("{}"));
+    let asked = asked_in(event);
     let call = match whole {
         Some(whole) => (**whole).clone(),
         None => RawJson::trusted(member(&asked, "toolCall").unwrap_or("{}")),
@@ -56,7 +56,9 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
         subjects,
         *keeps_content,
     );
-    let offered = offered(&asked, options, always.as_deref());
+    // In version 1, there are no others.
+    let is_known = |option: &PermissionOption| OptionKind::read(&option.kind).is_some();
+    let offered = offered(&asked, options, always.as_deref(), is_known);
     let thread = Value::from(thread).to_string();
     let mut put = vec![("toolCall", call.get()), ("options", offered.get())];
     if !by_agent || has_string(&asked, "sessionId") {
@@ -65,6 +67,20 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
     let meta = meta(&asked, options, agent_remembers, subjects, always.as_deref());
     put.push(("_meta", meta.get()));
     Some(spliced(&asked, &put))
+}
+
+/// Returns the options of a permission request for an editor that knows all kinds, as version 2 requires.
+pub(super) fn options_of_all_kinds(event: &Event) -> Option<RawJson> {
+    let EventKind::Request(RequestEvent::PermissionRequested { options, always, .. }) = &event.kind else {
+        return None;
+    };
+    Some(offered(&asked_in(event), options, always.as_deref(), |_| true))
+}
+
+/// Returns what the agent asked.
+fn asked_in(event: &Event) -> RawJson {
+    let asked = event.raw.as_ref().filter(|raw| raw.get().starts_with('{'));
+    asked.cloned().unwrap_or_else(|| RawJson::trusted("{}"))
 }
 
 /// Returns the tool call with the daemon's title and first content block.
@@ -149,12 +165,18 @@ fn content(call: &RawJson, subjects: &[CallSubject]) -> String {
     format!("[{block}{between}{theirs}")
 }
 
-/// Returns the options with ids of the daemon and names that describe their effect.
-fn offered(asked: &RawJson, options: &[PermissionOption], always: Option<&Always>) -> RawJson {
+/// Returns the options that an editor is shown, with ids of the daemon and names that describe their effect.
+fn offered(
+    asked: &RawJson,
+    options: &[PermissionOption],
+    always: Option<&Always>,
+    is_shown: impl Fn(&PermissionOption) -> bool,
+) -> RawJson {
     let theirs: Vec<RawJson> = member(asked, "options")
         .and_then(|options| json::read(options).ok())
         .unwrap_or_default();
-    let ours = options.iter().enumerate().map(|(at, option)| {
+    let shown = options.iter().enumerate().filter(|(_, option)| is_shown(option));
+    let ours = shown.map(|(at, option)| {
         let id = Value::from(id_of(at)).to_string();
         let name = Value::from(visible_line(&option.label(always))).to_string();
         let kind = Value::from(option.kind.as_str()).to_string();

@@ -380,6 +380,41 @@ fn a_question_has_a_subject_and_stops_the_foreground() {
     });
 }
 
+/// Version 2 has other kinds than these four, and version 1 does not. The ids are positions, so that the answers mean the same.
+#[test]
+fn options_of_other_kinds_reach_editors_of_version_2_alone() {
+    play(|s| {
+        let two = at_work(s);
+        let one = s.editor(SIMPLE);
+        s.ask_session(one, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
+        s.prompt(two, "do it");
+        s.then(|scene| {
+            let options = r#"[{"optionId":"a","name":"Ask later","kind":"_later"},{"optionId":"b","name":"Yes","kind":"allow_once"}]"#;
+            let call = r#"{"toolCallId":"t","title":"rm x"}"#;
+            let params = format!(r#"{{"sessionId":"s-1","toolCall":{call},"options":{options}}}"#);
+            scene.calls("5", "session/request_permission", &params);
+        });
+        for (who, ids) in [(one, json!(["2"])), (two, json!(["1", "2"]))] {
+            let asked = s.editors[who].got.iter();
+            let asked = asked
+                .rev()
+                .find(|message| message["method"] == "session/request_permission");
+            let options = asked.unwrap()["params"]["options"].as_array().unwrap().clone();
+            let got: Vec<Value> = options.iter().map(|option| option["optionId"].clone()).collect();
+            assert_eq!(json!(got), ids);
+        }
+        s.says(
+            one,
+            &format!(
+                r#"{{"jsonrpc":"2.0","id":"{}","result":{{"outcome":{{"outcome":"selected","optionId":"2"}}}}}}"#,
+                RequestId { thread: s.scene.id, number: 1 }
+            ),
+        );
+        assert_eq!(s.scene.answer_to(&json!(5))["result"]["outcome"]["optionId"], "b");
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
 #[test]
 fn terminals_are_acpds_and_arrive_as_such() {
     play(|s| {

@@ -6,6 +6,7 @@ use acpd_policy::in_lines;
 use bytes::Bytes;
 
 use super::tool_call::fill;
+use crate::surface::acp::question::options_of_all_kinds;
 use crate::wire::{Object, has_string, inside, member, members, spliced};
 
 /// Members of the agent's description of a call that a question of the agent leaves as they are: the call has begun, and its editor knows
@@ -49,10 +50,20 @@ pub(in crate::surface::acp) fn permission(event: &Event, thread: &str, message: 
             });
         });
         members(&params, |key, value| {
-            if !["sessionId", "title", "description", "subject", "toolCall"].contains(&key) {
+            if ![
+                "sessionId",
+                "title",
+                "description",
+                "subject",
+                "toolCall",
+                "options",
+            ]
+            .contains(&key)
+            {
                 out.raw(key, value);
             }
         });
+        out.json("options", options_of_all_kinds(event).as_ref());
     });
     message.close();
     Some(out)
