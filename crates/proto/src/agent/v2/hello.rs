@@ -64,6 +64,8 @@ fn capabilities(declared: &RawJson, signs_in: bool) -> RawJson {
     let session = object_in(declared, "session").unwrap_or_else(empty);
     let prompt = object_in(&session, "prompt").unwrap_or_else(empty);
     let mcp = object_in(&session, "mcp").unwrap_or_else(empty);
+    // The daemon has no servers that answer through the connection, and in version 1 this is a boolean.
+    let mcp = others(&mcp, &["acp"]).unwrap_or_else(empty);
     let auth = object_in(declared, "auth").unwrap_or_else(empty);
     let declared = others(declared, &["session", "auth", "loadSession"]);
     let methods = others(&session, &["prompt", "mcp", "list", "resume", "close"]);

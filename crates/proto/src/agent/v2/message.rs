@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use acpd_model::RawJson;
 use serde_json::json;
 
-use super::parts::{noted, object_in, objects_in, text_in};
+use super::parts::{noted, object_in, objects_in, text_in, with_blocks};
 use crate::agent::bounds::is_name;
 use crate::wire::{member, object, spliced};
 
@@ -72,13 +72,13 @@ impl Messages {
     /// Returns the chunk in version 1.
     pub fn chunk(&mut self, session: &str, kind: &'static str, chunk: &RawJson) -> RawJson {
         let Some(id) = text_in(chunk, "messageId").filter(|id| is_name(id)) else {
-            return chunk.clone();
+            return with_blocks(chunk, "content");
         };
         let message = self.message(session, kind, &id);
         if let Some(block) = object_in(chunk, "content") {
             message.add(&block);
         }
-        message.chunk(&id, chunk)
+        message.chunk(&id, &with_blocks(chunk, "content"))
     }
 
     /// Returns the chunks of a message that is sent as a whole: none if that changes nothing.
@@ -111,7 +111,7 @@ impl Messages {
                     .put("messageId", &id)
                     .json("_meta", meta.as_ref().filter(|_| at == 0));
             });
-            known.chunk(&id, &chunk)
+            known.chunk(&id, &with_blocks(&chunk, "content"))
         });
         chunks.collect()
     }

@@ -70,6 +70,44 @@ pub(super) fn text_piece(text: &str) -> RawJson {
     })
 }
 
+/// Returns an object in which a member, a block or a list of them, has blocks of version 1 only.
+pub(super) fn with_blocks(json: &RawJson, name: &str) -> RawJson {
+    if let Some(block) = object_in(json, name) {
+        return match generic(&block) {
+            Some(block) => spliced(json, &[(name, block.get())]),
+            None => json.clone(),
+        };
+    }
+    let Some(mut blocks) = objects_in(json, name) else {
+        return json.clone();
+    };
+    let mut is_changed = false;
+    for block in &mut blocks {
+        if let Some(new) = generic(block) {
+            (*block, is_changed) = (new, true);
+        }
+    }
+    if is_changed {
+        spliced(json, &[(name, &list(blocks))])
+    } else {
+        json.clone()
+    }
+}
+
+/// Returns the text that stands for a block of a type that version 1 does not have; `None` if it has it. Skills stay: they are in messages
+/// of the user, who has sent them.
+fn generic(block: &RawJson) -> Option<RawJson> {
+    let kind = text_in(block, "type");
+    let kind = kind.as_deref().unwrap_or("unknown content");
+    if ["text", "image", "audio", "resource_link", "resource", "skill"].contains(&kind) {
+        return None;
+    }
+    let text = object(|out| {
+        out.put("type", "text").put("text", &format!("[{kind}]"));
+    });
+    Some(noted(&text, &format!(r#"{{"block":{}}}"#, block.get())))
+}
+
 /// Returns an update of version 1 that changes nothing and has one of version 2 in its `_meta`.
 pub(super) fn beside(update: &RawJson) -> RawJson {
     object(|out| {

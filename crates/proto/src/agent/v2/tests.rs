@@ -51,7 +51,7 @@ fn an_answer_to_initialize_gets_the_form_of_version_1() {
         "protocolVersion": 2,
         "info": { "name": "a", "version": "1" },
         "capabilities": {
-            "session": { "prompt": { "image": {}, "skill": {} }, "mcp": { "http": {} }, "fork": {}, "delete": null },
+            "session": { "prompt": { "image": {}, "skill": {} }, "mcp": { "http": {}, "acp": {} }, "fork": {}, "delete": null },
             "auth": { "status": {} },
             "_meta": { "x": 1 },
         },
@@ -596,5 +596,29 @@ fn a_content_for_which_there_is_no_room_is_not_cleared_by_a_question() {
     assert!(
         contents.iter().flatten().all(|pieces| *pieces == 2),
         "{contents:?}"
+    );
+}
+
+#[test]
+fn a_block_of_a_type_of_version_2_alone_becomes_text() {
+    let later = json!({ "type": "_later", "n": 1 });
+    let skill = json!({ "type": "skill", "name": "deploy" });
+    let block = |block: &Value| json!({ "type": "text", "text": "[_later]", "_meta": { "acpd": { "block": block } } });
+    let updates = read_all(&[
+        json!({ "sessionUpdate": "agent_message_chunk", "messageId": "m", "content": later }),
+        json!({ "sessionUpdate": "agent_message_chunk", "content": later }),
+        json!({ "sessionUpdate": "agent_thought", "messageId": "n", "content": [later] }),
+        json!({ "sessionUpdate": "session_message", "messageId": "o", "content": [later, skill] }),
+        json!({ "sessionUpdate": "user_message", "messageId": "p", "content": [skill] }),
+        call(&json!({ "content": [{ "type": "content", "content": later }, text("a")] })),
+    ]);
+    assert_eq!(updates[0]["content"], block(&later));
+    assert_eq!(updates[1]["content"], block(&later));
+    assert_eq!(updates[2]["content"], block(&later));
+    assert_eq!(updates[3]["content"], json!([block(&later), skill]));
+    assert_eq!(updates[4]["content"], skill);
+    assert_eq!(
+        updates[5]["content"],
+        json!([{ "type": "content", "content": block(&later) }, text("a")])
     );
 }

@@ -5,7 +5,7 @@ use acpd_model::{RawJson, json};
 use serde_json::{Map, Value};
 
 use super::diff;
-use super::parts::{beside, list, noted, object_in, objects_in, text_in, text_piece};
+use super::parts::{beside, list, noted, object_in, objects_in, text_in, text_piece, with_blocks};
 use super::terminal::Change;
 use super::translator::Translator;
 use crate::agent::bounds::is_name;
@@ -187,7 +187,8 @@ impl Translator {
         let mut shown: Vec<RawJson> = Vec::new();
         for piece in pieces {
             match text_in(&piece, "type").as_deref() {
-                Some("content" | "session") => shown.push(piece),
+                Some("content") => shown.push(with_blocks(&piece, "content")),
+                Some("session") => shown.push(piece),
                 Some("diff") => shown.extend(diff::pieces(&piece)),
                 Some("terminal") => {
                     let terminal = text_in(&piece, "terminalId").filter(|terminal| is_name(terminal));

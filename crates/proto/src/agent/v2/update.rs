@@ -2,7 +2,7 @@
 
 use acpd_model::RawJson;
 
-use super::parts::{beside, empty, list, noted, object_in, objects_in, text_in};
+use super::parts::{beside, empty, list, noted, object_in, objects_in, text_in, with_blocks};
 use super::session::{with_commands, with_options};
 use super::translator::Translator;
 use crate::agent::bounds::is_name;
@@ -37,13 +37,13 @@ impl Translator {
             | "session_info_update"
             | "usage_update"
             | "notice"
-            | "compaction_update"
-            | "compaction_summary_chunk"
-            | "prompt_suggestions_update"
             | "cursor_update"
-            | "subagent_update"
-            | "session_message"
-            | "session_message_chunk" => vec![update.clone()],
+            | "prompt_suggestions_update"
+            | "subagent_update" => vec![update.clone()],
+            "compaction_update" => vec![with_blocks(update, "summary")],
+            "compaction_summary_chunk" | "session_message" | "session_message_chunk" => {
+                vec![with_blocks(update, "content")]
+            }
             _ => vec![beside(update)],
         }
     }
