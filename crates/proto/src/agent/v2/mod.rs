@@ -10,6 +10,7 @@
 mod allowance;
 mod background;
 mod calls;
+mod compaction;
 mod diff;
 mod hello;
 mod message;

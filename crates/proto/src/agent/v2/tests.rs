@@ -622,3 +622,34 @@ fn a_block_of_a_type_of_version_2_alone_becomes_text() {
         json!([{ "type": "content", "content": block(&later) }, text("a")])
     );
 }
+
+#[test]
+fn each_update_of_a_compaction_has_its_status() {
+    let compaction = |id: &str, more: &Value| {
+        let mut update = json!({ "sessionUpdate": "compaction_update", "compactionId": id });
+        for (name, value) in more.as_object().unwrap() {
+            update[name] = value.clone();
+        }
+        update
+    };
+    let updates = read_all(&[
+        compaction("a", &json!({})),
+        compaction("a", &json!({ "status": "completed" })),
+        compaction("b", &json!({ "status": "failed" })),
+        compaction("a", &json!({ "summary": [] })),
+        compaction("a", &json!({ "status": null })),
+        compaction("b", &json!({ "error": "e" })),
+    ]);
+    let statuses: Vec<_> = updates.iter().map(|update| &update["status"]).collect();
+    assert_eq!(
+        statuses,
+        [
+            "in_progress",
+            "completed",
+            "failed",
+            "completed",
+            "in_progress",
+            "failed"
+        ]
+    );
+}

@@ -5,6 +5,7 @@ use acpd_model::{RawJson, TurnId};
 use super::allowance::Allowance;
 use super::background::Background;
 use super::calls::Calls;
+use super::compaction::Compactions;
 use super::message::Messages;
 use super::prompt::{Ending, Prompts};
 use super::terminal::Terminals;
@@ -17,6 +18,7 @@ pub(in crate::agent) struct Translator {
     pub(super) terminals: Terminals,
     pub(super) messages: Messages,
     pub(super) background: Background,
+    pub(super) compactions: Compactions,
     pub(super) allowance: Allowance,
     /// The number of questions without a tool call so far.
     pub(super) questions: u64,

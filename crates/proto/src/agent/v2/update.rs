@@ -40,7 +40,7 @@ impl Translator {
             | "cursor_update"
             | "prompt_suggestions_update"
             | "subagent_update" => vec![update.clone()],
-            "compaction_update" => vec![with_blocks(update, "summary")],
+            "compaction_update" => vec![self.compactions.whole(session, update)],
             "compaction_summary_chunk" | "session_message" | "session_message_chunk" => {
                 vec![with_blocks(update, "content")]
             }

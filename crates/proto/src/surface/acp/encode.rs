@@ -526,7 +526,9 @@ impl Writer<'_> {
             return self.frame(start, kind);
         }
         let kind = match said_word(event) {
-            Some("\"compaction_summary_chunk\"") => FrameKind::Declared(Feature::Compaction),
+            Some("\"compaction_update\"" | "\"compaction_summary_chunk\"") => {
+                FrameKind::Declared(Feature::Compaction)
+            }
             // A form of plans that this version does not know, or the removal of an unknown plan.
             Some("\"plan_update\"" | "\"plan_removed\"") => FrameKind::Declared(Feature::Plans),
             _ => FrameKind::Update,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::stage::{ABLE, Stage, play};
+use super::stage::{ABLE, SIMPLE, Stage, play};
 use crate::support::SESSION;
 
 /// Sends lines of the agent, one in each window, and checks that the editor receives their params except for the session's
@@ -97,6 +97,28 @@ fn params_with_more_to_them_and_other_notifications() {
         "_vendor/thing [1,2]",
         r#"auth/status_update {"x":1.0}"#,
     ]);
+}
+
+#[test]
+fn a_compaction_without_a_status_reaches_editors_that_know_compactions() {
+    let odd = r#"{"sessionUpdate":"compaction_update","compactionId":"c"}"#;
+    for (editor, count) in [(ABLE, 1), (SIMPLE, 0)] {
+        play(|s| {
+            s.strict = false;
+            let who = Stage::at_work(editor, s);
+            s.then(|scene| {
+                scene.prompt("do it");
+                scene.update(odd);
+                scene.later(20);
+            });
+            let texts = s.editors[who].texts.iter();
+            assert_eq!(
+                texts.filter(|text| text.contains("compaction_update")).count(),
+                count
+            );
+            s.then(|scene| scene.stops_with("end_turn"));
+        });
+    }
 }
 
 #[test]
