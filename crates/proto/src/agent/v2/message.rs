@@ -37,10 +37,12 @@ struct Message {
 
 impl Message {
     fn add(&mut self, block: &RawJson) {
-        match text_in(block, "text").filter(|_| text_in(block, "type").is_some_and(|kind| kind == "text")) {
-            // Chunks divide a text anywhere.
+        let text = member(block, "text").filter(|text| text.starts_with('"'));
+        match text.filter(|_| text_in(block, "type").is_some_and(|kind| kind == "text")) {
+            // Chunks divide a text anywhere, also within a surrogate pair, which is then escaped and else need not be.
             Some(text) => {
-                self.content.write(text.as_bytes());
+                let text = &text[1..text.len() - 1];
+                units(text, |unit| self.content.write_u16(unit));
                 self.has_content |= !text.is_empty();
             }
             None => {
@@ -116,6 +118,29 @@ impl Messages {
         chunks.collect()
     }
 
+    /// Returns `cursor_update`. A cursor after a message that was replaced is after what replaces it.
+    pub fn cursor(&self, session: &str, update: &RawJson) -> RawJson {
+        self.anchored(session, update).unwrap_or_else(|| update.clone())
+    }
+
+    fn anchored(&self, session: &str, update: &RawJson) -> Option<RawJson> {
+        let anchor = object_in(update, "anchor")?;
+        let kind = match text_in(&anchor, "type")?.as_str() {
+            "user_message" => "user_message_chunk",
+            "agent_message" => "agent_message_chunk",
+            "agent_thought" => "agent_thought_chunk",
+            _ => return None,
+        };
+        if text_in(&anchor, "position")? != "after" {
+            return None;
+        }
+        let id = text_in(&anchor, "messageId")?;
+        let message = self.known.get(&(session.to_owned(), kind, id.clone()))?;
+        let id = json!(message.id(&id)).to_string();
+        let anchor = spliced(&anchor, &[("messageId", &id)]);
+        Some(spliced(update, &[("anchor", anchor.get())]))
+    }
+
     fn message(&mut self, session: &str, kind: &'static str, id: &str) -> &mut Message {
         let key = (session.to_owned(), kind, id.to_owned());
         if !self.known.contains_key(&key) {
@@ -128,4 +153,33 @@ impl Messages {
         }
         self.known.entry(key).or_default()
     }
+}
+
+/// Takes the UTF-16 of a JSON string, which is written without its quotation marks.
+fn units(written: &str, mut take: impl FnMut(u16)) {
+    let mut rest = written;
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        plain.encode_utf16().for_each(&mut take);
+        let mut letters = escaped.chars();
+        let letter = letters.next().unwrap_or('\\');
+        rest = letters.as_str();
+        let digits = rest.get(..4).filter(|_| letter == 'u');
+        let unit = match (
+            letter,
+            digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()),
+        ) {
+            (_, Some(unit)) => {
+                rest = &rest[4..];
+                unit
+            }
+            ('n', _) => 0x0a,
+            ('r', _) => 0x0d,
+            ('t', _) => 0x09,
+            ('b', _) => 0x08,
+            ('f', _) => 0x0c,
+            (other, _) => u16::try_from(u32::from(other)).unwrap_or_default(),
+        };
+        take(unit);
+    }
+    rest.encode_utf16().for_each(take);
 }

@@ -653,3 +653,50 @@ fn each_update_of_a_compaction_has_its_status() {
         ]
     );
 }
+
+#[test]
+fn a_text_is_the_same_however_it_is_divided_and_escaped() {
+    let mut translator = Translator::default();
+    let mut said = |kind: &str, content: &str| {
+        let update = format!(r#"{{"sessionUpdate":"{kind}","messageId":"m","content":{content}}}"#);
+        translator.update(SESSION, &RawJson::trusted(&update)).len()
+    };
+    for part in [r#"a\u00e9\ud83d"#, r#"\ude00\n"#, r#"\"é\/"#] {
+        let block = format!(r#"{{"type":"text","text":"{part}"}}"#);
+        assert_eq!(said("agent_message_chunk", &block), 1);
+    }
+    for whole in [r#"aé😀\n\"é/"#, r#"a\u00e9\uD83D\uDE00\u000a\u0022\u00e9/"#] {
+        let blocks = format!(r#"[{{"type":"text","text":"{whole}"}}]"#);
+        assert_eq!(said("agent_message", &blocks), 0, "{whole}");
+    }
+    assert_eq!(
+        said("agent_message", r#"[{"type":"text","text":"aé😀\n\"é"}]"#),
+        1
+    );
+}
+
+#[test]
+fn a_cursor_after_a_message_is_after_what_replaces_it() {
+    let whole = |text: &str| {
+        json!({
+            "sessionUpdate": "agent_message", "messageId": "m", "content": [{ "type": "text", "text": text }],
+        })
+    };
+    let cursor = |position: &str| {
+        let anchor = json!({ "type": "agent_message", "messageId": "m", "position": position });
+        json!({ "sessionUpdate": "cursor_update", "cursorId": "c", "anchor": anchor })
+    };
+    let updates = read_all(&[
+        whole("a"),
+        cursor("after"),
+        whole("b"),
+        cursor("after"),
+        cursor("before"),
+        json!({ "sessionUpdate": "cursor_update", "cursorId": "c" }),
+    ]);
+    let anchors: Vec<_> = updates
+        .iter()
+        .map(|update| update["anchor"]["messageId"].as_str())
+        .collect();
+    assert_eq!(anchors, [None, Some("m"), None, Some("m~1"), Some("m"), None]);
+}

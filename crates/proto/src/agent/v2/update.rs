@@ -37,9 +37,9 @@ impl Translator {
             | "session_info_update"
             | "usage_update"
             | "notice"
-            | "cursor_update"
             | "prompt_suggestions_update"
             | "subagent_update" => vec![update.clone()],
+            "cursor_update" => vec![self.messages.cursor(session, update)],
             "compaction_update" => vec![self.compactions.whole(session, update)],
             "compaction_summary_chunk" | "session_message" | "session_message_chunk" => {
                 vec![with_blocks(update, "content")]
