@@ -12,7 +12,7 @@ use crate::wire::member;
 
 /// The last bytes of a terminal's output that are kept and shown.
 const OUTPUT_BYTES: usize = 64 << 10;
-/// Terminals whose output is kept, of all sessions of a process.
+/// Terminals whose output is kept, of all sessions of a process. Those that run are forgotten last.
 const TERMINALS: usize = 64;
 
 /// The session, and the agent's id of the terminal.
@@ -135,14 +135,21 @@ impl Terminals {
     fn terminal(&mut self, session: &str, id: &str) -> &mut Terminal {
         let key = (session.to_owned(), id.to_owned());
         if !self.known.contains_key(&key) {
-            self.order.push_back(key.clone());
-            if self.order.len() > TERMINALS
-                && let Some(oldest) = self.order.pop_front()
-            {
-                self.known.remove(&oldest);
+            if self.order.len() == TERMINALS {
+                self.forget_one();
             }
+            self.order.push_back(key.clone());
         }
         self.known.entry(key).or_default()
+    }
+
+    /// Forgets the oldest terminal whose command has ended, or the oldest of all.
+    fn forget_one(&mut self) {
+        let has_ended = |key: &Key| self.known.get(key).is_some_and(|known| known.exit.is_some());
+        let at = self.order.iter().position(has_ended).unwrap_or(0);
+        if let Some(key) = self.order.remove(at) {
+            self.known.remove(&key);
+        }
     }
 }
 

@@ -700,3 +700,20 @@ fn a_cursor_after_a_message_is_after_what_replaces_it() {
         .collect();
     assert_eq!(anchors, [None, Some("m"), None, Some("m~1"), Some("m"), None]);
 }
+
+#[test]
+fn the_output_of_a_command_that_runs_outlasts_that_of_commands_that_have_ended() {
+    let mut translator = Translator::default();
+    let terminal = json!({ "type": "terminal", "terminalId": "x" });
+    let chunk = json!({ "sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "YQ==" });
+    read(&mut translator, &call(&json!({ "content": [terminal] })));
+    read(&mut translator, &chunk);
+    for at in 0..200 {
+        let ended = json!({
+            "sessionUpdate": "terminal_update", "terminalId": format!("{at}"), "exitStatus": { "exitCode": 0 },
+        });
+        read(&mut translator, &ended);
+    }
+    let updates = read(&mut translator, &chunk);
+    assert_eq!(texts(&updates), ["```\naa\n```"]);
+}
