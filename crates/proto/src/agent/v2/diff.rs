@@ -37,11 +37,12 @@ pub(super) fn pieces(diff: &RawJson) -> Vec<RawJson> {
     let mut pieces = Vec::new();
     for (at, change) in changes.iter().enumerate() {
         let path = text_in(change, "path").unwrap_or_default();
-        let section = if sections.len() == changes.len() {
-            sections.get(at)
-        } else {
-            sections.iter().find(|section| section.is_about(&path))
-        };
+        // Not every patch has the whole path.
+        let same_place = sections.get(at).filter(|_| sections.len() == changes.len());
+        let section = sections.iter().find(|section| section.names(&path));
+        let section = section
+            .or(same_place)
+            .or_else(|| sections.iter().find(|section| section.is_about(&path)));
         let hunks = section.map_or(&[][..], |section| section.hunks.as_slice());
         let bytes = |hunk: &Hunk| hunk.old.len() + hunk.new.len() + path.len() + DIFF_BYTES;
         let hunks = match left.checked_sub(hunks.iter().map(bytes).sum()) {
@@ -156,6 +157,19 @@ fn counts(line: &str) -> Option<(usize, usize)> {
 }
 
 impl Section {
+    /// Returns whether the header has the whole path, perhaps after the letter of a side.
+    fn names(&self, path: &str) -> bool {
+        let path = path.trim_start_matches('/');
+        let before = |line: &str| {
+            let before = line.trim_end().strip_suffix(path)?;
+            let root = before.strip_suffix('/').unwrap_or(before);
+            let side = before.strip_suffix("a/").or(before.strip_suffix("b/"));
+            Some(root.ends_with(' ') || side.is_some_and(|side| side.ends_with(' ')))
+        };
+        !path.is_empty() && self.header.lines().any(|line| before(line).unwrap_or(false))
+    }
+
+    /// Returns whether a path of the header ends with this one.
     fn is_about(&self, path: &str) -> bool {
         let path = path.trim_start_matches('/');
         !path.is_empty() && self.header.lines().any(|line| line.trim_end().ends_with(path))
@@ -237,6 +251,28 @@ mod tests {
         ];
         assert_eq!(shown(&json!([add, delete]), patch), both);
         assert_eq!(shown(&json!([delete]), patch), both[1..]);
+    }
+
+    #[test]
+    fn hunks_are_those_of_the_path_in_any_order() {
+        let section = |path: &str| {
+            format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+{path}\n")
+        };
+        let patch = [section("w/x/a"), section("w/a"), section("w/b")].concat();
+        let modify = |path: &str| json!({ "operation": "modify", "path": path });
+        for order in [["/w/b", "/w/a", "/w/x/a"], ["/w/a", "/w/x/a", "/w/b"]] {
+            let changes = json!(order.map(modify));
+            let pieces = shown(&changes, &patch);
+            assert_eq!(pieces.len(), 3);
+            for (piece, path) in pieces.iter().zip(order) {
+                assert_eq!(piece["path"], path);
+                assert_eq!(piece["newText"], format!("{}\n", &path[1..]));
+            }
+        }
+        // Paths of the patch that are relative to another folder.
+        let patch = [section("a"), section("b")].concat();
+        let pieces = shown(&json!([modify("/w/a"), modify("/w/b")]), &patch);
+        assert_eq!(pieces[1]["newText"], "b\n");
     }
 
     #[test]
