@@ -449,6 +449,10 @@ impl AgentConnection {
             AgentCommand::WaitForUser(waits) => self.wait_for_user(waits, now.mono),
             AgentCommand::Close => self.close(),
             AgentCommand::Prompt { turn, prompt, meta } => {
+                let prompt = match &mut self.v2 {
+                    Some(v2) => v2.prompt(turn, prompt),
+                    None => prompt,
+                };
                 let id = self.pending.open(Sent::Prompt(turn), None);
                 let session = self.session.as_deref().unwrap_or_default();
                 let mut line = Vec::new();
@@ -458,9 +462,6 @@ impl AgentConnection {
                         .put("prompt", &prompt)
                         .json("_meta", meta.as_ref());
                 });
-                if let Some(v2) = &mut self.v2 {
-                    v2.prompt(turn);
-                }
                 self.write(line);
             }
             AgentCommand::Cancel => {

@@ -217,8 +217,12 @@ impl AgentConnection {
             let error = RpcError::new(-32603, format!("its answer {message}"));
             return self.not_opened(how, &error, now);
         }
-        let (result, commands) = match &self.v2 {
-            Some(_) => v2::session(&RawJson::from(result)),
+        let (result, commands) = match &mut self.v2 {
+            Some(v2) => {
+                let result = RawJson::from(result);
+                v2.opened(&result);
+                v2::session(&result)
+            }
             None => (RawJson::from(result), None),
         };
         if matches!(how, Binding::New | Binding::Fork) {

@@ -20,7 +20,7 @@ pub(in crate::agent) fn client_capabilities(elicitation: ElicitationModes) -> St
     [
         r#"{"auth":{"terminal":{}},"#,
         elicitation,
-        r#""session":{"promptSuggestions":{}}}"#,
+        r#""session":{"commands":{"skill":{}},"promptSuggestions":{}}}"#,
     ]
     .concat()
 }

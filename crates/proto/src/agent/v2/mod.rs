@@ -19,6 +19,7 @@ mod prompt;
 mod question;
 mod request;
 mod session;
+mod skill;
 mod terminal;
 #[cfg(test)]
 mod tests;

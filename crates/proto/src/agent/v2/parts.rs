@@ -72,8 +72,17 @@ pub(super) fn text_piece(text: &str) -> RawJson {
 
 /// Returns an object in which a member, a block or a list of them, has blocks of version 1 only.
 pub(super) fn with_blocks(json: &RawJson, name: &str) -> RawJson {
+    changed_blocks(json, name, generic)
+}
+
+/// Returns an object in which some blocks of a member, a block or a list of them, are replaced.
+pub(super) fn changed_blocks(
+    json: &RawJson,
+    name: &str,
+    change: impl Fn(&RawJson) -> Option<RawJson>,
+) -> RawJson {
     if let Some(block) = object_in(json, name) {
-        return match generic(&block) {
+        return match change(&block) {
             Some(block) => spliced(json, &[(name, block.get())]),
             None => json.clone(),
         };
@@ -83,7 +92,7 @@ pub(super) fn with_blocks(json: &RawJson, name: &str) -> RawJson {
     };
     let mut is_changed = false;
     for block in &mut blocks {
-        if let Some(new) = generic(block) {
+        if let Some(new) = change(block) {
             (*block, is_changed) = (new, true);
         }
     }

@@ -3,6 +3,7 @@
 use acpd_model::RawJson;
 
 use super::parts::{empty, list, object_in, objects_in, renamed, text_in};
+use super::skill::is_skill;
 use crate::wire::{member, object, others, spliced};
 
 /// Returns the answer to a request that opened a session in the form of version 1, and an update with the session's commands, which version
@@ -54,7 +55,7 @@ fn option(option: &RawJson) -> Option<RawJson> {
     Some(spliced(&option, &[("options", &groups)]))
 }
 
-/// Returns an object whose `availableCommands` have the form of version 1. What is not a command, such as a skill, is left out.
+/// Returns an object whose `availableCommands` have the form of version 1. What is neither a command nor a skill is left out.
 pub(super) fn with_commands(json: &RawJson) -> RawJson {
     let Some(commands) = objects_in(json, "availableCommands") else {
         return json.clone();
@@ -64,6 +65,9 @@ pub(super) fn with_commands(json: &RawJson) -> RawJson {
 }
 
 fn command(command: &RawJson) -> Option<RawJson> {
+    if is_skill(command) {
+        return Some(command.clone());
+    }
     if text_in(command, "type").is_some_and(|kind| kind != "command") {
         return None;
     }

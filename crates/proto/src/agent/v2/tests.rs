@@ -103,6 +103,7 @@ fn the_capabilities_of_the_client_are_json() {
     for elicitation in [ElicitationModes::ALL, ElicitationModes::NONE] {
         let capabilities: Value = serde_json::from_str(&client_capabilities(elicitation)).unwrap();
         assert!(capabilities["auth"]["terminal"].is_object());
+        assert!(capabilities["session"]["commands"]["skill"].is_object());
     }
 }
 
@@ -182,6 +183,7 @@ fn options_and_commands_get_the_form_of_version_1() {
         { "type": "command", "name": "a", "description": "d", "input": { "type": "text", "hint": "h" } },
         { "type": "command", "name": "b", "description": "d", "input": { "type": "_file", "hint": "h" } },
         { "type": "skill", "name": "c", "description": "d" },
+        { "type": "_later", "name": "e", "description": "d" },
     ]);
     let result = json!({ "sessionId": "s", "configOptions": options, "availableCommands": commands });
     let (opened, update) = session(&result.into());
@@ -196,6 +198,7 @@ fn options_and_commands_get_the_form_of_version_1() {
             "availableCommands": [
                 { "name": "a", "description": "d", "input": { "hint": "h" } },
                 { "name": "b", "description": "d" },
+                { "type": "skill", "name": "c", "description": "d" },
             ],
         })
     );

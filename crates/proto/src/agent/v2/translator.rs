@@ -8,6 +8,7 @@ use super::calls::Calls;
 use super::compaction::Compactions;
 use super::message::Messages;
 use super::prompt::{Ending, Prompts};
+use super::skill::Skills;
 use super::terminal::Terminals;
 use crate::wire::RpcError;
 
@@ -22,18 +23,26 @@ pub(in crate::agent) struct Translator {
     pub(super) allowance: Allowance,
     /// The number of questions without a tool call so far.
     pub(super) questions: u64,
+    pub(super) skills: Skills,
     prompts: Prompts,
 }
 
 impl Translator {
-    /// Records that a session is opened.
+    /// Records that a session is being opened.
     pub fn open(&mut self) {
+        self.skills = Skills::default();
         self.prompts.open();
     }
 
-    /// Begins a turn, whose prompt is sent.
-    pub fn prompt(&mut self, turn: TurnId) {
+    /// Handles the answer to the request that opened the agent's own session.
+    pub fn opened(&mut self, result: &RawJson) {
+        self.skills.learn(result);
+    }
+
+    /// Begins a turn. Returns its prompt in the form of version 2.
+    pub fn prompt(&mut self, turn: TurnId, prompt: Vec<RawJson>) -> Vec<RawJson> {
         self.prompts.begin(turn);
+        self.skills.prompt(prompt)
     }
 
     /// Records that the daemon has cancelled the turn.
@@ -48,6 +57,7 @@ impl Translator {
 
     /// Handles an update of the agent's own session. Returns the end of the turn if it is the one that ends it.
     pub fn follow_prompt(&mut self, update: &RawJson) -> Option<Ending> {
+        self.skills.learn(update);
         self.prompts.follow(update)
     }
 }

@@ -16,10 +16,16 @@ impl Translator {
         };
         self.allowance.add(update.get().len());
         match kind.as_str() {
-            "user_message_chunk" => vec![self.messages.chunk(session, "user_message_chunk", update)],
+            "user_message_chunk" => {
+                let chunk = self.skills.repeated(update);
+                vec![self.messages.chunk(session, "user_message_chunk", &chunk)]
+            }
             "agent_message_chunk" => vec![self.messages.chunk(session, "agent_message_chunk", update)],
             "agent_thought_chunk" => vec![self.messages.chunk(session, "agent_thought_chunk", update)],
-            "user_message" => self.messages.whole(session, "user_message_chunk", update),
+            "user_message" => {
+                let whole = self.skills.repeated(update);
+                self.messages.whole(session, "user_message_chunk", &whole)
+            }
             "agent_message" => self.messages.whole(session, "agent_message_chunk", update),
             "agent_thought" => self.messages.whole(session, "agent_thought_chunk", update),
             "tool_call_update" => self.tool_call(session, update),

@@ -342,6 +342,44 @@ fn a_session_is_resumed_without_a_replay() {
     });
 }
 
+#[test]
+fn a_slash_and_the_name_of_a_skill_invoke_it() {
+    const RUNNING: &str = r#""state":"running""#;
+    const IDLE: &str = r#""state":"idle","stopReason":"end_turn""#;
+    let s = check_turn(|s| {
+        works(s);
+        state(s, IDLE);
+        s.update(
+            r#"{"sessionUpdate":"available_commands_update","availableCommands":[{"type":"skill","name":"deploy","description":"d"},{"type":"command","name":"plan","description":"d"}]}"#,
+        );
+        for (text, sent) in [
+            (
+                "/deploy to\nstaging",
+                json!([{ "type": "skill", "name": "deploy" }, { "type": "text", "text": "to\nstaging" }]),
+            ),
+            ("/deploy", json!([{ "type": "skill", "name": "deploy" }])),
+            ("/plan it", json!([{ "type": "text", "text": "/plan it" }])),
+            ("/deployed", json!([{ "type": "text", "text": "/deployed" }])),
+            ("/ deploy", json!([{ "type": "text", "text": "/ deploy" }])),
+        ] {
+            s.prompt(text);
+            let prompts = s.sent_as("session/prompt");
+            assert_eq!(prompts.last().unwrap().json["params"]["prompt"], sent);
+            let turn = prompts.len();
+            s.update(&format!(
+                r#"{{"sessionUpdate":"user_message","messageId":"u-{turn}","content":{sent}}}"#
+            ));
+            accepts(s);
+            state(s, RUNNING);
+            state(s, IDLE);
+        }
+    });
+    assert_eq!(s.settled_turns(), [TurnStatus::Completed; 6]);
+    let messages = s.params("item/completed");
+    let of_user = messages.iter().filter(|item| item["type"] == "userMessage");
+    assert_eq!(of_user.count(), 0, "what the agent repeats is shown once");
+}
+
 /// A key lasts as long as the agent's session, and several threads may use one session.
 #[test]
 fn a_prompt_has_no_key_that_a_prompt_of_another_thread_could_have() {
