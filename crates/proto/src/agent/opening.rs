@@ -80,6 +80,11 @@ impl AgentConnection {
         if let Err(failure) = self.capabilities.check_mcp_servers(&self.start.mcp_servers) {
             return self.fail(failure);
         }
+        if self.v2.is_some()
+            && let Err(failure) = v2::check_mcp_servers(&self.start.mcp_servers)
+        {
+            return self.fail(failure);
+        }
         if let Err(failure) = self.check_system_prompt() {
             return self.fail(failure);
         }

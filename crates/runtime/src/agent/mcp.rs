@@ -4,7 +4,9 @@
 //! connects to one; agents do that.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use acpd_catalog::find_program;
 use acpd_model::RawJson;
 use acpd_proto::wire;
 use serde::Deserialize;
@@ -158,6 +160,33 @@ pub fn commands(servers: &[RawJson]) -> Vec<ServerCommand> {
     servers.iter().filter_map(|server| server.read().ok()).collect()
 }
 
+/// Returns the servers with absolute paths of their programs, as agents of version 2 want them: a name is looked up on `search`, and another
+/// path is relative to `cwd`. A program that is not found stays as it is. Reads the disk.
+pub fn with_paths(servers: &[RawJson], search: &str, cwd: &Path) -> Vec<RawJson> {
+    let with_path = |server: &RawJson| {
+        let ServerCommand { command, .. } = server.read().ok()?;
+        let path = if command.contains('/') {
+            cwd.join(&command)
+        } else {
+            find_program(&command, search)?
+        };
+        let path = path.to_str().filter(|path| *path != command)?;
+        Some(wire::object(|out| {
+            wire::members(server, |key, value| {
+                if key == "command" {
+                    out.put("command", path);
+                } else {
+                    out.raw(key, value);
+                }
+            });
+        }))
+    };
+    let resolved = servers
+        .iter()
+        .map(|server| with_path(server).unwrap_or_else(|| server.clone()));
+    resolved.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -202,6 +231,33 @@ mod tests {
         assert_eq!(servers.len(), 2);
         assert_eq!(servers[0], own, "as it came");
         assert!(servers[1].get().contains("mcp-b"));
+    }
+
+    #[test]
+    fn a_program_has_its_path_for_an_agent_of_version_2() {
+        let server =
+            |command: &str| json!({ "name": "a", "command": command, "args": ["-x"], "_meta": { "n": 1 } });
+        let http = json!({ "type": "http", "name": "b", "url": "http://b" });
+        let wanted: Vec<RawJson> = [
+            server("sh"),
+            server("./tools/a"),
+            server("/bin/sh"),
+            server("acpd-no-such-program"),
+            http.clone(),
+        ]
+        .map(RawJson::from)
+        .into();
+        let resolved = with_paths(&wanted, "relative:/bin", Path::new("/w"));
+        assert_eq!(
+            serde_json::to_value(&resolved).unwrap(),
+            json!([
+                server("/bin/sh"),
+                server("/w/./tools/a"),
+                server("/bin/sh"),
+                server("acpd-no-such-program"),
+                http
+            ])
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Requests of the daemon.
 
-use acpd_model::RawJson;
+use acpd_model::{Failure, RawJson};
 
 use super::parts::{list, objects_in, text_in};
 use crate::wire::{member, object, others, spliced};
@@ -35,6 +35,21 @@ fn opening(params: &RawJson) -> RawJson {
         params = spliced(&params, &[("configOptions", &options)]);
     }
     params
+}
+
+/// Rejects MCP servers whose program has no absolute path, which agents of version 2 refuse without the name of the server.
+pub(in crate::agent) fn check_mcp_servers(servers: &[RawJson]) -> Result<(), Failure> {
+    for server in servers {
+        let command = text_in(server, "command");
+        if let Some(command) = command.filter(|command| !command.starts_with('/')) {
+            let name = text_in(server, "name").unwrap_or_default();
+            return Err(Failure::invalid_params(format!(
+                "the MCP server {name:?} has the command {command:?}, which is not on PATH: with version 2 of ACP, an agent takes absolute \
+                 paths only"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Returns an MCP server. In version 1, one without a type is a program.

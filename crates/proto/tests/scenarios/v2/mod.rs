@@ -2,8 +2,9 @@
 //! `client` are those of their client.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{EventKind, ItemEnd, ItemEvent, SessionEvent};
+use acpd_model::{EventKind, ItemEnd, ItemEvent, RawJson, SessionEvent};
 use acpd_proto::agent::AcpVersion;
+use acpd_proto::projection::SessionChange;
 use acpd_proto::thread::Answer;
 use serde_json::{Value, json};
 
@@ -378,6 +379,30 @@ fn a_slash_and_the_name_of_a_skill_invoke_it() {
     let messages = s.params("item/completed");
     let of_user = messages.iter().filter(|item| item["type"] == "userMessage");
     assert_eq!(of_user.count(), 0, "what the agent repeats is shown once");
+}
+
+#[test]
+fn an_mcp_server_without_a_path_is_refused_by_its_name() {
+    let s = check_in(scene(), |s| {
+        let servers = [
+            r#"{"name":"files","command":"/bin/files","args":[],"env":[]}"#,
+            r#"{"name":"notes","command":"acpd-notes","args":[],"env":[]}"#,
+        ];
+        s.create_with(SessionChange {
+            mcp_servers: Some(servers.map(RawJson::trusted).into()),
+            ..SessionChange::default()
+        });
+        s.answer("initialize", HELLO);
+    });
+    let message = s.params("thread/notice")[0]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        message.contains(r#"the MCP server "notes" has the command "acpd-notes""#),
+        "{message}"
+    );
+    assert_eq!(s.sent_as("session/new").len(), 0);
 }
 
 /// A key lasts as long as the agent's session, and several threads may use one session.

@@ -173,6 +173,11 @@ impl AgentConfig {
         Environment::here(&self.pass_env, configured)
     }
 
+    /// Returns where the agent looks for programs.
+    pub fn search_path(&self) -> String {
+        self.variables().remove("PATH").unwrap_or_default()
+    }
+
     /// Returns the variables of the agent, and those of the daemon. An agent may have a home directory of its own in the configuration,
     /// and what the user has is where the daemon's variables say.
     fn environments(&self) -> [BTreeMap<String, String>; 2] {

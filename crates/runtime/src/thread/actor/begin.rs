@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use acpd_host::{Reserved, Sandbox, Workspace};
 use acpd_model::{Failure, ThreadId};
-use acpd_proto::agent::{PromptSource, Start};
+use acpd_proto::agent::{AcpVersion, PromptSource, Start};
 use acpd_proto::projection::{Chunks, Spec};
 use acpd_proto::thread::{AgentExit, Input};
 
@@ -120,6 +120,12 @@ impl ThreadActor {
             start.names.title.clone_from(title);
         }
         start.mcp_servers = mcp::servers(start.mcp_servers, &config.mcp_servers);
+        if config.acp == AcpVersion::Two {
+            let servers = std::mem::take(&mut start.mcp_servers);
+            let (search, cwd) = (config.search_path(), start.cwd.clone());
+            let find = move || Ok(mcp::with_paths(&servers, &search, Path::new(&cwd)));
+            start.mcp_servers = blocking(&*self.context.host, find).await?;
+        }
         let single = config.chunks == Some(Chunks::Single);
         self.machine.set_single_chunks(single);
         let opened = match self.standby.take() {
