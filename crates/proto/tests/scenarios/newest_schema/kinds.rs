@@ -17,6 +17,17 @@ pub const AGENT_CAN: &str = "capability of agents";
 /// Both versions have it.
 const PROTOCOL: (&str, &[&str]) = (TO_AGENT, &["$/cancel_request"]);
 
+// Reasons to leave something out of both versions.
+const NO_SERVERS: &str =
+    "Agents start MCP servers or reach them over HTTP; acpd offers none over its own connection.";
+const NO_ARCHIVE: &str = "ACP ends the running turn of a session that is archived, and acpd refuses to archive its thread; an agent would have to be started \
+     only to hide the session from its other programs.";
+const NO_STATUS: &str = "A session can be opened whether or not its agent runs, and acpd opens it in a process of its own, whatever another one has in \
+     memory.";
+const NO_LINKS: &str = "Tool calls do not link to sessions: the ids are the agent's own, and the calls of a subagent have its name.";
+const PLAIN_SUGGESTIONS: &str =
+    "Suggested prompts are text and links to resources; acpd does not declare others.";
+
 /// What acpd does something with in version 1.
 pub const HANDLED: Names = &[
     PROTOCOL,
@@ -147,7 +158,7 @@ pub const HANDLED: Names = &[
 /// What acpd leaves out of version 1, each with the reason.
 pub const LEFT_OUT: &[(&str, Names)] = &[
     (
-        "Agents start MCP servers or reach them over HTTP; acpd offers none over its own connection.",
+        NO_SERVERS,
         &[
             (TO_AGENT, &["mcp/message"]),
             (TO_CLIENT, &["mcp/message"]),
@@ -155,27 +166,22 @@ pub const LEFT_OUT: &[(&str, Names)] = &[
         ],
     ),
     (
-        "ACP ends the running turn of a session that is archived, and acpd refuses to archive its thread; an agent would have to be started \
-         only to hide the session from its other programs.",
+        NO_ARCHIVE,
         &[
             (TO_AGENT, &["session/archive", "session/unarchive"]),
             (AGENT_CAN, &["sessionCapabilities.archive"]),
         ],
     ),
     (
-        "A session can be opened whether or not its agent runs, and acpd opens it in a process of its own, whatever another one has in \
-         memory.",
+        NO_STATUS,
         &[
             (TO_AGENT, &["session/status"]),
             (AGENT_CAN, &["sessionCapabilities.status"]),
         ],
     ),
+    (NO_LINKS, &[(TOOL_CONTENT, &["session"])]),
     (
-        "Tool calls do not link to sessions: the ids are the agent's own, and the calls of a subagent have its name.",
-        &[(TOOL_CONTENT, &["session"])],
-    ),
-    (
-        "Suggested prompts are text and links to resources; acpd does not declare others.",
+        PLAIN_SUGGESTIONS,
         &[(
             CLIENT_CAN,
             &[
@@ -188,135 +194,155 @@ pub const LEFT_OUT: &[(&str, Names)] = &[
 ];
 
 /// What acpd does something with in version 2.
-pub const HANDLED_2: Names = &[];
+pub const HANDLED_2: Names = &[
+    PROTOCOL,
+    (
+        TO_AGENT,
+        &[
+            "auth/login",
+            "auth/logout",
+            "auth/status",
+            "initialize",
+            "providers/disable",
+            "providers/list",
+            "providers/set",
+            "session/cancel",
+            "session/close",
+            "session/delete",
+            "session/fork",
+            "session/list",
+            "session/new",
+            "session/options",
+            "session/prompt",
+            "session/resume",
+            "session/set_config_option",
+            "session/set_title",
+        ],
+    ),
+    (
+        TO_CLIENT,
+        &[
+            "auth/status_update",
+            "elicitation/complete",
+            "elicitation/create",
+            "session/request_permission",
+            "session/update",
+        ],
+    ),
+    (
+        UPDATE,
+        &[
+            "agent_message",
+            "agent_message_chunk",
+            "agent_thought",
+            "agent_thought_chunk",
+            "available_commands_update",
+            "compaction_summary_chunk",
+            "compaction_update",
+            "config_option_update",
+            "cursor_update",
+            "notice",
+            "plan_removed",
+            "plan_update",
+            "prompt_suggestions_update",
+            "replay_complete",
+            "session_info_update",
+            "session_message",
+            "session_message_chunk",
+            "state_update",
+            "subagent_update",
+            "terminal_output_chunk",
+            "terminal_update",
+            "tool_call_content_chunk",
+            "tool_call_update",
+            "usage_update",
+            "user_message",
+            "user_message_chunk",
+        ],
+    ),
+    (
+        CONTENT,
+        &["audio", "image", "resource", "resource_link", "skill", "text"],
+    ),
+    (TOOL_CONTENT, &["content", "diff", "terminal"]),
+    (COMMAND, &["command", "skill"]),
+    (
+        CLIENT_CAN,
+        &[
+            "auth",
+            "auth.terminal",
+            "elicitation",
+            "elicitation.form",
+            "elicitation.url",
+            "session",
+            "session.commands",
+            "session.commands.skill",
+            "session.promptSuggestions",
+        ],
+    ),
+    (
+        AGENT_CAN,
+        &[
+            "auth",
+            "auth.status",
+            "providers",
+            "session",
+            "session.additionalDirectories",
+            "session.delete",
+            "session.fork",
+            "session.mcp",
+            "session.mcp.http",
+            "session.mcp.stdio",
+            "session.options",
+            "session.prompt",
+            "session.prompt.audio",
+            "session.prompt.embeddedContext",
+            "session.prompt.image",
+            "session.prompt.skill",
+            "session.prompt.skill.inline",
+            "session.systemPrompt",
+            "session.systemPrompt.mode",
+            "session.systemPrompt.mode.override",
+            "session.title",
+        ],
+    ),
+];
 
 /// What acpd leaves out of version 2, each with the reason.
-pub const LEFT_OUT_2: &[(&str, Names)] = &[(
-    "acpd and its agents agree on version 1.",
-    &[
-        PROTOCOL,
-        (
-            TO_AGENT,
-            &[
-                "auth/login",
-                "auth/logout",
-                "auth/status",
-                "initialize",
-                "mcp/message",
-                "providers/disable",
-                "providers/list",
-                "providers/set",
-                "session/archive",
-                "session/cancel",
-                "session/close",
-                "session/delete",
-                "session/fork",
-                "session/list",
-                "session/new",
-                "session/options",
-                "session/prompt",
-                "session/resume",
-                "session/set_config_option",
-                "session/set_title",
-                "session/status",
-                "session/unarchive",
-                "terminal/cancel",
-                "tool_call/cancel",
-            ],
-        ),
-        (
-            TO_CLIENT,
-            &[
-                "auth/status_update",
-                "elicitation/complete",
-                "elicitation/create",
-                "mcp/message",
-                "session/request_permission",
-                "session/update",
-            ],
-        ),
-        (
-            UPDATE,
-            &[
-                "agent_message",
-                "agent_message_chunk",
-                "agent_thought",
-                "agent_thought_chunk",
-                "available_commands_update",
-                "compaction_summary_chunk",
-                "compaction_update",
-                "config_option_update",
-                "cursor_update",
-                "notice",
-                "plan_removed",
-                "plan_update",
-                "prompt_suggestions_update",
-                "replay_complete",
-                "session_info_update",
-                "session_message",
-                "session_message_chunk",
-                "state_update",
-                "subagent_update",
-                "terminal_output_chunk",
-                "terminal_update",
-                "tool_call_content_chunk",
-                "tool_call_update",
-                "usage_update",
-                "user_message",
-                "user_message_chunk",
-            ],
-        ),
-        (
-            CONTENT,
-            &["audio", "image", "resource", "resource_link", "skill", "text"],
-        ),
-        (TOOL_CONTENT, &["content", "diff", "session", "terminal"]),
-        (COMMAND, &["command", "skill"]),
-        (
+pub const LEFT_OUT_2: &[(&str, Names)] = &[
+    (
+        NO_SERVERS,
+        &[
+            (TO_AGENT, &["mcp/message"]),
+            (TO_CLIENT, &["mcp/message"]),
+            (AGENT_CAN, &["session.mcp.acp"]),
+        ],
+    ),
+    (
+        NO_ARCHIVE,
+        &[
+            (TO_AGENT, &["session/archive", "session/unarchive"]),
+            (AGENT_CAN, &["session.archive"]),
+        ],
+    ),
+    (
+        NO_STATUS,
+        &[(TO_AGENT, &["session/status"]), (AGENT_CAN, &["session.status"])],
+    ),
+    (NO_LINKS, &[(TOOL_CONTENT, &["session"])]),
+    (
+        PLAIN_SUGGESTIONS,
+        &[(
             CLIENT_CAN,
             &[
-                "auth",
-                "auth.terminal",
-                "elicitation",
-                "elicitation.form",
-                "elicitation.url",
-                "session",
-                "session.commands",
-                "session.commands.skill",
-                "session.promptSuggestions",
                 "session.promptSuggestions.audio",
                 "session.promptSuggestions.embeddedContext",
                 "session.promptSuggestions.image",
             ],
-        ),
-        (
-            AGENT_CAN,
-            &[
-                "auth",
-                "auth.status",
-                "providers",
-                "session",
-                "session.additionalDirectories",
-                "session.archive",
-                "session.delete",
-                "session.fork",
-                "session.mcp",
-                "session.mcp.acp",
-                "session.mcp.http",
-                "session.mcp.stdio",
-                "session.options",
-                "session.prompt",
-                "session.prompt.audio",
-                "session.prompt.embeddedContext",
-                "session.prompt.image",
-                "session.prompt.skill",
-                "session.prompt.skill.inline",
-                "session.status",
-                "session.systemPrompt",
-                "session.systemPrompt.mode",
-                "session.systemPrompt.mode.override",
-                "session.title",
-            ],
-        ),
-    ],
-)];
+        )],
+    ),
+    (
+        "A turn is interrupted as a whole, because an agent of version 1 can end neither a tool call nor a terminal of its own.",
+        &[(TO_AGENT, &["terminal/cancel", "tool_call/cancel"])],
+    ),
+];

@@ -4,7 +4,9 @@ mod kinds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_proto::agent::{ElicitationModes, Update, UpdateKind, client_capabilities};
+use acpd_proto::agent::{
+    AcpVersion, ElicitationModes, Update, UpdateKind, client_capabilities, initialize_params,
+};
 use acpd_proto::surface::acp::METHODS;
 use serde_json::{Map, Value, json};
 
@@ -197,13 +199,17 @@ fn handled_capabilities_of_clients_are_declared() {
             found.insert(path);
         }
     }
-    let ours: Value = serde_json::from_str(&client_capabilities(ElicitationModes::ALL)).unwrap();
-    let mut found = BTreeSet::new();
-    declared(&ours, "", &mut found);
-    let handled = listed(HANDLED)
-        .into_iter()
-        .filter(|(subject, _)| subject == CLIENT_CAN);
-    assert_eq!(found, handled.map(|(_, name)| name).collect::<BTreeSet<String>>());
+    let one: Value = serde_json::from_str(&client_capabilities(ElicitationModes::ALL)).unwrap();
+    let both = initialize_params(AcpVersion::Two, ElicitationModes::ALL);
+    let both: Value = both.read().unwrap();
+    for (ours, handled) in [(&one, HANDLED), (&both["capabilities"], HANDLED_2)] {
+        let mut found = BTreeSet::new();
+        declared(ours, "", &mut found);
+        let handled = listed(handled)
+            .into_iter()
+            .filter(|(subject, _)| subject == CLIENT_CAN);
+        assert_eq!(found, handled.map(|(_, name)| name).collect::<BTreeSet<String>>());
+    }
 }
 
 /// Editors can call what acpd calls of an agent, and each of its methods is one of ACP, an extension, or of earlier versions.
