@@ -6,7 +6,6 @@ use acpd_model::{
     Event, EventKind, HostEvent, ItemEvent, ItemId, NotePlace, RawJson, RequestEvent, SessionEvent,
     ThreadEvent, ThreadStatus, TurnEvent, TurnId,
 };
-use acpd_proto::agent::AcpVersion;
 use acpd_proto::projection::{Live, Transcript, marks_of};
 use acpd_proto::surface::app::frame;
 use serde::Deserialize;
@@ -34,10 +33,8 @@ pub fn hold(scene: &Scene) {
     questions_end_once(&scene.log);
     cursors_are_placed(&scene.log);
     lanes_are_announced(&scene.log);
-    // What an agent of version 2 gets has another schema.
-    let sent = scene.sent.iter().filter(|_| scene.acp != AcpVersion::Two);
-    for sent in sent {
-        schema::check_sent(&sent.json, sent.answers.as_deref());
+    for sent in &scene.sent {
+        schema::check_sent(scene.acp, &sent.json, sent.answers.as_deref());
     }
 }
 

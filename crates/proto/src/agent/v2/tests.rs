@@ -664,11 +664,11 @@ fn a_text_is_the_same_however_it_is_divided_and_escaped() {
         let update = format!(r#"{{"sessionUpdate":"{kind}","messageId":"m","content":{content}}}"#);
         translator.update(SESSION, &RawJson::trusted(&update)).len()
     };
-    for part in [r#"a\u00e9\ud83d"#, r#"\ude00\n"#, r#"\"é\/"#] {
+    for part in [r"a\u00e9\ud83d", r"\ude00\n", r#"\"é\/"#] {
         let block = format!(r#"{{"type":"text","text":"{part}"}}"#);
         assert_eq!(said("agent_message_chunk", &block), 1);
     }
-    for whole in [r#"aé😀\n\"é/"#, r#"a\u00e9\uD83D\uDE00\u000a\u0022\u00e9/"#] {
+    for whole in [r#"aé😀\n\"é/"#, r"a\u00e9\uD83D\uDE00\u000a\u0022\u00e9/"] {
         let blocks = format!(r#"[{{"type":"text","text":"{whole}"}}]"#);
         assert_eq!(said("agent_message", &blocks), 0, "{whole}");
     }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use acpd_model::{RawJson, TurnId};
 use acpd_proto::agent::{
-    AgentCommand, AgentEvent, Chunk, ChunkContent, Seat, SeatEvent, SharedAgent, Start, UpdateKind,
+    AcpVersion, AgentCommand, AgentEvent, Chunk, ChunkContent, Seat, SeatEvent, SharedAgent, Start,
+    UpdateKind,
 };
 use acpd_proto::time::Now;
 use acpd_proto::wire::Line;
@@ -72,7 +73,7 @@ impl Stage {
                         .expect("it asked that"),
                 ),
             };
-            schema::check_sent(&line, answers.as_deref());
+            schema::check_sent(AcpVersion::One, &line, answers.as_deref());
             if line["method"].is_string() && line.get("id").is_some() {
                 let known = self
                     .sent
