@@ -12,6 +12,7 @@ mod background;
 mod calls;
 mod compaction;
 mod diff;
+mod form;
 mod hello;
 mod message;
 mod parts;

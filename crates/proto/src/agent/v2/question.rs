@@ -5,6 +5,7 @@ use acpd_model::RawJson;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::form::form;
 use super::parts::{empty, list, noted, object_in, objects_in, text_in, text_piece};
 use super::translator::Translator;
 use crate::agent::bounds::{is_name, sentence};
@@ -16,16 +17,22 @@ const OWN: [&str; 4] = ["title", "description", "subject", "toolCall"];
 impl Translator {
     /// Returns the params of a request of the agent in the form of version 1; `None` if that is the same.
     pub fn call(&mut self, method: &str, params: &RawValue) -> Option<Box<RawValue>> {
-        if method != "session/request_permission" {
+        let is_form = method == "elicitation/create";
+        if !is_form && method != "session/request_permission" {
             return None;
         }
         let params = RawJson::from(params);
         self.allowance.add(params.get().len());
-        // Without a tool call, it is refused.
+        // Without a tool call, a question is refused.
         if repeated_key(&params).is_some() {
             return None;
         }
-        RawValue::from_string(self.question(&params).get().to_owned()).ok()
+        let one = if is_form {
+            form(&params)?
+        } else {
+            self.question(&params)
+        };
+        RawValue::from_string(one.get().to_owned()).ok()
     }
 
     fn question(&mut self, params: &RawJson) -> RawJson {

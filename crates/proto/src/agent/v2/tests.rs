@@ -720,3 +720,33 @@ fn the_output_of_a_command_that_runs_outlasts_that_of_commands_that_have_ended()
     let updates = read(&mut translator, &chunk);
     assert_eq!(texts(&updates), ["```\naa\n```"]);
 }
+
+#[test]
+fn a_form_has_fields_of_version_1() {
+    let mut translator = Translator::default();
+    let mut form = |required: &[&str]| {
+        let params = json!({
+            "sessionId": SESSION, "mode": "form", "message": "Which?",
+            "requestedSchema": { "type": "object", "required": required, "properties": {
+                "mail": { "type": "string", "format": "email" },
+                "color": { "type": "string", "format": "_color", "title": "C" },
+                "place": { "type": "_place" },
+            } },
+        });
+        let params = serde_json::value::to_raw_value(&params).unwrap();
+        let one = translator.call("elicitation/create", &params).unwrap();
+        serde_json::from_str::<Value>(one.get()).unwrap()
+    };
+    let one = form(&["mail"]);
+    let known = json!({
+        "mail": { "type": "string", "format": "email" }, "color": { "type": "string", "title": "C" },
+    });
+    assert_eq!(one["requestedSchema"]["properties"], known);
+    let note = &one["_meta"]["acpd"]["requestedSchema"];
+    assert_eq!(note["properties"]["color"]["format"], "_color");
+    let one = form(&["place"]);
+    assert_eq!(one["requestedSchema"]["properties"]["place"]["type"], "_place");
+    let plain = r#"{"sessionId":"s-1","mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"boolean"}}}}"#;
+    let plain = serde_json::value::RawValue::from_string(plain.to_owned()).unwrap();
+    assert!(translator.call("elicitation/create", &plain).is_none());
+}
