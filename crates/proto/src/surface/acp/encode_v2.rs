@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::encode::{self as v1, fill_origin};
 use super::frame::{Frame, FrameKind, QuestionKind};
+use super::question::options_of_all_kinds;
 use super::subagents::session_of;
 use super::v2::{form, permission, update_of_agent};
 use crate::fanout::LiveUpdate;
@@ -300,7 +301,8 @@ fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
         // All options follow once for all changes.
         FrameKind::Setting(_) => None,
         FrameKind::Asked(_, QuestionKind::Permission) => {
-            let mut text = permission(event, thread, frame.text.as_ref()?)?;
+            let options = options_of_all_kinds(event)?;
+            let mut text = permission(event, thread, frame.text.as_ref()?, &options)?;
             one_line(&mut text);
             Some(text.into())
         }

@@ -6,15 +6,19 @@ use acpd_policy::in_lines;
 use bytes::Bytes;
 
 use super::tool_call::fill;
-use crate::surface::acp::question::options_of_all_kinds;
 use crate::wire::{Object, has_string, inside, member, members, spliced};
 
 /// Members of the agent's description of a call that a question of the agent leaves as they are: the call has begun, and its editor knows
 /// it. The title and the content of the question say what acpd decides on.
 const OF_CALL: [&str; 3] = ["title", "content", "status"];
 
-/// Returns the permission request `message` of version 1 in the form of version 2.
-pub(in crate::surface::acp) fn permission(event: &Event, thread: &str, message: &Bytes) -> Option<Vec<u8>> {
+/// Returns the permission request `message` of version 1 in the form of version 2, with these options.
+pub(in crate::surface::acp) fn permission(
+    event: &Event,
+    thread: &str,
+    message: &Bytes,
+    options: &RawJson,
+) -> Option<Vec<u8>> {
     let EventKind::Request(RequestEvent::PermissionRequested {
         request,
         item,
@@ -63,7 +67,7 @@ pub(in crate::surface::acp) fn permission(event: &Event, thread: &str, message: 
                 out.raw(key, value);
             }
         });
-        out.json("options", options_of_all_kinds(event).as_ref());
+        out.json("options", Some(options));
     });
     message.close();
     Some(out)
