@@ -7,6 +7,7 @@ use super::background::Background;
 use super::calls::Calls;
 use super::compaction::Compactions;
 use super::message::Messages;
+use super::parts::text_in;
 use super::prompt::{Ending, Prompts};
 use super::skill::Skills;
 use super::terminal::Terminals;
@@ -57,7 +58,9 @@ impl Translator {
 
     /// Handles an update of the agent's own session. Returns the end of the turn if it is the one that ends it.
     pub fn follow_prompt(&mut self, update: &RawJson) -> Option<Ending> {
-        self.skills.learn(update);
+        if text_in(update, "sessionUpdate").is_some_and(|kind| kind == "available_commands_update") {
+            self.skills.learn(update);
+        }
         self.prompts.follow(update)
     }
 }
