@@ -124,11 +124,12 @@ fn is_forked_again(copy: &mut Scene) {
         json!({ "sessionId": "s-2", "cwd": "/workspace", "mcpServers": [] })
     );
     copy.answer("session/fork", r#"{"sessionId":"s-3"}"#);
-    let mut bound = copy.kinds().filter_map(|kind| match kind {
+    let bound = |kind: &EventKind| match kind {
         EventKind::Session(SessionEvent::AgentBound { how, .. }) => Some(*how),
         _ => None,
-    });
-    assert_eq!(bound.next_back(), Some(Binding::Fork));
+    };
+    let bound: Vec<Binding> = copy.kinds().filter_map(bound).collect();
+    assert_eq!(bound.last(), Some(&Binding::Fork));
     assert_eq!(params(copy, "session/prompt")["sessionId"], "s-3");
     copy.exits("exit status 0");
 }
