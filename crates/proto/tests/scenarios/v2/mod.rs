@@ -358,7 +358,16 @@ fn a_slash_and_the_name_of_a_skill_invoke_it() {
     assert_eq!(s.settled_turns(), [TurnStatus::Completed; 6]);
     let messages = s.params("item/completed");
     let of_user = messages.iter().filter(|item| item["type"] == "userMessage");
-    assert_eq!(of_user.count(), 0, "what the agent repeats is shown once");
+    let texts: Vec<_> = of_user.map(|item| item["text"].as_str().unwrap()).collect();
+    let once = [
+        "do it",
+        "/deploy to\nstaging",
+        "/deploy",
+        "/plan it",
+        "/deployed",
+        "/ deploy",
+    ];
+    assert_eq!(texts, once, "what the agent repeats is not shown again");
 }
 
 #[test]
