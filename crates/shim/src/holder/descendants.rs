@@ -6,7 +6,7 @@
 //! for it, so children may be signalled by their numbers. Ending them makes their children its own, until none is left.
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
 
 /// Waits for one child that has ended.
 pub(super) enum Reaped {
@@ -20,7 +20,8 @@ pub(super) enum Reaped {
 
 pub(super) fn reap() -> Reaped {
     loop {
-        match waitpid(None, WaitOptions::NOHANG) {
+        // Of any group: `waitpid` without an id waits only for those of the shim's own.
+        match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => return Reaped::Child(pid, status),
             Ok(None) => return Reaped::None,
             Err(Errno::INTR) => {}

@@ -181,6 +181,10 @@ fn the_process_leads_a_session_of_its_own() {
             .parse::<i32>()
             .unwrap()
     };
-    assert!(score(process) > score(own), "short memory ends the process first");
+    let is_highest = score(own) == 1000;
+    assert!(
+        is_highest || score(process) > score(own),
+        "short memory ends the process first"
+    );
     end(attached, shim);
 }

@@ -38,8 +38,7 @@ fn shown(attached: &Attached<Terminal>, holds: impl Fn(&str) -> bool) -> String 
 #[test]
 fn a_terminal_continues_without_a_daemon() {
     let here = directory();
-    let script =
-        "test -t 1 && stty -echo size; read line; stty size; seq 1 $line; echo end; read line; exit 5";
+    let script = "test -t 1 && stty -echo && stty size; read line; stty size; seq 1 $line; echo end; read line; exit 5";
     let (first, shim) = start::<Terminal>(here.path(), &with_streams(script, "", STREAMS)).unwrap();
     shown(&first, |text| text.ends_with("30 120\r\n"));
     first.resize(80, 24).unwrap();
