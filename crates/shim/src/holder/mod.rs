@@ -427,7 +427,7 @@ impl Holder {
         match frame {
             Frame::Ack(cursor) => {
                 // A cursor that cannot be is left out: the ring stays as full as it is.
-                let _ = self.held.streams.release(cursor);
+                let _ = self.held.streams.acknowledge(cursor);
             }
             Frame::Limits(seconds) => self.orphan.set_limit(Duration::from_secs(seconds)),
             Frame::Flush(end) => {

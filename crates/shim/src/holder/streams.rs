@@ -134,7 +134,27 @@ impl Streams {
         Ok(())
     }
 
-    /// Lets the ring overwrite output before this byte.
+    /// The attached daemon has stored all output before this byte, so the ring may overwrite it. `false` if that cannot be.
+    ///
+    /// A daemon that moves the bytes itself uses the place at once. The position may therefore be beyond what the ring holds behind the
+    /// old tail, and says nothing about the head until the new tail is known. But the daemon has never moved more than the ring holds
+    /// behind the tail that it sent last.
+    pub fn acknowledge(&mut self, cursor: u64) -> bool {
+        if self.copies() {
+            return self.release(cursor).is_ok();
+        }
+        let Self::Pipes(pipes) = self else {
+            return false;
+        };
+        let ahead = cursor.checked_sub(pipes.tail);
+        let is_possible = ahead.is_some_and(|ahead| ahead <= pipes.ring.capacity());
+        if is_possible {
+            pipes.tail = cursor;
+        }
+        is_possible
+    }
+
+    /// Lets the ring overwrite output before this byte. Only where no daemon moves bytes.
     pub fn release(&mut self, cursor: u64) -> Result<(), Farewell> {
         if let Self::Pipes(pipes) = self {
             let head = pipes.ring.head(pipes.tail);

@@ -14,7 +14,8 @@ use acpd_shim::{
 };
 
 use crate::support::{
-    NAME, PATIENCE, TOKEN, connect, directory, end, read_from, shell, start, until, wait_for_news,
+    NAME, PATIENCE, TOKEN, connect, directory, end, read_from, resume, shell, start, stop, until,
+    wait_for_news,
 };
 
 const CAT: &str = "echo ready; exec cat";
@@ -115,6 +116,43 @@ fn frames_that_are_unknown_or_none_are_refused_and_end_nothing() {
     drop((channel, hello));
     let attached = connect::<Pipes>(here.path(), TOKEN, 0).unwrap();
     end(attached, shim);
+}
+
+/// The daemon uses the place of acknowledged output at once, and the shim may learn of it much later.
+#[test]
+fn output_that_was_acknowledged_late_is_known_to_the_shim() {
+    let here = directory();
+    for ring in [16, 4096, 50_000] {
+        let (first, shim) = start::<Pipes>(here.path(), &shell("seq 1 100000; exec cat", "", ring)).unwrap();
+        drop(first);
+        until("the ring is full", || {
+            let attached = connect::<Pipes>(here.path(), TOKEN, 0).unwrap();
+            attached.streams().head() == ring - 1
+        });
+        let mut attached = connect::<Pipes>(here.path(), TOKEN, 0).unwrap();
+        stop(&shim);
+        let mut cursor = 0;
+        for acknowledged in [1, ring - 1, ring, 1] {
+            let before = attached.streams().head();
+            // Never more than there is.
+            cursor = (cursor + acknowledged).min(before);
+            attached.acknowledge(cursor).unwrap();
+            until("the ring is full again", || {
+                attached.fill().unwrap();
+                attached.streams().head() == cursor + ring - 1
+            });
+        }
+        let head = attached.streams().head();
+        drop(attached);
+        resume(&shim);
+        let mut attached = connect::<Pipes>(here.path(), TOKEN, cursor).unwrap();
+        assert!(attached.streams().head() >= head);
+        let from = usize::try_from(cursor).unwrap();
+        let expected: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
+        let found = read_from(&mut attached, cursor, usize::try_from(ring - 1).unwrap());
+        assert!(expected[from..].starts_with(&found), "{ring}");
+        end(attached, shim);
+    }
 }
 
 #[test]

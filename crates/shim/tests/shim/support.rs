@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use acpd_shim::{Attached, Moved, News, Pipes, ShimError, Start, StreamKind, Streams, Token};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// Timeout of all waits. Only failures reach it.
@@ -78,6 +79,10 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 /// Receives news until this one.
 pub fn wait_for_news<S: Streams>(attached: &mut Attached<S>, expected: News) {
     loop {
+        // It may have arrived while output was read.
+        if attached.status().is_some_and(|status| expected == News::Exited(status)) {
+            return;
+        }
         match attached.receive().unwrap() {
             Some(news) if news == expected => return,
             Some(News::Lost) => panic!("lost, before {expected:?}"),
@@ -115,6 +120,19 @@ pub fn end<S: Streams>(mut attached: Attached<S>, mut shim: Child) {
     attached.end(PATIENCE).unwrap();
     wait_for_news(&mut attached, News::Ended);
     wait_for_exit(&mut shim);
+}
+
+/// Stops the shim, which then reads nothing.
+pub fn stop(shim: &Child) {
+    kill_process(Pid::from_child(shim), Signal::STOP).unwrap();
+    let path = format!("/proc/{}/stat", shim.id());
+    until("the shim is stopped", || {
+        std::fs::read_to_string(&path).unwrap().contains(") T ")
+    });
+}
+
+pub fn resume(shim: &Child) {
+    kill_process(Pid::from_child(shim), Signal::CONT).unwrap();
 }
 
 pub fn wait_for_exit(shim: &mut Child) {

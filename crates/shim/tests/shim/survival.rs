@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -150,7 +151,8 @@ fn daemon_works_until_it_is_killed() {
     }
 }
 
-/// Runs a daemon until it has stored `records` records, and some instructions more. Returns whether it has finished before.
+/// Runs a daemon until it has stored `records` records, and some instructions more. Returns whether it has finished before, and not
+/// by a failure.
 fn kill_after(directory: &Path, records: u64, instructions: u64) -> bool {
     let mut daemon = Command::new(std::env::current_exe().unwrap())
         .args([
@@ -174,7 +176,10 @@ fn kill_after(directory: &Path, records: u64, instructions: u64) -> bool {
             }
         }
     }
-    daemon.wait().unwrap().success()
+    let status = daemon.wait().unwrap();
+    let is_killed = status.signal() == Some(9);
+    assert!(is_killed || status.success(), "the daemon failed: {status}");
+    !is_killed
 }
 
 /// A sequence that is the same in every run.
