@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use acpd_proto::surface::acp::thread_and_lane;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -54,6 +55,15 @@ impl<'a> Message<'a> {
     /// Returns the ids in the params.
     pub fn named(&self) -> Names {
         names(self.params)
+    }
+
+    /// Returns the session of the editor that the params name. What a subagent does belongs to that of its thread.
+    pub fn session(&self) -> Option<String> {
+        let session = self.named().session_id?;
+        match thread_and_lane(&session) {
+            (thread, Some(_)) => Some(thread.to_owned()),
+            (_, None) => Some(session),
+        }
     }
 
     /// Returns the ids in the result; `None` for an error.

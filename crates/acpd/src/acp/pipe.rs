@@ -304,16 +304,12 @@ impl Pipe {
             }
             (Some(id), Some(_)) => {
                 // The editor already shows this request.
-                if self
-                    .asked
-                    .insert(id.to_owned(), message.named().session_id)
-                    .is_some()
-                {
+                if self.asked.insert(id.to_owned(), message.session()).is_some() {
                     return;
                 }
             }
             (None, Some(_)) => {
-                let session = message.named().session_id;
+                let session = message.session();
                 if session.is_some_and(|session| self.was_shown(&session, &text)) {
                     return;
                 }

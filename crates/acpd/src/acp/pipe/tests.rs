@@ -184,6 +184,26 @@ fn a_question_is_put_once_and_taken_back_when_it_is_over() {
     );
 }
 
+#[test]
+fn messages_of_subagents_are_those_of_their_session() {
+    let mut pipe = with_session();
+    let of_lane = |id: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0",{id}"method":"session/update","params":{{"sessionId":"s/lane_1","update":1}}}}"#
+        )
+    };
+    pipe.handle_daemon_message(of_lane(""));
+    pipe.handle_daemon_message(of_lane(r#""id":"q1","#));
+    assert_eq!(outputs(&mut pipe).len(), 2);
+    pipe.lost();
+    reconnect(&mut pipe);
+    resumed(&mut pipe, 1);
+    pipe.handle_daemon_message(mark(r#""seq":5,"open":[]"#));
+    let cancel = r#"< {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q1"}}"#;
+    assert_eq!(outputs(&mut pipe), [cancel]);
+    pipe.handle_daemon_message(of_lane(""));
+    assert_eq!(outputs(&mut pipe), [""; 0], "the editor has it");
+}
 /// Such editors may lose the messages behind a method that they do not know.
 #[test]
 fn older_editors_receive_no_new_notifications() {

@@ -3,9 +3,12 @@
 //! In: events of a thread. Out: frames: those of version 1 in the words of version 2, and those that only version 2 has. Owns: nothing.
 //! Never: writes what a connection must know its own state for: the state of the foreground and responses.
 
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use acpd_model::{
-    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, MessageType, RawJson,
-    RequestEvent, TurnEvent, TurnId, json,
+    Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemId, ItemOutcome, ItemStart, LaneId, MessageType,
+    Origin, RawJson, RequestEvent, SessionEvent, ThreadEvent, TurnEvent, TurnId, json,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -209,12 +212,8 @@ impl Writer<'_> {
 
     /// Adds an update of the daemon, in the session of the event.
     fn own(&mut self, event: &Event, kind: FrameKind, fill: impl FnOnce(&mut Object<'_>)) {
-        let session = match event.lane {
-            Some(lane) => session_of(self.thread, lane),
-            None => self.thread.to_owned(),
-        };
         let mut text = Vec::new();
-        write_update(&mut text, &session, fill);
+        write_update(&mut text, &session_of_event(event, self.thread), fill);
         self.frames.push(Frame {
             seq: event.seq,
             turn: event.turn,
@@ -288,6 +287,19 @@ impl Writer<'_> {
     }
 }
 
+/// Returns the session of an event: that of the thread or of a subagent.
+fn session_of_event<'a>(event: &Event, thread: &'a str) -> Cow<'a, str> {
+    session_in(event.lane, thread)
+}
+
+/// Returns the session of a lane, or that of the thread.
+fn session_in(lane: Option<LaneId>, thread: &str) -> Cow<'_, str> {
+    match lane {
+        Some(lane) => Cow::Owned(session_of(thread, lane)),
+        None => Cow::Borrowed(thread),
+    }
+}
+
 /// Returns a frame of version 1 in the words of version 2; `None` if version 2 says it in another way.
 fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
     let text = match &frame.kind {
@@ -302,17 +314,19 @@ fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
         FrameKind::Setting(_) => None,
         FrameKind::Asked(_, QuestionKind::Permission) => {
             let options = options_of_all_kinds(event)?;
-            let mut text = permission(event, thread, frame.text.as_ref()?, &options)?;
+            let session = session_of_event(event, thread);
+            let mut text = permission(event, &session, frame.text.as_ref()?, &options)?;
             one_line(&mut text);
             Some(text.into())
         }
-        FrameKind::Asked(_, QuestionKind::Form) => Some(form(frame.text.as_ref()?)?),
+        FrameKind::Asked(_, QuestionKind::Form | QuestionKind::Url) => {
+            Some(form(&session_of_event(event, thread), frame.text.as_ref()?)?)
+        }
         FrameKind::Update
         | FrameKind::Chunk(_)
         | FrameKind::Declared(_)
         | FrameKind::DeclaredOfSubagent(_) => Some(message(event, frame.text.as_ref()?)?),
-        FrameKind::Asked(..)
-        | FrameKind::Answered(_)
+        FrameKind::Answered(_)
         | FrameKind::Began(_)
         | FrameKind::RolledBack(_)
         | FrameKind::PromptAccepted(_)

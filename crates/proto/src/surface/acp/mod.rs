@@ -42,6 +42,7 @@ pub use handshake::Client;
 pub use methods::{METHODS, METHODS_V2, Method};
 pub use peer::Peer;
 pub use start::{ConnectionStart, PendingPrompt};
+pub use subagents::thread_and_lane;
 
 /// The ACP version that editors speak unless they offer 2 and the daemon does too.
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -25,6 +25,14 @@ pub(super) fn session_of(thread: &str, lane: LaneId) -> String {
     format!("{thread}/{lane}")
 }
 
+/// Returns the thread that a session of an editor belongs to, and the lane if it is that of a subagent.
+pub fn thread_and_lane(session: &str) -> (&str, Option<LaneId>) {
+    match session.split_once('/') {
+        Some((thread, lane)) if let Ok(lane) = lane.parse() => (thread, Some(lane)),
+        _ => (session, None),
+    }
+}
+
 impl Writer<'_> {
     /// Adds the frames of an event of a subagent.
     pub(super) fn subagents_event(&mut self, lane: LaneId, event: &Event) {

@@ -25,7 +25,8 @@ fn thread() -> ThreadId {
     ThreadId(uuid::Uuid::from_u128(7))
 }
 
-fn event(seq: u64, turn: TurnId, kind: EventKind) -> Event {
+/// Returns an event of a turn.
+pub fn event(seq: u64, turn: TurnId, kind: EventKind) -> Event {
     Event {
         seq,
         at: 0,

@@ -2,33 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::{RawJson, RequestId, Role, TurnId};
-use acpd_proto::agent::TerminalExit;
+use acpd_model::event::TurnStatus;
+use acpd_model::{Event, EventKind, RawJson, RequestId, Role, TurnEvent, TurnId};
+use acpd_proto::agent::{AgentRequest, TerminalExit};
+use acpd_proto::projection::Live;
 use acpd_proto::surface::acp::{ConnectionStart, METHODS_V2, Peer};
-use acpd_proto::surface::contract::{Lane, Source, Surface};
+use acpd_proto::surface::contract::{Lane, Output, Source, Surface};
 use acpd_proto::surface::reply::Reply;
-use acpd_proto::thread::{HostReply, TerminalEvent};
+use acpd_proto::surface::request::Request;
+use acpd_proto::thread::{Change, Command, HostReply, TerminalEvent};
 use serde_json::{Value, json};
 
-use super::connection::{deliver, opened, request, sent};
-use super::resumed::settled;
-use super::stage::{SIMPLE, Stage, play};
+use super::connection::{connection, deliver, opened, opened_as, request, sent};
+use super::resumed::{event, settled};
+use super::stage::{NOW, SIMPLE, Stage, play};
 use crate::support::{NEW_THREAD, gate, thought, tool};
 
-const EDITOR: &str = concat!(
+pub const EDITOR: &str = concat!(
     r#"{"protocolVersion":2,"info":{"name":"two","version":"1"},"#,
     r#""capabilities":{"elicitation":{"form":{},"url":{}}}}"#
 );
 
 /// Returns an editor of version 2 that has created the session.
-fn at_work(s: &mut Stage) -> usize {
+pub fn at_work(s: &mut Stage) -> usize {
     s.offers_v2 = true;
     Stage::at_work(EDITOR, s)
 }
 
-/// Returns a summary of each message to an editor, from message `from` on.
-fn told(s: &Stage, who: usize, from: usize) -> Vec<String> {
-    s.editors[who].got[from..].iter().map(brief).collect()
+/// Returns a summary of each message to an editor, from message `from` on, without the cursors.
+pub fn told(s: &Stage, who: usize, from: usize) -> Vec<String> {
+    let all = s.editors[who].got[from..].iter().map(brief);
+    all.filter(|brief| brief != "cursor_update").collect()
 }
 
 fn brief(message: &Value) -> String {
@@ -56,7 +60,7 @@ fn brief(message: &Value) -> String {
 }
 
 /// Returns the updates of a kind that an editor received.
-fn updates(s: &Stage, who: usize, kind: &str) -> Vec<Value> {
+pub fn updates(s: &Stage, who: usize, kind: &str) -> Vec<Value> {
     let got = s.editors[who].got.iter();
     let updates = got.map(|message| &message["params"]["update"]);
     updates
@@ -457,5 +461,56 @@ fn terminals_are_acpds_and_arrive_as_such() {
         assert_eq!(ended["exitStatus"], json!({ "exitCode": 2 }));
         assert_eq!(ended["output"]["data"], "YnVpbHQK");
         s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
+#[test]
+fn what_acpd_asks_itself_is_about_no_call() {
+    play(|s| {
+        let who = at_work(s);
+        s.scene
+            .ask(Command::SetPolicy(Some(json!({ "ask": ["*"] }).into())))
+            .unwrap();
+        s.prompt(who, "do it");
+        s.then(|scene| {
+            let write = r#"{"sessionId":"s-1","path":"/workspace/f","content":"x"}"#;
+            scene.calls("5", "fs/write_text_file", write);
+        });
+        let params = &asked(s, who, "session/request_permission")["params"];
+        assert_eq!(params.get("subject"), None, "{params}");
+        assert!(
+            params["title"].as_str().unwrap().contains("/workspace/f"),
+            "{params}"
+        );
+        assert!(params["description"].is_string(), "{params}");
+        assert_eq!(updates(s, who, "tool_call_update"), [Value::Null; 0]);
+    });
+}
+
+/// Returns the last request of a method that an editor received.
+pub fn asked<'s>(s: &'s Stage, who: usize, method: &str) -> &'s Value {
+    let mut got = s.editors[who].got.iter().rev();
+    let asked = got.find(|message| message["method"] == method);
+    asked.unwrap_or_else(|| panic!("{method} was not asked"))
+}
+
+#[test]
+fn a_form_is_whole_and_its_answer_reaches_the_agent() {
+    play(|s| {
+        let who = at_work(s);
+        s.prompt(who, "do it");
+        let form = r#"{"sessionId":"s-1","mode":"form","message":"Which key?"}"#;
+        s.then(|scene| scene.calls("5", "elicitation/create", form));
+        let form = asked(s, who, "elicitation/create").clone();
+        assert_eq!(
+            form["params"]["requestedSchema"],
+            json!({ "type": "object", "properties": {} })
+        );
+        s.says(
+            who,
+            &json!({ "jsonrpc": "2.0", "id": form["id"], "result": { "action": "decline" } }).to_string(),
+        );
+        let answer = s.scene.sent.iter().rfind(|sent| sent.answers.is_some()).unwrap();
+        assert_eq!(answer.json["result"]["action"], "decline");
     });
 }

@@ -2,6 +2,10 @@
 //!
 //! In: objects of version 1. Out: the same in version 2. Owns: nothing. Never: knows a connection, or what an editor has.
 
+use acpd_model::RawJson;
+
+use crate::wire::member;
+
 mod options;
 mod question;
 mod tool_call;
@@ -12,3 +16,9 @@ pub(super) use options::options;
 pub(super) use question::{form, permission};
 pub(super) use update::update_of_agent;
 pub(super) use welcome::welcome;
+
+/// Returns the member `name` if it is an object, else an empty one.
+fn object_in(json: &RawJson, name: &str) -> RawJson {
+    let found = member(json, name).filter(|value| value.starts_with('{'));
+    RawJson::trusted(found.unwrap_or("{}"))
+}

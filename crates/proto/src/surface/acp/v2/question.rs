@@ -4,18 +4,21 @@
 use acpd_model::{Event, EventKind, RawJson, RequestEvent};
 use acpd_policy::in_lines;
 use bytes::Bytes;
+use serde_json::Value;
 
-use super::tool_call::fill;
-use crate::wire::{Object, has_string, inside, member, members, spliced};
+use super::object_in;
+use super::tool_call::{fill, has_id};
+use crate::wire::{Object, inside, member, members, spliced};
 
 /// Members of the agent's description of a call that a question of the agent leaves as they are: the call has begun, and its editor knows
 /// it. The title and the content of the question say what acpd decides on.
 const OF_CALL: [&str; 3] = ["title", "content", "status"];
 
-/// Returns the permission request `message` of version 1 in the form of version 2, with these options.
+/// Returns the permission request `message` of version 1 in the form of version 2, with these options, in the session that the call belongs
+/// to. What acpd itself asks is about no call of the agent: as a subject, it would become one that never ends.
 pub(in crate::surface::acp) fn permission(
     event: &Event,
-    thread: &str,
+    session: &str,
     message: &Bytes,
     options: &RawJson,
 ) -> Option<Vec<u8>> {
@@ -32,7 +35,6 @@ pub(in crate::surface::acp) fn permission(
     let params = RawJson::trusted(inside(text, text, "params")?);
     let call = RawJson::trusted(member(&params, "toolCall")?);
     let title = member(&call, "title").filter(|title| title.starts_with('"'));
-    let known: &[&str] = if item.is_some() { &OF_CALL } else { &OF_CALL[1..] };
     let mut out = Vec::with_capacity(text.len() + 128);
     let mut message = Object::open(&mut out);
     message
@@ -40,19 +42,18 @@ pub(in crate::surface::acp) fn permission(
         .put("id", request)
         .plain("method", "session/request_permission");
     message.object("params", |out| {
-        out.plain("sessionId", thread);
+        out.plain("sessionId", session);
         out.raw("title", title.unwrap_or("\"Permission\""));
         if !subjects.is_empty() {
             out.put("description", in_lines(subjects).trim_end());
         }
-        out.object("subject", |subject| {
-            subject.plain("type", "tool_call").object("toolCall", |out| {
-                if !has_string(&call, "toolCallId") {
-                    out.put("toolCallId", request);
-                }
-                fill(out, &call, known);
+        if item.is_some() && has_id(&call) {
+            out.object("subject", |subject| {
+                subject.plain("type", "tool_call").object("toolCall", |out| {
+                    fill(out, &call, &OF_CALL);
+                });
             });
-        });
+        }
         members(&params, |key, value| {
             if ![
                 "sessionId",
@@ -73,48 +74,60 @@ pub(in crate::surface::acp) fn permission(
     Some(out)
 }
 
-/// Returns the request for information `message` of version 1 in the form of version 2.
-pub(in crate::surface::acp) fn form(message: &Bytes) -> Option<Bytes> {
+/// Returns the request for information `message` of version 1 in the form of version 2, in this session.
+pub(in crate::surface::acp) fn form(session: &str, message: &Bytes) -> Option<Bytes> {
     let text = str::from_utf8(message).ok()?;
     let params = inside(text, text, "params")?;
-    let Some(schema) = inside(text, params, "requestedSchema").filter(|schema| schema.starts_with('{'))
-    else {
-        return Some(message.clone());
-    };
-    let json = RawJson::trusted(schema);
-    let mut put = Vec::new();
-    if !has_string(&json, "type") {
-        put.push(("type", "\"object\""));
+    let json = RawJson::trusted(params);
+    let session = Value::from(session).to_string();
+    let mut put = vec![("sessionId", session.as_str())];
+    let is_form = member(&json, "mode") == Some("\"form\"");
+    let schema = object_in(&json, "requestedSchema");
+    let mut missing = vec![("type", "\"object\"")];
+    if !member(&schema, "properties").is_some_and(|properties| properties.starts_with('{')) {
+        missing.push(("properties", "{}"));
     }
-    if !member(&json, "properties").is_some_and(|properties| properties.starts_with('{')) {
-        put.push(("properties", "{}"));
-    }
-    if put.is_empty() {
-        return Some(message.clone());
+    let schema = spliced(&schema, &missing);
+    if is_form {
+        put.push(("requestedSchema", schema.get()));
     }
     let whole = spliced(&json, &put);
-    let start = schema.as_ptr() as usize - text.as_ptr() as usize;
-    let (before, after) = (&text[..start], &text[start + schema.len()..]);
+    let start = params.as_ptr() as usize - text.as_ptr() as usize;
+    let (before, after) = (&text[..start], &text[start + params.len()..]);
     Some([before, whole.get(), after].concat().into())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn a_form_has_all_members_that_version_2_requires() {
-        let formed = |schema: &str| {
-            let message =
-                format!(r#"{{"id":1,"params":{{"mode":"form","requestedSchema":{schema},"message":"m"}}}}"#);
-            String::from_utf8(form(&message.into()).unwrap().to_vec()).unwrap()
+        let formed = |members: &str| {
+            let message = format!(r#"{{"id":1,"params":{{"sessionId":"s","message":"m"{members}}}}}"#);
+            let message = form("t/lane_1", &message.into()).unwrap();
+            let message: Value = serde_json::from_slice(&message).unwrap();
+            message["params"].clone()
         };
-        let whole = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
-        assert!(formed(whole).contains(whole));
-        assert!(
-            formed("{}").contains(r#""requestedSchema":{"type":"object","properties":{}},"message":"m""#)
+        let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+        let whole = formed(&format!(r#","mode":"form","requestedSchema":{schema}"#));
+        let expected = |schema: &Value| json!({ "sessionId": "t/lane_1", "message": "m", "mode": "form", "requestedSchema": schema });
+        assert_eq!(whole, expected(&schema));
+        let empty = expected(&json!({ "type": "object", "properties": {} }));
+        for odd in [
+            "",
+            r#","requestedSchema":{}"#,
+            r#","requestedSchema":null"#,
+            r#","requestedSchema":{"type":"text","properties":[]}"#,
+        ] {
+            assert_eq!(formed(&format!(r#","mode":"form"{odd}"#)), empty, "{odd}");
+        }
+        let url = formed(r#","mode":"url","url":"https://x""#);
+        assert_eq!(
+            url,
+            json!({ "sessionId": "t/lane_1", "message": "m", "mode": "url", "url": "https://x" })
         );
-        let url = Bytes::from_static(br#"{"id":1,"params":{"mode":"url","url":"https://x"}}"#);
-        assert_eq!(form(&url), Some(url));
     }
 }

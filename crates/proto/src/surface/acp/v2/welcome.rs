@@ -2,6 +2,7 @@
 
 use acpd_model::RawJson;
 
+use super::object_in;
 use crate::wire::{Object, has_string, member, members, object};
 
 /// Returns the response to `initialize`: what the agent declares in version 1, in the words of version 2, with the daemon's additions.
@@ -52,12 +53,6 @@ pub(in crate::surface::acp) fn welcome(agent: &RawJson, methods: &[RawJson], met
             .list("authMethods", &auth_methods(methods))
             .raw("_meta", meta.get());
     })
-}
-
-/// Returns the member `name` if it is an object, else an empty one.
-fn object_in(json: &RawJson, name: &str) -> RawJson {
-    let found = member(json, name).filter(|value| value.starts_with('{'));
-    RawJson::trusted(found.unwrap_or("{}"))
 }
 
 /// Writes these members of `from` that are objects.
