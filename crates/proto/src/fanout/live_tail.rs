@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use acpd_model::ItemId;
 use acpd_model::limits::{LIVE_OUTPUT_BYTES, LIVE_OUTPUT_MILLIS};
+use acpd_model::{ItemId, LaneId};
 
 use crate::time::Instant;
 
@@ -14,6 +14,8 @@ use crate::time::Instant;
 pub struct LiveText {
     /// The terminal's item.
     pub item: ItemId,
+    /// The subagent whose command it is; `None` for one of the thread itself.
+    pub lane: Option<LaneId>,
     /// The daemon's id for the terminal.
     pub terminal_id: String,
     /// The end of the output.
@@ -43,6 +45,7 @@ pub struct LiveTail {
 /// The buffered output of one terminal.
 #[derive(Debug)]
 struct TerminalTail {
+    lane: Option<LaneId>,
     terminal_id: String,
     /// The end of the output.
     text: String,
@@ -81,6 +84,7 @@ impl TerminalTail {
         let (fresh, skipped) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.skipped));
         (fresh > 0).then(|| LiveText {
             item,
+            lane: self.lane,
             terminal_id: self.terminal_id.clone(),
             text: self.text[self.text.len() - fresh..].to_owned(),
             skipped,
@@ -90,11 +94,12 @@ impl TerminalTail {
 
 impl LiveTail {
     /// Adds output of a terminal.
-    pub fn push(&mut self, item: ItemId, terminal_id: &str, text: &str, now: Instant) {
+    pub fn push(&mut self, item: ItemId, lane: Option<LaneId>, terminal_id: &str, text: &str, now: Instant) {
         if self.deadline().is_none() {
             self.window_ends = now + Duration::from_millis(LIVE_OUTPUT_MILLIS);
         }
         let held = self.held.entry(item).or_insert_with(|| TerminalTail {
+            lane,
             terminal_id: terminal_id.to_owned(),
             text: String::new(),
             fresh: 0,
@@ -141,9 +146,9 @@ mod tests {
         let mut tail = LiveTail::default();
         let at = Duration::from_secs(1);
         assert_eq!(tail.deadline(), None);
-        tail.push(ItemId(1), "t", &"é".repeat(LIVE_OUTPUT_BYTES), at);
-        tail.push(ItemId(1), "t", "end", at);
-        tail.push(ItemId(2), "u", "other", at);
+        tail.push(ItemId(1), None, "t", &"é".repeat(LIVE_OUTPUT_BYTES), at);
+        tail.push(ItemId(1), None, "t", "end", at);
+        tail.push(ItemId(2), None, "u", "other", at);
         let end = at + Duration::from_millis(LIVE_OUTPUT_MILLIS);
         assert_eq!(tail.deadline(), Some(end));
         let before = at + Duration::from_millis(LIVE_OUTPUT_MILLIS - 1);
@@ -163,10 +168,10 @@ mod tests {
         let at = Duration::from_secs(1);
         let end = at + Duration::from_millis(LIVE_OUTPUT_MILLIS);
         assert_eq!(tail.end(ItemId(1)), LiveEnd::default());
-        tail.push(ItemId(1), "t", "shown, ", at);
+        tail.push(ItemId(1), None, "t", "shown, ", at);
         assert_eq!(tail.expire(end).len(), 1);
         assert_eq!(tail.expire(end), [], "once");
-        tail.push(ItemId(1), "t", "not shown", end);
+        tail.push(ItemId(1), None, "t", "not shown", end);
         let known = tail.end(ItemId(1));
         assert_eq!((known.text.as_str(), known.cut), ("shown, not shown", false));
         let unshown = known.unshown.unwrap();
@@ -179,10 +184,10 @@ mod tests {
         let mut tail = LiveTail::default();
         let at = Duration::from_secs(1);
         let end = at + Duration::from_millis(LIVE_OUTPUT_MILLIS);
-        tail.push(ItemId(1), "t", "abc", at);
+        tail.push(ItemId(1), None, "t", "abc", at);
         assert_eq!(tail.expire(end).len(), 1);
-        tail.push(ItemId(1), "t", &"x".repeat(LIVE_OUTPUT_BYTES), end);
-        tail.push(ItemId(1), "t", "yz", end);
+        tail.push(ItemId(1), None, "t", &"x".repeat(LIVE_OUTPUT_BYTES), end);
+        tail.push(ItemId(1), None, "t", "yz", end);
         let known = tail.end(ItemId(1));
         assert!(known.cut && known.text.len() == LIVE_OUTPUT_BYTES && known.text.ends_with("xyz"));
         assert_eq!(known.unshown.unwrap().skipped, 2);

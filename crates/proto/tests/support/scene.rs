@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::{
-    ErrorCode, Event, EventKind, Failure, ItemEvent, ItemId, Limits, Seq, ThreadId, TurnEvent, TurnId,
-};
+use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemEvent, Limits, Seq, ThreadId, TurnEvent, TurnId};
 use acpd_policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
 use acpd_proto::agent::{AcpVersion, AgentCommand, AgentConnection, Quirks, Start};
-use acpd_proto::fanout::LiveUpdate;
+use acpd_proto::fanout::{LiveText, LiveUpdate};
 use acpd_proto::projection::{Exchanges, HistoryText, Live, marks_of};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{
@@ -320,7 +318,7 @@ impl Scene {
                 shown,
             } => {
                 match &shown {
-                    LiveUpdate::Output(output) => self.check_shown(after, output.item),
+                    LiveUpdate::Output(output) => self.check_shown(after, output),
                     LiveUpdate::Suggestions(_) => {}
                     LiveUpdate::TurnDiff(_) => assert_eq!(turn, self.thread.live().turn.map(|turn| turn.id)),
                 }
@@ -384,14 +382,14 @@ impl Scene {
     }
 
     /// Checks that unstored frames of an item come between its start and its end.
-    fn check_shown(&self, after: Seq, shown: ItemId) {
+    fn check_shown(&self, after: Seq, output: &LiveText) {
+        let shown = output.item;
         let before = &self.log[..usize::try_from(after).unwrap()];
         let begins = |kind: &EventKind| matches!(kind, EventKind::Item(ItemEvent::Started { item, .. }) if *item == shown);
         let ends = |kind: &EventKind| matches!(kind, EventKind::Item(ItemEvent::Completed { item, .. }) if *item == shown);
-        assert!(
-            before.iter().any(|event| begins(&event.kind)),
-            "{shown} is shown too early"
-        );
+        let begun = before.iter().find(|event| begins(&event.kind));
+        let lane = begun.unwrap_or_else(|| panic!("{shown} is shown too early")).lane;
+        assert_eq!(output.lane, lane, "{shown}");
         assert!(
             !before.iter().any(|event| ends(&event.kind)),
             "{shown} is shown after its end"

@@ -122,6 +122,7 @@ mod tests {
         let events: Vec<_> = stored.map(event).collect();
         let update = LiveUpdate::Output(LiveText {
             item: ItemId(1),
+            lane: None,
             terminal_id: String::new(),
             text: String::new(),
             skipped: 0,

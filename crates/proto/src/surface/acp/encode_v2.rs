@@ -40,7 +40,7 @@ pub(super) fn live_frames(thread: &str, turn: Option<TurnId>, update: &LiveUpdat
         return v1::live_frames(thread, turn, update);
     };
     let mut text = Vec::new();
-    write_update(&mut text, thread, |update| {
+    write_update(&mut text, &session_in(output.lane, thread), |update| {
         update
             .plain("sessionUpdate", "terminal_output_chunk")
             .put("terminalId", &output.terminal_id)
@@ -71,8 +71,14 @@ impl Writer<'_> {
                     command,
                     args,
                     cwd,
+                    requested_by,
                     ..
-                } => return self.terminal_started(event, terminal_id, (command.as_str(), &args[..]), cwd),
+                } => {
+                    // The agent's commands that a client has started run in its editor.
+                    let in_editor = matches!(event.by, Origin::Client(_)) && requested_by.is_none();
+                    let command = (command.as_str(), &args[..]);
+                    return self.terminal_started(event, terminal_id, command, cwd, !in_editor);
+                }
                 ItemStart::Message { role, message_id, .. } => {
                     self.clear_message(event, *item, *role, message_id.as_deref());
                 }
@@ -104,7 +110,7 @@ impl Writer<'_> {
                     }
                     update.object("exitStatus", |status| {
                         status
-                            .maybe("exitCode", exit_code.filter(|code| *code >= 0).as_ref())
+                            .maybe("exitCode", exit_code.as_ref())
                             .maybe("signal", signal.as_ref());
                     });
                 });
@@ -270,7 +276,19 @@ impl Writer<'_> {
         });
     }
 
-    fn terminal_started(&mut self, event: &Event, id: &str, (command, args): (&str, &[String]), cwd: &str) {
+    fn terminal_started(
+        &mut self,
+        event: &Event,
+        id: &str,
+        (command, args): (&str, &[String]),
+        cwd: &str,
+        can_be_cancelled: bool,
+    ) {
+        let capabilities = if can_be_cancelled {
+            r#"{"cancel":{}}"#
+        } else {
+            "null"
+        };
         let line = std::iter::once(command).chain(args.iter().map(String::as_str));
         let line = line.collect::<Vec<_>>().join(" ");
         self.own(event, FrameKind::Update, |update| {
@@ -279,7 +297,7 @@ impl Writer<'_> {
                 .put("terminalId", id)
                 .put("command", &line)
                 .put("cwd", cwd)
-                .raw("capabilities", r#"{"cancel":{}}"#)
+                .raw("capabilities", capabilities)
                 // The terminal may be replayed.
                 .raw("output", "null")
                 .raw("exitStatus", "null");

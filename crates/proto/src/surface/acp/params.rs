@@ -178,8 +178,13 @@ pub(super) fn read<T: DeserializeOwned>(method: &str, params: Params<'_>) -> Res
 /// Returns the thread that the params name as their session.
 pub(super) fn thread(method: &str, params: Params<'_>) -> Result<ThreadId, Failure> {
     let Named { session_id } = read(method, params)?;
-    session_id.parse().map_err(|_| {
-        let shown: String = session_id.chars().take(80).collect();
+    thread_named(&session_id)
+}
+
+/// Returns the thread of the session with this id.
+pub(super) fn thread_named(session: &str) -> Result<ThreadId, Failure> {
+    session.parse().map_err(|_| {
+        let shown: String = session.chars().take(80).collect();
         Failure::new(ErrorCode::NotFound, format!("there is no session {shown:?}"))
     })
 }

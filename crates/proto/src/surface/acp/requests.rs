@@ -217,7 +217,11 @@ impl Peer {
 
     /// Returns the session that the params name, if it is open here.
     pub(super) fn open_thread(&self, method: &str, params: Params<'_>) -> Result<ThreadId, Failure> {
-        let thread = params::thread(method, params)?;
+        self.checked_open(params::thread(method, params)?)
+    }
+
+    /// Returns the session if it is open here.
+    pub(super) fn checked_open(&self, thread: ThreadId) -> Result<ThreadId, Failure> {
         if self.sessions.contains_key(&thread) {
             return Ok(thread);
         }

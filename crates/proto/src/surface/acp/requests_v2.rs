@@ -1,7 +1,7 @@
 //! What an editor of version 2 asks, where it differs from version 1.
 
 use acpd_model::text::clip;
-use acpd_model::{Failure, RawJson, Seq};
+use acpd_model::{ErrorCode, Failure, RawJson, Seq};
 use serde::Deserialize;
 
 use super::opening::{self, from_start};
@@ -10,6 +10,7 @@ use super::peer::{Peer, Step};
 use super::replies::empty;
 use super::requests::{ask_agent, options_request, read_prompt as read_prompt_v1};
 use super::session::OpenMode;
+use super::subagents::thread_and_lane;
 use super::v2::options;
 use crate::agent::AgentRequest;
 use crate::projection::has_options;
@@ -137,17 +138,28 @@ pub(super) fn log_in(_: &mut Peer, method: &str, params: Params<'_>) -> Result<S
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CancelTerminal {
+    session_id: String,
     terminal_id: String,
 }
 
-/// Ends the command of a terminal.
+/// Ends the command of a terminal, which may be one of a subagent. ACP has one code for all terminals that cannot be cancelled.
 pub(super) fn cancel_terminal(peer: &mut Peer, method: &str, params: Params<'_>) -> Result<Step, Failure> {
-    let thread = peer.open_thread(method, params)?;
-    let CancelTerminal { terminal_id } = params::read(method, params)?;
+    let CancelTerminal {
+        session_id,
+        terminal_id,
+    } = params::read(method, params)?;
+    let (session, _) = thread_and_lane(&session_id);
+    let thread = peer.checked_open(params::thread_named(session)?)?;
     let ask = request!(UseTerminal {
         thread,
         terminal_id,
         act: TerminalAct::Kill,
     });
-    Ok(Peer::then(ask, |peer, open, ()| peer.answer(open, &empty())))
+    Ok(Peer::finally(ask, |peer, open, done| match done {
+        Ok(()) => peer.answer(open, &empty()),
+        Err(failure) if matches!(failure.code, ErrorCode::NotFound | ErrorCode::Unsupported) => {
+            peer.refuse(open, &Failure::invalid_params(failure.message));
+        }
+        Err(failure) => peer.refuse(open, &failure),
+    }))
 }

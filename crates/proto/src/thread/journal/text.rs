@@ -83,7 +83,8 @@ impl Journal {
 
     /// Adds output of a terminal that is only shown live, and not recorded.
     pub fn show_text(&mut self, item: ItemId, terminal_id: &str, text: &str) {
-        self.live_tail.push(item, terminal_id, text, self.now.mono);
+        let lane = self.live.items.get(&item).and_then(|open| open.lane);
+        self.live_tail.push(item, lane, terminal_id, text, self.now.mono);
     }
 
     /// Shows the rest of a terminal's unrecorded output, and returns the end of the output.

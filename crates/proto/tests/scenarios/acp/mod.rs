@@ -27,5 +27,6 @@ mod titles;
 mod transcripts;
 mod turns;
 mod v2;
+mod v2_lanes;
 
 use crate::support::official;

@@ -461,6 +461,7 @@ impl Stage {
                 }
             }
             Request::AskAgent { request, .. } => Command::AgentRequest(request),
+            Request::UseTerminal { terminal_id, act, .. } => Command::UseTerminal { terminal_id, act },
             Request::NotifyAgent { method, params, .. } => Command::Notify { method, params },
             Request::ChangeThread { change, .. } => Command::Change(change),
             request => {

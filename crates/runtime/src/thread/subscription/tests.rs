@@ -23,6 +23,7 @@ fn thread() -> ThreadId {
 fn shown(after: Seq) -> Shown {
     let update = LiveUpdate::Output(LiveText {
         item: ItemId(1),
+        lane: None,
         terminal_id: "t".into(),
         text: "x".into(),
         skipped: 0,
