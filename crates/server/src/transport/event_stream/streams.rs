@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use acpd_model::RequestId;
+use acpd_proto::surface::acp::thread_and_lane;
 use acpd_proto::wire::Message;
 use bytes::Bytes;
 use serde::Deserialize;
@@ -110,6 +111,14 @@ fn names(params: Option<&RawValue>) -> MessageIds {
         .unwrap_or_default()
 }
 
+/// Returns the name of a session's stream. What a subagent does is on the stream of its thread: editors open none for it.
+fn stream_of(session: String) -> String {
+    match thread_and_lane(&session) {
+        (thread, Some(_)) => thread.to_owned(),
+        (_, None) => session,
+    }
+}
+
 impl Streams {
     /// Records a message that the editor posts, with the session in its header.
     pub fn posted(&mut self, message: &Message<'_>, header: Option<&str>) -> Result<(), StreamError> {
@@ -117,13 +126,14 @@ impl Streams {
         else {
             return Ok(());
         };
-        let session = names(*params).session_id;
-        if let (Some(header), Some(session)) = (header, &session)
-            && header != session
+        let session = names(*params).session_id.map(stream_of);
+        let named = header.map(|header| stream_of(header.to_owned()));
+        if let (Some(named), Some(session)) = (&named, &session)
+            && named != session
         {
             return Err(StreamError::Mismatch);
         }
-        let session = session.or(header.map(str::to_owned));
+        let session = session.or(named);
         let Message::Request { id, .. } = message else {
             return Ok(());
         };
@@ -154,7 +164,8 @@ impl Streams {
                     session_id,
                     request_id,
                 } = names(params);
-                let session = session_id.or(request_id.map(|request| request.thread.to_string()));
+                let session = session_id.map(stream_of);
+                let session = session.or(request_id.map(|request| request.thread.to_string()));
                 (self.route(session), None)
             }
             Some(Message::Response { id, result }) => match self.awaited.remove(id.get()) {

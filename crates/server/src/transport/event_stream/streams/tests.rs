@@ -193,3 +193,44 @@ fn an_error_for_an_unread_session_goes_to_the_connection() {
     }
     assert_eq!(numbers(&mut streams, &None, reader), [1, 2, 3]);
 }
+
+#[test]
+fn messages_of_subagents_are_on_the_stream_of_their_thread() {
+    let mut streams = Streams::default();
+    let reader = streams.open(key(), None).unwrap();
+    let of = |session: &str, method: &str| -> Bytes {
+        let params = json!({ "sessionId": session, "update": {} });
+        json!({ "jsonrpc": "2.0", "method": method, "params": params })
+            .to_string()
+            .into()
+    };
+    // Version 1 and 2 have the same ids for them. More than an editor may have streams use up none.
+    for lane in 1..=100 {
+        streams.sent(of(SESSION, "session/update"));
+        streams.sent(of(&format!("{SESSION}/lane_{lane}"), "session/update"));
+        streams.sent(of(
+            &format!("{SESSION}/lane_{lane}"),
+            "session/request_permission",
+        ));
+    }
+    assert_eq!(
+        numbers(&mut streams, &key(), reader),
+        (1..=300).collect::<Vec<_>>()
+    );
+    assert!(streams.open(Some("another".to_owned()), None).is_ok());
+    // A terminal of a subagent is cancelled in its session.
+    let session = format!("{SESSION}/lane_1");
+    let text =
+        json!({ "jsonrpc": "2.0", "id": 7, "method": "terminal/cancel", "params": { "sessionId": session } });
+    let text = text.to_string();
+    let cancel = Message::parse(&text).unwrap();
+    for header in [SESSION, session.as_str()] {
+        streams.posted(&cancel, Some(header)).unwrap();
+        streams.sent(answer(7));
+        assert_eq!(numbers(&mut streams, &key(), reader).len(), 1, "{header}");
+    }
+    assert_eq!(
+        streams.posted(&cancel, Some("another")),
+        Err(StreamError::Mismatch)
+    );
+}
