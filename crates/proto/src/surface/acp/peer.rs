@@ -302,11 +302,16 @@ impl Peer {
         self.forget_delegations(thread);
         if self.client.version == Version::Two {
             self.close_foreground(thread);
-            self.sessions.remove(&thread);
-            return self.drop_left();
         }
-        if self.sessions.remove(&thread).is_none() {
+        let Some(session) = self.sessions.remove(&thread) else {
             return;
+        };
+        if let Some(opening) = session.opening {
+            let message = "the session was closed before it was open: open it again";
+            self.refuse(opening.request, &Failure::new(ErrorCode::Conflict, message));
+        }
+        if self.client.version == Version::Two {
+            return self.drop_left();
         }
         if self.prompts.iter().any(|prompt| prompt.thread == thread) {
             self.cancel(thread);
