@@ -71,6 +71,26 @@ impl<'a> Message<'a> {
         self.result.map(|result| names(Some(result)))
     }
 
+    /// Returns the turn of a prompt that this is the response of version 2 to.
+    pub fn turn(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Inserted {
+            #[serde(rename = "_meta")]
+            meta: Meta,
+        }
+        #[derive(Deserialize)]
+        struct Meta {
+            acpd: Prompted,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Prompted {
+            turn_id: String,
+        }
+        let inserted: Inserted = serde_json::from_str(self.result?.get()).ok()?;
+        Some(inserted.meta.acpd.turn_id)
+    }
+
     /// Returns the reason for an error response, if it has one.
     pub fn reason(&self) -> Option<String> {
         let failure: Option<Failure> = serde_json::from_str(self.error?.get()).ok();
@@ -119,6 +139,9 @@ pub struct ConnectionHeader<'a> {
     /// Left out if empty: an older daemon does not know it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub early: Vec<&'a str>,
+    /// The turn of the last prompt in each session that was answered before it ended. Left out if empty as well.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub own: BTreeMap<&'a str, &'a str>,
     pub prompts: Vec<PendingPrompt<'a>>,
 }
 

@@ -100,6 +100,8 @@ struct Session {
     cancelled: bool,
     /// Whether the editor's session was opened before that of the agent.
     early: bool,
+    /// The turn of the editor's last prompt that was answered when it became part of the conversation.
+    own: Option<String>,
 }
 
 /// Requests that are safe to repeat.
@@ -157,6 +159,9 @@ impl Pipe {
         });
         let sessions = self.sessions.iter();
         let early = sessions.clone().filter(|(_, session)| session.early);
+        let own = sessions
+            .clone()
+            .filter_map(|(name, session)| Some((name.as_str(), session.own.as_deref()?)));
         let header = ConnectionHeader {
             agent: self.purpose.agent.as_deref(),
             cwd: self.purpose.cwd.as_deref(),
@@ -167,6 +172,7 @@ impl Pipe {
                 .map(|(name, session)| (name.as_str(), session.seq))
                 .collect(),
             early: early.map(|(name, _)| name.as_str()).collect(),
+            own: own.collect(),
             prompts: prompts.collect(),
         };
         // A header of strings and numbers always serializes.
@@ -377,8 +383,9 @@ impl Pipe {
                     .values()
                     .any(|other| other.method == "session/prompt" && other.session == pending.session);
                 let session = pending.session.and_then(|name| self.sessions.get_mut(&name));
-                if let Some(session) = session.filter(|_| !others) {
-                    session.cancelled = false;
+                if let Some(session) = session {
+                    session.cancelled &= others;
+                    session.own = message.turn().or(session.own.take());
                 }
             }
             _ => {}

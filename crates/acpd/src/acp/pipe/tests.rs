@@ -204,6 +204,22 @@ fn messages_of_subagents_are_those_of_their_session() {
     pipe.handle_daemon_message(of_lane(""));
     assert_eq!(outputs(&mut pipe), [""; 0], "the editor has it");
 }
+
+#[test]
+fn the_turn_of_an_answered_prompt_is_named_to_the_next_connection() {
+    let mut pipe = with_session();
+    pipe.handle_editor_message(request(2, "session/prompt", "s"));
+    let answer =
+        r#"{"jsonrpc":"2.0","id":2,"result":{"messageId":"m","_meta":{"acpd":{"turnId":"turn_1"}}}}"#;
+    pipe.handle_daemon_message(answer.to_owned());
+    pipe.handle_editor_message(request(3, "session/prompt", "s"));
+    pipe.handle_daemon_message(r#"{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}"#.to_owned());
+    outputs(&mut pipe);
+    pipe.lost();
+    let written = reconnect(&mut pipe);
+    assert!(written.contains(r#""own":{"s":"turn_1"}"#), "{written}");
+}
+
 /// Such editors may lose the messages behind a method that they do not know.
 #[test]
 fn older_editors_receive_no_new_notifications() {

@@ -8,7 +8,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::cursors::with_message_id;
-use super::foreground::Foreground;
 use super::form::{self, FormInWords};
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{Peer, Prompt};
@@ -60,10 +59,12 @@ impl Peer {
         session.late = resumes_early.then(|| Box::new(LateState::resumed(&opened.state)));
         if is_v2 {
             session.late = Some(Box::new(LateState::of_version_2(&opened.state)));
+            let foreground = std::mem::take(&mut opened.foreground);
             session.foreground = match mode {
-                OpenMode::Resume if self.start.after.remove(&thread).is_some() => Foreground::continued(),
+                OpenMode::Resume if self.start.after.remove(&thread).is_some() => {
+                    foreground.continued(self.start.own.remove(&thread))
+                }
                 OpenMode::New | OpenMode::Load | OpenMode::Resume => {
-                    let foreground = std::mem::take(&mut opened.foreground);
                     foreground.reopened(&session.foreground, opened.until)
                 }
             };
@@ -328,7 +329,10 @@ impl Peer {
                 }
             }
             // These concern the state of the foreground, and prompts that have no name.
-            FrameKind::PromptAccepted(None) | FrameKind::Running | FrameKind::Blocked(_) => {}
+            FrameKind::PromptAccepted(None)
+            | FrameKind::Running
+            | FrameKind::Stopped(_)
+            | FrameKind::Blocked(_) => {}
             FrameKind::Lease => {
                 // An editor that opens a session receives the lease's state in the response.
                 if frame.seq > session.since && self.client.knows_notifications {

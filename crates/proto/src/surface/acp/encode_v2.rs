@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
 use super::encode::{self as v1, fill_origin};
-use super::frame::{Frame, FrameKind, QuestionKind};
+use super::frame::{Feature, Frame, FrameKind, QuestionKind, TurnResult};
 use super::question::options_of_all_kinds;
 use super::subagents::session_of;
 use super::v2::{form, permission, update_of_agent};
@@ -187,6 +187,9 @@ impl Writer<'_> {
             EventKind::Turn(TurnEvent::Started { imported: false, .. }) => {
                 self.note(event, FrameKind::Running);
             }
+            EventKind::Turn(TurnEvent::Settled {
+                started_at: Some(_), ..
+            }) => self.note(event, FrameKind::Stopped(Box::new(TurnResult::of(event)))),
             // What a subagent asks does not keep its parent from its work.
             EventKind::Request(
                 RequestEvent::PermissionRequested {
@@ -354,6 +357,7 @@ fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
         | FrameKind::Lease
         | FrameKind::Inserted(_)
         | FrameKind::Running
+        | FrameKind::Stopped(_)
         | FrameKind::Blocked(_)
         | FrameKind::Cleared(_) => return Some(frame),
     };

@@ -86,12 +86,13 @@ impl Foreground {
         }
     }
 
-    /// Returns the foreground of a session that the editor has opened on an earlier connection. The events that follow change what the
-    /// editor knows from there.
-    pub(super) fn continued() -> Self {
+    /// Returns the foreground of a session that the editor has opened on an earlier connection, where it sent the prompt of the turn
+    /// `own`. The events that follow change what the editor knows from there.
+    pub(super) fn continued(self, own: Option<TurnId>) -> Self {
         Self {
+            own,
             is_continued: true,
-            ..Self::default()
+            ..self
         }
     }
 
@@ -165,7 +166,7 @@ impl Peer {
                 foreground.running = frame.turn;
                 foreground.questions.remove(request);
             }
-            FrameKind::Ended(result) if foreground.may_run(frame.turn) => {
+            FrameKind::Stopped(result) if foreground.may_run(frame.turn) => {
                 foreground.is_continued = false;
                 foreground.running = None;
                 foreground.questions.clear();
@@ -175,6 +176,7 @@ impl Peer {
             }
             FrameKind::Blocked(_)
             | FrameKind::Answered(_)
+            | FrameKind::Stopped(_)
             | FrameKind::Ended(_)
             | FrameKind::Update
             | FrameKind::Chunk(_)

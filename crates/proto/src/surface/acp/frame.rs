@@ -70,6 +70,8 @@ pub enum FrameKind {
     Inserted(ItemId),
     /// A turn has started.
     Running,
+    /// A turn that had started has ended.
+    Stopped(Box<TurnResult>),
     /// The agent of the thread has asked something.
     Blocked(RequestId),
     /// Empties a message or a tool call of this name, for editors that load it again.

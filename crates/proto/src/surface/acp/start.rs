@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use acpd_model::{RawJson, Seq, ThreadId};
+use acpd_model::{RawJson, Seq, ThreadId, TurnId};
 
 /// The purpose of a connection, and the state that it continues.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,6 +17,8 @@ pub struct ConnectionStart {
     /// The threads whose session was opened for the editor before the agent had opened it. The editor has their modes and models only as
     /// options.
     pub early: BTreeSet<ThreadId>,
+    /// The last turn of each thread whose prompt the editor sent, and whose response of version 2 it has.
+    pub own: BTreeMap<ThreadId, TurnId>,
     /// Whether the client receives checkpoints: its position in each thread, and the names of its prompts.
     pub checkpoints: bool,
     /// Whether editors may speak version 2 of ACP.

@@ -46,7 +46,7 @@ pub fn settled(seq: u64, turn: TurnId) -> Event {
         status: TurnStatus::Completed,
         stop_reason: Some("end_turn".into()),
         error: None,
-        started_at: None,
+        started_at: Some(1),
         usage: None,
         changes: None,
         plan: None,

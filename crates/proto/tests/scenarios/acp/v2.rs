@@ -151,6 +151,13 @@ fn methods_of_version_1_do_not_exist_in_version_2() {
 /// Returns a connection of version 2 with an open session, whose requests to the daemon a test answers by hand, and what the editor
 /// received when it was opened.
 fn with_session(start: ConnectionStart) -> (Peer, Vec<Value>) {
+    let mut live = Live::new(NEW_THREAD);
+    live.last_seq = 4;
+    with_session_in(start, live)
+}
+
+/// Returns the same of a thread in this state, of which the editor has all events.
+fn with_session_in(start: ConnectionStart, live: Live) -> (Peer, Vec<Value>) {
     let start = ConnectionStart {
         offers_v2: true,
         ..start
@@ -161,34 +168,116 @@ fn with_session(start: ConnectionStart) -> (Peer, Vec<Value>) {
     let params = json!({ "sessionId": NEW_THREAD, "cwd": "/w" }).to_string();
     sent(&mut peer);
     let (call, _) = request(&mut peer, 1, "session/resume", &params);
-    peer.handle_reply(call, Ok(opened(NEW_THREAD, 4, 4, Vec::new())));
+    let cursor = live.last_seq;
+    peer.handle_reply(call, Ok(opened_as(live, cursor, Vec::new())));
     let told = sent(&mut peer);
     (peer, told)
 }
 
-#[test]
-fn a_connection_that_continues_another_tells_how_a_turn_has_ended_meanwhile() {
-    let ended = |peer: &mut Peer| {
-        let thread = NEW_THREAD.to_string();
-        let events = [settled(5, TurnId(1))];
-        let source = Source::Events {
-            thread: &thread,
-            events: &events,
-        };
-        deliver(peer, NEW_THREAD, &Peer::encode(Lane::AcpV2, source), 5);
-        sent(peer).iter().map(brief).collect::<Vec<_>>()
+/// Delivers events, and returns what the editor receives.
+fn hears(peer: &mut Peer, events: &[Event]) -> Vec<String> {
+    let thread = NEW_THREAD.to_string();
+    let source = Source::Events {
+        thread: &thread,
+        events,
     };
-    let (mut peer, told) = with_session(ConnectionStart {
+    let last = events.last().unwrap().seq;
+    deliver(peer, NEW_THREAD, &Peer::encode(Lane::AcpV2, source), last);
+    sent(peer).iter().map(brief).collect()
+}
+
+/// Returns the start state of a connection that continues another one.
+fn continues() -> ConnectionStart {
+    ConnectionStart {
         after: BTreeMap::from([(NEW_THREAD, 4)]),
         ..ConnectionStart::default()
-    });
+    }
+}
+
+/// Returns the event that ends a turn which never started.
+fn dropped(seq: u64, turn: TurnId) -> Event {
+    let mut event = settled(seq, turn);
+    if let EventKind::Turn(TurnEvent::Settled {
+        status,
+        stop_reason,
+        started_at,
+        ..
+    }) = &mut event.kind
+    {
+        (*status, *stop_reason, *started_at) = (TurnStatus::Interrupted, None, None);
+    }
+    event
+}
+
+#[test]
+fn a_connection_that_continues_another_tells_how_a_turn_has_ended_meanwhile() {
+    let (mut peer, told) = with_session(continues());
     assert_eq!(told.iter().map(brief).collect::<Vec<_>>(), ["answer to 1"]);
-    assert_eq!(ended(&mut peer), ["state_update idle end_turn"]);
+    // The second prompt was cancelled while it was queued.
+    assert_eq!(hears(&mut peer, &[dropped(5, TurnId(2))]), [""; 0]);
+    assert_eq!(
+        hears(&mut peer, &[settled(6, TurnId(1))]),
+        ["state_update idle end_turn"]
+    );
     // For another connection, the turn never ran.
     let (mut peer, told) = with_session(ConnectionStart::default());
     let told: Vec<_> = told.iter().map(brief).collect();
     assert_eq!(told, ["state_update idle", "answer to 1"]);
-    assert_eq!(ended(&mut peer), [""; 0]);
+    assert_eq!(hears(&mut peer, &[settled(5, TurnId(1))]), [""; 0]);
+}
+
+#[test]
+fn closing_a_session_stops_a_turn_of_the_editor_that_began_on_an_earlier_connection() {
+    for (own, stops) in [(Some(TurnId(1)), true), (Some(TurnId(2)), false), (None, false)] {
+        let own = own.map(|turn| (NEW_THREAD, turn));
+        let mut live = Live::new(NEW_THREAD);
+        live.last_seq = 3;
+        let started = TurnEvent::Started {
+            client_turn_id: None,
+            imported: false,
+        };
+        live.fold(&event(4, TurnId(1), EventKind::Turn(started)));
+        let start = ConnectionStart {
+            own: own.into_iter().collect(),
+            ..continues()
+        };
+        let (mut peer, _) = with_session_in(start, live);
+        let params = json!({ "sessionId": NEW_THREAD }).to_string();
+        let (_, asked) = request(&mut peer, 2, "session/close", &params);
+        let interrupted = matches!(
+            asked,
+            Request::Interrupt {
+                turn: Some(TurnId(1)),
+                ..
+            }
+        );
+        assert_eq!(interrupted, stops, "{asked:?}");
+    }
+}
+
+#[test]
+fn a_session_that_is_closed_before_it_is_open_leaves_no_request_open() {
+    let resume = json!({ "sessionId": NEW_THREAD, "cwd": "/w", "replayFrom": { "type": "start" } });
+    let close = json!({ "sessionId": NEW_THREAD });
+    let (two, _) = with_session(ConnectionStart::default());
+    let one = connection(ConnectionStart::default());
+    for (mut peer, method) in [(two, "session/resume"), (one, "session/load")] {
+        let (call, _) = request(&mut peer, 5, method, &resume.to_string());
+        // Nothing of the history has arrived yet.
+        peer.handle_reply(call, Ok(opened(NEW_THREAD, 9, 0, Vec::new())));
+        assert_eq!(sent(&mut peer), [Value::Null; 0], "{method}");
+        let text = json!({ "jsonrpc": "2.0", "id": 6, "method": "session/close", "params": close });
+        peer.handle_message(&text.to_string(), NOW);
+        let Some(Output::Send(refused)) = peer.poll_output() else {
+            panic!("{method} has no answer");
+        };
+        let refused: Value = serde_json::from_slice(&refused).unwrap();
+        assert_eq!(
+            (&refused["id"], refused["error"].is_object()),
+            (&json!(5), true),
+            "{method}"
+        );
+    }
 }
 
 #[test]

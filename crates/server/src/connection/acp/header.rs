@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use acpd_model::{ErrorCode, Failure, RawJson, Seq, ThreadId};
+use acpd_model::{ErrorCode, Failure, RawJson, Seq, ThreadId, TurnId};
 use acpd_proto::surface::acp::PendingPrompt;
 use serde::Deserialize;
 
@@ -27,6 +27,8 @@ pub struct ConnectionHeader {
     pub after: BTreeMap<ThreadId, Seq>,
     /// The threads whose marks said that their session was opened early: before the agent had opened it, without its modes and models.
     pub early: BTreeSet<ThreadId>,
+    /// The turn of the last prompt in each thread whose response of version 2 the editor has. It is in the response.
+    pub own: BTreeMap<ThreadId, TurnId>,
     /// Prompts of a lost connection. Their responses go to this connection once their threads are resumed.
     pub prompts: Vec<LostPrompt>,
 }
@@ -104,6 +106,8 @@ mod tests {
         let thread = ThreadId(uuid::Uuid::from_u128(7));
         let read = ConnectionHeader::read(&format!(r#"{{"acpd":{{"early":["{thread}"]}}}}"#));
         assert_eq!(read.unwrap().unwrap().early, BTreeSet::from([thread]));
+        let read = ConnectionHeader::read(&format!(r#"{{"acpd":{{"own":{{"{thread}":"turn_2"}}}}}}"#));
+        assert_eq!(read.unwrap().unwrap().own, BTreeMap::from([(thread, TurnId(2))]));
         let wrong = ConnectionHeader::read(r#"{"acpd":{"agnet":"a"}}"#)
             .unwrap()
             .unwrap_err();

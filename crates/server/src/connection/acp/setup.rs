@@ -117,6 +117,7 @@ impl ConnectionSetup {
             thread: header.thread.filter(|_| !header.opened),
             after: header.after,
             early: header.early,
+            own: header.own,
             checkpoints: header.marks,
             offers_v2: self.offers_v2,
             prompts: prompts.collect(),
