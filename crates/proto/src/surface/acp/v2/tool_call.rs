@@ -8,7 +8,7 @@ use acpd_model::{RawJson, json};
 use serde::Deserialize;
 
 use crate::projection::changed_lines;
-use crate::wire::{Object, has_string, member, members, object};
+use crate::wire::{Object, has_string, member, members, object, others};
 
 /// Returns the update of a call.
 pub(super) fn tool_call_update(call: &RawJson) -> RawJson {
@@ -24,7 +24,7 @@ pub(super) fn fill(out: &mut Object<'_>, call: &RawJson, without: &[&str]) {
         let fits = match key {
             // An agent of version 1 cannot cancel a call by itself.
             "sessionUpdate" | "capabilities" => false,
-            "toolCallId" | "title" | "kind" | "status" => value.starts_with('"'),
+            "toolCallId" | "name" | "title" | "kind" | "status" => value.starts_with('"'),
             "content" | "locations" => value.starts_with('['),
             "_meta" => value.starts_with('{'),
             _ => value != "null",
@@ -32,12 +32,28 @@ pub(super) fn fill(out: &mut Object<'_>, call: &RawJson, without: &[&str]) {
         if !fits || without.contains(&key) {
             return;
         }
-        if key == "content" {
-            out.list("content", &content(value));
-        } else {
-            out.raw(key, value);
-        }
+        match key {
+            "content" => out.list("content", &content(value)),
+            "locations" => out.list("locations", &locations(value)),
+            _ => out.raw(key, value),
+        };
     });
+}
+
+/// Returns the locations of a call. Version 1 counts lines from 0 as well.
+fn locations(list: &str) -> Vec<RawJson> {
+    let list: Vec<RawJson> = json::read(list).unwrap_or_default();
+    let named = list.into_iter().filter(|location| has_string(location, "path"));
+    named
+        .map(|location| {
+            let line = member(&location, "line");
+            let is_line = |line: &str| line.parse::<u32>().is_ok_and(|line| line > 0);
+            if line.is_none_or(is_line) {
+                return location;
+            }
+            others(&location, &["line"]).unwrap_or(location)
+        })
+        .collect()
 }
 
 /// Returns the content of a call.
@@ -185,6 +201,24 @@ mod tests {
         assert_eq!(
             translated(&call),
             json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "rawOutput": { "a": null } })
+        );
+    }
+
+    #[test]
+    fn members_that_version_2_does_not_take_are_left_out() {
+        let call = json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": "c", "name": 7, "locations": [
+                { "path": "/w/a", "line": 0 }, { "path": "/w/b", "line": 1 }, { "path": "/w/c", "line": -1, "_meta": {} },
+                { "path": "/w/d", "line": null }, { "path": 7, "line": 1 }, {}, 7,
+            ],
+        });
+        assert_eq!(
+            translated(&call),
+            json!({
+                "sessionUpdate": "tool_call_update", "toolCallId": "c", "locations": [
+                    { "path": "/w/a" }, { "path": "/w/b", "line": 1 }, { "path": "/w/c", "_meta": {} }, { "path": "/w/d" },
+                ],
+            })
         );
     }
 
