@@ -13,7 +13,7 @@ use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{Peer, Prompt};
 use super::session::{LateState, OpenMode, Opened, Opening, result_v2};
 use super::subagents::with_name;
-use super::v2::{options, update_of_agent};
+use super::v2::{options, update_of_agent, without_skills};
 use super::version::Version;
 use crate::surface::contract::{Delivery, OpenRequest, Output, Pending, Steps};
 use crate::surface::request::RequestKind;
@@ -172,9 +172,13 @@ impl Peer {
                 .filter_map(|update| update_of_agent(update, unnamed))
                 .collect();
             for update in updates {
+                let update = RawJson::trusted(&update);
+                let kept = without_skills(&update).filter(|_| !self.client.takes(Feature::Skills));
                 let mut out = Vec::new();
                 wire::notification(&mut out, "session/update", |params| {
-                    params.put("sessionId", &thread).raw("update", &update);
+                    params
+                        .put("sessionId", &thread)
+                        .raw("update", kept.as_ref().unwrap_or(&update).get());
                 });
                 self.send(out);
             }

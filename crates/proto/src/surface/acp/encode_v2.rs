@@ -18,7 +18,7 @@ use super::encode::{self as v1, fill_origin};
 use super::frame::{Feature, Frame, FrameKind, QuestionKind, TurnResult};
 use super::question::options_of_all_kinds;
 use super::subagents::session_of;
-use super::v2::{form, permission, update_of_agent};
+use super::v2::{form, permission, update_of_agent, without_skills};
 use crate::fanout::LiveUpdate;
 use crate::wire::{self, Object, inside, member, one_line};
 
@@ -180,7 +180,9 @@ impl Writer<'_> {
             | EventKind::Unknown => {}
         }
         for frame in v1::frames(self.thread, std::slice::from_ref(event)) {
-            self.frames.extend(translated(event, self.thread, frame));
+            if let Some(frame) = translated(event, self.thread, frame) {
+                self.add(event, frame);
+            }
         }
         match &event.kind {
             // An imported turn took place before.
@@ -207,6 +209,32 @@ impl Writer<'_> {
             | EventKind::Session(_)
             | EventKind::Unknown => {}
         }
+    }
+
+    /// Adds a frame. Skills are for the editors that declared them.
+    fn add(&mut self, event: &Event, frame: Frame) {
+        let may_have_skills = matches!(
+            event.kind,
+            EventKind::Session(SessionEvent::CommandsReplaced {} | SessionEvent::AgentNotified { .. })
+        );
+        let text = frame.text.as_ref().filter(|_| may_have_skills);
+        let rest = text.and_then(|text| with_update(text, without_skills));
+        let Some(rest) = rest else {
+            return self.frames.push(frame);
+        };
+        let of_kind = |kind, text| Frame {
+            text: Some(text),
+            kind,
+            ..frame
+        };
+        let rest = of_kind(FrameKind::Undeclared(Feature::Skills), rest);
+        self.frames.extend(
+            frame
+                .text
+                .clone()
+                .map(|text| of_kind(FrameKind::Declared(Feature::Skills), text)),
+        );
+        self.frames.push(rest);
     }
 
     /// Adds a frame without a message, for the connection only.
@@ -370,20 +398,27 @@ fn message(event: &Event, message: &Bytes) -> Option<Bytes> {
     if inside(text, text, "method") != Some("\"session/update\"") {
         return Some(message.clone());
     }
-    let params = inside(text, text, "params")?;
-    let update = inside(text, params, "update")?;
-    let json = RawJson::trusted(update);
     let message_id = || match event.kind.named_item() {
         Some(item) => item.to_string(),
         None => format!("event_{}", event.seq),
     };
-    let translated = update_of_agent(&json, message_id)?;
-    if *translated == *update {
+    with_update(message, |update| {
+        update_of_agent(update, message_id).map(|translated| RawJson::trusted(&translated))
+    })
+}
+
+/// Returns the message of an update with what `change` makes of it; `None` if it makes nothing.
+fn with_update(message: &Bytes, change: impl FnOnce(&RawJson) -> Option<RawJson>) -> Option<Bytes> {
+    let text = str::from_utf8(message).ok()?;
+    let params = inside(text, text, "params")?;
+    let update = inside(text, params, "update")?;
+    let changed = change(&RawJson::trusted(update))?;
+    if changed.get() == update {
         return Some(message.clone());
     }
     let start = update.as_ptr() as usize - text.as_ptr() as usize;
     let (before, after) = (&text[..start], &text[start + update.len()..]);
-    Some([before, &*translated, after].concat().into())
+    Some([before, changed.get(), after].concat().into())
 }
 
 /// Returns the name of a message or a tool call that is unique in its thread.

@@ -116,6 +116,8 @@ pub enum Feature {
     Suggestions,
     /// `session.cursors`.
     Cursors,
+    /// `session.commands.skill` of version 2. Version 1 has no capability for skills.
+    Skills,
     /// `subagents`: each subagent has a session of its own.
     Subagents,
 }

@@ -35,6 +35,7 @@ pub struct Client {
     suggestions: bool,
     cursors: bool,
     subagents: bool,
+    skills: bool,
 }
 
 /// The maximum length of a client's name, in characters. Longer names are shortened.
@@ -78,6 +79,7 @@ impl Client {
             suggestions: session["promptSuggestions"].is_object(),
             cursors: session["cursors"].is_object(),
             subagents: declared["subagents"].is_object(),
+            skills: true,
         }
     }
 
@@ -110,6 +112,7 @@ impl Client {
             suggestions: declared["session"]["promptSuggestions"].is_object(),
             cursors: true,
             subagents: true,
+            skills: declared["session"]["commands"]["skill"].is_object(),
             ..Self::default()
         }
     }
@@ -135,6 +138,7 @@ impl Client {
             Feature::Subagents => self.subagents,
             Feature::Elicitation => self.elicitation != ElicitationModes::NONE,
             Feature::Cursors => self.cursors,
+            Feature::Skills => self.skills,
         }
     }
 

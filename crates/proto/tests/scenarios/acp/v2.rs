@@ -553,6 +553,38 @@ fn terminals_are_acpds_and_arrive_as_such() {
     });
 }
 
+/// Commands with a skill among them.
+const COMMANDS: &str = concat!(
+    r#"{"sessionUpdate":"available_commands_update","availableCommands":["#,
+    r#"{"name":"init","description":"I"},{"name":"pdf","description":"P","type":"skill"}]}"#
+);
+
+#[test]
+fn skills_are_for_editors_that_declare_them() {
+    let declares = EDITOR.replace(
+        r#""elicitation""#,
+        r#""session":{"commands":{"skill":{}}},"elicitation""#,
+    );
+    for (hello, expected) in [
+        (EDITOR, json!(["command"])),
+        (declares.as_str(), json!(["command", "skill"])),
+    ] {
+        play(|s| {
+            s.offers_v2 = true;
+            let who = Stage::at_work(hello, s);
+            s.then(|scene| scene.update(COMMANDS));
+            let late = s.editor(hello);
+            s.ask_session(late, "session/resume", r#","cwd":"/workspace""#);
+            for editor in [who, late] {
+                let updates = updates(s, editor, "available_commands_update");
+                let commands = updates[0]["availableCommands"].as_array().unwrap();
+                let types: Vec<_> = commands.iter().map(|command| &command["type"]).collect();
+                assert_eq!((updates.len(), json!(types)), (1, expected.clone()), "{hello}");
+            }
+        });
+    }
+}
+
 #[test]
 fn what_acpd_asks_itself_is_about_no_call() {
     play(|s| {

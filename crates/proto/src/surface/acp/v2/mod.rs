@@ -14,7 +14,7 @@ mod welcome;
 
 pub(super) use options::options;
 pub(super) use question::{form, permission};
-pub(super) use update::update_of_agent;
+pub(super) use update::{update_of_agent, without_skills};
 pub(super) use welcome::welcome;
 
 /// Returns the member `name` if it is an object, else an empty one.

@@ -64,6 +64,18 @@ fn commands(update: &RawJson) -> RawJson {
     })
 }
 
+/// Returns an update of commands without the skills among them, which an editor may not know; `None` if there are none.
+pub(in crate::surface::acp) fn without_skills(update: &RawJson) -> Option<RawJson> {
+    let list: Vec<RawJson> = json::read(member(update, "availableCommands")?).ok()?;
+    let is_skill = |command: &&RawJson| member(command, "type") == Some("\"skill\"");
+    let kept: Vec<&RawJson> = list.iter().filter(|command| !is_skill(command)).collect();
+    if kept.len() == list.len() {
+        return None;
+    }
+    let kept = RawJson::of(&kept).ok()?;
+    Some(spliced(update, &[("availableCommands", kept.get())]))
+}
+
 /// Returns a command with the types that version 2 added.
 fn command(command: &RawJson) -> Option<RawJson> {
     if !has_string(command, "name") || !has_string(command, "description") {

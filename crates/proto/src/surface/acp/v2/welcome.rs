@@ -30,6 +30,7 @@ pub(in crate::surface::acp) fn welcome(agent: &RawJson, methods: &[RawJson], met
                             prompt.raw(name, "{}");
                         }
                     }
+                    pass_objects(prompt, &prompts, &["skill"]);
                 });
                 session.object("mcp", |mcp| {
                     mcp.raw("stdio", "{}");
@@ -47,7 +48,7 @@ pub(in crate::surface::acp) fn welcome(agent: &RawJson, methods: &[RawJson], met
                 }
             });
             capabilities.object("auth", |out| pass_objects(out, &auth, &["status"]));
-            pass_objects(capabilities, &theirs, &["providers"]);
+            pass_objects(capabilities, &theirs, &["providers", "_meta"]);
         });
         welcome
             .list("authMethods", &auth_methods(methods))
@@ -111,7 +112,7 @@ mod tests {
     fn capabilities_of_version_1_become_those_of_version_2() {
         let welcome = welcomed(concat!(
             r#"{"protocolVersion":1,"agentInfo":{"name":"a","version":"1"},"agentCapabilities":{"loadSession":true,"#,
-            r#""promptCapabilities":{"image":true,"audio":false},"mcpCapabilities":{"http":true,"sse":true},"#,
+            r#""promptCapabilities":{"image":true,"audio":false,"skill":{"inline":{}}},"_meta":{"x":1},"mcpCapabilities":{"http":true,"sse":true},"#,
             r#""sessionCapabilities":{"additionalDirectories":{},"archive":{}}},"#,
             r#""authMethods":[{"id":"t","type":"_own","name":"T"},{"id":"a","name":"A"},7]}"#
         ));
@@ -122,10 +123,11 @@ mod tests {
                 "info": { "name": "a", "version": "1" },
                 "capabilities": {
                     "session": {
-                        "prompt": { "image": {} }, "mcp": { "stdio": {}, "http": {} }, "additionalDirectories": {},
+                        "prompt": { "image": {}, "skill": { "inline": {} } }, "mcp": { "stdio": {}, "http": {} }, "additionalDirectories": {},
                         "delete": {}, "fork": {}, "title": {},
                     },
                     "auth": {},
+                    "_meta": { "x": 1 },
                 },
                 "authMethods": [
                     { "methodId": "t", "name": "T", "type": "_own" }, { "methodId": "a", "name": "A", "type": "agent" },
