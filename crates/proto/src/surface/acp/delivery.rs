@@ -357,16 +357,16 @@ impl Peer {
 
     /// Sends the options of a session that the response could not contain yet.
     fn show_options(&mut self, thread: ThreadId) {
-        let Some(session) = self.sessions.get(&thread) else {
+        let Some(session) = self.sessions.get_mut(&thread) else {
             return;
         };
-        let Some(late) = &session.late else { return };
+        let Some(late) = &mut session.late else { return };
         let list = late.options().to_list();
         let list = match self.client.version {
             Version::One => list,
             Version::Two => options(&list),
         };
-        if list.is_empty() {
+        if !late.shows(&list) {
             return;
         }
         let mut out = Vec::new();

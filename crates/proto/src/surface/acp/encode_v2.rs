@@ -171,6 +171,16 @@ impl Writer<'_> {
                     }
                 });
             }
+            EventKind::Thread(ThreadEvent::Renamed {
+                name: None,
+                shown: None,
+            }) => {
+                return self.own(event, FrameKind::Update, |update| {
+                    update
+                        .plain("sessionUpdate", "session_info_update")
+                        .raw("title", "null");
+                });
+            }
             EventKind::Item(_)
             | EventKind::Turn(_)
             | EventKind::Host(_)

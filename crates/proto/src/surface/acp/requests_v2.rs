@@ -91,6 +91,9 @@ pub(super) fn set_option(peer: &mut Peer, method: &str, params: Params<'_>) -> R
     let thread = peer.open_thread(method, params)?;
     let SetConfigOption { config_id, value } = params::read(method, params)?;
     let (id, set) = (config_id.clone(), value.clone());
+    let session = peer.sessions.get(&thread);
+    let late = session.and_then(|session| session.late.as_deref());
+    let before = late.map_or(0, |late| late.reports(&id));
     let ask = request!(AskAgent {
         thread: Some(thread),
         request: AgentRequest::SetConfigOption { config_id, value },
@@ -100,7 +103,7 @@ pub(super) fn set_option(peer: &mut Peer, method: &str, params: Params<'_>) -> R
         let session = peer.sessions.get_mut(&thread);
         let late = session.and_then(|session| session.late.as_mut());
         let list = late.map(|late| {
-            late.set(&id, &set, &result);
+            late.set(&id, &set, &result, before);
             options(&late.options().to_list())
         });
         let result = object(|out| {

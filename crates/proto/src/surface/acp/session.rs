@@ -125,6 +125,17 @@ pub(super) struct LateState {
     is_touched: bool,
     /// Whether the editor receives the list for every change, because it has none of the agent's own updates.
     is_only_list: bool,
+    /// Whether the editor's last list has an option.
+    has_some: bool,
+    reports: Reports,
+}
+
+/// How often the agent has reported the value of each setting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Reports {
+    mode: u64,
+    model: u64,
+    options: u64,
 }
 
 impl LateState {
@@ -147,10 +158,30 @@ impl LateState {
     /// Records that the editor has the list.
     pub fn has_list(&mut self) {
         (self.is_first, self.is_touched) = (false, false);
+        self.has_some = !self.options().to_list().is_empty();
     }
 
-    /// Records an option that the editor has set, with the agent's result.
-    pub fn set(&mut self, id: &str, value: &ConfigValue, result: &RawJson) {
+    /// Returns whether this list tells the editor something, and records that the editor has it.
+    pub fn shows(&mut self, list: &[RawJson]) -> bool {
+        let had_some = std::mem::replace(&mut self.has_some, !list.is_empty());
+        had_some || self.has_some
+    }
+
+    /// Returns how often the agent has reported the value of an option.
+    pub fn reports(&self, id: &str) -> u64 {
+        match id {
+            LEGACY_MODE => self.reports.mode,
+            LEGACY_MODEL => self.reports.model,
+            _ => self.reports.options,
+        }
+    }
+
+    /// Records an option that the editor has set, with the agent's result. What the agent has reported since `before`, the number of its
+    /// reports when the editor set the option, is newer.
+    pub fn set(&mut self, id: &str, value: &ConfigValue, result: &RawJson, before: u64) {
+        if self.reports(id) != before {
+            return;
+        }
         match (id, value) {
             (LEGACY_MODE, ConfigValue::Id(mode)) => self.mode = Some(mode.clone()),
             (LEGACY_MODEL, ConfigValue::Id(model)) => self.model = Some(model.clone()),
@@ -167,10 +198,16 @@ impl LateState {
         if how == Binding::New {
             *self = Self {
                 is_only_list: self.is_only_list,
+                has_some: self.has_some,
+                reports: self.reports,
                 ..Self::default()
             };
         }
         self.is_first = true;
+        let Reports { mode, model, options } = &mut self.reports;
+        for count in [mode, model, options] {
+            *count += 1;
+        }
         let opened: SessionState = bound.read().unwrap_or_default();
         let (mode, model) = (opened.mode(), opened.model());
         if opened.modes.is_some() {
@@ -187,9 +224,18 @@ impl LateState {
     /// Changes a setting.
     pub fn change(&mut self, setting: &Setting) {
         match setting {
-            Setting::Mode(mode) => self.mode = Some((**mode).to_owned()),
-            Setting::Model(model) => self.model = Some((**model).to_owned()),
-            Setting::Options(options) => self.state.config_options = Some(options.clone()),
+            Setting::Mode(mode) => {
+                self.reports.mode += 1;
+                self.mode = Some((**mode).to_owned());
+            }
+            Setting::Model(model) => {
+                self.reports.model += 1;
+                self.model = Some((**model).to_owned());
+            }
+            Setting::Options(options) => {
+                self.reports.options += 1;
+                self.state.config_options = Some(options.clone());
+            }
         }
         self.is_touched = true;
     }
@@ -292,4 +338,35 @@ fn session_state(live: &Live) -> RawJson {
         .filter_map(|(name, raw)| Some((*name, (*raw)?.get())))
         .collect();
     spliced(&RawJson::trusted("{}"), &put)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(value: bool) -> RawJson {
+        let option = json!({ "id": "o", "name": "O", "type": "boolean", "currentValue": value });
+        json!([option]).into()
+    }
+
+    #[test]
+    fn a_report_that_came_before_the_reply_is_newer_than_it() {
+        let value = ConfigValue::Boolean(false);
+        let reply: RawJson = json!({ "configOptions": [] }).into();
+        let mut late = LateState::of_version_2(&RawJson::trusted("{}"));
+        let before = late.reports("o");
+        late.change(&Setting::Mode("ask".into()));
+        late.set("o", &value, &reply, before);
+        assert_eq!(late.state.config_options, Some(RawJson::trusted("[]")));
+        late.change(&Setting::Options(options(true)));
+        late.set("o", &value, &reply, before);
+        assert_eq!(late.state.config_options, Some(options(true)));
+        let before = late.reports(LEGACY_MODE);
+        let (plan, code) = ("plan".to_owned(), "code".to_owned());
+        late.set(LEGACY_MODE, &ConfigValue::Id(plan.clone()), &reply, before);
+        assert_eq!(late.mode.as_ref(), Some(&plan));
+        late.change(&Setting::Mode(code.as_str().into()));
+        late.set(LEGACY_MODE, &ConfigValue::Id(plan), &reply, before);
+        assert_eq!(late.mode, Some(code));
+    }
 }

@@ -586,6 +586,34 @@ fn skills_are_for_editors_that_declare_them() {
 }
 
 #[test]
+fn options_and_names_that_are_gone_are_cleared() {
+    play(|s| {
+        let who = at_work(s);
+        let option = r#"{"id":"m","name":"M","type":"boolean","currentValue":true}"#;
+        for list in [option, "", ""] {
+            s.then(|scene| {
+                scene.update(&format!(
+                    r#"{{"sessionUpdate":"config_option_update","configOptions":[{list}]}}"#
+                ));
+            });
+        }
+        let lists = updates(s, who, "config_option_update");
+        let lengths: Vec<_> = lists
+            .iter()
+            .map(|update| update["configOptions"].as_array().unwrap().len())
+            .collect();
+        assert_eq!(lengths, [1, 0]);
+        for name in [Some("A".to_owned()), None] {
+            s.scene.ask(Command::Change(Change::Rename { name })).unwrap();
+            s.pump();
+        }
+        let titles = updates(s, who, "session_info_update");
+        let titles: Vec<_> = titles.iter().map(|update| &update["title"]).collect();
+        assert_eq!(titles, [&json!("A"), &Value::Null]);
+    });
+}
+
+#[test]
 fn what_acpd_asks_itself_is_about_no_call() {
     play(|s| {
         let who = at_work(s);
