@@ -328,7 +328,7 @@ impl Peer {
             FrameKind::Inserted(item) => self.inserted(thread, frame, *item),
             FrameKind::Cleared(name) => {
                 // A message may continue in another item.
-                if replays && session.cleared.insert(name.clone()) {
+                if replays && session.cleared.insert(*name) {
                     self.show(thread, frame, None);
                 }
             }

@@ -431,12 +431,11 @@ fn with_update(message: &Bytes, change: impl FnOnce(&RawJson) -> Option<RawJson>
     Some([before, changed.get(), after].concat().into())
 }
 
-/// Returns the name of a message or a tool call that is unique in its thread.
-fn cleared_name(event: &Event, kind: &str, id: &str) -> Box<str> {
-    match event.lane {
-        Some(lane) => format!("{lane} {kind} {id}").into(),
-        None => format!("{kind} {id}").into(),
-    }
+/// Returns the hash of the name of a message or a tool call that is unique in its thread: an agent's ids can be long.
+fn cleared_name(event: &Event, kind: &str, id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (event.lane, kind, id).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Returns whether the agent has sent the plan in the form of version 2.

@@ -74,8 +74,8 @@ pub enum FrameKind {
     Stopped(Box<TurnResult>),
     /// The agent of the thread has asked something.
     Blocked(RequestId),
-    /// Empties a message or a tool call of this name, for editors that load it again.
-    Cleared(Box<str>),
+    /// Empties a message or a tool call, for editors that load it again. The number is the hash of its name.
+    Cleared(u64),
 }
 
 /// A setting of the session with its new value.

@@ -108,8 +108,8 @@ pub(super) struct Session {
     pub cursors: Cursors,
     /// What an editor of version 2 knows of the agent's work.
     pub foreground: Foreground,
-    /// Messages and tool calls that were emptied for the history that an editor of version 2 loads.
-    pub cleared: BTreeSet<Box<str>>,
+    /// Messages and tool calls that were emptied for the history that an editor of version 2 loads, by the hashes of their names.
+    pub cleared: BTreeSet<u64>,
 }
 
 /// The modes, models and options of a session that came after its response. ACP has no update for the first two, so that
