@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use acpd_model::event::{Level, MarkdownPlan, PlanEntry};
 use acpd_model::{
     Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemOutcome, ItemStart, MessageType, Origin, RawJson,
-    RequestEvent, Seq, SessionEvent, ThreadEvent, TurnEvent, TurnId,
+    RequestEvent, Seq, SessionEvent, ThreadEvent, TurnEvent, TurnId, json,
 };
 use bytes::Bytes;
 
@@ -525,12 +525,21 @@ impl Writer<'_> {
             message.close();
             return self.frame(start, kind);
         }
-        let kind = match said_word(event) {
-            Some("\"compaction_update\"" | "\"compaction_summary_chunk\"") => {
+        // Updates that acpd could not use, or whose place is the log. Each is for the editors that declared its kind.
+        let kind = match said_word(event)
+            .and_then(|word| json::read::<String>(word).ok())
+            .as_deref()
+        {
+            Some("compaction_update" | "compaction_summary_chunk") => {
                 FrameKind::Declared(Feature::Compaction)
             }
             // A form of plans that this version does not know, or the removal of an unknown plan.
-            Some("\"plan_update\"" | "\"plan_removed\"") => FrameKind::Declared(Feature::Plans),
+            Some("plan_update" | "plan_removed") => FrameKind::Declared(Feature::Plans),
+            Some("notice") => FrameKind::Declared(Feature::Notices),
+            // acpd says these itself, with its own ids.
+            Some("cursor_update" | "prompt_suggestions_update" | "subagent_update") => return,
+            // The conversation of the main agent is with the user.
+            Some("session_message" | "session_message_chunk") if event.lane.is_none() => return,
             _ => FrameKind::Update,
         };
         if event.raw_params.is_some() {

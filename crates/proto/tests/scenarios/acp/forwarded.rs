@@ -339,3 +339,35 @@ fn meta_of_a_new_session_reaches_the_agent() {
 fn request(id: u32, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
 }
+
+/// Whatever acpd makes of them: without a status, with members of other types, or about another session.
+#[test]
+fn updates_of_features_reach_no_editor_without_them() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        s.then(|scene| {
+            scene.prompt("do it");
+        });
+        let from = s.count(who);
+        for update in [
+            r#"{"sessionUpdate":"compaction_update","compactionId":"c"}"#,
+            r#"{"sessionUpdate":"compaction_update","compactionId":7}"#,
+            r#"{"sessionUpdate":"compaction_summary_chunk","compactionId":"c"}"#,
+            r#"{"sessionUpdate":"notice","severity":7}"#,
+            r#"{"sessionUpdate":"plan_removed","planId":7}"#,
+            r#"{"sessionUpdate":"cursor_update","cursorId":7}"#,
+            r#"{"sessionUpdate":"cursor\u005fupdate","cursorId":7}"#,
+            r#"{"sessionUpdate":"prompt_suggestions_update","suggestions":7}"#,
+            r#"{"sessionUpdate":"subagent_update","sessionId":7}"#,
+            r#"{"sessionUpdate":"session_message","messageId":"m","content":[]}"#,
+            r#"{"sessionUpdate":"session_message_chunk","messageId":"m","content":{"type":"text","text":"x"}}"#,
+        ] {
+            s.then(|scene| {
+                scene.update(update);
+                scene.later(20);
+            });
+            assert_eq!(s.heard_from(who, from), [""; 0], "{update}");
+        }
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
