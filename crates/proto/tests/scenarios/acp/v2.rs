@@ -663,3 +663,29 @@ fn a_form_is_whole_and_its_answer_reaches_the_agent() {
         assert_eq!(answer.json["result"]["action"], "decline");
     });
 }
+
+#[test]
+fn signing_in_has_the_words_of_version_1_for_the_agent() {
+    play(|s| {
+        let who = at_work(s);
+        s.slow = true;
+        s.request(
+            who,
+            "auth/login",
+            r#"{"methodId":"key","type":"agent","_meta":{"k":1}}"#,
+        );
+        let Some(Request::AskAgent {
+            thread: None,
+            request: AgentRequest::Authenticate { method_id, members },
+            ..
+        }) = s.requests.last()
+        else {
+            panic!("{:?}", s.requests)
+        };
+        let members = members.as_ref().map(RawJson::get);
+        assert_eq!(
+            (method_id.as_str(), members),
+            ("key", Some(r#"{"_meta":{"k":1}}"#))
+        );
+    });
+}
