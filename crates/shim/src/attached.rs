@@ -38,6 +38,9 @@ pub trait Streams: Sized {
 
     /// The shim has said that this is all output.
     fn end_output(&mut self, head: u64);
+
+    /// The shim is gone, so it moves nothing any more.
+    fn lose_shim(&mut self);
 }
 
 /// What a shim reports.
@@ -162,7 +165,10 @@ impl<S: Streams> Attached<S> {
         loop {
             let frame = match self.channel.receive() {
                 Ok(Some(received)) => received.frame,
-                Ok(None) => return Ok(Some(News::Lost)),
+                Ok(None) => {
+                    self.streams.lose_shim();
+                    return Ok(Some(News::Lost));
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(error) => return Err(error),
             };
@@ -176,7 +182,10 @@ impl<S: Streams> Attached<S> {
                     News::OutputEnded
                 }
                 Frame::Refused(kind) => News::Refused(kind),
-                Frame::Bye(_) => News::Ended,
+                Frame::Bye(_) => {
+                    self.streams.lose_shim();
+                    News::Ended
+                }
                 // Of a later version, which says the same in words that this one knows.
                 _ => continue,
             };
@@ -212,6 +221,8 @@ pub struct Pipes {
     stdin: Option<OwnedFd>,
     /// The shim moves all bytes.
     copies: bool,
+    /// The shim is gone.
+    is_alone: bool,
     head: u64,
     /// What the shim knows to be stored.
     tail: u64,
@@ -235,6 +246,7 @@ impl Streams for Pipes {
             wake: next()?,
             stdin: facts.has_stdin.then(next).transpose()?,
             copies: facts.copies,
+            is_alone: false,
             head: hello.head,
             tail: hello.tail,
             end: facts.output_ended.then_some(hello.head).filter(|_| facts.copies),
@@ -245,6 +257,10 @@ impl Streams for Pipes {
 
     fn end_output(&mut self, head: u64) {
         self.end = Some(head);
+    }
+
+    fn lose_shim(&mut self) {
+        self.is_alone = true;
     }
 }
 
@@ -266,7 +282,7 @@ impl Pipes {
 
     /// Returns a descriptor that is readable when [`Attached::fill`] may find output.
     pub fn output(&self) -> BorrowedFd<'_> {
-        if self.copies {
+        if self.copies && !self.is_alone {
             self.wake.as_fd()
         } else {
             self.stdout.as_fd()
@@ -292,6 +308,7 @@ impl Attached<Pipes> {
             ring,
             wake,
             copies,
+            is_alone,
             head,
             tail,
             end,
@@ -309,6 +326,14 @@ impl Attached<Pipes> {
         let arrived = ring.head(*tail)?;
         let moved = arrived - *head;
         *head = arrived;
+        if *is_alone && moved == 0 && *end != Some(arrived) {
+            // The rest is in the pipe. No process is left for which a byte could be lost.
+            let moved = ring.copy_from(&*stdout, *tail)?;
+            if let Moved::Bytes(bytes) = moved {
+                *head += bytes;
+            }
+            return Ok(moved);
+        }
         Ok(match (moved, *end) {
             (1.., _) => Moved::Bytes(moved),
             (0, Some(end)) if end == arrived => Moved::Ended,
@@ -405,6 +430,11 @@ impl Streams for Terminal {
     }
 
     fn end_output(&mut self, _: u64) {
+        self.has_ended = true;
+    }
+
+    fn lose_shim(&mut self) {
+        // It alone keeps output.
         self.has_ended = true;
     }
 }

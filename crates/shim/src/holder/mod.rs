@@ -41,6 +41,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const MOST_GRACE: Duration = Duration::from_hours(1);
 /// How long the shim does nothing when the system is short of memory or descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Reads from a terminal whose processes have ended. One reads at least a page, and the system keeps much less than all of them.
+const MOST_LAST_READS: usize = 64;
 
 /// Runs the shim.
 pub(crate) fn main() -> ExitCode {
@@ -171,10 +173,9 @@ impl Holder {
             }
             self.pass_time(Instant::now());
         }
-        if let Some(channel) = self.attached.take() {
-            let _ = channel.send(&Frame::Bye(Farewell::Ended), &[]);
-        }
+        // A daemon that has the news may use the name again.
         let _ = self.place.remove(self.inode);
+        self.send(Frame::Bye(Farewell::Ended));
     }
 
     /// Waits until something is ready or due.
@@ -266,6 +267,7 @@ impl Holder {
         if let Some(ending) = &mut self.ending
             && ending.proceed(now, is_childless)
         {
+            self.move_rest();
             self.leave_rest();
             self.is_over = true;
         }
@@ -368,12 +370,26 @@ impl Holder {
         self.held.streams.flush(is_detached);
     }
 
+    /// Moves what is left in the pipe or the terminal, as far as that is the shim's task and there is room.
+    fn move_rest(&mut self) {
+        // A process that cannot be ended may write without end. The pipe's ring is full at some time, and a terminal has no more than
+        // this from those that have ended.
+        let most = match &self.held.streams {
+            Streams::Pipes(_) => usize::MAX,
+            Streams::Terminal(_) => MOST_LAST_READS,
+        };
+        for _ in 0..most {
+            if self.output_ended || !self.move_output() {
+                return;
+            }
+        }
+    }
+
     /// Stores output that no daemon has fetched beside the socket: the daemon may have ended for good, and the user may want it.
     fn leave_rest(&mut self) {
         if self.attached.is_some() || !is_reachable(&self.place, self.inode) {
             return;
         }
-        while !self.output_ended && self.move_output() {}
         if let Streams::Pipes(pipes) = &self.held.streams {
             // A file that is there is an older rest. The process is gone in any case.
             let _ = orphan::leave_rest(&self.place, pipes);

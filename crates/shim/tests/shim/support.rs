@@ -80,7 +80,10 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 pub fn wait_for_news<S: Streams>(attached: &mut Attached<S>, expected: News) {
     loop {
         // It may have arrived while output was read.
-        if attached.status().is_some_and(|status| expected == News::Exited(status)) {
+        if attached
+            .status()
+            .is_some_and(|status| expected == News::Exited(status))
+        {
             return;
         }
         match attached.receive().unwrap() {
