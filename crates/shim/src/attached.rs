@@ -53,7 +53,10 @@ pub enum News {
     /// The shim does not know this kind of frame.
     Refused(u32),
     /// The process and its descendants are gone, and the shim exits. What was written is still there.
-    Ended,
+    Ended {
+        /// Processes that could not be ended.
+        left: u32,
+    },
     /// The shim is gone, and its process with it. What was written is still there.
     Lost,
 }
@@ -129,7 +132,7 @@ impl<S: Streams> Attached<S> {
                 streams: S::of(&hello, descriptors).map_err(ShimError::Streams)?,
             }),
             Frame::Bye(farewell) => Err(match farewell {
-                Farewell::Ended => gone(),
+                Farewell::Ended { .. } => gone(),
                 Farewell::Busy => ShimError::Busy,
                 Farewell::Denied => ShimError::Denied,
                 Farewell::Cursor => ShimError::Cursor,
@@ -182,9 +185,13 @@ impl<S: Streams> Attached<S> {
                     News::OutputEnded
                 }
                 Frame::Refused(kind) => News::Refused(kind),
-                Frame::Bye(_) => {
+                Frame::Bye(farewell) => {
                     self.streams.lose_shim();
-                    News::Ended
+                    match farewell {
+                        Farewell::Ended { left } => News::Ended { left },
+                        // It says none of these to an attached daemon.
+                        _ => News::Lost,
+                    }
                 }
                 // Of a later version, which says the same in words that this one knows.
                 _ => continue,

@@ -122,7 +122,10 @@ pub struct Hello {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Farewell {
     /// The shim's processes are gone, and it exits.
-    Ended,
+    Ended {
+        /// Processes that could not be ended. Shims of the first version do not say how many.
+        left: u32,
+    },
     /// Another daemon is attached.
     Busy,
     /// The token is not this shim's.
@@ -143,7 +146,7 @@ pub enum Farewell {
 impl Farewell {
     fn numbers(self) -> [u64; 2] {
         match self {
-            Self::Ended => [1, 0],
+            Self::Ended { left } => [1, u64::from(left)],
             Self::Busy => [2, 0],
             Self::Denied => [3, 0],
             Self::Cursor => [4, 0],
@@ -154,7 +157,7 @@ impl Farewell {
 
     fn of_numbers([reason, detail]: [u64; 2]) -> Self {
         match reason {
-            1 => Self::Ended,
+            1 => Self::Ended { left: low(detail) },
             2 => Self::Busy,
             3 => Self::Denied,
             4 => Self::Cursor,
@@ -403,8 +406,12 @@ mod tests {
                 "0900000001000000 0900000002000000 0000000000000000 0000000000000000 0000000000000000",
             ),
             (
-                Frame::Bye(Farewell::Ended),
+                Frame::Bye(Farewell::Ended { left: 0 }),
                 "0a00000001000000 0100000000000000 0000000000000000 0000000000000000 0000000000000000",
+            ),
+            (
+                Frame::Bye(Farewell::Ended { left: 2 }),
+                "0a00000001000000 0100000000000000 0200000000000000 0000000000000000 0000000000000000",
             ),
             (
                 Frame::Bye(Farewell::Failed { step: 3, errno: 13 }),
@@ -446,7 +453,7 @@ mod tests {
     #[test]
     fn each_farewell_is_read_back() {
         for farewell in [
-            Farewell::Ended,
+            Farewell::Ended { left: u32::MAX },
             Farewell::Busy,
             Farewell::Denied,
             Farewell::Cursor,

@@ -28,7 +28,7 @@ use rustix::process::{DumpableBehavior, Signal, kill_process_group};
 use self::candidates::Candidates;
 use self::child::Held;
 use self::descendants::Reaped;
-use self::ending::Ending;
+use self::ending::{Ending, Progress};
 use self::orphan::Orphan;
 use self::streams::Streams;
 use self::system::Signalled;
@@ -110,7 +110,8 @@ struct Holder {
     candidates: Candidates,
     orphan: Orphan,
     ending: Option<Ending>,
-    is_over: bool,
+    /// It is over, with this number of processes that could not be ended.
+    left: Option<u32>,
 }
 
 impl Holder {
@@ -162,20 +163,23 @@ impl Holder {
             candidates: Candidates::default(),
             orphan: Orphan::new(Duration::from_secs(start.orphan_secs)),
             ending: None,
-            is_over: false,
+            left: None,
         })
     }
 
     fn run(&mut self) {
-        while !self.is_over {
+        let left = loop {
             for source in self.wait() {
                 self.handle(source);
             }
             self.pass_time(Instant::now());
-        }
+            if let Some(left) = self.left {
+                break left;
+            }
+        };
         // A daemon that has the news may use the name again.
         let _ = self.place.remove(self.inode);
-        self.send(Frame::Bye(Farewell::Ended));
+        self.send(Frame::Bye(Farewell::Ended { left }));
     }
 
     /// Waits until something is ready or due.
@@ -265,11 +269,11 @@ impl Holder {
         }
         let is_childless = self.reap();
         if let Some(ending) = &mut self.ending
-            && ending.proceed(now, is_childless)
+            && let Progress::Over(left) = ending.proceed(now, is_childless)
         {
             self.move_rest();
             self.leave_rest();
-            self.is_over = true;
+            self.left = Some(left);
         }
     }
 
@@ -295,6 +299,9 @@ impl Holder {
                 Reaped::None => return false,
                 Reaped::Childless => return true,
             };
+            if let Some(ending) = &mut self.ending {
+                ending.forget(pid);
+            }
             if pid != self.held.pid || self.status.is_some() {
                 continue;
             }
@@ -317,11 +324,14 @@ impl Holder {
     }
 
     fn end(&mut self, grace: Duration, now: Instant) {
-        if self.ending.is_none() {
-            self.signal(Signal::TERM);
-            let group = self.status.is_none().then_some(self.held.pid);
-            self.ending = Some(Ending::new(now, grace.min(MOST_GRACE), group));
+        let grace = grace.min(MOST_GRACE);
+        if let Some(ending) = &mut self.ending {
+            ending.hasten(now, grace);
+            return;
         }
+        self.signal(Signal::TERM);
+        let group = self.status.is_none().then_some(self.held.pid);
+        self.ending = Some(Ending::new(now, grace, group));
     }
 
     // The streams.

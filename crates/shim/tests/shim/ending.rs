@@ -35,7 +35,7 @@ fn an_end_leaves_no_process_behind() {
     assert!(with_token(&token) >= 6);
     attached.end(Duration::ZERO).unwrap();
     wait_for_news(&mut attached, News::Exited(Status::Signalled(9)));
-    wait_for_news(&mut attached, News::Ended);
+    wait_for_news(&mut attached, News::Ended { left: 0 });
     assert_eq!(with_token(&token), 0);
     wait_for_exit(&mut shim);
     assert!(!here.path().join(NAME).exists());
@@ -49,7 +49,7 @@ fn a_process_may_end_gracefully_and_its_last_words_are_read() {
     assert_eq!(read_from(&mut attached, 0, 6), "ready\n");
     attached.end(Duration::from_secs(20)).unwrap();
     wait_for_news(&mut attached, News::Exited(Status::Exited(3)));
-    wait_for_news(&mut attached, News::Ended);
+    wait_for_news(&mut attached, News::Ended { left: 0 });
     wait_for_exit(&mut shim);
     // The shim is gone, and what it held is not.
     assert_eq!(read_from(&mut attached, 6, 100), "bye\n");
@@ -117,7 +117,7 @@ fn signals_to_the_daemon_do_not_end_a_shim_and_sigterm_does() {
     assert_eq!(read_from(&mut attached, 0, 11), "still here\n");
     kill_process(Pid::from_child(&shim), Signal::TERM).unwrap();
     wait_for_news(&mut attached, News::Exited(Status::Signalled(15)));
-    wait_for_news(&mut attached, News::Ended);
+    wait_for_news(&mut attached, News::Ended { left: 0 });
     wait_for_exit(&mut shim);
 }
 

@@ -121,7 +121,7 @@ pub fn read_from(attached: &mut Attached<Pipes>, mut from: u64, length: usize) -
 /// Ends the shim, and waits for it.
 pub fn end<S: Streams>(mut attached: Attached<S>, mut shim: Child) {
     attached.end(PATIENCE).unwrap();
-    wait_for_news(&mut attached, News::Ended);
+    wait_for_news(&mut attached, News::Ended { left: 0 });
     wait_for_exit(&mut shim);
 }
 

@@ -226,7 +226,7 @@ fn each_byte_is_seen_once(copies: bool) {
     let received = std::fs::read(received).unwrap();
     assert!(received == expected.as_bytes(), "a line was lost or sent twice");
     attached.end(PATIENCE).unwrap();
-    wait_for_news(&mut attached, News::Ended);
+    wait_for_news(&mut attached, News::Ended { left: 0 });
     wait_for_exit(&mut shim);
 }
 
