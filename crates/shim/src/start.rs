@@ -3,8 +3,9 @@
 //! In: a program and its streams. Out: a block of bytes in memory. Never: on a command line or in an environment of the shim, where
 //! other processes could read the token.
 //!
-//! A block is a sequence of fields: a tag of one byte, a length of 32 bits in little-endian order, and bytes. A tag that the shim does
-//! not know is refused: a daemon starts only the shim of its own version.
+//! A block is a sequence of fields: a tag of one byte, a length of 32 bits in little-endian order, and bytes. After an upgrade of the
+//! files on disk, a daemon that still runs starts the shim of a later version. Tags are therefore only added, and keep their meaning.
+//! A tag that the shim does not know is refused: a daemon never starts an earlier shim.
 
 use std::ffi::OsString;
 use std::io;
@@ -70,6 +71,9 @@ pub struct Start {
     pub copies: bool,
     /// The mark of the process, as its hard limit of real-time CPU time.
     pub mark: Option<u64>,
+    /// The mark of the shim itself, which is not lower than that of its process. By it, a descendant that has removed its own mark is
+    /// still known, once the shim is not a child of the daemon any more.
+    pub shim_mark: Option<u64>,
     /// The limit of open files, if it is not that of the shim.
     pub open_files: Option<OpenFiles>,
     /// A filter of system calls, as instructions for the kernel: 8 bytes each, their numbers in little-endian order.
@@ -89,6 +93,7 @@ const COPIES: u8 = 10;
 const MARK: u8 = 11;
 const OPEN_FILES: u8 = 12;
 const FILTER: u8 = 13;
+const SHIM_MARK: u8 = 14;
 
 impl Start {
     /// Returns a process with the default for everything but these.
@@ -103,6 +108,7 @@ impl Start {
             orphan_secs: 60,
             copies: false,
             mark: None,
+            shim_mark: None,
             open_files: None,
             filter: Vec::new(),
         }
@@ -138,6 +144,9 @@ impl Start {
         }
         if !self.filter.is_empty() {
             block.field(FILTER, &self.filter)?;
+        }
+        if let Some(mark) = self.shim_mark {
+            block.numbers(SHIM_MARK, &[mark])?;
         }
         Ok(block.0)
     }
@@ -183,6 +192,7 @@ impl Start {
                     start.open_files = Some(OpenFiles { current, maximum });
                 }
                 FILTER => start.filter = field.to_vec(),
+                SHIM_MARK => start.shim_mark = Some(numbers::<1>(field)?[0]),
                 _ => return None,
             }
         }
@@ -280,6 +290,7 @@ mod tests {
             orphan_secs: 3600,
             copies: true,
             mark: Some(u64::MAX - 1),
+            shim_mark: Some(u64::MAX - 2),
             open_files: Some(OpenFiles {
                 current: Some(1024),
                 maximum: None,
@@ -298,6 +309,58 @@ mod tests {
         [plain, full, terminal]
     }
 
+    /// Blocks as they were sent, by the first version. Blocks of later versions are only added.
+    #[test]
+    fn blocks_of_each_version_are_read() {
+        let pipes = concat!(
+            "01 10000000 01000000000000000000000000000000",
+            "02 02000000 7368",
+            "03 02000000 2d63",
+            "03 00000000",
+            "03 02000000 fffe",
+            "04 01000000 41 05 00000000",
+            "04 01000000 42 05 03000000 623d63",
+            "06 04000000 2f746d70",
+            "07 08000000 0010000000000000",
+            "09 08000000 100e000000000000",
+            "0a 00000000",
+            "0b 08000000 feffffffffffffff",
+            "0c 10000000 0004000000000000 ffffffffffffffff",
+            "0d 50000000",
+        );
+        let filter = "00".repeat(80);
+        let shim_mark = "0e 08000000 fdffffffffffffff";
+        let terminal = concat!(
+            "01 10000000 01000000000000000000000000000000",
+            "02 02000000 7368",
+            "06 01000000 2f",
+            "08 18000000 7800000000000000 1e00000000000000 0000100000000000",
+            "09 08000000 3c00000000000000",
+        );
+        let [plain, full, full_terminal] = samples();
+        let plain_terminal = Start {
+            streams: full_terminal.streams,
+            ..plain
+        };
+        let first = Start {
+            shim_mark: None,
+            ..full.clone()
+        };
+        for (start, block) in [
+            (first, format!("{pipes}{filter}")),
+            (full, format!("{pipes}{filter}{shim_mark}")),
+            (plain_terminal, terminal.to_owned()),
+        ] {
+            let digits: Vec<char> = block.chars().filter(|digit| *digit != ' ').collect();
+            let bytes: Vec<u8> = digits
+                .chunks_exact(2)
+                .map(|pair| u8::from_str_radix(&pair.iter().collect::<String>(), 16).unwrap())
+                .collect();
+            assert_eq!(start.encode().unwrap(), bytes);
+            assert_eq!(Start::decode(&bytes), Some(start));
+        }
+    }
+
     #[test]
     fn a_block_is_read_back() {
         for start in samples() {
@@ -310,7 +373,7 @@ mod tests {
         let [_, full, _] = samples();
         let bytes = full.encode().unwrap();
         // Whole fields may be missing at the end: each is optional behind the streams.
-        let shortest = bytes.len() - full.filter.len();
+        let shortest = bytes.len() - 13 - full.filter.len();
         for length in (0..100).chain(shortest..bytes.len()) {
             let cut = Start::decode(&bytes[..length]);
             assert!(cut.as_ref() != Some(&full), "{length}");

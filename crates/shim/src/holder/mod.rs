@@ -138,6 +138,11 @@ impl Holder {
         let own = rustix::process::getpid();
         rustix::process::set_child_subreaper(Some(own)).map_err(streams)?;
         let (listener, inode) = place.listen().map_err(ShimError::Place)?;
+        // A process that could trace the shim would have the token. If the system refuses, only its other protections are left.
+        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+        if let Some(mark) = start.shim_mark {
+            system::carry(mark);
+        }
         let held = match child::start(&start, rules) {
             Ok(held) => held,
             Err(error) => {
@@ -145,9 +150,6 @@ impl Holder {
                 return Err(error);
             }
         };
-        // After the child was started, which writes to its own files of /proc. A process that could trace the shim would have the
-        // token. If the system refuses, only its other protections are left.
-        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
         let _ = rustix::process::chdir("/");
         Ok(Self {
             place,

@@ -124,14 +124,11 @@ impl Steps {
             setrlimit(Resource::Nofile, Rlimit { current, maximum })?;
         }
         if let Some(mark) = self.mark {
-            let limit = Rlimit {
-                current: Some(mark),
-                maximum: Some(mark),
-            };
-            // Refused under another daemon whose mark is lower. The environment is enough then.
-            let _ = setrlimit(Resource::Rttime, limit);
+            carry(mark);
         }
-        // Without it, a lack of memory may end the shim before the agent, which ends both.
+        // Without it, a lack of memory may end the shim before the agent, which ends both. The file belongs to another user unless
+        // this process may be traced, as any is after its exec.
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
         let _ = raise_oom_score(&self.oom_score);
         if let Some(terminal) = &self.terminal {
             rustix::process::ioctl_tiocsctty(terminal)?;
@@ -145,6 +142,16 @@ impl Steps {
         }
         Ok(())
     }
+}
+
+/// Marks this process and what it starts. Makes only a system call.
+pub(super) fn carry(mark: u64) {
+    let limit = rustix::process::Rlimit {
+        current: Some(mark),
+        maximum: Some(mark),
+    };
+    // Refused under another daemon whose mark is lower. The environment is enough then.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Rttime, limit);
 }
 
 #[expect(unsafe_code, reason = "there is no safe form of sigprocmask(2)")]
