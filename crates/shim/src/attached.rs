@@ -13,6 +13,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
 use crate::backlog::Backlog;
 use crate::channel::{Channel, Received};
 use crate::error::ShimError;
@@ -22,10 +27,175 @@ use crate::place::Place;
 use crate::ring::{Moved, Ring};
 use crate::start::Start;
 
+/// How long a connection that fails for a moment waits for the next attempt.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How long a shim that was told to end may take: it kills its processes after two seconds.
+const END_PATIENCE: Duration = Duration::from_secs(4);
+
+/// A shim that was started and has not answered yet.
+///
+/// Dropping it leaves the shim alone, which ends in time if no daemon attaches.
+#[derive(Debug)]
+pub struct Starting {
+    channel: Channel,
+    shim: Process,
+    place: Place,
+}
+
+/// The process of a shim.
+#[derive(Debug)]
+struct Process {
+    pid: Pid,
+    /// Refers to this process even when its number is another one's.
+    file: OwnedFd,
+}
+
+impl Process {
+    fn open(pid: Pid) -> io::Result<Self> {
+        let file = pidfd_open(pid, PidfdFlags::empty())?;
+        Ok(Self { pid, file })
+    }
+
+    /// Sends a signal. A process that is gone needs none.
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        match pidfd_send_signal(&self.file, signal) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until the process has ended. Returns whether it has.
+    fn has_ended_in(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec::try_from(left).unwrap_or_default();
+            match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&timeout)) {
+                Ok(0) => return false,
+                Ok(_) => return true,
+                Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+impl Starting {
+    /// Starts a shim that starts this process. `rules` are Landlock rules for the process. The shim is a child of this process,
+    /// which waits for it.
+    pub fn spawn(
+        binary: &Path,
+        directory: &Path,
+        name: &OsStr,
+        start: &Start,
+        rules: Option<BorrowedFd<'_>>,
+    ) -> Result<(Self, Child), ShimError> {
+        let place = Place::open(directory, name).map_err(ShimError::Place)?;
+        let (channel, end) = Channel::pair().map_err(ShimError::Connection)?;
+        let block = start.to_block().map_err(ShimError::Block)?;
+        let descriptors: Vec<_> = std::iter::once(block.as_fd()).chain(rules).collect();
+        // It waits in the connection until the shim reads.
+        channel
+            .send(&Frame::Start, &descriptors)
+            .map_err(ShimError::Block)?;
+        let mut command = Command::new(binary);
+        command
+            .arg(directory)
+            .arg(name)
+            .env_clear()
+            .stdin(Stdio::from(end))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // The command, which is dropped here, has the other end: the shim's exit would not be seen.
+        let mut child = command.spawn().map_err(ShimError::Binary)?;
+        drop(command);
+        match Process::open(Pid::from_child(&child)) {
+            Ok(shim) => Ok((Self { channel, shim, place }, child)),
+            Err(error) => {
+                // It has read nothing of worth, and ends with what it may have started.
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(ShimError::Binary(error))
+            }
+        }
+    }
+
+    /// Waits until the process has started, and attaches. If the shim does not answer in time, it is ended with all that it has started,
+    /// and its name is free again, which takes some seconds more.
+    pub fn welcomed<S: Streams>(self, patience: Duration) -> Result<Attached<S>, ShimError> {
+        let Self { channel, shim, place } = self;
+        match hello(&channel, Instant::now() + patience) {
+            Ok(hello) => Attached::new(channel, shim, hello),
+            Err(error) => {
+                if matches!(error, ShimError::Silent) {
+                    end_silent(&shim, &place);
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Ends a shim that does not answer.
+fn end_silent(shim: &Process, place: &Place) {
+    // What fails here has failed with a process that is gone, or that belongs to another user by now.
+    let _ = shim.signal(Signal::CONT);
+    let _ = shim.signal(Signal::TERM);
+    if shim.has_ended_in(END_PATIENCE) {
+        return;
+    }
+    let inode = place.inode();
+    let _ = shim.signal(Signal::KILL);
+    // A shim that is stuck in a call of the kernel may end later, and makes no socket then.
+    if shim.has_ended_in(END_PATIENCE)
+        && let Ok(Some(inode)) = inode
+    {
+        let _ = place.remove(inode);
+    }
+}
+
+/// Waits for the answer of a shim.
+fn hello(channel: &Channel, deadline: Instant) -> Result<(Hello, Vec<OwnedFd>), ShimError> {
+    let gone = || ShimError::Connection(io::ErrorKind::UnexpectedEof.into());
+    let received = match channel.wait(deadline) {
+        Ok(received) => received.ok_or_else(gone)?,
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(ShimError::Silent),
+        Err(error) => return Err(ShimError::Connection(error)),
+    };
+    let Received { frame, descriptors } = received;
+    match frame {
+        Frame::Hello(hello) => Ok((hello, descriptors)),
+        Frame::Bye(farewell) => Err(match farewell {
+            Farewell::Ended { .. } => gone(),
+            Farewell::Busy => ShimError::Busy,
+            Farewell::Denied => ShimError::Denied,
+            Farewell::Cursor { tail, head } => ShimError::Cursor { tail, head },
+            Farewell::Failed { step, errno } => ShimError::of_step(step, errno),
+            Farewell::Other(_) => ShimError::Version,
+        }),
+        _ => Err(ShimError::Version),
+    }
+}
+
+/// Returns whether another attempt to attach may succeed.
+fn may_pass(error: &ShimError) -> bool {
+    match error {
+        ShimError::Busy => true,
+        // Too many connections wait, or the shim preferred a later one.
+        ShimError::Connection(error) => matches!(
+            error.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof
+        ),
+        _ => false,
+    }
+}
+
 /// An attached shim with its process's streams.
 #[derive(Debug)]
 pub struct Attached<S> {
     channel: Channel,
+    shim: Process,
     process: u32,
     status: Option<Status>,
     streams: S,
@@ -62,46 +232,8 @@ pub enum News {
 }
 
 impl<S: Streams> Attached<S> {
-    /// Starts a shim with its process, and attaches. `rules` are Landlock rules for the process. The shim is a child of this process,
-    /// which waits for it.
-    pub fn start(
-        binary: &Path,
-        directory: &Path,
-        name: &OsStr,
-        start: &Start,
-        rules: Option<BorrowedFd<'_>>,
-        patience: Duration,
-    ) -> Result<(Self, Child), ShimError> {
-        let (channel, end) = Channel::pair().map_err(ShimError::Connection)?;
-        let block = start.to_block().map_err(ShimError::Block)?;
-        let descriptors: Vec<_> = std::iter::once(block.as_fd()).chain(rules).collect();
-        // It waits in the connection until the shim reads.
-        channel
-            .send(&Frame::Start, &descriptors)
-            .map_err(ShimError::Block)?;
-        let mut command = Command::new(binary);
-        command
-            .arg(directory)
-            .arg(name)
-            .env_clear()
-            .stdin(Stdio::from(end))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let mut child = command.spawn().map_err(ShimError::Binary)?;
-        // The command has the other end: the shim's exit would not be seen.
-        drop(command);
-        match Self::welcomed(channel, patience) {
-            Ok(attached) => Ok((attached, child)),
-            Err(error) => {
-                // It exits by itself unless it is stuck. Its process ends with it.
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(error)
-            }
-        }
-    }
-
-    /// Attaches to a shim that runs. `cursor` is the number of bytes of output whose lines are in the log.
+    /// Attaches to a shim that runs. `cursor` is the number of bytes of output whose lines are in the log. What may pass is tried again:
+    /// a daemon that was killed may still hold its connection, or many connections may wait.
     pub fn connect(
         directory: &Path,
         name: &OsStr,
@@ -110,42 +242,63 @@ impl<S: Streams> Attached<S> {
         patience: Duration,
     ) -> Result<Self, ShimError> {
         let place = Place::open(directory, name).map_err(ShimError::Place)?;
-        let channel = place.connect().map_err(ShimError::Connection)?;
-        let attach = Frame::Attach { token, cursor };
-        channel.send(&attach, &[]).map_err(ShimError::Connection)?;
-        Self::welcomed(channel, patience)
+        let deadline = Instant::now() + patience;
+        let mut earlier = None;
+        loop {
+            let error = match Self::attach(&place, token, cursor, deadline) {
+                Ok(attached) => return Ok(attached),
+                // There was no time for the last attempt. An earlier one says more.
+                Err(ShimError::Silent) => return Err(earlier.unwrap_or(ShimError::Silent)),
+                Err(error) => error,
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !may_pass(&error) || left.is_zero() {
+                return Err(error);
+            }
+            earlier = Some(error);
+            std::thread::sleep(PAUSE.min(left));
+        }
     }
 
-    fn welcomed(channel: Channel, patience: Duration) -> Result<Self, ShimError> {
-        let gone = || ShimError::Connection(io::ErrorKind::UnexpectedEof.into());
-        let received = match channel.wait(Instant::now() + patience) {
-            Ok(received) => received.ok_or_else(gone)?,
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(ShimError::Silent),
-            Err(error) => return Err(ShimError::Connection(error)),
-        };
-        let Received { frame, descriptors } = received;
-        match frame {
-            Frame::Hello(hello) => Ok(Self {
-                channel,
-                process: hello.process,
-                status: hello.status,
-                streams: S::of(&hello, descriptors).map_err(ShimError::Streams)?,
-            }),
-            Frame::Bye(farewell) => Err(match farewell {
-                Farewell::Ended { .. } => gone(),
-                Farewell::Busy => ShimError::Busy,
-                Farewell::Denied => ShimError::Denied,
-                Farewell::Cursor => ShimError::Cursor,
-                Farewell::Failed { step, errno } => ShimError::of_step(step, errno),
-                Farewell::Other(_) => ShimError::Version,
-            }),
-            _ => Err(ShimError::Version),
-        }
+    fn attach(place: &Place, token: Token, cursor: u64, deadline: Instant) -> Result<Self, ShimError> {
+        let channel = place.connect().map_err(ShimError::Connection)?;
+        // Before the question: who answers it had this number all the time.
+        let shim = socket_peercred(&channel).map_err(io::Error::from);
+        let shim = shim.and_then(|peer| Process::open(peer.pid));
+        let shim = shim.map_err(ShimError::Connection)?;
+        // A process of the same user may have stopped it.
+        shim.signal(Signal::CONT).map_err(ShimError::Connection)?;
+        let attach = Frame::Attach { token, cursor };
+        channel.send(&attach, &[]).map_err(ShimError::Connection)?;
+        let hello = hello(&channel, deadline)?;
+        Self::new(channel, shim, hello)
+    }
+
+    fn new(channel: Channel, shim: Process, hello: (Hello, Vec<OwnedFd>)) -> Result<Self, ShimError> {
+        let (hello, descriptors) = hello;
+        Ok(Self {
+            channel,
+            shim,
+            process: hello.process,
+            status: hello.status,
+            streams: S::of(&hello, descriptors).map_err(ShimError::Streams)?,
+        })
     }
 
     /// Returns the id of the process. It is not used again before the shim has reported the end.
     pub fn process(&self) -> u32 {
         self.process
+    }
+
+    /// Returns the id of the shim. It may be another process's once the shim was reported as ended or lost.
+    pub fn shim(&self) -> u32 {
+        u32::try_from(self.shim.pid.as_raw_pid()).unwrap_or_default()
+    }
+
+    /// Kills the shim, which does not do what it was asked for: a process of the same user may have stopped it. Its process ends with it,
+    /// and descendants of that may be left.
+    pub fn kill(&self) -> io::Result<()> {
+        self.shim.signal(Signal::KILL)
     }
 
     /// Returns how the process ended; `None` while it runs.
@@ -202,7 +355,9 @@ impl<S: Streams> Attached<S> {
 
     /// Sets how long the shim waits for another daemon once this one is gone.
     pub fn limit_orphan(&self, time: Duration) -> io::Result<()> {
-        self.channel.send(&Frame::Limits(time.as_secs()), &[])
+        // Not none, if it is a part of a second.
+        let seconds = time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0));
+        self.channel.send(&Frame::Limits(seconds), &[])
     }
 
     /// Sends a signal to the process's group.
@@ -210,8 +365,11 @@ impl<S: Streams> Attached<S> {
         self.channel.send(&Frame::Signal(signal), &[])
     }
 
-    /// Ends the process and its descendants: with SIGTERM, and after `grace` with SIGKILL. [`News::Ended`] says when.
+    /// Ends the process and its descendants: with SIGTERM, and after `grace` with SIGKILL. [`News::Ended`] says when. A later call may only
+    /// shorten the time. If the news does not come in time, the shim hangs: [`Attached::kill`].
     pub fn end(&self, grace: Duration) -> io::Result<()> {
+        // Its process may have stopped it.
+        self.shim.signal(Signal::CONT)?;
         let millis = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
         self.channel.send(&Frame::End(millis), &[])
     }
@@ -233,6 +391,8 @@ pub struct Pipes {
     head: u64,
     /// What the shim knows to be stored.
     tail: u64,
+    /// What is stored.
+    stored: u64,
     /// Where the output ends, once it has.
     end: Option<u64>,
 }
@@ -256,6 +416,7 @@ impl Streams for Pipes {
             is_alone: false,
             head: hello.head,
             tail: hello.tail,
+            stored: hello.tail,
             end: facts.output_ended.then_some(hello.head).filter(|_| facts.copies),
         };
         pipes.journal.take_over()?;
@@ -310,6 +471,7 @@ impl Pipes {
 impl Attached<Pipes> {
     /// Moves output into the ring, where it can be read by its number, in this process and after it.
     pub fn fill(&mut self) -> io::Result<Moved> {
+        self.send_stored()?;
         let Pipes {
             stdout,
             ring,
@@ -349,21 +511,41 @@ impl Attached<Pipes> {
         })
     }
 
-    /// Lets output before `cursor` be overwritten: the log has it. If the shim does not read at the moment, the next call does it.
-    pub fn acknowledge(&mut self, cursor: u64) -> io::Result<()> {
-        if cursor > self.streams.head {
+    /// Lets output before `cursor` be overwritten: the log has it. Returns whether the shim was told. If it does not read at the moment,
+    /// it is told by a later call of this or of [`Attached::fill`], for which [`Attached::control`] is writable then.
+    pub fn acknowledge(&mut self, cursor: u64) -> io::Result<bool> {
+        let streams = &mut self.streams;
+        if cursor > streams.head {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        if cursor <= self.streams.tail {
-            return Ok(());
+        streams.stored = streams.stored.max(cursor);
+        self.send_stored()
+    }
+
+    fn send_stored(&mut self) -> io::Result<bool> {
+        let streams = &mut self.streams;
+        if streams.stored <= streams.tail {
+            return Ok(true);
         }
-        match self.channel.send(&Frame::Ack(cursor), &[]) {
+        if streams.is_alone {
+            streams.tail = streams.stored;
+            return Ok(true);
+        }
+        match self.channel.send(&Frame::Ack(streams.stored), &[]) {
             // The shim may continue alone at any time, and must then know where the ring begins.
-            Ok(()) => self.streams.tail = cursor,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
+            Ok(()) => {
+                streams.tail = streams.stored;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                // Its process may have stopped it.
+                self.shim.signal(Signal::CONT)?;
+                Ok(false)
+            }
+            // The shim is gone, as is soon received. Its ring is this process's alone.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     /// Gives the ring's memory back if all output was acknowledged.
@@ -389,6 +571,9 @@ impl Attached<Pipes> {
         };
         if !streams.copies {
             return streams.journal.splice_to(stdin);
+        }
+        if has_no_reader(stdin) {
+            return Ok(Flushed::Closed);
         }
         match self.channel.send(&Frame::Flush(streams.journal.end()), &[]) {
             Ok(()) => Ok(Flushed::All),
@@ -483,4 +668,11 @@ impl Attached<Terminal> {
 /// Resets a wake-up. It may be unset.
 fn clear(wake: &OwnedFd) {
     let _ = rustix::io::read(wake, &mut [0_u8; 8]);
+}
+
+/// Returns whether no process reads this pipe any more.
+fn has_no_reader(pipe: &OwnedFd) -> bool {
+    let mut polled = [PollFd::new(pipe, PollFlags::OUT)];
+    let ready = poll(&mut polled, Some(&Timespec::default()));
+    ready.is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }

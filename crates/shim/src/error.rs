@@ -32,7 +32,12 @@ pub enum ShimError {
     /// The shim has another token.
     Denied,
     /// Output behind the cursor was overwritten, or has not arrived yet.
-    Cursor,
+    Cursor {
+        /// Bytes of output that may be overwritten.
+        tail: u64,
+        /// Bytes of output that have arrived.
+        head: u64,
+    },
     /// The shim is of a version that this daemon cannot use.
     Version,
 }
@@ -52,7 +57,10 @@ impl std::fmt::Display for ShimError {
             Self::Silent => f.write_str("the shim does not answer"),
             Self::Busy => f.write_str("another daemon is attached to the shim"),
             Self::Denied => f.write_str("the shim denied access: its token is another one"),
-            Self::Cursor => f.write_str("the shim does not have the output behind the cursor"),
+            Self::Cursor { tail, head } => write!(
+                f,
+                "the shim does not have the output behind the cursor, only that from byte {tail} to {head}"
+            ),
             Self::Version => f.write_str("the shim is of another version, which this daemon cannot use"),
         }
     }
@@ -67,7 +75,7 @@ impl std::error::Error for ShimError {
             | Self::Streams(error)
             | Self::Program(error)
             | Self::Connection(error) => Some(error),
-            Self::Silent | Self::Busy | Self::Denied | Self::Cursor | Self::Version => None,
+            Self::Silent | Self::Busy | Self::Denied | Self::Cursor { .. } | Self::Version => None,
         }
     }
 }
@@ -97,7 +105,7 @@ impl ShimError {
             Self::Block(error) => (STEP_BLOCK, error),
             Self::Program(error) => (STEP_PROGRAM, error),
             Self::Streams(error) | Self::Binary(error) | Self::Connection(error) => (STEP_STREAMS, error),
-            Self::Silent | Self::Busy | Self::Denied | Self::Cursor | Self::Version => return (0, 0),
+            Self::Silent | Self::Busy | Self::Denied | Self::Cursor { .. } | Self::Version => return (0, 0),
         };
         let errno = error.raw_os_error().unwrap_or_default();
         (step, u32::try_from(errno).unwrap_or_default())

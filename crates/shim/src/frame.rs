@@ -130,8 +130,13 @@ pub enum Farewell {
     Busy,
     /// The token is not this shim's.
     Denied,
-    /// The cursor is not between the bytes that were overwritten and those that have arrived.
-    Cursor,
+    /// The cursor is not between the bytes that were overwritten and those that have arrived. Shims of the first version say 0 for both.
+    Cursor {
+        /// Bytes of output that may be overwritten.
+        tail: u64,
+        /// Bytes of output that have arrived.
+        head: u64,
+    },
     /// The shim could not start: the step, and the error number of the system.
     Failed {
         /// The step, by its number in [`crate::ShimError::step`].
@@ -144,23 +149,26 @@ pub enum Farewell {
 }
 
 impl Farewell {
-    fn numbers(self) -> [u64; 2] {
+    fn numbers(self) -> [u64; 3] {
         match self {
-            Self::Ended { left } => [1, u64::from(left)],
-            Self::Busy => [2, 0],
-            Self::Denied => [3, 0],
-            Self::Cursor => [4, 0],
-            Self::Failed { step, errno } => [5, u64::from(step) << 32 | u64::from(errno)],
-            Self::Other(reason) => [reason, 0],
+            Self::Ended { left } => [1, u64::from(left), 0],
+            Self::Busy => [2, 0, 0],
+            Self::Denied => [3, 0, 0],
+            Self::Cursor { tail, head } => [4, tail, head],
+            Self::Failed { step, errno } => [5, u64::from(step) << 32 | u64::from(errno), 0],
+            Self::Other(reason) => [reason, 0, 0],
         }
     }
 
-    fn of_numbers([reason, detail]: [u64; 2]) -> Self {
+    fn of_numbers([reason, detail, second]: [u64; 3]) -> Self {
         match reason {
             1 => Self::Ended { left: low(detail) },
             2 => Self::Busy,
             3 => Self::Denied,
-            4 => Self::Cursor,
+            4 => Self::Cursor {
+                tail: detail,
+                head: second,
+            },
             5 => Self::Failed {
                 step: low(detail >> 32),
                 errno: low(detail),
@@ -259,8 +267,8 @@ impl Frame {
             Self::Resize { columns, rows } => [u64::from(columns), u64::from(rows), 0, 0],
             Self::Exited(status) => [Status::number(Some(status)), 0, 0, 0],
             Self::Bye(farewell) => {
-                let [reason, detail] = farewell.numbers();
-                [reason, detail, 0, 0]
+                let [reason, detail, second] = farewell.numbers();
+                [reason, detail, second, 0]
             }
             Self::CloseStdin | Self::Start | Self::Unknown(_) => [0; 4],
         };
@@ -306,7 +314,7 @@ impl Frame {
                 Some(status) => Self::Exited(status),
                 None => Self::Unknown(kind),
             },
-            10 => Self::Bye(Farewell::of_numbers([a, b])),
+            10 => Self::Bye(Farewell::of_numbers([a, b, c])),
             11 => Self::Start,
             12 => Self::Flush(a),
             13 => Self::OutputEnded(a),
@@ -414,6 +422,10 @@ mod tests {
                 "0a00000001000000 0100000000000000 0200000000000000 0000000000000000 0000000000000000",
             ),
             (
+                Frame::Bye(Farewell::Cursor { tail: 5, head: 6 }),
+                "0a00000001000000 0400000000000000 0500000000000000 0600000000000000 0000000000000000",
+            ),
+            (
                 Frame::Bye(Farewell::Failed { step: 3, errno: 13 }),
                 "0a00000001000000 0500000000000000 0d00000003000000 0000000000000000 0000000000000000",
             ),
@@ -456,7 +468,10 @@ mod tests {
             Farewell::Ended { left: u32::MAX },
             Farewell::Busy,
             Farewell::Denied,
-            Farewell::Cursor,
+            Farewell::Cursor {
+                tail: 1,
+                head: u64::MAX,
+            },
             Farewell::Failed {
                 step: u32::MAX,
                 errno: 1,

@@ -25,7 +25,7 @@ mod ring;
 mod splice;
 mod start;
 
-pub use attached::{Attached, News, Pipes, Streams, Terminal};
+pub use attached::{Attached, News, Pipes, Starting, Streams, Terminal};
 pub use backlog::{Backlog, Piece};
 pub use channel::{Channel, MOST_DESCRIPTORS, Received};
 pub use error::ShimError;

@@ -95,7 +95,8 @@ impl Ring {
     }
 
     /// Copies bytes from a descriptor that does not block into the ring. If this process is killed meanwhile, the bytes are lost,
-    /// so only the shim may do it: the process that writes them ends with it.
+    /// so only the shim may do it, with which the process that writes them ends, or who has
+    /// outlived the shim.
     pub fn copy_from(&self, from: impl AsFd, tail: u64) -> io::Result<Moved> {
         let room = usize::try_from(self.room(tail)?)
             .unwrap_or(usize::MAX)

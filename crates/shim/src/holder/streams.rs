@@ -157,9 +157,10 @@ impl Streams {
     /// Lets the ring overwrite output before this byte. Only where no daemon moves bytes.
     pub fn release(&mut self, cursor: u64) -> Result<(), Farewell> {
         if let Self::Pipes(pipes) = self {
-            let head = pipes.ring.head(pipes.tail);
-            if !head.is_ok_and(|head| (pipes.tail..=head).contains(&cursor)) {
-                return Err(Farewell::Cursor);
+            let tail = pipes.tail;
+            let head = pipes.ring.head(tail).unwrap_or(tail);
+            if !(tail..=head).contains(&cursor) {
+                return Err(Farewell::Cursor { tail, head });
             }
             pipes.tail = cursor;
         }

@@ -6,16 +6,18 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use acpd_shim::{
-    Attached, Farewell, Flushed, Frame, News, OpenFiles, Pipes, Place, ShimError, Status, Terminal, Token,
+    Attached, Farewell, Flushed, Frame, News, OpenFiles, Pipes, Place, ShimError, Starting, Status, Terminal,
+    Token,
 };
 
 use crate::support::{
-    NAME, PATIENCE, TOKEN, connect, directory, end, read_from, resume, shell, start, stop, until,
-    wait_for_news,
+    NAME, PATIENCE, TOKEN, connect, directory, end, read_from, resume, shell, spawn, start, stop, until,
+    wait_for_exit, wait_for_news,
 };
 
 const CAT: &str = "echo ready; exec cat";
@@ -30,13 +32,17 @@ fn only_one_daemon_with_the_token_is_attached() {
     let here = directory();
     let (mut first, shim) = start::<Pipes>(here.path(), &shell(CAT, "", 4096)).unwrap();
     assert_eq!(read_from(&mut first, 0, 6), "ready\n");
-    let refused = |token, cursor| connect::<Pipes>(here.path(), token, cursor).unwrap_err();
+    let refused = |token, cursor| {
+        let name = OsStr::new(NAME);
+        Attached::<Pipes>::connect(here.path(), name, token, cursor, Duration::from_millis(300)).unwrap_err()
+    };
     assert!(matches!(refused(Token(0), 0), ShimError::Denied));
     assert!(matches!(refused(TOKEN, 0), ShimError::Busy));
     first.acknowledge(3).unwrap();
     drop(first);
-    assert!(matches!(refused(TOKEN, 2), ShimError::Cursor));
-    assert!(matches!(refused(TOKEN, 7), ShimError::Cursor));
+    let error = refused(TOKEN, 2);
+    assert!(matches!(error, ShimError::Cursor { tail: 3, head: 6 }), "{error}");
+    assert!(matches!(refused(TOKEN, 7), ShimError::Cursor { .. }));
     assert!(matches!(
         connect::<Terminal>(here.path(), TOKEN, 3).unwrap_err(),
         ShimError::Streams(_)
@@ -264,4 +270,119 @@ fn limits_and_environment_of_the_start_reach_the_process() {
     let (mut attached, shim) = start::<Pipes>(here.path(), &program).unwrap();
     assert_eq!(read_from(&mut attached, 0, 100), "100\n200\n1\n.\n/proc\n");
     end(attached, shim);
+}
+
+#[test]
+fn a_daemon_waits_until_the_one_before_it_is_gone() {
+    let here = directory();
+    let (first, shim) = start::<Pipes>(here.path(), &shell(CAT, "", 4096)).unwrap();
+    let path = here.path().to_owned();
+    let second = std::thread::spawn(move || connect::<Pipes>(&path, TOKEN, 0));
+    // Whether the second has asked before or asks only now, it is attached in the end.
+    std::thread::yield_now();
+    drop(first);
+    end(second.join().unwrap().unwrap(), shim);
+}
+
+#[test]
+fn a_daemon_is_attached_though_many_connections_wait() {
+    let here = directory();
+    let (first, shim) = start::<Pipes>(here.path(), &shell(CAT, "", 4096)).unwrap();
+    drop(first);
+    let place = Place::open(here.path(), OsStr::new(NAME)).unwrap();
+    stop(&shim);
+    let mut waiting = Vec::new();
+    while let Ok(channel) = place.connect() {
+        waiting.push(channel);
+    }
+    // The system refuses more of them until the shim continues.
+    let path = here.path().to_owned();
+    let daemon = std::thread::spawn(move || connect::<Pipes>(&path, TOKEN, 0));
+    resume(&shim);
+    end(daemon.join().unwrap().unwrap(), shim);
+}
+
+/// An agent of the same user may stop its shim.
+#[test]
+fn a_shim_that_was_stopped_continues_when_it_is_needed() {
+    let here = directory();
+    let (mut attached, mut shim) = start::<Pipes>(here.path(), &shell("yes; exec cat", "", 4096)).unwrap();
+    assert_eq!(attached.shim(), shim.id());
+    stop(&shim);
+    let mut cursor = 0;
+    until("the shim is told", || {
+        // More than the connection takes while nobody reads.
+        (0..5_000).all(|_| {
+            until("the ring has output", || {
+                attached.fill().unwrap();
+                attached.streams().head() > cursor
+            });
+            cursor += 1;
+            attached.acknowledge(cursor).unwrap()
+        });
+        attached.acknowledge(cursor).unwrap()
+    });
+    stop(&shim);
+    drop(attached);
+    let attached = connect::<Pipes>(here.path(), TOKEN, cursor).unwrap();
+    stop(&shim);
+    attached.kill().unwrap();
+    wait_for_exit(&mut shim);
+}
+
+#[test]
+fn a_shim_that_is_silent_at_its_start_leaves_nothing() {
+    let here = directory();
+    let place = here.path().join("place");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::set_permissions(&place, PermissionsExt::from_mode(0o700)).unwrap();
+    // Makes the socket's file, and does not answer.
+    let fake = here.path().join("fake");
+    std::fs::write(
+        &fake,
+        "#!/bin/sh\ntrap '' TERM; echo > \"$1/$2\"; while :; do /bin/sleep 1; done\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&fake, PermissionsExt::from_mode(0o700)).unwrap();
+    let program = shell(CAT, "", 4096);
+    let (starting, mut shim) = Starting::spawn(&fake, &place, OsStr::new(NAME), &program, None).unwrap();
+    until("the socket is there", || place.join(NAME).exists());
+    let error = starting.welcomed::<Pipes>(Duration::ZERO).unwrap_err();
+    assert!(matches!(error, ShimError::Silent), "{error}");
+    assert!(!place.join(NAME).exists());
+    assert_eq!(shim.wait().unwrap().signal(), Some(9));
+    // The real one is ended with what it has started.
+    let (starting, mut shim) = spawn(&place, &program).unwrap();
+    stop(&shim);
+    let error = starting.welcomed::<Pipes>(Duration::ZERO).unwrap_err();
+    assert!(matches!(error, ShimError::Silent), "{error}");
+    shim.wait().unwrap();
+    assert!(!place.join(NAME).exists());
+}
+
+#[test]
+fn a_shim_has_a_mark_of_its_own_before_its_process_runs() {
+    let here = directory();
+    let mark = 1 << 40 | 5;
+    let script = "grep -c \"realtime timeout  *$MARK  *$MARK \" /proc/$PPID/limits; exec cat";
+    let mut program = shell(script, "", 4096);
+    program.environment.push(("MARK".into(), mark.to_string().into()));
+    program.shim_mark = Some(mark);
+    let (mut attached, shim) = start::<Pipes>(here.path(), &program).unwrap();
+    assert_eq!(read_from(&mut attached, 0, 2), "1\n");
+    end(attached, shim);
+}
+
+#[test]
+fn a_process_that_does_not_read_any_more_is_known_where_the_shim_copies() {
+    let here = directory();
+    for copies in [false, true] {
+        let mut program = shell("exec <&-; echo closed; exec sleep 1000", "", 4096);
+        program.copies = copies;
+        let (mut attached, shim) = start::<Pipes>(here.path(), &program).unwrap();
+        assert_eq!(read_from(&mut attached, 0, 7), "closed\n");
+        attached.append(b"late\n").unwrap();
+        assert_eq!(attached.flush().unwrap(), Flushed::Closed);
+        end(attached, shim);
+    }
 }

@@ -188,3 +188,96 @@ fn the_process_leads_a_session_of_its_own() {
     );
     end(attached, shim);
 }
+
+/// The shim moves these bytes, and ends after them.
+#[test]
+fn long_last_words_are_read_where_the_shim_moves_them() {
+    let here = directory();
+    // Its children end with it, and the pipe is full then.
+    let script = "trap 'trap \"\" TERM; seq 1 20000; exit 3' TERM; echo ready; while :; do sleep 0.01; done";
+    let expected: String = std::iter::once("ready\n".to_owned())
+        .chain((1..=20_000).map(|number| format!("{number}\n")))
+        .collect();
+    for ring in [1 << 20, 4096] {
+        let mut program = shell(script, "", ring);
+        program.copies = true;
+        let (mut attached, mut shim) = start::<Pipes>(here.path(), &program).unwrap();
+        assert_eq!(read_from(&mut attached, 0, 6), "ready\n");
+        attached.end(Duration::from_secs(20)).unwrap();
+        wait_for_exit(&mut shim);
+        // The ring was full, and the rest is in the pipe.
+        let mut found = String::new();
+        while found.len() < expected.len() {
+            let from = u64::try_from(found.len()).unwrap();
+            let part = read_from(&mut attached, from, 1000.min(expected.len() - found.len()));
+            assert!(!part.is_empty(), "{} of {}", found.len(), expected.len());
+            found += &part;
+            attached.acknowledge(u64::try_from(found.len()).unwrap()).unwrap();
+        }
+        assert!(found == expected);
+        assert_eq!(
+            read_from(&mut attached, u64::try_from(found.len()).unwrap(), 1),
+            ""
+        );
+    }
+}
+
+#[test]
+fn orphans_end_gracefully_too() {
+    let here = directory();
+    // The process ends first, and leaves a child in a session of its own that the shim did not have before.
+    let script =
+        r#"setsid sh -c 'trap "echo orphan; exit" TERM; echo ready; while :; do sleep 0.01; done' & cat"#;
+    let (mut attached, shim) = start::<Pipes>(here.path(), &shell(script, "", 4096)).unwrap();
+    assert_eq!(read_from(&mut attached, 0, 6), "ready\n");
+    attached.end(Duration::from_secs(20)).unwrap();
+    assert_eq!(read_from(&mut attached, 6, 7), "orphan\n");
+    end(attached, shim);
+}
+
+#[test]
+fn a_second_end_may_be_sooner_and_not_later() {
+    let here = directory();
+    let script = "trap '' TERM; echo ready; while :; do sleep 0.01; done";
+    for ends_by_signal in [false, true] {
+        let (mut attached, mut shim) = start::<Pipes>(here.path(), &shell(script, "", 4096)).unwrap();
+        assert_eq!(read_from(&mut attached, 0, 6), "ready\n");
+        attached.end(Duration::from_hours(1)).unwrap();
+        if ends_by_signal {
+            kill_process(Pid::from_child(&shim), Signal::TERM).unwrap();
+        } else {
+            attached.end(Duration::ZERO).unwrap();
+        }
+        attached.end(Duration::from_hours(1)).unwrap();
+        wait_for_news(&mut attached, News::Exited(Status::Signalled(9)));
+        wait_for_news(&mut attached, News::Ended { left: 0 });
+        wait_for_exit(&mut shim);
+    }
+}
+
+/// Each process starts the next one, and ends.
+#[test]
+fn a_chain_of_processes_is_caught() {
+    let here = directory();
+    let token = token();
+    let script = r#"next() { next & exit; }; trap "" TERM; echo ready; (next) & exec cat"#;
+    let (mut attached, mut shim) = start::<Pipes>(here.path(), &shell(script, &token, 4096)).unwrap();
+    assert_eq!(read_from(&mut attached, 0, 6), "ready\n");
+    attached.end(Duration::ZERO).unwrap();
+    wait_for_news(&mut attached, News::Ended { left: 0 });
+    assert_eq!(with_token(&token), 0);
+    wait_for_exit(&mut shim);
+}
+
+#[test]
+fn a_rest_that_cannot_be_stored_is_not_left_in_part() {
+    let here = directory();
+    let rest = here.path().join(format!("{NAME}.rest"));
+    std::fs::write(&rest, "older").unwrap();
+    let (attached, mut shim) = start::<Pipes>(here.path(), &shell("echo ready; exec cat", "", 4096)).unwrap();
+    attached.limit_orphan(Duration::ZERO).unwrap();
+    drop(attached);
+    wait_for_exit(&mut shim);
+    assert_eq!(std::fs::read_to_string(&rest).unwrap(), "older");
+    assert!(!here.path().join(format!("{NAME}.rest.part")).exists());
+}

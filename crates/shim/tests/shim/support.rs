@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use acpd_shim::{Attached, Moved, News, Pipes, ShimError, Start, StreamKind, Streams, Token};
+use acpd_shim::{Attached, Moved, News, Pipes, ShimError, Start, Starting, StreamKind, Streams, Token};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -41,9 +41,18 @@ pub fn with_streams(script: &str, token: &str, streams: StreamKind) -> Start {
     }
 }
 
-pub fn start<S: Streams>(directory: &Path, start: &Start) -> Result<(Attached<S>, Child), ShimError> {
+pub fn spawn(directory: &Path, start: &Start) -> Result<(Starting, Child), ShimError> {
     let binary = Path::new(env!("CARGO_BIN_EXE_acpd-shim"));
-    Attached::start(binary, directory, OsStr::new(NAME), start, None, PATIENCE)
+    Starting::spawn(binary, directory, OsStr::new(NAME), start, None)
+}
+
+pub fn start<S: Streams>(directory: &Path, start: &Start) -> Result<(Attached<S>, Child), ShimError> {
+    let (starting, mut shim) = spawn(directory, start)?;
+    let attached = starting.welcomed(PATIENCE);
+    if attached.is_err() {
+        shim.wait().unwrap();
+    }
+    Ok((attached?, shim))
 }
 
 pub fn connect<S: Streams>(directory: &Path, token: Token, cursor: u64) -> Result<Attached<S>, ShimError> {

@@ -2,9 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 
+use std::time::Duration;
+
 use acpd_shim::{Attached, News, Status, StreamKind, Terminal};
 
-use crate::support::{TOKEN, connect, directory, end, start, wait_for_news, wait_readable, with_streams};
+use crate::support::{
+    TOKEN, connect, directory, end, start, wait_for_exit, wait_for_news, wait_readable, with_streams,
+};
 
 const KEPT: u64 = 10_000;
 const STREAMS: StreamKind = StreamKind::Terminal {
@@ -58,4 +62,30 @@ fn a_terminal_continues_without_a_daemon() {
     rustix::io::write(second.streams().master(), b"\n").unwrap();
     wait_for_news(&mut second, News::Exited(Status::Exited(5)));
     end(second, shim);
+}
+
+#[test]
+fn the_last_output_of_a_terminal_is_kept_to_its_end() {
+    let here = directory();
+    let script = "trap 'trap \"\" TERM; seq 1 20000; exit 3' TERM; echo ready; while :; do sleep 0.01; done";
+    let (mut attached, mut shim) =
+        start::<Terminal>(here.path(), &with_streams(script, "", STREAMS)).unwrap();
+    shown(&attached, |text| text.ends_with("ready\r\n"));
+    attached.end(Duration::from_secs(20)).unwrap();
+    wait_for_news(&mut attached, News::Ended { left: 0 });
+    wait_for_exit(&mut shim);
+    assert!(attached.streams().has_ended());
+    shown(&attached, |text| text.ends_with("\r\n19999\r\n20000\r\n"));
+}
+
+/// A process that another user runs, as with sudo, cannot be ended and may write without end.
+#[test]
+fn a_terminal_that_always_has_output_ends() {
+    let here = directory();
+    let (mut attached, mut shim) =
+        start::<Terminal>(here.path(), &with_streams("exec yes", "", STREAMS)).unwrap();
+    shown(&attached, |text| text.len() > 1000);
+    attached.end(Duration::ZERO).unwrap();
+    wait_for_news(&mut attached, News::Ended { left: 0 });
+    wait_for_exit(&mut shim);
 }
