@@ -19,8 +19,11 @@ use crate::error::retried;
 use crate::frame::{FRAME_BYTES, Frame};
 use crate::peer::check_peer;
 
-/// The most descriptors of a frame.
+/// The most descriptors of a frame that this version sends.
 pub const MOST_DESCRIPTORS: usize = 8;
+/// The most descriptors of a frame that this version receives. After an upgrade, a daemon that still runs starts shims of a later
+/// version, which may send more than this one.
+const MOST_RECEIVED: usize = 32;
 
 /// The longest time that one call waits.
 const LONGEST_WAIT: Duration = Duration::from_hours(24);
@@ -86,7 +89,7 @@ impl Channel {
     pub fn receive(&self) -> io::Result<Option<Received>> {
         // One byte more shows a datagram that is too long.
         let mut bytes = [0; FRAME_BYTES + 1];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_RECEIVED))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
         let message = loop {
@@ -103,7 +106,7 @@ impl Channel {
                 descriptors.extend(sent);
             }
         }
-        if message.bytes == 0 {
+        if message.bytes == 0 && descriptors.is_empty() && self.has_hung_up() {
             return Ok(None);
         }
         let is_whole = !message.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
@@ -112,6 +115,20 @@ impl Channel {
             Some(frame) => Ok(Some(Received { frame, descriptors })),
             None => Err(io::Error::from(io::ErrorKind::InvalidData)),
         }
+    }
+
+    /// Returns whether an empty datagram was the end of the connection. It may have been sent before the end: then others may follow, or
+    /// the next one is the end.
+    fn has_hung_up(&self) -> bool {
+        let mut polled = [PollFd::new(&self.0, PollFlags::empty())];
+        let ready = poll(&mut polled, Some(&Timespec::default()));
+        ready.is_ok() && polled[0].revents().contains(PollFlags::HUP) && !self.has_bytes()
+    }
+
+    fn has_bytes(&self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        let peeked = retried(|| rustix::net::recv(&self.0, &mut [0; 1][..], flags));
+        peeked.is_ok_and(|(_, bytes)| bytes > 0)
     }
 
     /// Waits for a frame until the deadline. Fails with [`io::ErrorKind::TimedOut`] then.
