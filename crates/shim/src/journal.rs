@@ -61,7 +61,8 @@ impl Journal {
         Ok(journal)
     }
 
-    fn refresh(&mut self) -> io::Result<()> {
+    /// Looks for what the other side has appended.
+    pub fn refresh(&mut self) -> io::Result<()> {
         self.end = u64::try_from(fstat(&self.file)?.st_size).unwrap_or_default();
         Ok(())
     }

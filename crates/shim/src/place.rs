@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::geteuid;
@@ -63,9 +63,13 @@ impl Place {
     pub fn listen(&self) -> io::Result<(OwnedFd, u64)> {
         let socket = socket()?;
         rustix::net::bind(&socket, &self.address()?)?;
-        rustix::net::listen(&socket, WAITING_CONNECTIONS)?;
-        let inode = self.inode()?.ok_or(Errno::NOENT)?;
-        Ok((socket, inode))
+        let listens = rustix::net::listen(&socket, WAITING_CONNECTIONS).map_err(io::Error::from);
+        let inode = listens.and_then(|()| Ok(self.inode()?.ok_or(Errno::NOENT)?));
+        if inode.is_err() {
+            // It was just made here. If it is gone already, nothing is left to do.
+            let _ = rustix::fs::unlinkat(&self.directory, &self.name, AtFlags::empty());
+        }
+        Ok((socket, inode?))
     }
 
     /// Connects to the shim that listens here.
@@ -93,10 +97,45 @@ impl Place {
         Ok(())
     }
 
-    /// Makes a file beside the socket, with its name and this ending.
-    pub fn file_beside(&self, ending: &str) -> io::Result<OwnedFd> {
+    fn beside(&self, ending: &str) -> OsString {
         let mut name = self.name.clone();
         name.push(ending);
+        name
+    }
+
+    /// Gives a file beside the socket another ending. Fails if there is a file with that name.
+    pub fn rename_beside(&self, ending: &str, other: &str) -> io::Result<()> {
+        let (from, to) = (self.beside(ending), self.beside(other));
+        match rustix::fs::renameat_with(
+            &self.directory,
+            &from,
+            &self.directory,
+            &to,
+            RenameFlags::NOREPLACE,
+        ) {
+            // Some file systems have no such flag. The shim's own name is used once, so no file is there.
+            Err(Errno::INVAL) => Ok(rustix::fs::renameat(
+                &self.directory,
+                &from,
+                &self.directory,
+                &to,
+            )?),
+            renamed => Ok(renamed?),
+        }
+    }
+
+    /// Removes a file beside the socket.
+    pub fn remove_beside(&self, ending: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(
+            &self.directory,
+            self.beside(ending),
+            AtFlags::empty(),
+        )?)
+    }
+
+    /// Makes a file beside the socket, with its name and this ending.
+    pub fn file_beside(&self, ending: &str) -> io::Result<OwnedFd> {
+        let name = self.beside(ending);
         let how = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
         Ok(rustix::fs::openat(&self.directory, name, how, mode)?)

@@ -96,6 +96,7 @@ fn pipes(command: &mut Command, ring: u64, copies: bool) -> io::Result<Pipes> {
         tail: 0,
         journal: Journal::create()?,
         flush_to: 0,
+        inherits_journal: false,
         stdin: Some(input),
         closes_stdin: false,
         stderr: Some(errors),

@@ -379,7 +379,10 @@ impl Holder {
 
     fn flush(&mut self) {
         let is_detached = self.is_detached();
-        self.held.streams.flush(is_detached);
+        if self.held.streams.flush(is_detached).is_err() {
+            // Memory is short. The lines are still in the journal.
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Moves what is left in the pipe or the terminal, as far as that is the shim's task and there is room.
@@ -459,8 +462,11 @@ impl Holder {
             }
             Frame::Limits(seconds) => self.orphan.set_limit(Duration::from_secs(seconds)),
             Frame::Flush(end) => {
-                self.held.streams.accept_lines(end);
-                self.flush();
+                if self.held.streams.accept_lines(end) {
+                    self.flush();
+                } else {
+                    self.send(Frame::Refused(frame.kind()));
+                }
             }
             Frame::CloseStdin => {
                 self.held.streams.close_stdin();
@@ -543,12 +549,18 @@ impl Holder {
             status: self.status,
         };
         let descriptors = self.held.streams.descriptors(&self.held.wake);
-        // A daemon that is gone again counts as detached since now.
-        if channel.send(&Frame::Hello(hello), &descriptors).is_ok() {
-            self.attached = Some(channel);
-            self.orphan.found();
-        } else {
-            self.orphan.lost(Instant::now());
+        match channel.send(&Frame::Hello(hello), &descriptors) {
+            Ok(()) => {
+                self.held.streams.pass_journal();
+                self.attached = Some(channel);
+                self.orphan.found();
+            }
+            Err(error) => {
+                // The system has too many descriptors on their way. A daemon that is gone again counts as detached since now.
+                let (step, errno) = ShimError::Streams(error).step();
+                let _ = channel.send(&Frame::Bye(Farewell::Failed { step, errno }), &[]);
+                self.orphan.lost(Instant::now());
+            }
         }
     }
 
@@ -557,7 +569,7 @@ impl Holder {
         self.attached = None;
         self.unsent.clear();
         self.orphan.lost(Instant::now());
-        self.held.streams.take_over();
+        self.held.streams.inherit_journal();
         self.flush();
     }
 }

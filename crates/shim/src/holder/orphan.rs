@@ -3,15 +3,18 @@
 //! In: when a daemon was lost and found. Out: whether to wait longer. Never: waits forever.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use acpd_shim::Place;
-use rustix::io::write;
+use rustix::io::{Errno, write};
 
 use super::streams::Pipes;
 
 /// Time between two looks whether the socket's file is still there. Without it no daemon comes.
 const LOOK: Duration = Duration::from_secs(30);
+/// Ending of the name of a rest that is not whole.
+const PART: &str = ".rest.part";
 
 /// How long a shim has no daemon.
 #[derive(Debug)]
@@ -70,14 +73,23 @@ impl Orphan {
     }
 }
 
-/// Writes the output behind the tail to a file beside the socket.
+/// Writes the output behind the tail to a file beside the socket, which is there as a whole or not at all.
 pub(super) fn leave_rest(place: &Place, pipes: &Pipes) -> io::Result<()> {
-    let mut from = pipes.tail;
-    let head = pipes.ring.head(from)?;
-    if from == head {
+    let head = pipes.ring.head(pipes.tail)?;
+    if pipes.tail == head {
         return Ok(());
     }
-    let file = place.file_beside(".rest")?;
+    let file = place.file_beside(PART)?;
+    let written = write_rest(&file, pipes, head).and_then(|()| place.rename_beside(PART, ".rest"));
+    if written.is_err() {
+        // The disk is full, or an older rest is there.
+        let _ = place.remove_beside(PART);
+    }
+    written
+}
+
+fn write_rest(file: &OwnedFd, pipes: &Pipes, head: u64) -> io::Result<()> {
+    let mut from = pipes.tail;
     let mut buffer = [0; 16 << 10];
     while from < head {
         let read = pipes.ring.read(from, head, &mut buffer)?;
@@ -87,8 +99,11 @@ pub(super) fn leave_rest(place: &Place, pipes: &Pipes) -> io::Result<()> {
         }
         from += u64::try_from(read).unwrap_or_default();
         while !rest.is_empty() {
-            let written = write(&file, rest)?;
-            rest = rest.get(written..).unwrap_or_default();
+            match write(file, rest) {
+                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
     Ok(())

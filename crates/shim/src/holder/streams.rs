@@ -26,6 +26,8 @@ pub(super) struct Pipes {
     pub journal: Journal,
     /// The shim sends the journal up to here.
     pub flush_to: u64,
+    /// The journal of a daemon that is gone must be looked at.
+    pub inherits_journal: bool,
     pub stdin: Option<OwnedFd>,
     /// Stdin is closed once the journal is sent.
     pub closes_stdin: bool,
@@ -104,7 +106,7 @@ impl Streams {
         let Self::Pipes(pipes) = self else {
             return None;
         };
-        let waits = pipes.journal.sent().is_ok_and(|sent| sent < pipes.flush_to);
+        let waits = pipes.inherits_journal || pipes.journal.sent().is_ok_and(|sent| sent < pipes.flush_to);
         let stdin = pipes.stdin.as_ref().map(AsFd::as_fd);
         stdin.filter(|_| pipes.is_moved_here(is_detached) && waits)
     }
@@ -167,43 +169,59 @@ impl Streams {
         Ok(())
     }
 
-    /// The journal is whole up to here.
-    pub fn accept_lines(&mut self, end: u64) {
-        if let Self::Pipes(pipes) = self {
+    /// The journal is whole up to here. `false` if it is shorter, or the daemon sends the lines itself.
+    pub fn accept_lines(&mut self, end: u64) -> bool {
+        let Self::Pipes(pipes) = self else {
+            return false;
+        };
+        let is_possible = pipes.copies && pipes.journal.refresh().is_ok() && end <= pipes.journal.end();
+        if is_possible {
             pipes.flush_to = pipes.flush_to.max(end);
         }
+        is_possible
     }
 
-    /// Takes the journal over from a daemon that is gone. Its whole lines are sent.
-    pub fn take_over(&mut self) {
-        if let Self::Pipes(pipes) = self
-            && pipes.journal.take_over().is_ok()
-        {
-            pipes.flush_to = pipes.journal.end();
+    /// A daemon is gone. The whole lines of its journal are sent.
+    pub fn inherit_journal(&mut self) {
+        if let Self::Pipes(pipes) = self {
+            pipes.inherits_journal = true;
         }
     }
 
-    /// Sends lines, if that is the shim's task now.
-    pub fn flush(&mut self, is_detached: bool) {
+    /// A daemon is attached, which cuts off half a line itself.
+    pub fn pass_journal(&mut self) {
+        if let Self::Pipes(pipes) = self {
+            pipes.inherits_journal = false;
+        }
+    }
+
+    /// Sends lines, if that is the shim's task now. An error passes, and leaves the lines where they are.
+    pub fn flush(&mut self, is_detached: bool) -> io::Result<()> {
         let Self::Pipes(pipes) = self else {
-            return;
+            return Ok(());
         };
         let Some(stdin) = &pipes.stdin else {
-            return;
+            return Ok(());
         };
+        if pipes.inherits_journal {
+            pipes.journal.take_over()?;
+            pipes.flush_to = pipes.journal.end();
+            pipes.inherits_journal = false;
+        }
         let flushed = if pipes.copies {
             pipes.journal.copy_to(stdin, pipes.flush_to)
         } else if is_detached {
             pipes.journal.splice_to(stdin)
         } else {
-            return;
+            return Ok(());
         };
-        match flushed {
-            Ok(Flushed::All) if pipes.closes_stdin => pipes.stdin = None,
-            Ok(Flushed::All | Flushed::Blocked) => {}
+        match flushed? {
+            Flushed::All if pipes.closes_stdin => pipes.stdin = None,
+            Flushed::All | Flushed::Blocked => {}
             // Nothing can be sent any more.
-            Ok(Flushed::Closed) | Err(_) => pipes.stdin = None,
+            Flushed::Closed => pipes.stdin = None,
         }
+        Ok(())
     }
 
     /// Closes stdin behind the lines that the shim sends.
@@ -263,5 +281,39 @@ fn keep(from: &OwnedFd, into: &mut Backlog) -> io::Result<Kept> {
         }
         Err(Errno::AGAIN | Errno::INTR) => Ok(Kept::Nothing),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::pipe::{PipeFlags, pipe_with};
+
+    use super::*;
+
+    #[test]
+    fn an_error_leaves_stdin_open_for_the_lines() {
+        let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
+        let (_reader, stdin) = pipe_with(flags).unwrap();
+        let (stdout, _writer) = pipe_with(flags).unwrap();
+        let mut journal = Journal::create().unwrap();
+        journal.append(b"line\n").unwrap();
+        let mut streams = Streams::Pipes(Pipes {
+            stdout,
+            ring: Ring::create(16).unwrap(),
+            tail: 0,
+            journal,
+            // Beyond the end, where nothing can be read.
+            flush_to: 10,
+            inherits_journal: false,
+            stdin: Some(stdin),
+            closes_stdin: false,
+            stderr: None,
+            errors: Backlog::create(1).unwrap(),
+            copies: true,
+        });
+        assert!(streams.flush(false).is_err());
+        assert!(streams.input(false).is_some());
+        assert!(!streams.accept_lines(6), "the journal is shorter");
+        assert!(streams.accept_lines(5));
     }
 }

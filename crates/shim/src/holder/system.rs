@@ -45,8 +45,8 @@ fn taken() -> libc::sigset_t {
 #[expect(unsafe_code, reason = "there is no safe form of signalfd(2)")]
 pub(super) fn signals() -> io::Result<OwnedFd> {
     let set = taken();
-    // SAFETY: SIG_DFL installs no handler. If the process that started the daemon had ignored the ends of children, this process and the held
-    // one would inherit that, and no exit status would be kept.
+    // SAFETY: SIG_DFL installs no handler. If the process that started the daemon had ignored the ends of children, this process and
+    // the held one would inherit that, and no exit status would be kept.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     // SAFETY: the set is valid, and the shim has one thread.
     if unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) } != 0 {
