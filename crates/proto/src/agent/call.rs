@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::bounds::{check, check_bytes, check_name, is_name, sentence};
-use crate::wire::{RpcError, members};
+use crate::wire::{RpcError, decoded, members};
 
 /// Longest program with its arguments that an agent can start in a terminal, in bytes. Systems start no longer ones.
 const TERMINAL_COMMAND_BYTES: usize = 2 << 20;
@@ -394,7 +394,7 @@ impl SubagentSessions<'_> {
 fn without_request(params: &RawJson) -> Option<RawJson> {
     let mut kept = Vec::new();
     let mut found = false;
-    members(params, |key, value| match key {
+    members(params, |key, value| match &*decoded(key) {
         "requestId" => found = true,
         _ => kept.push(format!("\"{key}\":{value}")),
     });

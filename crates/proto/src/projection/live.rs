@@ -29,6 +29,7 @@ use super::thread_names::ThreadNames;
 use super::used_ids::UsedIds;
 use super::waiting::waiting_question;
 use crate::agent::{Capabilities, SystemPromptModes, Update, UpdateKind};
+use crate::wire::may_have;
 use acpd_policy::{Policy, Remembered, RememberedRule, Scope};
 
 /// The side that ends a turn before the agent does.
@@ -821,7 +822,7 @@ impl Live {
 fn repeated_prompt(event: &Event) -> Option<String> {
     let raw = event.raw.as_ref()?.get();
     // Most of these events are others, and some are long.
-    if !raw.contains("\"user_message_chunk\"") {
+    if !may_have(raw.as_bytes(), "\"user_message_chunk\"") {
         return None;
     }
     let UpdateKind::Chunk(chunk) = Update::parse(raw, None).ok()?.kind else {

@@ -7,7 +7,7 @@ use acpd_model::RawJson;
 use acpd_model::event::{Directories, SessionParams, ThreadCreated};
 use serde::{Deserialize, Serialize};
 
-use crate::wire::{Object, member, members, others};
+use crate::wire::{Object, decoded, member, members, others};
 
 /// The member of the request that opens a session with ACP's `SystemPrompt`.
 const SYSTEM_PROMPT: &str = "systemPrompt";
@@ -247,11 +247,11 @@ pub fn server_name(server: &RawJson) -> Option<String> {
 /// Merges the members of two objects; those of the second take precedence.
 fn merged(first: &RawJson, second: &RawJson) -> RawJson {
     let mut later = Vec::new();
-    members(second, |key, _| later.push(key.to_owned()));
+    members(second, |key, _| later.push(decoded(key).into_owned()));
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
     members(first, |key, value| {
-        if later.iter().all(|known| known != key) {
+        if later.iter().all(|known| *known != decoded(key)) {
             object.raw(key, value);
         }
     });

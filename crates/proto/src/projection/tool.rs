@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::wire::{Text, members};
+use crate::wire::{Text, may_have, members, plain_key};
 
 /// An ACP tool call, stored as members of JSON text. Unknown members are kept, and all values stay as the agent wrote
 /// them.
@@ -26,7 +26,7 @@ impl ToolView {
     /// stay. `null` means unchanged. A status never goes back or changes after a final one. A value that is not an
     /// object changes nothing.
     pub fn apply(&mut self, update: &RawJson) {
-        members(update, |key, json| self.set(key, json));
+        members(update, |key, json| self.set(&plain_key(key), json));
     }
 
     fn set(&mut self, key: &str, json: &str) {
@@ -127,7 +127,7 @@ impl ToolView {
             if at > 0 {
                 json.push(',');
             }
-            // The key still has its escapes, because it is stored as written.
+            // The key still has the escapes that it needs.
             json.push('"');
             json.push_str(key);
             json.push_str("\":");
@@ -139,7 +139,7 @@ impl ToolView {
 }
 
 fn status(json: &str) -> Option<ToolStatus> {
-    ToolStatus::from_acp(json.strip_prefix('"')?.strip_suffix('"')?)
+    ToolStatus::from_acp(&json::read::<String>(json).ok()?)
 }
 
 /// A change of one file, as a tool call shows it.
@@ -175,7 +175,7 @@ fn diffs_in(content: &str) -> Vec<FileDiff> {
         #[serde(rename = "type", borrow)]
         kind: Text<'a>,
     }
-    if !content.contains("\"diff\"") {
+    if !may_have(content.as_bytes(), "\"diff\"") {
         return Vec::new();
     }
     let Ok(blocks) = serde_json::from_str::<Vec<&RawValue>>(content) else {

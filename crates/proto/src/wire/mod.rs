@@ -23,7 +23,9 @@ pub use members::members;
 pub use pending::{Pending, number};
 pub use repeated::repeated_key;
 pub use scan::Found;
-pub(crate) use splice::{decoded, has_string, inside, member, others, splice, spliced};
+pub(crate) use splice::{
+    decoded, has_string, inside, may_have, member, others, plain_key, splice, spliced, string_in,
+};
 pub use text::Text;
 pub use write::{Object, notification, object, request, request_with, response};
 pub(crate) use write::{error_response, notification_with, one_line, response_with, write_json};

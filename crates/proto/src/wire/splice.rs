@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use acpd_model::RawJson;
+use memchr::memmem;
 
 use super::{Object, members};
 
@@ -83,6 +84,24 @@ pub(crate) fn has_string(json: &RawJson, name: &str) -> bool {
     member(json, name).is_some_and(|value| value.starts_with('"'))
 }
 
+/// Returns the member `name` if it is a string, as text.
+pub(crate) fn string_in<'a>(json: &'a RawJson, name: &str) -> Option<Cow<'a, str>> {
+    let value = member(json, name)?;
+    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        acpd_model::json::read::<String>(value).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(inner))
+    }
+}
+
+/// Returns whether JSON text may have this string, which is in quotes. Letters in it may be written as escapes.
+pub(crate) fn may_have(json: &[u8], quoted: &str) -> bool {
+    // Those of ASCII letters are `\u0041` to `\u007a`.
+    let is_letter = |at: usize| matches!(json.get(at + 4), Some(b'4'..=b'7'));
+    memmem::find(json, quoted.as_bytes()).is_some() || memmem::find_iter(json, "\\u00").any(is_letter)
+}
+
 /// Returns whether a key, as written, is this name. A key with escapes may also match.
 fn is_key(key: &str, name: &str) -> bool {
     key == name || key.contains('\\') && decoded(key) == name
@@ -96,6 +115,17 @@ pub(crate) fn decoded(key: &str) -> Cow<'_, str> {
     }
     let name = serde_json::from_str::<String>(&format!("\"{key}\""));
     name.map_or(Cow::Borrowed(key), Cow::Owned)
+}
+
+/// Returns such a key without the escapes that it can do without, so that each name of ACP has one spelling.
+pub(crate) fn plain_key(key: &str) -> Cow<'_, str> {
+    let name = decoded(key);
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if name.bytes().all(is_plain) {
+        name
+    } else {
+        key.into()
+    }
 }
 
 /// Returns the member `name` of `part`, which is a slice of `whole`, as a slice of `whole`.
@@ -135,6 +165,25 @@ mod tests {
             ),
             r#"{"a":{"sessionId":1},"sessio\u006eId":2,"sessionId":2}"#
         );
+    }
+
+    #[test]
+    fn words_and_keys_are_the_same_in_any_spelling() {
+        let json = RawJson::parse(r#"{"typ\u0065":"d\u0069ff","a":"b","n":1,"half":"\ud83d"}"#).unwrap();
+        assert_eq!(string_in(&json, "type").as_deref(), Some("diff"));
+        assert_eq!(string_in(&json, "a").as_deref(), Some("b"));
+        assert_eq!(string_in(&json, "half").as_deref(), Some("\u{fffd}"));
+        assert_eq!(string_in(&json, "n"), None);
+        assert!(may_have(json.get().as_bytes(), "\"diff\""));
+        assert!(may_have(br#"["diff"]"#, "\"diff\""));
+        assert!(!may_have(br#"["\u001b[0m", "\u00e4"]"#, "\"diff\""));
+        for (written, plain) in [
+            ("typ\\u0065", "type"),
+            ("a\\u0022", "a\\u0022"),
+            ("\\ud83d", "\\ud83d"),
+        ] {
+            assert_eq!(plain_key(written), plain);
+        }
     }
 
     #[test]

@@ -10,8 +10,6 @@ mod plan;
 mod subagent;
 mod suggestions;
 
-use std::sync::LazyLock;
-
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
 use acpd_model::json;
@@ -19,12 +17,11 @@ use acpd_model::limits::{AGENT_STATE_BYTES, AGENT_TEXT_BYTES, NAME_BYTES};
 use acpd_model::text::clip;
 use acpd_model::{MessageType, RawJson};
 use compact_str::CompactString;
-use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::bounds::{is_name, name};
-use crate::wire::Text;
+use crate::wire::{Text, may_have};
 
 pub use self::chunk::{Chunk, ChunkContent, text_chunk};
 use self::chunk::{canonical, chunk, parse_canonical, parse_plain};
@@ -360,8 +357,7 @@ fn read(wire: &Wire<'_>, text: &str) -> Option<UpdateKind> {
 
 /// Checks for a diff without parsing, because most content has none.
 fn may_have_diff(content: &RawValue) -> bool {
-    static DIFF: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"diff\""));
-    DIFF.find(content.get().as_bytes()).is_some()
+    may_have(content.get().as_bytes(), "\"diff\"")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use acpd_model::{RawJson, json};
 
-use crate::wire::{member, members, object, spliced};
+use crate::wire::{decoded, member, members, object, spliced};
 
 /// Bytes of content up to which each change of it is shown at once.
 const SMALL_BYTES: usize = 4 << 10;
@@ -48,7 +48,8 @@ pub(super) fn list(values: impl IntoIterator<Item = RawJson>) -> String {
 pub(super) fn renamed(json: &RawJson, names: &[(&str, &str)]) -> RawJson {
     object(|out| {
         members(json, |key, value| {
-            let new = names.iter().find(|(old, _)| *old == key);
+            let name = decoded(key);
+            let new = names.iter().find(|(old, _)| *old == name);
             out.raw(new.map_or(key, |(_, new)| *new), value);
         });
     })

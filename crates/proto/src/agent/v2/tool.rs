@@ -9,7 +9,7 @@ use super::parts::{beside, list, noted, object_in, objects_in, text_in, text_pie
 use super::terminal::Change;
 use super::translator::Translator;
 use crate::agent::bounds::is_name;
-use crate::wire::{member, members, object};
+use crate::wire::{decoded, member, members, object};
 
 /// About the bytes of an object beside its content.
 const FRAME_BYTES: usize = 128;
@@ -117,7 +117,7 @@ impl Translator {
         let mut notes = Map::new();
         let mut cleared = Vec::new();
         let call = object(|out| {
-            members(update, |key, value| match (key, value) {
+            members(update, |key, value| match (&*decoded(key), value) {
                 ("sessionUpdate" | "content" | "status", _) => {}
                 ("title" | "kind" | "locations" | "name", "null") if !is_known => {}
                 ("title", "null") => {
@@ -137,12 +137,12 @@ impl Translator {
                 ("locations", "null") => {
                     out.raw("locations", "[]");
                 }
-                ("rawInput" | "rawOutput", "null") => {
+                (name @ ("rawInput" | "rawOutput"), "null") => {
                     if is_known {
-                        cleared.push(Value::from(key));
+                        cleared.push(Value::from(name));
                     }
                 }
-                (key, value) => {
+                _ => {
                     out.raw(key, value);
                 }
             });
@@ -250,10 +250,10 @@ impl Translator {
 
 /// Returns the nearest status that version 1 has.
 fn nearest(status: &str) -> ToolStatus {
-    match status {
-        r#""pending""# => ToolStatus::Pending,
-        r#""completed""# => ToolStatus::Completed,
-        r#""failed""# | r#""cancelled""# => ToolStatus::Failed,
+    match json::read::<String>(status).unwrap_or_default().as_str() {
+        "pending" => ToolStatus::Pending,
+        "completed" => ToolStatus::Completed,
+        "failed" | "cancelled" => ToolStatus::Failed,
         _ => ToolStatus::InProgress,
     }
 }

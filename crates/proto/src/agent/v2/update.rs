@@ -87,9 +87,9 @@ fn entry(entry: &RawJson) -> RawJson {
     let mut put = Vec::new();
     let mut notes = Vec::new();
     if let Some(status) = member(entry, "status") {
-        let nearest = match status {
-            r#""pending""# | r#""in_progress""# | r#""completed""# => status,
-            r#""cancelled""# => r#""completed""#,
+        let nearest = match text_in(entry, "status").unwrap_or_default().as_str() {
+            "pending" | "in_progress" | "completed" => status,
+            "cancelled" => r#""completed""#,
             _ => r#""pending""#,
         };
         if nearest != status {
@@ -98,7 +98,10 @@ fn entry(entry: &RawJson) -> RawJson {
         }
     }
     if let Some(priority) = member(entry, "priority")
-        && !matches!(priority, r#""high""# | r#""medium""# | r#""low""#)
+        && !matches!(
+            text_in(entry, "priority").as_deref(),
+            Some("high" | "medium" | "low")
+        )
     {
         put.push(("priority", r#""medium""#));
         notes.push(("priority", priority));

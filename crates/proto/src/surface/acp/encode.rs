@@ -22,8 +22,8 @@ use crate::agent::{Update, UpdateKind, names_account};
 use crate::fanout::LiveUpdate;
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
 use crate::surface::remark::{Remark, terminal_waits};
-use crate::wire::{self, Object, members};
-use crate::wire::{has_string, member, one_line, others, splice, spliced};
+use crate::wire::{self, Object, decoded, members};
+use crate::wire::{has_string, member, one_line, others, splice, spliced, string_in};
 
 /// Codes of notices that the user must read: work fails, or continues without the user, until something is done.
 const IN_WORDS: [&str; 4] = [AGENT_DECIDES, DIRECTORY_GONE, "sandboxDenied", "outsideWorkspace"];
@@ -376,7 +376,7 @@ impl Writer<'_> {
 
     /// Adds a plan. Editors that do not know plans by id have one plan: the one that changed last.
     fn plan(&mut self, event: &Event, id: &str, entries: &[PlanEntry], markdown: Option<&MarkdownPlan>) {
-        if said_word(event) == Some("\"plan\"") {
+        if said_word(event).as_deref() == Some("plan") {
             return self.passed(event, FrameKind::Update);
         }
         self.passed(event, FrameKind::Declared(Feature::Plans));
@@ -457,9 +457,7 @@ impl Writer<'_> {
                 // The agent's description of a call in its permission request.
                 self.passed_or(event, FrameKind::Update, |update| {
                     update.plain("sessionUpdate", "tool_call_update");
-                    members(raw, |key, value| {
-                        update.raw(key, value);
-                    });
+                    update.others(others(raw, &["sessionUpdate"]).as_ref());
                 });
             }
             ItemEvent::Completed {
@@ -526,10 +524,7 @@ impl Writer<'_> {
             return self.frame(start, kind);
         }
         // Updates that acpd could not use, or whose place is the log. Each is for the editors that declared its kind.
-        let kind = match said_word(event)
-            .and_then(|word| json::read::<String>(word).ok())
-            .as_deref()
-        {
+        let kind = match said_word(event).as_deref() {
             Some("compaction_update" | "compaction_summary_chunk") => {
                 FrameKind::Declared(Feature::Compaction)
             }
@@ -602,8 +597,8 @@ impl Writer<'_> {
                 (*request, "session/request_permission", QuestionKind::Permission)
             }
             RequestEvent::InputRequested { request, .. } => {
-                let mode = event.raw.as_ref().and_then(|raw| member(raw, "mode"));
-                let wanted = if mode == Some("\"url\"") {
+                let mode = event.raw.as_ref().and_then(|raw| string_in(raw, "mode"));
+                let wanted = if mode.as_deref() == Some("url") {
                     QuestionKind::Url
                 } else {
                     QuestionKind::Form
@@ -629,13 +624,10 @@ impl Writer<'_> {
             (None, raw) => {
                 let mut params = Object::open(out);
                 params.plain("sessionId", thread);
-                if let Some(raw) = raw {
-                    members(raw, |key, value| {
-                        if key != "requestId" && key != "sessionId" {
-                            params.raw(key, value);
-                        }
-                    });
-                }
+                let rest = raw
+                    .as_ref()
+                    .and_then(|raw| others(raw, &["requestId", "sessionId"]));
+                params.others(rest.as_ref());
                 params.close();
             }
         }
@@ -654,9 +646,9 @@ fn is_update(event: &Event) -> bool {
             .is_some_and(|raw| has_string(raw, "sessionUpdate"))
 }
 
-/// Returns the JSON text of the `sessionUpdate` that the agent sent.
-fn said_word(event: &Event) -> Option<&str> {
-    member(event.raw.as_ref()?, "sessionUpdate")
+/// Returns the `sessionUpdate` that the agent sent.
+fn said_word(event: &Event) -> Option<Cow<'_, str>> {
+    string_in(event.raw.as_ref()?, "sessionUpdate")
 }
 
 /// Returns a plan that is a text as the only entry of a list.
@@ -715,8 +707,9 @@ fn rest_of_tool(update: &mut Object<'_>, raw: Option<&RawJson>) {
     const WRITTEN: [&str; 4] = ["toolCallId", "title", "kind", "status"];
     let Some(raw) = raw else { return };
     members(raw, |key, value| {
-        let fits = !matches!(key, "content" | "locations") || value.starts_with('[');
-        if fits && !WRITTEN.contains(&key) {
+        let name = decoded(key);
+        let fits = !matches!(&*name, "content" | "locations") || value.starts_with('[');
+        if fits && !WRITTEN.contains(&&*name) {
             update.raw(key, value);
         }
     });

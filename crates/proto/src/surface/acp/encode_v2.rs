@@ -20,7 +20,7 @@ use super::question::options_of_all_kinds;
 use super::subagents::session_of;
 use super::v2::{form, permission, update_of_agent, without_skills};
 use crate::fanout::LiveUpdate;
-use crate::wire::{self, Object, inside, member, one_line};
+use crate::wire::{self, Object, inside, member, one_line, string_in};
 
 /// Returns the frames for `events` of `thread`.
 pub(super) fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
@@ -440,8 +440,8 @@ fn cleared_name(event: &Event, kind: &str, id: &str) -> u64 {
 
 /// Returns whether the agent has sent the plan in the form of version 2.
 fn is_plan_update(event: &Event) -> bool {
-    let word = event.raw.as_ref().and_then(|raw| member(raw, "sessionUpdate"));
-    word == Some("\"plan_update\"")
+    let word = event.raw.as_ref().and_then(|raw| string_in(raw, "sessionUpdate"));
+    word.as_deref() == Some("plan_update")
 }
 
 /// Writes an update of a session.

@@ -15,7 +15,7 @@ use super::encode::Writer;
 use super::frame::{Feature, FrameKind};
 use super::handshake::with_acpd;
 use crate::projection::named_subagent;
-use crate::wire::{member, others, spliced};
+use crate::wire::{may_have, member, others, spliced, string_in};
 
 /// What the title of a subagent's call begins with in the session of the thread.
 const SUBAGENT: &str = "Subagent: ";
@@ -118,7 +118,7 @@ impl Writer<'_> {
 /// Returns the event without the agent's ids of sessions, which no editor knows.
 fn without_sessions(event: &Event) -> Event {
     let raw = event.raw.as_ref().and_then(|raw| {
-        let is_message = member(raw, "sessionUpdate") == Some("\"session_message\"");
+        let is_message = string_in(raw, "sessionUpdate").as_deref() == Some("session_message");
         is_message.then(|| others(raw, &["senderSessionId", "recipientSessionId"]))?
     });
     Event {
@@ -152,11 +152,11 @@ pub(super) fn event_without_links(event: &Event) -> Option<Event> {
 
 /// Returns a tool call without the links to sessions in its content, which have the agent's own ids; `None` if there are none.
 pub(super) fn without_links(call: &RawJson) -> Option<RawJson> {
-    if !call.get().contains(r#""session""#) {
+    if !may_have(call.get().as_bytes(), r#""session""#) {
         return None;
     }
     let content: Vec<RawJson> = json::read(member(call, "content")?).ok()?;
-    let is_link = |block: &&RawJson| member(block, "type") == Some(r#""session""#);
+    let is_link = |block: &&RawJson| string_in(block, "type").as_deref() == Some("session");
     let kept: Vec<&RawJson> = content.iter().filter(|block| !is_link(block)).collect();
     if kept.len() == content.len() {
         return None;

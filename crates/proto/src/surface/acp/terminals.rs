@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use super::frame::Terminal;
 use super::session::Session;
 use crate::wire::{self, Object};
-use crate::wire::{inside, member};
+use crate::wire::{inside, may_have, member};
 
 /// Bytes kept for one session of an editor to show as text: of the commands' outputs, and again of the tool calls that
 /// show commands.
@@ -154,9 +154,9 @@ impl Session {
 
     /// Rewrites a message so that it names only the editor's own terminals, by the editor's ids.
     pub(super) fn in_its_words(&mut self, message: Bytes) -> Bytes {
-        let has = |name: &[u8]| memchr::memmem::find(&message, name).is_some();
+        let has = |name: &str| may_have(&message, name);
         // A call that shows a command may have new content.
-        let may_matter = has(b"\"terminalId\"") || !self.shown.showing.is_empty() && has(b"\"toolCallId\"");
+        let may_matter = has("\"terminalId\"") || !self.shown.showing.is_empty() && has("\"toolCallId\"");
         if !may_matter {
             return message;
         }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::bounded::named;
 use crate::projection::{FileDiff, unified_diff};
-use crate::wire::{member, members};
+use crate::wire::{decoded, may_have, member, members};
 
 /// The type of item that shows a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl Call {
     }
 
     fn read_members(&mut self, call: &RawJson, with_text: bool) {
-        members(call, |key, value| match key {
+        members(call, |key, value| match &*decoded(key) {
             _ if value == "null" => {}
             "kind" => self.kind = text(value),
             "title" => self.title = text(value),
@@ -365,7 +365,8 @@ fn text(value: &str) -> Option<Arc<str>> {
 
 /// Returns whether content has diffs or terminals. It may only mention them.
 fn shows_more_than_text(content: &str) -> bool {
-    content.contains("\"diff\"") || content.contains("\"terminal\"")
+    let content = content.as_bytes();
+    may_have(content, "\"diff\"") || may_have(content, "\"terminal\"")
 }
 
 fn first_path(locations: &str) -> Option<Arc<str>> {

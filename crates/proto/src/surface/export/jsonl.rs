@@ -11,7 +11,7 @@ use super::text::{content_text, rfc3339};
 use crate::agent::names_account;
 use crate::projection::server_name;
 use crate::surface::contract::LostEvents;
-use crate::wire::{Object, members};
+use crate::wire::{Object, decoded, members};
 
 /// Appends the line of `event` with its line break. JSON from elsewhere is copied, not parsed.
 pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
@@ -541,7 +541,7 @@ fn copy(line: &mut Object<'_>, from: Option<&RawJson>, to: &str, names: &[&str])
     let Some(from) = from else { return };
     let mut found = None;
     members(from, |key, value| {
-        if names.contains(&key) && found.is_none() {
+        if found.is_none() && names.contains(&&*decoded(key)) {
             found = Some(value);
         }
     });

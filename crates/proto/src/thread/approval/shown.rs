@@ -6,7 +6,7 @@ use acpd_model::limits::QUESTION_BYTES;
 use acpd_model::subject::CallSubject;
 
 use crate::projection::{ToolView, is_computed, unified_diff};
-use crate::wire::members;
+use crate::wire::{decoded, members};
 use acpd_policy::{Request, ShownChange};
 
 /// The size that each part counts in addition to its text, in bytes.
@@ -37,12 +37,13 @@ pub(super) fn kept_call(whole: &RawJson, question: &RawJson) -> Option<RawJson> 
     let mut repeated = Vec::new();
     members(question, |key, value| {
         if value != "null" {
-            repeated.push(key);
+            repeated.push(decoded(key));
         }
     });
     let mut says_more = false;
     members(whole, |key, _| {
-        says_more |= READ.contains(&key) && !repeated.contains(&key)
+        let name = decoded(key);
+        says_more |= READ.contains(&&*name) && !repeated.contains(&name)
     });
     (says_more && whole.get().len() <= QUESTION_BYTES).then(|| whole.clone())
 }
@@ -51,7 +52,7 @@ pub(super) fn kept_call(whole: &RawJson, question: &RawJson) -> Option<RawJson> 
 pub(super) fn keeps_content(whole: &RawJson, question: &RawJson) -> bool {
     let mut repeats = false;
     members(question, |key, value| {
-        repeats |= key == "content" && value != "null"
+        repeats |= decoded(key) == "content" && value != "null"
     });
     let mut view = ToolView::default();
     view.apply(whole);

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::connection::{connection, deliver, opened, opened_as, request, sent};
 use super::resumed::{event, settled};
 use super::stage::{NOW, SIMPLE, Stage, play};
-use crate::support::{NEW_THREAD, gate, thought, tool};
+use crate::support::{NEW_THREAD, SESSION, gate, thought, tool};
 
 pub const EDITOR: &str = concat!(
     r#"{"protocolVersion":2,"info":{"name":"two","version":"1"},"#,
@@ -687,5 +687,31 @@ fn signing_in_has_the_words_of_version_1_for_the_agent() {
             (method_id.as_str(), members),
             ("key", Some(r#"{"_meta":{"k":1}}"#))
         );
+    });
+}
+
+/// An agent may write any letter of a name as an escape.
+#[test]
+fn an_agent_cannot_say_what_only_acpd_says() {
+    play(|s| {
+        let who = at_work(s);
+        s.prompt(who, "do it");
+        let from = s.count(who);
+        s.then(|scene| {
+            scene.update(r#"{"sessionUpdate":"state\u005fupdate","state":"idle","stopReason":"end_turn"}"#);
+            let call = r#"{"toolCallId":"t","title":"rm x","kind":"execute"}"#;
+            let options = r#"[{"optionId":"a","name":"Once","kind":"allow_once"}]"#;
+            let said = r#""titl\u0065":"Read README","descriptio\u006e":"Reads a file","subjec\u0074":{"type":"none"}"#;
+            let params = format!(r#"{{"sessionId":"{SESSION}","toolCall":{call},"options":{options},{said}}}"#);
+            scene.calls("5", "session/request_permission", &params);
+        });
+        assert!(!told(s, who, from).contains(&"state_update idle end_turn".to_owned()));
+        let got = &s.editors[who];
+        let asked = |text: &&String| text.contains("session/request_permission");
+        let text = got.texts.iter().rfind(asked).unwrap();
+        for word in ["Read README", "Reads a file", "none"] {
+            assert!(!text.contains(word), "{text}");
+        }
+        s.then(|scene| scene.stops_with("cancelled"));
     });
 }

@@ -2,7 +2,7 @@
 
 use acpd_model::{RawJson, json};
 
-use crate::wire::{has_string, member, members, object};
+use crate::wire::{decoded, has_string, member, members, object};
 
 /// Returns options of version 1 in the form of version 2, without those that have no id or no name.
 pub(in crate::surface::acp) fn options(list: &[RawJson]) -> Vec<RawJson> {
@@ -14,7 +14,7 @@ pub(in crate::surface::acp) fn options(list: &[RawJson]) -> Vec<RawJson> {
 
 fn option(option: &RawJson) -> RawJson {
     object(|out| {
-        members(option, |key, value| match key {
+        members(option, |key, value| match &*decoded(key) {
             "id" => {
                 out.raw("configId", value);
             }
@@ -38,7 +38,7 @@ fn choices(list: &str) -> Vec<RawJson> {
         }
         object(|out| {
             members(choice, |key, value| {
-                let key = if key == "group" { "groupId" } else { key };
+                let key = if decoded(key) == "group" { "groupId" } else { key };
                 out.raw(key, value);
             });
         })

@@ -8,11 +8,21 @@ use serde_json::Value;
 
 use super::object_in;
 use super::tool_call::{fill, has_id};
-use crate::wire::{Object, inside, member, members, spliced};
+use crate::wire::{Object, inside, member, others, spliced};
 
 /// Members of the agent's description of a call that a question of the agent leaves as they are: the call has begun, and its editor knows
 /// it. The title and the content of the question say what acpd decides on.
 const OF_CALL: [&str; 3] = ["title", "content", "status"];
+
+/// Members of the params that acpd writes itself.
+const SAID: [&str; 6] = [
+    "sessionId",
+    "title",
+    "description",
+    "subject",
+    "toolCall",
+    "options",
+];
 
 /// Returns the permission request `message` of version 1 in the form of version 2, with these options, in the session that the call belongs
 /// to. What acpd itself asks is about no call of the agent: as a subject, it would become one that never ends.
@@ -54,20 +64,7 @@ pub(in crate::surface::acp) fn permission(
                 });
             });
         }
-        members(&params, |key, value| {
-            if ![
-                "sessionId",
-                "title",
-                "description",
-                "subject",
-                "toolCall",
-                "options",
-            ]
-            .contains(&key)
-            {
-                out.raw(key, value);
-            }
-        });
+        out.others(others(&params, &SAID).as_ref());
         out.json("options", Some(options));
     });
     message.close();

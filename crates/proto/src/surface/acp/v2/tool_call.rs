@@ -8,7 +8,7 @@ use acpd_model::{RawJson, json};
 use serde::Deserialize;
 
 use crate::projection::changed_lines;
-use crate::wire::{Object, has_string, member, members, object, others};
+use crate::wire::{Object, decoded, has_string, member, members, object, others, string_in};
 
 /// Returns the update of a call.
 pub(super) fn tool_call_update(call: &RawJson) -> RawJson {
@@ -21,7 +21,8 @@ pub(super) fn tool_call_update(call: &RawJson) -> RawJson {
 /// Writes the members of a call, except for these. Members of a type that ACP does not have are left out.
 pub(super) fn fill(out: &mut Object<'_>, call: &RawJson, without: &[&str]) {
     members(call, |key, value| {
-        let fits = match key {
+        let name = decoded(key);
+        let fits = match &*name {
             // An agent of version 1 cannot cancel a call by itself.
             "sessionUpdate" | "capabilities" => false,
             "toolCallId" | "name" | "title" | "kind" | "status" => value.starts_with('"'),
@@ -29,10 +30,10 @@ pub(super) fn fill(out: &mut Object<'_>, call: &RawJson, without: &[&str]) {
             "_meta" => value.starts_with('{'),
             _ => value != "null",
         };
-        if !fits || without.contains(&key) {
+        if !fits || without.contains(&&*name) {
             return;
         }
-        match key {
+        match &*name {
             "content" => out.list("content", &content(value)),
             "locations" => out.list("locations", &locations(value)),
             _ => out.raw(key, value),
@@ -59,11 +60,13 @@ fn locations(list: &str) -> Vec<RawJson> {
 /// Returns the content of a call.
 fn content(list: &str) -> Vec<RawJson> {
     let blocks: Vec<RawJson> = json::read(list).unwrap_or_default();
-    let blocks = blocks.into_iter().flat_map(|block| match member(&block, "type") {
-        Some("\"diff\"") => diff(&block),
-        Some(kind) if kind.starts_with('"') => vec![block],
-        _ => Vec::new(),
-    });
+    let blocks = blocks
+        .into_iter()
+        .flat_map(|block| match string_in(&block, "type").as_deref() {
+            Some("diff") => diff(&block),
+            Some(_) => vec![block],
+            None => Vec::new(),
+        });
     blocks.collect()
 }
 
@@ -109,13 +112,7 @@ fn diff(block: &RawJson) -> Vec<RawJson> {
             });
         }
         out.object("_meta", |meta| {
-            if let Some(theirs) = &theirs {
-                members(theirs, |key, value| {
-                    if key != "acpd" {
-                        meta.raw(key, value);
-                    }
-                });
-            }
+            meta.others(theirs.and_then(|theirs| others(&theirs, &["acpd"])).as_ref());
             if patch.is_none() {
                 meta.object("acpd", |acpd| {
                     acpd.maybe("oldText", old_text.as_ref())
@@ -220,6 +217,18 @@ mod tests {
                 ],
             })
         );
+    }
+
+    #[test]
+    fn names_may_be_written_with_escapes() {
+        let call = r#"{"tool\u0043allId":"c","capabilit\u0069es":{"cancel":{}},"conten\u0074":[{"type":"d\u0069ff","path":"/w/a b",
+            "newText":"","_meta":{"acp\u0064":1,"x":2}}]}"#;
+        let call: Value = tool_call_update(&RawJson::parse(call).unwrap()).read().unwrap();
+        assert_eq!(call.get("capabilities"), None);
+        assert_eq!(call["toolCallId"], "c");
+        let diff = &call["content"][0];
+        assert_eq!(diff["changes"][0]["operation"], "add", "{call}");
+        assert_eq!(diff["_meta"], json!({ "x": 2, "acpd": { "newText": "" } }));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use acpd_model::{RawJson, json};
 
 use super::tool_call::{has_id, tool_call_update};
-use crate::wire::{has_string, member, members, object, spliced};
+use crate::wire::{decoded, has_string, member, members, object, spliced, string_in};
 
 /// Returns an update for editors; `None` if version 2 has none for it. `message_id` makes the id of a chunk's message, which version 1 can
 /// leave out.
@@ -13,8 +13,7 @@ pub(in crate::surface::acp) fn update_of_agent(
     update: &RawJson,
     message_id: impl FnOnce() -> String,
 ) -> Option<Cow<'_, str>> {
-    let word = member(update, "sessionUpdate")?;
-    match word.trim_matches('"') {
+    match &*string_in(update, "sessionUpdate")? {
         "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" => chunk(update, message_id),
         "tool_call" | "tool_call_update" => {
             has_id(update).then(|| Cow::Owned(tool_call_update(update).get().to_owned()))
@@ -53,10 +52,10 @@ fn chunk(update: &RawJson, message_id: impl FnOnce() -> String) -> Option<Cow<'_
 fn commands(update: &RawJson) -> RawJson {
     object(|out| {
         members(update, |key, value| {
-            if key == "availableCommands" {
+            if decoded(key) == "availableCommands" {
                 let list: Vec<RawJson> = json::read(value).unwrap_or_default();
                 let list: Vec<RawJson> = list.iter().filter_map(command).collect();
-                out.list(key, &list);
+                out.list("availableCommands", &list);
             } else {
                 out.raw(key, value);
             }
@@ -82,12 +81,12 @@ fn command(command: &RawJson) -> Option<RawJson> {
         return None;
     }
     Some(object(|out| {
-        members(command, |key, value| {
-            if key == "input" {
-                if value.starts_with('{') {
-                    out.raw(key, &typed(&RawJson::trusted(value), "\"text\""));
-                }
-            } else if key != "type" {
+        members(command, |key, value| match &*decoded(key) {
+            "input" if value.starts_with('{') => {
+                out.raw(key, &typed(&RawJson::trusted(value), "\"text\""));
+            }
+            "input" | "type" => {}
+            _ => {
                 out.raw(key, value);
             }
         });
@@ -163,6 +162,8 @@ mod tests {
                 "{word}"
             );
         }
+        let spelled = RawJson::parse(r#"{"session\u0055pdate":"state\u005fupdate","state":"idle"}"#).unwrap();
+        assert_eq!(update_of_agent(&spelled, String::new), None);
         let other = json!({ "sessionUpdate": "_theirs", "x": 1 });
         assert_eq!(translated(&other), Some(other));
         assert_eq!(translated(&json!({ "x": 1 })), None);

@@ -3,7 +3,7 @@
 use acpd_model::RawJson;
 
 use super::object_in;
-use crate::wire::{Object, has_string, member, members, object};
+use crate::wire::{Object, decoded, has_string, member, members, object};
 
 /// Returns the response to `initialize`: what the agent declares in version 1, in the words of version 2, with the daemon's additions.
 /// `methods` are the ways to sign in.
@@ -78,7 +78,7 @@ fn auth_methods(methods: &[RawJson]) -> Vec<RawJson> {
     named
         .map(|method| {
             object(|out| {
-                members(method, |key, value| match key {
+                members(method, |key, value| match &*decoded(key) {
                     "id" => {
                         out.raw("methodId", value);
                     }
