@@ -19,8 +19,9 @@ use super::frame::{Feature, Frame, FrameKind, QuestionKind, TurnResult};
 use super::question::options_of_all_kinds;
 use super::subagents::session_of;
 use super::v2::{form, permission, update_of_agent, without_skills};
+use crate::agent::{Update, UpdateKind};
 use crate::fanout::LiveUpdate;
-use crate::wire::{self, Object, inside, member, one_line, string_in};
+use crate::wire::{self, Object, has_string, inside, member, one_line, string_in};
 
 /// Returns the frames for `events` of `thread`.
 pub(super) fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
@@ -408,11 +409,18 @@ fn message(event: &Event, message: &Bytes) -> Option<Bytes> {
     if inside(text, text, "method") != Some("\"session/update\"") {
         return Some(message.clone());
     }
+    let is_notified = matches!(
+        &event.kind,
+        EventKind::Session(SessionEvent::AgentNotified { .. })
+    );
     let message_id = || match event.kind.named_item() {
         Some(item) => item.to_string(),
         None => format!("event_{}", event.seq),
     };
     with_update(message, |update| {
+        if is_notified && !may_pass(update) {
+            return None;
+        }
         update_of_agent(update, message_id).map(|translated| RawJson::trusted(&translated))
     })
 }
@@ -429,6 +437,41 @@ fn with_update(message: &Bytes, change: impl FnOnce(&RawJson) -> Option<RawJson>
     let start = update.as_ptr() as usize - text.as_ptr() as usize;
     let (before, after) = (&text[..start], &text[start + update.len()..]);
     Some([before, changed.get(), after].concat().into())
+}
+
+/// Returns whether an update that changes nothing in acpd may reach an editor. One of a kind that acpd knows may be invalid, and some name
+/// sessions of the agent.
+fn may_pass(update: &RawJson) -> bool {
+    match string_in(update, "sessionUpdate").as_deref() {
+        Some("cursor_update" | "subagent_update") => false,
+        Some("plan_update") => is_plan(update),
+        Some(
+            "plan_removed"
+            | "session_info_update"
+            | "usage_update"
+            | "notice"
+            | "compaction_update"
+            | "compaction_summary_chunk"
+            | "prompt_suggestions_update"
+            | "session_message"
+            | "session_message_chunk",
+        ) => Update::parse(update.get(), None).is_ok_and(|update| update.kind != UpdateKind::Other),
+        _ => true,
+    }
+}
+
+/// Returns whether an update has a plan by id. It may be too large for acpd, or of a form that acpd does not know.
+fn is_plan(update: &RawJson) -> bool {
+    let plan = member(update, "plan").map(RawJson::trusted);
+    plan.is_some_and(|plan| {
+        let form = string_in(&plan, "type");
+        let is_whole = match form.as_deref() {
+            Some("items") => member(&plan, "entries").is_some_and(|entries| entries.starts_with('[')),
+            Some("markdown") => has_string(&plan, "content"),
+            form => form.is_some(),
+        };
+        is_whole && has_string(&plan, "planId")
+    })
 }
 
 /// Returns the hash of the name of a message or a tool call that is unique in its thread: an agent's ids can be long.

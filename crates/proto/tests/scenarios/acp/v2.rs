@@ -715,3 +715,41 @@ fn an_agent_cannot_say_what_only_acpd_says() {
         s.then(|scene| scene.stops_with("cancelled"));
     });
 }
+
+#[test]
+fn updates_that_acpd_cannot_read_do_not_reach_the_editor() {
+    play(|s| {
+        let who = at_work(s);
+        s.prompt(who, "do it");
+        let from = s.count(who);
+        s.then(|scene| {
+            for invalid in [
+                r#"{"sessionUpdate":"notice","severity":"info"}"#,
+                r#"{"sessionUpdate":"cursor_update"}"#,
+                r#"{"sessionUpdate":"subagent_update","title":"x"}"#,
+                r#"{"sessionUpdate":"usage_update","used":"many"}"#,
+                r#"{"sessionUpdate":"compaction_summary_chunk"}"#,
+                r#"{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p"}}"#,
+                r#"{"sessionUpdate":"available_commands_update"}"#,
+            ] {
+                scene.update(invalid);
+            }
+            scene.update(r#"{"sessionUpdate":"plan_update","plan":{"type":"_tree","planId":"p"}}"#);
+            let block = r#"{"type":"text","text":"x"}"#;
+            scene.update(&format!(
+                r#"{{"sessionUpdate":"compaction_summary_chunk","compactionId":"c","content":{block}}}"#
+            ));
+            scene.update(r#"{"sessionUpdate":"_theirs","x":1}"#);
+            scene.stops_with("end_turn");
+        });
+        assert_eq!(
+            told(s, who, from),
+            [
+                "plan_update",
+                "compaction_summary_chunk x",
+                "_theirs",
+                "state_update idle end_turn"
+            ]
+        );
+    });
+}

@@ -18,7 +18,9 @@ pub(in crate::surface::acp) fn update_of_agent(
         "tool_call" | "tool_call_update" => {
             has_id(update).then(|| Cow::Owned(tool_call_update(update).get().to_owned()))
         }
-        "available_commands_update" => Some(Cow::Owned(commands(update).get().to_owned())),
+        "available_commands_update" => member(update, "availableCommands")
+            .is_some_and(|list| list.starts_with('['))
+            .then(|| Cow::Owned(commands(update).get().to_owned())),
         // A plan is written from its event, and all options together when one has changed. An agent of version 1 has
         // no such words; editors would take them for what acpd says.
         "plan"
