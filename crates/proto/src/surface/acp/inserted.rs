@@ -1,15 +1,91 @@
 //! Prompts of an editor of version 2. A prompt has its response once it is part of the conversation; a queued one waits.
 
-use acpd_model::{ItemId, ItemStart, MessageType, ThreadId, TurnId};
+use acpd_model::{ItemId, ItemStart, MessageType, ThreadId, TurnId, TurnPosition};
 
 use super::frame::{Frame, TurnResult};
 use super::peer::{Peer, Prompt};
 use crate::projection::Turn;
-use crate::surface::contract::OpenRequest;
+use crate::surface::contract::{OpenRequest, Steps, request};
+use crate::surface::idempotency::OF_EDITORS;
+use crate::surface::reply::ThreadView;
+use crate::surface::request::Turns;
+use crate::thread::TurnView;
 use crate::wire::{RpcError, object};
 
 /// The JSON-RPC code for a cancelled request.
 const CANCELLED: i64 = -32800;
+
+/// A search for the message of a prompt at the beginning of its turn, which may have any number of items. Each page is between two of
+/// them, so that few are read.
+#[derive(Debug)]
+struct Search {
+    /// The prompt.
+    number: u64,
+    turn: TurnId,
+    /// How the turn has ended, if this connection knows.
+    ended: Option<TurnResult>,
+    /// The turn has no item before this one.
+    first: u32,
+    /// The turn has items before this one; unknown at first.
+    rest: Option<u32>,
+}
+
+impl Search {
+    fn new(number: u64, turn: TurnId) -> Self {
+        Self {
+            number,
+            turn,
+            ended: None,
+            first: 0,
+            rest: None,
+        }
+    }
+
+    /// Returns where the next page ends.
+    fn end(&self) -> TurnPosition {
+        match self.middle() {
+            Some(item) => TurnPosition {
+                turn: self.turn.0,
+                item: Some(ItemId(item)),
+            },
+            None => TurnPosition {
+                turn: self.turn.0.saturating_add(1),
+                item: None,
+            },
+        }
+    }
+
+    fn middle(&self) -> Option<u32> {
+        let rest = self.rest?;
+        let middle = self.first + rest.saturating_sub(self.first) / 2;
+        Some(if middle > self.first { middle } else { rest })
+    }
+
+    /// Returns the search on the next page, if this one is empty or there is a rest of the turn before it. Otherwise, the search is over.
+    fn further(self, is_empty: bool, rest: Option<ItemId>) -> Result<Self, Self> {
+        match (rest, self.rest, self.middle()) {
+            (Some(ItemId(rest)), ..) => Ok(Self {
+                rest: Some(rest),
+                ..self
+            }),
+            (None, Some(rest), Some(middle)) if is_empty && middle < rest => Ok(Self {
+                first: middle,
+                ..self
+            }),
+            _ => Err(self),
+        }
+    }
+}
+
+fn is_prompt(start: &ItemStart) -> bool {
+    matches!(
+        start,
+        ItemStart::Message {
+            role: MessageType::UserMessage,
+            ..
+        }
+    )
+}
 
 impl Peer {
     /// Sends the message of a prompt to the editor, and answers the request of its sender.
@@ -25,59 +101,113 @@ impl Peer {
         }
     }
 
-    /// Answers a prompt whose turn had begun when the daemon accepted it: the editor has sent it before.
-    pub(super) fn was_inserted(&mut self, number: u64, turn: TurnId) {
-        let prompt = self.prompts.iter().find(|prompt| prompt.number == number);
-        let session = prompt.and_then(|prompt| self.sessions.get(&prompt.thread));
-        let Some(item) = session.and_then(|session| session.foreground.message_of(turn)) else {
+    /// Handles that the daemon has accepted a prompt. One that the editor has sent before may be in the conversation already.
+    pub(super) fn was_accepted(&mut self, number: u64, turn: &TurnView) {
+        let Some(prompt) = self.prompts.iter().find(|prompt| prompt.number == number) else {
             return;
         };
-        for request in self.take_requests(|prompt| prompt.number == number) {
-            self.answer_inserted(request, turn, item);
+        let session = self.sessions.get(&prompt.thread);
+        if let Some(item) = session.and_then(|session| session.foreground.message_of(turn.id)) {
+            for request in self.take_requests(|prompt| prompt.number == number) {
+                self.answer_inserted(request, turn.id, item);
+            }
+            return;
+        }
+        let has_key = !prompt.name.starts_with(OF_EDITORS);
+        if turn.status.is_some() || has_key && !turn.queued {
+            self.find_message(Search::new(number, turn.id));
         }
     }
 
     /// Answers the prompts of a turn that has ended, and whose messages this connection has not received: the turn was cancelled while
     /// it was queued, or began before the session was open here.
     pub(super) fn prompts_left(&mut self, thread: ThreadId, turn: TurnId, result: &TurnResult) {
-        let of_turn = |prompt: &&Prompt| prompt.thread == thread && prompt.turn == Some(turn);
-        let numbers: Vec<u64> = self
-            .prompts
-            .iter()
-            .filter(of_turn)
-            .map(|prompt| prompt.number)
-            .collect();
-        for number in numbers {
-            match result {
-                TurnResult::Stopped(_) => self.read_result(number, turn),
-                TurnResult::Failed(_) => {
-                    for request in self.take_requests(|prompt| prompt.number == number) {
-                        self.answer_prompt(thread, request, result);
-                    }
-                }
-            }
+        for number in self.prompts_of(thread, turn) {
+            self.find_message(Search {
+                ended: Some(result.clone()),
+                ..Search::new(number, turn)
+            });
         }
     }
 
-    /// Answers a prompt with the message that is in its turn, or as a cancelled one.
-    pub(super) fn answer_from_turn(&mut self, number: u64, turn: &Turn) {
-        let is_prompt = |start: &ItemStart| {
-            matches!(
-                start,
-                ItemStart::Message {
-                    role: MessageType::UserMessage,
-                    ..
-                }
-            )
+    /// Answers the prompts of a turn of an earlier connection that runs, if it has their messages.
+    pub(super) fn take_over_running(&mut self, thread: ThreadId, turn: TurnId) {
+        for number in self.prompts_of(thread, turn) {
+            self.find_message(Search::new(number, turn));
+        }
+    }
+
+    fn prompts_of(&self, thread: ThreadId, turn: TurnId) -> Vec<u64> {
+        let of_turn = |prompt: &&Prompt| prompt.thread == thread && prompt.turn == Some(turn);
+        let prompts = self.prompts.iter().filter(of_turn);
+        prompts.map(|prompt| prompt.number).collect()
+    }
+
+    /// Looks for the message of a prompt in its turn.
+    fn find_message(&mut self, search: Search) {
+        let Some(prompt) = self.prompts.iter().find(|prompt| prompt.number == search.number) else {
+            return;
         };
+        let turns = Turns {
+            before: Some(search.end()),
+            limit: Some(1),
+            ..Turns::default()
+        };
+        let read = request!(ReadThread {
+            thread: prompt.thread,
+            turns: Some(turns),
+        });
+        let (read, then) = Peer::alone(read, move |peer, view| match view {
+            Ok(view) => peer.page_searched(search, &view),
+            Err(failure) => peer.refuse_prompt(search.number, &failure),
+        });
+        self.call(read, then);
+    }
+
+    fn page_searched(&mut self, search: Search, view: &ThreadView) {
+        let Some(prompt) = self.prompts.iter().find(|prompt| prompt.number == search.number) else {
+            return;
+        };
+        let thread = prompt.thread;
+        let page = view.turns.as_ref();
+        let found = page.and_then(|page| {
+            let turn = page.turns.iter().find(|turn| turn.id == Some(search.turn))?;
+            let older = page.older.filter(|older| older.turn == search.turn.0);
+            Some((turn, older.and_then(|older| older.item)))
+        });
+        let Some((turn, rest)) = found else {
+            return self.refuse_removed(search.number);
+        };
+        match search.further(turn.items.is_empty(), rest) {
+            Ok(next) => self.find_message(next),
+            Err(search) => self.answer_from_turn(thread, &search, turn),
+        }
+    }
+
+    /// Answers a prompt with the message at the beginning of its turn. Without a message, the turn was cancelled, or failed, before it
+    /// had one, or will have one.
+    fn answer_from_turn(&mut self, thread: ThreadId, search: &Search, turn: &Turn) {
         let message = turn
             .items
             .iter()
             .find(|item| item.lane.is_none() && is_prompt(&item.start));
-        for request in self.take_requests(|prompt| prompt.number == number) {
-            match (turn.id, message) {
-                (Some(id), Some(message)) => self.answer_inserted(request, id, message.id),
-                _ => self.answer_cancelled(request),
+        let settled = turn.settled.as_ref().map(TurnResult::of_settled);
+        let result = search.ended.clone().or(settled);
+        let since = self.sessions.get(&thread).map_or(0, |session| session.since);
+        // This connection receives the message.
+        if result.is_none() && (message.is_none() || turn.place > since) {
+            return;
+        }
+        let session = self.sessions.get_mut(&thread);
+        let session = session.filter(|session| session.foreground.running() == Some(search.turn));
+        if let (Some(session), Some(message)) = (session, message) {
+            session.foreground.insert(search.turn, message.id, true);
+        }
+        for request in self.take_requests(|prompt| prompt.number == search.number) {
+            match (message, &result) {
+                (Some(message), _) => self.answer_inserted(request, search.turn, message.id),
+                (None, Some(failed @ TurnResult::Failed(_))) => self.answer_prompt(thread, request, failed),
+                (None, _) => self.answer_cancelled(request),
             }
         }
     }

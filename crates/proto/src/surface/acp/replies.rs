@@ -21,10 +21,10 @@ impl Peer {
         match turn {
             Ok(turn) => {
                 self.turn_known(|prompt| prompt.number == number, turn.id);
-                if turn.status.is_some() {
-                    self.read_result(number, turn.id);
-                } else if self.client.version == Version::Two {
-                    self.was_inserted(number, turn.id);
+                match self.client.version {
+                    Version::One if turn.status.is_some() => self.read_result(number, turn.id),
+                    Version::One => {}
+                    Version::Two => self.was_accepted(number, &turn),
                 }
             }
             Err(failure) => self.refuse_prompt(number, &failure),
@@ -32,7 +32,7 @@ impl Peer {
     }
 
     /// Reads the result of a repeated prompt's turn, which has ended before, so that no event reports it.
-    pub(super) fn read_result(&mut self, number: u64, turn: TurnId) {
+    fn read_result(&mut self, number: u64, turn: TurnId) {
         let Some(prompt) = self.prompts.iter().find(|prompt| prompt.number == number) else {
             return;
         };
@@ -64,19 +64,19 @@ impl Peer {
         let (thread, id) = (prompt.thread, prompt.turn);
         let mut turns = view.turns.iter().flat_map(|page| &page.turns);
         let turn = turns.find(|turn| turn.id.is_some() && turn.id == id);
-        if let Some(turn) = turn.filter(|_| self.client.version == Version::Two) {
-            return self.answer_from_turn(number, turn);
-        }
         match turn.and_then(|turn| turn.settled.as_ref()) {
             Some(settled) => self.turn_ended(thread, id, &TurnResult::of_settled(settled)),
-            None => {
-                let message = "the turn of this idempotencyKey was removed from the conversation";
-                self.refuse_prompt(number, &Failure::new(ErrorCode::Conflict, message));
-            }
+            None => self.refuse_removed(number),
         }
     }
 
-    fn refuse_prompt(&mut self, number: u64, failure: &Failure) {
+    /// Answers a repeated prompt whose turn is no longer there.
+    pub(super) fn refuse_removed(&mut self, number: u64) {
+        let message = "the turn of this idempotencyKey was removed from the conversation";
+        self.refuse_prompt(number, &Failure::new(ErrorCode::Conflict, message));
+    }
+
+    pub(super) fn refuse_prompt(&mut self, number: u64, failure: &Failure) {
         let at = self.prompts.iter().position(|prompt| prompt.number == number);
         if let Some(request) = at.and_then(|at| self.prompts.remove(at).request) {
             self.refuse(request, failure);

@@ -6,6 +6,7 @@ use super::encode::frames;
 use super::frame::FrameKind;
 use super::peer::{Peer, Prompt};
 use super::start::PendingPrompt;
+use super::version::Version;
 use crate::surface::contract::Steps;
 use crate::surface::reply::ClaimedPrompt;
 
@@ -51,6 +52,12 @@ impl Peer {
                 if let FrameKind::Ended(result) = &frame.kind {
                     self.turn_ended(thread, frame.turn, result);
                 }
+            }
+        }
+        if self.client.version == Version::Two {
+            let running = claimed.iter().filter(|claim| claim.settled.is_none());
+            for turn in running.filter_map(|claim| claim.turn) {
+                self.take_over_running(thread, turn);
             }
         }
         let message = "the prompt did not reach its thread before the daemon stopped: send it again";

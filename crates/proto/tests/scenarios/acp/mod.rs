@@ -28,5 +28,6 @@ mod transcripts;
 mod turns;
 mod v2;
 mod v2_lanes;
+mod v2_prompts;
 
 use crate::support::official;

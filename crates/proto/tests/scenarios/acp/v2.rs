@@ -148,8 +148,20 @@ fn methods_of_version_1_do_not_exist_in_version_2() {
     });
 }
 
-/// Returns a connection of version 2 with an open session, whose requests to the daemon a test answers by hand, and what the editor
-/// received when it was opened.
+/// Returns a connection of version 2, whose requests to the daemon a test answers by hand.
+pub fn greeted(start: ConnectionStart) -> Peer {
+    let start = ConnectionStart {
+        offers_v2: true,
+        ..start
+    };
+    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate()).starting(start);
+    let (call, _) = request(&mut peer, 0, "initialize", EDITOR);
+    peer.handle_reply(call, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
+    sent(&mut peer);
+    peer
+}
+
+/// Returns such a connection with an open session, and what the editor received when it was opened.
 fn with_session(start: ConnectionStart) -> (Peer, Vec<Value>) {
     let mut live = Live::new(NEW_THREAD);
     live.last_seq = 4;
@@ -158,15 +170,8 @@ fn with_session(start: ConnectionStart) -> (Peer, Vec<Value>) {
 
 /// Returns the same of a thread in this state, of which the editor has all events.
 fn with_session_in(start: ConnectionStart, live: Live) -> (Peer, Vec<Value>) {
-    let start = ConnectionStart {
-        offers_v2: true,
-        ..start
-    };
-    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate()).starting(start);
-    let (call, _) = request(&mut peer, 0, "initialize", EDITOR);
-    peer.handle_reply(call, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
+    let mut peer = greeted(start);
     let params = json!({ "sessionId": NEW_THREAD, "cwd": "/w" }).to_string();
-    sent(&mut peer);
     let (call, _) = request(&mut peer, 1, "session/resume", &params);
     let cursor = live.last_seq;
     peer.handle_reply(call, Ok(opened_as(live, cursor, Vec::new())));
