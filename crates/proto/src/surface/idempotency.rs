@@ -7,6 +7,12 @@ use crate::wire::member;
 /// Bytes of the key with which a client repeats a prompt.
 const IDEMPOTENCY_KEY_BYTES: usize = 256;
 
+/// Most characters of the key in version 2 of ACP.
+const KEY_CHARS: usize = 255;
+
+/// The beginning of the ids of turns for keys that begin like other ids.
+const OF_KEYS: &str = "key:";
+
 /// The beginning of the ids that acpd itself gives to prompts of editors.
 pub(super) const OF_EDITORS: &str = "acp:";
 
@@ -17,8 +23,24 @@ pub(super) fn idempotency_key(meta: Option<&RawJson>) -> Result<Option<String>, 
     checked_key("_meta.acpd.idempotencyKey", key)
 }
 
+/// Reads the key of a prompt in version 2 of ACP, and returns the id for its turn. There, a key is any text.
+pub(super) fn turn_of_key(key: Option<&str>) -> Result<Option<String>, Failure> {
+    let Some(key) = key.filter(|key| *key != "null") else {
+        return Ok(None);
+    };
+    // Two keys with halves of characters would become the same one.
+    let key = serde_json::from_str::<String>(key).ok();
+    let Some(key) = key.filter(|key| (1..=KEY_CHARS).contains(&key.chars().count())) else {
+        return Err(Failure::invalid_params(format!(
+            "idempotencyKey must be a text of 1 to {KEY_CHARS} characters"
+        )));
+    };
+    let is_taken = [OF_EDITORS, OF_KEYS].iter().any(|other| key.starts_with(other));
+    Ok(Some(if is_taken { format!("{OF_KEYS}{key}") } else { key }))
+}
+
 /// Reads a key that the member `name` has as JSON.
-pub(super) fn checked_key(name: &str, key: Option<&str>) -> Result<Option<String>, Failure> {
+fn checked_key(name: &str, key: Option<&str>) -> Result<Option<String>, Failure> {
     let Some(key) = key.filter(|key| *key != "null") else {
         return Ok(None);
     };

@@ -15,7 +15,7 @@ use super::v2::options;
 use crate::agent::AgentRequest;
 use crate::projection::has_options;
 use crate::surface::contract::{Steps, request};
-use crate::surface::idempotency::checked_key;
+use crate::surface::idempotency::turn_of_key;
 use crate::surface::request::{FollowFrom, OpenThread, StartTurn};
 use crate::thread::TerminalAct;
 use crate::wire::{member, object, others, spliced};
@@ -78,7 +78,7 @@ pub(super) fn read_prompt(peer: &mut Peer, method: &str, params: Params<'_>) -> 
         let params = RawJson::from(params);
         member(&params, "idempotencyKey").map(str::to_owned)
     });
-    let key = checked_key("idempotencyKey", key.as_deref())?;
+    let key = turn_of_key(key.as_deref())?;
     let turn = read_prompt_v1(peer, method, params)?;
     Ok(StartTurn {
         client_turn_id: key.or(turn.client_turn_id),

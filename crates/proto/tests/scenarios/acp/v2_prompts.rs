@@ -80,6 +80,38 @@ fn a_repeated_prompt_waits_while_its_turn_is_queued() {
     });
 }
 
+/// Version 2 counts characters, and leaves acpd no prefix of its own.
+#[test]
+fn a_key_is_any_text_of_1_to_255_characters() {
+    play(|s| {
+        let who = at_work(s);
+        for key in [json!(7), json!(""), json!("x".repeat(256))] {
+            let id = prompt(s, who, &key);
+            let error = s.answer_to(who, &id).unwrap()["error"].take();
+            assert_eq!(error["code"], -32602, "{error}");
+        }
+        let mut seen = Vec::new();
+        for key in [
+            "acp:c0:1".to_owned(),
+            "key:acp:c0:1".to_owned(),
+            "key:".to_owned(),
+            "ä".repeat(255),
+        ] {
+            let id = prompt(s, who, &json!(key));
+            s.then(|scene| scene.stops_with("end_turn"));
+            let message = message_id(s, who, &id).unwrap();
+            assert!(
+                message.is_string() && !seen.contains(&message),
+                "{key}: {message}"
+            );
+            let again = prompt(s, who, &json!(key));
+            assert_eq!(message_id(s, who, &again), Some(message.clone()), "{key}");
+            seen.push(message);
+        }
+        assert_eq!(s.scene.sent_as("session/prompt").len(), 4);
+    });
+}
+
 fn event(seq: u64, kind: TurnEvent) -> Event {
     Event {
         seq,
