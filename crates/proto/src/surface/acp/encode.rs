@@ -22,7 +22,7 @@ use crate::agent::{Update, UpdateKind, names_account};
 use crate::fanout::LiveUpdate;
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
 use crate::surface::remark::{Remark, terminal_waits};
-use crate::wire::{self, Object, decoded, members};
+use crate::wire::{self, Object, decoded, is_acpds, members};
 use crate::wire::{has_string, member, one_line, others, splice, spliced, string_in};
 
 /// Codes of notices that the user must read: work fails, or continues without the user, until something is done.
@@ -503,8 +503,8 @@ impl Writer<'_> {
 
     fn notified(&mut self, event: &Event, method: &str) {
         if method != "session/update" {
-            // Request ids exist only between the agent and the daemon.
-            if method.starts_with("$/") {
+            // Request ids exist only between the agent and the daemon, and only the daemon uses its own methods.
+            if method.starts_with("$/") || is_acpds(method) {
                 return;
             }
             let kind = match method {

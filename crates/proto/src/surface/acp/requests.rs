@@ -18,7 +18,7 @@ use crate::surface::contract::{OpenRequest, Phase, Steps, request};
 use crate::surface::idempotency::{OF_EDITORS, idempotency_key};
 use crate::surface::request::{AgentFilter, ListThreads, Request, RequestKind, StartTurn};
 use crate::thread::Change;
-use crate::wire::{has_string, others};
+use crate::wire::{has_string, is_acpds, others};
 
 pub(super) fn initialize(peer: &mut Peer, _: &str, params: Params<'_>) -> Result<Step, Failure> {
     let params = params.map(RawValue::get);
@@ -293,5 +293,5 @@ impl Peer {
 
 /// Returns whether a method is an extension of the agent. Names that begin with `_acpd/` belong to acpd.
 pub(super) fn is_extension(method: &str) -> bool {
-    method.starts_with('_') && !method.starts_with("_acpd/")
+    method.starts_with('_') && !is_acpds(method)
 }

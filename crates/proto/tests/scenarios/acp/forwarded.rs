@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
+use super::v2::EDITOR;
 use crate::support::SESSION;
 
 /// Sends lines of the agent, one in each window, and checks that the editor receives their params except for the session's
@@ -370,4 +371,28 @@ fn updates_of_features_reach_no_editor_without_them() {
         }
         s.then(|scene| scene.stops_with("end_turn"));
     });
+}
+
+#[test]
+fn methods_of_acpd_itself_are_not_the_agents() {
+    for hello in [ABLE, EDITOR] {
+        play(|s| {
+            s.offers_v2 = true;
+            let who = Stage::at_work(hello, s);
+            let from = s.count(who);
+            s.then(|scene| {
+                scene.prompt("do it");
+                for params in [r#"{"sessionId":"s-1","seq":1152921504606846976}"#, "{}"] {
+                    scene.says(&format!(
+                        r#"{{"jsonrpc":"2.0","method":"_acpd/mark","params":{params}}}"#
+                    ));
+                }
+                scene.calls("7", "_acpd/lease/acquire", r#"{"sessionId":"s-1"}"#);
+            });
+            let own = |text: &String| text.contains("_acpd/");
+            assert!(!s.editors[who].texts[from..].iter().any(own));
+            assert_eq!(s.scene.answer_to(&json!(7))["error"]["code"], -32601);
+            s.then(|scene| scene.stops_with("end_turn"));
+        });
+    }
 }
