@@ -2,12 +2,13 @@
 //! id. One agent repeats the ids of its tool calls, which editors receive under other ids.
 
 use acpd_model::{Event, EventKind, ItemEvent, Limits, Origin, SessionEvent};
-use acpd_proto::surface::acp::{Frame, FrameKind, Peer, TurnResult, frames};
+use acpd_proto::surface::acp::{ConnectionStart, Frame, FrameKind, Peer, TurnResult, frames};
 use acpd_proto::surface::contract::{Lane, Source, Surface};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-use super::schema;
+use super::connection::{deliver, opened, opened_as, request, sent};
+use super::{schema, v2};
 use crate::support::recording::{Line, Recording};
 use crate::support::replay::{Conversation, Replay, conversations};
 use crate::support::{Scene, check_in};
@@ -135,11 +136,25 @@ fn is_history(recording: &Recording, one: &Conversation, at: usize) -> bool {
     opened_again && !prompted
 }
 
-/// Checks that an editor of version 2 receives valid messages, whatever the agent sends.
-fn check_version_2(thread: &str, events: &[Event]) {
-    for frame in Peer::encode(Lane::AcpV2, Source::Events { thread, events }) {
-        if let Some(text) = &frame.text {
-            schema::check_v2(&serde_json::from_slice(text).unwrap(), None);
+/// Checks that editors of version 2 receive valid messages, whatever the agent sends: one that sees all of it happen, and one that loads
+/// it afterwards.
+fn check_version_2(scene: &Scene) {
+    let name = scene.id.to_string();
+    let thread = name.as_str();
+    let events = &scene.log;
+    let frames = Peer::encode(Lane::AcpV2, Source::Events { thread, events });
+    let last = scene.thread.live().last_seq;
+    let loads = json!({ "sessionId": thread, "cwd": "/w", "replayFrom": { "type": "start" } });
+    let follows = json!({ "sessionId": thread, "cwd": "/w" });
+    let afterwards = opened_as(scene.thread.live().clone(), 0, Vec::new());
+    for (params, opened) in [(follows, opened(scene.id, 0, 0, Vec::new())), (loads, afterwards)] {
+        let mut peer = v2::connection(ConnectionStart::default());
+        let (call, _) = request(&mut peer, 1, "session/resume", &params.to_string());
+        peer.handle_reply(call, Ok(opened));
+        deliver(&mut peer, scene.id, &frames, last);
+        for message in sent(&mut peer) {
+            let answers = message.get("method").is_none().then_some("session/resume");
+            schema::check_v2(&message, answers);
         }
     }
 }
@@ -158,7 +173,7 @@ fn play(agent: &str) {
             *scene = Replay::play(&recording, &all, one, stage).scene;
         });
         let thread = scene.id.to_string();
-        check_version_2(&thread, &scene.log);
+        check_version_2(&scene);
         let mut wanted = expected(&recording, one, &thread).into_iter().peekable();
         let mut imports = false;
         for event in &scene.log {
