@@ -8,6 +8,9 @@ use acpd_proto::surface::acp::thread_and_lane;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+/// The update by which an agent of version 2 reports the state of a session.
+const STATE_UPDATE: &str = "state_update";
+
 /// One JSON-RPC message; its params and result stay unparsed.
 #[derive(Debug, Deserialize)]
 pub struct Message<'a> {
@@ -29,6 +32,28 @@ pub struct Message<'a> {
 #[derive(Deserialize)]
 struct Failure {
     message: String,
+}
+
+/// The member of the result of `initialize` that the pipe reads.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Initialized {
+    protocol_version: u64,
+}
+
+/// The params of an update of the state.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StateParams {
+    session_id: String,
+    update: StateUpdate,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StateUpdate {
+    session_update: String,
+    state: String,
 }
 
 /// The members of params and results that the pipe reads.
@@ -89,6 +114,23 @@ impl<'a> Message<'a> {
         }
         let inserted: Inserted = serde_json::from_str(self.result?.get()).ok()?;
         Some(inserted.meta.acpd.turn_id)
+    }
+
+    /// Returns the version of ACP in the result of `initialize`.
+    pub fn version(&self) -> Option<u64> {
+        let Initialized { protocol_version } = serde_json::from_str(self.result?.get()).ok()?;
+        Some(protocol_version)
+    }
+
+    /// Returns the state of this session that an update of version 2 reports, if this is one. `text` is the whole message.
+    pub fn state(&self, session: &str, text: &str) -> Option<String> {
+        // Most updates are others.
+        if self.method.as_deref() != Some("session/update") || !text.contains(STATE_UPDATE) {
+            return None;
+        }
+        let StateParams { session_id, update } = self.params()?;
+        let is_it = session_id == session && update.session_update == STATE_UPDATE;
+        is_it.then_some(update.state)
     }
 
     /// Returns the reason for an error response, if it has one.

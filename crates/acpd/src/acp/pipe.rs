@@ -11,9 +11,8 @@ use std::path::PathBuf;
 
 use acpd_proto::wire::{Found, read_unclean_message};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::message::{ConnectionHeader, Mark, Message, Named, PendingPrompt};
 
@@ -50,6 +49,8 @@ pub struct Pipe {
     phase: Phase,
     /// The editor's `initialize`, as received.
     hello: Option<String>,
+    /// The version of ACP that the daemon answered it with.
+    version: Option<u64>,
     /// The editor's requests without a response, by id.
     pending: BTreeMap<String, Pending>,
     /// The daemon's requests that the editor has not answered, with their sessions.
@@ -98,6 +99,8 @@ struct Session {
     live: bool,
     /// Whether the editor has cancelled the session's prompts.
     cancelled: bool,
+    /// Whether the editor knows that the agent has nothing to do, as in version 2.
+    idle: bool,
     /// Whether the editor's session was opened before that of the agent.
     early: bool,
     /// The turn of the editor's last prompt that was answered when it became part of the conversation.
@@ -113,6 +116,9 @@ const REPEATABLE: [&str; 5] = [
     "session/close",
 ];
 
+/// The version of ACP in which sessions have a state.
+const VERSION_2: u64 = 2;
+
 /// The id of the pipe's own `initialize`.
 const HELLO: &str = "\"acpd-pipe-hello\"";
 
@@ -124,6 +130,7 @@ impl Pipe {
             opened: false,
             phase: Phase::Lost,
             hello: None,
+            version: None,
             pending: BTreeMap::new(),
             asked: BTreeMap::new(),
             sessions: BTreeMap::new(),
@@ -186,10 +193,7 @@ impl Pipe {
         match self.hello.clone() {
             Some(hello) if is_greeted => {
                 self.phase = Phase::Greeting;
-                let mut message: BTreeMap<String, Box<RawValue>> =
-                    serde_json::from_str(&hello).unwrap_or_default();
-                message.extend(RawValue::from_string(HELLO.to_owned()).map(|id| ("id".to_owned(), id)));
-                self.send_to_daemon(serde_json::to_string(&message).unwrap_or_default());
+                self.send_to_daemon(repeated(&hello, self.version));
             }
             _ => self.go_on(),
         }
@@ -263,6 +267,12 @@ impl Pipe {
                     if method == "initialize" && self.hello.is_none() {
                         self.hello = Some(line.clone());
                     }
+                    if method == "session/prompt"
+                        && let Some(session) = session.as_ref().and_then(|name| self.sessions.get_mut(name))
+                    {
+                        // The cancellation does not concern this prompt.
+                        session.cancelled = false;
+                    }
                     let pending = Pending {
                         method: method.to_owned(),
                         session,
@@ -274,8 +284,10 @@ impl Pipe {
                 }
                 (Some(id), None) => drop(self.asked.remove(id)),
                 (None, Some("session/cancel")) => {
+                    let is_awaited = self.awaits_prompt(session.as_deref());
                     if let Some(session) = session.and_then(|session| self.sessions.get_mut(&session)) {
-                        session.cancelled = true;
+                        // Later, it would cancel other work.
+                        session.cancelled = is_awaited || !session.idle;
                     }
                 }
                 _ => {}
@@ -316,7 +328,7 @@ impl Pipe {
             }
             (None, Some(_)) => {
                 let session = message.session();
-                if session.is_some_and(|session| self.was_shown(&session, &text)) {
+                if session.is_some_and(|session| self.was_shown(&session, &text, &message)) {
                     return;
                 }
             }
@@ -332,7 +344,7 @@ impl Pipe {
     }
 
     /// Returns whether the editor has already seen this message of the session. Records it as seen.
-    fn was_shown(&mut self, name: &str, text: &str) -> bool {
+    fn was_shown(&mut self, name: &str, text: &str, message: &Message<'_>) -> bool {
         for pending in self.pending.values_mut() {
             pending.shown |= pending.session.as_deref() == Some(name);
         }
@@ -346,6 +358,11 @@ impl Pipe {
         let seen = session.skip.front() == Some(&hash);
         if seen {
             session.skip.pop_front();
+        } else if self.version == Some(VERSION_2)
+            && let Some(state) = message.state(name, text)
+        {
+            session.idle = state == "idle";
+            session.cancelled &= !session.idle;
         }
         seen
     }
@@ -357,10 +374,13 @@ impl Pipe {
         let names = message.answered();
         match (pending.method.as_str(), names) {
             ("initialize", None) => self.hello = None,
+            ("initialize", Some(_)) => self.version = self.version.or(message.version()),
             ("session/new" | "session/fork", Some(names)) => {
                 self.opened |= pending.method == "session/new";
                 if let Some(session) = names.session_id {
-                    self.sessions.entry(session).or_default().known = true;
+                    let is_v2 = self.version == Some(VERSION_2);
+                    let session = self.sessions.entry(session).or_default();
+                    (session.known, session.idle) = (true, is_v2);
                 }
             }
             ("session/load" | "session/resume", Some(_)) => {
@@ -377,11 +397,10 @@ impl Pipe {
                     self.asked.retain(|_, of| of.as_ref() != Some(session));
                 }
             }
-            ("session/prompt", _) => {
-                let others = self
-                    .pending
-                    .values()
-                    .any(|other| other.method == "session/prompt" && other.session == pending.session);
+            ("session/prompt", result) => {
+                // In version 2, the work of a prompt begins with its response.
+                let begins = result.is_some() && self.version == Some(VERSION_2);
+                let others = begins || self.awaits_prompt(pending.session.as_deref());
                 let session = pending.session.and_then(|name| self.sessions.get_mut(&name));
                 if let Some(session) = session {
                     session.cancelled &= others;
@@ -392,6 +411,13 @@ impl Pipe {
         }
     }
 
+    /// Returns whether a prompt of the session has no response.
+    fn awaits_prompt(&self, session: Option<&str>) -> bool {
+        let is_one =
+            |pending: &Pending| pending.method == "session/prompt" && pending.session.as_deref() == session;
+        self.pending.values().any(is_one)
+    }
+
     /// Handles the response to one of the pipe's own requests; returns whether it is one.
     fn is_own(&mut self, id: &str, message: &Message<'_>) -> bool {
         let failure = || {
@@ -399,12 +425,19 @@ impl Pipe {
             reason.unwrap_or_else(|| "it does not say why".to_owned())
         };
         if id == HELLO {
-            if message.answered().is_some() {
-                self.resume();
-            } else {
-                let message = format!("the daemon does not resume the connection: {}", failure());
-                self.out.push_back(Output::Fail(message));
-            }
+            let agreed = self.version.zip(message.version());
+            let message = match (message.answered(), agreed) {
+                (Some(_), Some((before, now))) if before != now => format!(
+                    "the daemon now speaks version {now} of ACP with this editor, and spoke version {before} before: start the \
+                     session again"
+                ),
+                (Some(_), _) => {
+                    self.resume();
+                    return true;
+                }
+                (None, _) => format!("the daemon does not resume the connection: {}", failure()),
+            };
+            self.out.push_back(Output::Fail(message));
             return true;
         }
         let Some(name) = self.resuming.remove(id) else {
@@ -471,9 +504,12 @@ impl Pipe {
         let session = self.sessions.entry(session_id.clone()).or_default();
         session.live |= live;
         session.early |= early;
+        // What is only shown live belongs to no event, and the daemon does not repeat it.
+        if seq >= session.seq {
+            session.since.clear();
+        }
         if seq > session.seq {
             session.seq = seq;
-            session.since.clear();
             session.skip.clear();
         }
         let Some(open) = open else {
@@ -489,7 +525,10 @@ impl Pipe {
         };
         let over: Vec<_> = self.asked.extract_if(.., is_over).collect();
         // As the daemon does: editors from before this notification may lose what comes behind an unknown method.
-        let knows_it = self.hello.as_deref().is_some_and(names_its_client);
+        let knows_it = self
+            .hello
+            .as_deref()
+            .is_some_and(|hello| names_its_client(hello, self.version));
         for (id, _) in over.into_iter().filter(|_| knows_it) {
             self.send_to_editor(format!(
                 r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{{"requestId":{id}}}}}"#
@@ -513,19 +552,47 @@ impl Pipe {
     }
 }
 
-/// Returns whether an editor says what it is in `initialize`.
-fn names_its_client(hello: &str) -> bool {
+/// Returns `initialize` under the pipe's own id. It asks for the version that the editor speaks, if that is known: the daemon may have
+/// another configuration than before.
+fn repeated(hello: &str, version: Option<u64>) -> String {
+    let mut message = members(hello);
+    message.extend(RawValue::from_string(HELLO.to_owned()).map(|id| ("id".to_owned(), id)));
+    if let (Some(version), Some(params)) = (version, message.get_mut("params")) {
+        let mut changed = members(params.get());
+        let version = RawValue::from_string(version.to_string()).ok();
+        changed.extend(version.map(|version| ("protocolVersion".to_owned(), version)));
+        // A map of JSON texts always serializes.
+        if let Ok(changed) = serde_json::value::to_raw_value(&changed) {
+            *params = changed;
+        }
+    }
+    serde_json::to_string(&message).unwrap_or_default()
+}
+
+fn members(object: &str) -> BTreeMap<String, Box<RawValue>> {
+    serde_json::from_str(object).unwrap_or_default()
+}
+
+/// Returns whether an editor says what it is in `initialize`. In version 2, that is in another member.
+fn names_its_client(hello: &str, version: Option<u64>) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct InitializeParams {
-        #[expect(
-            clippy::zero_sized_map_values,
-            reason = "only an object is a name, whatever it has"
-        )]
-        client_info: Option<BTreeMap<String, IgnoredAny>>,
+        client_info: Option<Map<String, Value>>,
     }
-    let hello: Option<InitializeParams> = Message::read(hello).and_then(|hello| hello.params());
-    hello.is_some_and(|hello| hello.client_info.is_some())
+    #[derive(Deserialize)]
+    struct InitializeParams2 {
+        info: Option<Map<String, Value>>,
+    }
+    let Some(hello) = Message::read(hello) else {
+        return false;
+    };
+    if version == Some(VERSION_2) {
+        let params: Option<InitializeParams2> = hello.params();
+        return params.is_some_and(|params| params.info.is_some());
+    }
+    let params: Option<InitializeParams> = hello.params();
+    params.is_some_and(|params| params.client_info.is_some())
 }
 
 #[cfg(test)]

@@ -318,3 +318,150 @@ fn a_refused_handshake_is_named() {
         assert_eq!(outputs(&mut pipe), [expected]);
     }
 }
+
+/// Returns a pipe whose editor speaks version 2, and has seen session `s` up to event 5.
+fn with_session_of_2() -> Pipe {
+    let mut pipe = pipe();
+    let hello = r#"{"protocolVersion":2,"info":{"name":"e","version":"1"},"x":1.10}"#;
+    pipe.handle_editor_message(format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{hello}}}"#
+    ));
+    pipe.handle_daemon_message(r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":2}}"#.to_owned());
+    pipe.handle_editor_message(request(1, "session/new", "none"));
+    pipe.handle_daemon_message(r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}"#.to_owned());
+    pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
+    outputs(&mut pipe);
+    pipe
+}
+
+fn state(state: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"state_update","state":"{state}"}}}}}}"#
+    )
+}
+
+/// Has a prompt of version 2 begin: its response comes with its message.
+fn begins(pipe: &mut Pipe) {
+    pipe.handle_editor_message(request(2, "session/prompt", "s"));
+    pipe.handle_daemon_message(state("running"));
+    pipe.handle_daemon_message(r#"{"jsonrpc":"2.0","id":2,"result":{"messageId":"m"}}"#.to_owned());
+    pipe.handle_daemon_message(mark(r#""seq":7,"live":true"#));
+    outputs(pipe);
+}
+
+const CANCEL: &str = r#"{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}"#;
+
+/// Loses the connection, and returns what the pipe repeats on the next one, the `number`th, after its sessions are resumed.
+fn repeats(pipe: &mut Pipe, number: u64, meanwhile: &[String]) -> Vec<String> {
+    pipe.lost();
+    reconnect(pipe);
+    resumed(pipe, number);
+    for text in meanwhile {
+        pipe.handle_daemon_message(text.clone());
+    }
+    pipe.handle_daemon_message(mark(r#""seq":9,"live":true"#));
+    outputs(pipe)
+}
+
+#[test]
+fn a_cancel_of_version_2_is_sent_again_until_the_session_is_idle() {
+    let cancel = format!("> {CANCEL}");
+    let mut pipe = with_session_of_2();
+    begins(&mut pipe);
+    pipe.handle_editor_message(CANCEL.to_owned());
+    outputs(&mut pipe);
+    assert_eq!(repeats(&mut pipe, 1, &[]), [cancel.as_str()]);
+    let idle = format!("< {}", state("idle"));
+    assert_eq!(repeats(&mut pipe, 2, &[state("idle")]), [idle]);
+    assert_eq!(repeats(&mut pipe, 3, &[state("running")]).len(), 1, "others work");
+    // What is sent later is not cancelled.
+    pipe.handle_editor_message(CANCEL.to_owned());
+    pipe.handle_editor_message(request(3, "session/prompt", "s"));
+    outputs(&mut pipe);
+    pipe.lost();
+    outputs(&mut pipe);
+    assert_eq!(repeats(&mut pipe, 4, &[]), [""; 0]);
+}
+
+#[test]
+fn a_cancel_without_work_is_not_sent_again() {
+    let mut pipe = with_session_of_2();
+    pipe.handle_editor_message(CANCEL.to_owned());
+    outputs(&mut pipe);
+    assert_eq!(repeats(&mut pipe, 1, &[]), [""; 0]);
+}
+
+#[test]
+fn what_an_agent_of_version_1_calls_a_state_is_none() {
+    let mut pipe = with_session();
+    pipe.handle_editor_message(request(2, "session/prompt", "s"));
+    pipe.handle_daemon_message(
+        r#"{"jsonrpc":"2.0","method":"_acpd/prompt","params":{"id":2,"name":"n"}}"#.to_owned(),
+    );
+    pipe.handle_editor_message(CANCEL.to_owned());
+    pipe.handle_daemon_message(state("idle"));
+    pipe.handle_daemon_message(mark(r#""seq":6"#));
+    outputs(&mut pipe);
+    assert_eq!(repeats(&mut pipe, 1, &[]), [format!("> {CANCEL}")]);
+}
+
+/// The daemon may have started with another configuration, or another version of acpd.
+#[test]
+fn the_version_stays_that_of_the_first_connection() {
+    let answer = |version: u64| {
+        format!(r#"{{"jsonrpc":"2.0","id":{HELLO},"result":{{"protocolVersion":{version}}}}}"#)
+    };
+    for (asked, agreed, other) in [(2, 1, 2), (2, 2, 1)] {
+        let mut pipe = pipe();
+        pipe.handle_editor_message(format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":{asked},"x":1.10}}}}"#
+        ));
+        pipe.handle_daemon_message(format!(
+            r#"{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":{agreed}}}}}"#
+        ));
+        outputs(&mut pipe);
+        pipe.lost();
+        pipe.attached();
+        let written = outputs(&mut pipe).pop().unwrap();
+        let params = format!(r#""params":{{"protocolVersion":{agreed},"x":1.10}}"#);
+        assert!(written.contains(&params), "{written}");
+        pipe.handle_daemon_message(answer(other));
+        let failed = outputs(&mut pipe);
+        assert!(
+            failed[0].starts_with(&format!("! the daemon now speaks version {other} of ACP")),
+            "{failed:?}"
+        );
+        pipe.lost();
+        pipe.attached();
+        pipe.handle_daemon_message(answer(agreed));
+        assert!(pipe.takes_lines());
+    }
+}
+
+#[test]
+fn an_editor_of_version_2_learns_that_a_question_is_over() {
+    let mut pipe = with_session_of_2();
+    pipe.handle_daemon_message(
+        r#"{"jsonrpc":"2.0","id":"q1","method":"session/request_permission","params":{"sessionId":"s"}}"#
+            .to_owned(),
+    );
+    outputs(&mut pipe);
+    let over = mark(r#""seq":5,"open":[]"#);
+    let cancel = r#"< {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q1"}}"#;
+    assert_eq!(repeats(&mut pipe, 1, &[over]), [cancel]);
+}
+
+#[test]
+fn what_is_only_shown_live_is_forgotten_with_its_mark() {
+    let mut pipe = with_session_of_2();
+    for _ in 0..3 {
+        pipe.handle_daemon_message(update("output"));
+        pipe.handle_daemon_message(mark(r#""seq":5,"live":true"#));
+    }
+    assert!(pipe.sessions["s"].since.is_empty());
+    // What belongs to the next event is still shown once.
+    pipe.handle_daemon_message(update("one"));
+    outputs(&mut pipe);
+    let shown = format!("< {}", update("two"));
+    assert_eq!(repeats(&mut pipe, 1, &[update("one"), update("two")]), [shown]);
+}

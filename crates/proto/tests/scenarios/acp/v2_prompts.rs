@@ -170,7 +170,9 @@ fn page(items: Vec<Item>, older: Option<ItemId>, end: Option<&Event>) -> Reply {
         imported: false,
     };
     transcript.fold(&event(2, start));
-    end.into_iter().for_each(|end| transcript.fold(end));
+    if let Some(end) = end {
+        transcript.fold(end);
+    }
     let mut turns = transcript.into_turns();
     turns[0].items = items;
     let older = Some(TurnPosition {
