@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use acpd_model::event::{Level, MarkdownPlan, PlanEntry};
 use acpd_model::{
     Event, EventKind, HostEvent, ItemEnd, ItemEvent, ItemOutcome, ItemStart, MessageType, Origin, RawJson,
-    RequestEvent, Seq, SessionEvent, ThreadEvent, TurnEvent, TurnId, json,
+    RequestEvent, Seq, SessionEvent, ThreadEvent, TurnEvent, TurnId,
 };
 use bytes::Bytes;
 

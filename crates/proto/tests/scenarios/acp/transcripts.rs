@@ -148,7 +148,7 @@ fn check_version_2(scene: &Scene) {
     let follows = json!({ "sessionId": thread, "cwd": "/w" });
     let afterwards = opened_as(scene.thread.live().clone(), 0, Vec::new());
     for (params, opened) in [(follows, opened(scene.id, 0, 0, Vec::new())), (loads, afterwards)] {
-        let mut peer = v2::connection(ConnectionStart::default());
+        let mut peer = v2::greeted(ConnectionStart::default());
         let (call, _) = request(&mut peer, 1, "session/resume", &params.to_string());
         peer.handle_reply(call, Ok(opened));
         deliver(&mut peer, scene.id, &frames, last);
