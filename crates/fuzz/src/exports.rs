@@ -93,6 +93,7 @@ fn event((seq, line): (u64, &str)) -> Event {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            translated: false,
             lane: None,
         },
     }

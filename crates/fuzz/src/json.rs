@@ -107,6 +107,7 @@ fn survives_the_log(json: &RawJson) {
         raw: Some(json.clone()),
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     };
     let mut written = Vec::new();

@@ -74,6 +74,7 @@ pub fn event(seq: Seq) -> Event {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     }
 }

@@ -449,6 +449,7 @@ pub(super) fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
                 raw: None,
                 raw_params: None,
                 repeats_id: false,
+                translated: false,
                 lane: None,
             };
             let created = EventKind::Thread(ThreadEvent::Created(Box::new(ThreadCreated {

@@ -87,6 +87,7 @@ fn update(seq: Seq) -> Event {
         raw: Some(RawJson::from(&update)),
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     }
 }

@@ -157,6 +157,7 @@ fn thread(number: u32, threads: u32) -> (Event, Summary) {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     };
     let last_turn = if kind == "new" {

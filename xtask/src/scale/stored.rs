@@ -114,6 +114,7 @@ impl<'l> Writer<'l> {
             raw,
             raw_params: None,
             repeats_id: false,
+            translated: false,
             lane: None,
         };
         mark(&self.live, &event, &mut self.extract.marks);

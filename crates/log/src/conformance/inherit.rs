@@ -111,6 +111,7 @@ pub(super) async fn a_fork_of_a_fork_has_the_events_of_both(log: &SharedLog) {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     };
     log.append(second, &[question(second, end + 2)], None)

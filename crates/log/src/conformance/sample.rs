@@ -44,6 +44,7 @@ pub fn event(seq: Seq, bytes: usize) -> Event {
         raw: Some(RawJson::parse(raw).expect("a sample is JSON")),
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     }
 }

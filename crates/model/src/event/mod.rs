@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.plans`, `planReplaced.planId`, `planReplaced.markdown`, `planRemoved`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.systemPrompt`, `threadCreated.realDirectories`, `sessionParamsSet`, `sessionParamsSet.systemPrompt`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, `cursorUpdated`, `turnsRolledBack.sessionId`, `subagentUpdated`, `agentBound.protocol`, and `repeats_id` and `lane` of every event, which older readers ignore |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `turnSettled.plans`, `planReplaced.planId`, `planReplaced.markdown`, `planRemoved`, `turnSettled.waitedMs`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.systemPrompt`, `threadCreated.realDirectories`, `sessionParamsSet`, `sessionParamsSet.systemPrompt`, `directoriesSet`, `pinSet`, `pinSet.place`, `terminalWaiting`, `terminalInput`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, `inputRequested.call`, `cursorUpdated`, `turnsRolledBack.sessionId`, `subagentUpdated`, `agentBound.protocol`, and `repeats_id`, `translated` and `lane` of every event, which older readers ignore |
 
 mod created;
 mod host;
@@ -84,6 +84,10 @@ pub struct Event {
     /// both by the agent's ids then need another id.
     #[serde(default)]
     pub repeats_id: bool,
+    /// Whether `raw` is a message of version 2 of ACP in the words of version 1. Its `_meta.acpd` then has what version 1 cannot
+    /// express. The same member of any other message is the agent's own.
+    #[serde(default)]
+    pub translated: bool,
     /// The subagent that the event is about: its item, its question, its plan or itself. Absent for the main agent, and in logs from
     /// before subagents had lanes.
     #[serde(default)]
@@ -133,6 +137,7 @@ impl Event {
                 raw: None,
                 raw_params: None,
                 repeats_id: false,
+                translated: false,
                 lane,
             })
         })
@@ -233,6 +238,9 @@ impl Event {
         if self.repeats_id {
             out.extend_from_slice(b",\"repeats_id\":true");
         }
+        if self.translated {
+            out.extend_from_slice(b",\"translated\":true");
+        }
         if let Some(lane) = &self.lane {
             out.extend_from_slice(b",\"lane\":\"");
             lane.with_text(|text| out.extend_from_slice(text.as_bytes()));
@@ -286,6 +294,7 @@ mod tests {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            translated: false,
             lane: None,
         }
     }
@@ -300,6 +309,7 @@ mod tests {
         }));
         written.raw = Some(RawJson::parse(r#"{"n":1.10,"big":18446744073709551616}"#).unwrap());
         written.repeats_id = true;
+        written.translated = true;
         written.lane = LaneId::new(7);
         let mut bytes = Vec::new();
         written.encode(&mut bytes).unwrap();

@@ -138,6 +138,7 @@ mod tests {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            translated: false,
             lane: None,
         }
     }

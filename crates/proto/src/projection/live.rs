@@ -11,6 +11,7 @@ use acpd_model::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::background::{BackgroundReport, background_report};
 use super::choices::Choices;
 use super::cursors::Cursors;
 use super::dropped_turns::DroppedTurns;
@@ -118,6 +119,9 @@ pub struct DeclaredCapabilities {
     /// The system prompts that it takes.
     #[serde(default)]
     pub system_prompt: SystemPromptModes,
+    /// Speaks version 2 of ACP in its present session.
+    #[serde(default)]
+    pub speaks_v2: bool,
 }
 
 /// The bounded state on which a thread bases its decisions.
@@ -203,6 +207,8 @@ pub struct Live {
     pub choices: Choices,
     /// The slash commands, as ACP's update.
     pub commands: Option<RawJson>,
+    /// What the agent does beside its turn, as version 2 of ACP lists it.
+    pub background: Option<RawJson>,
     /// The thread's own permission policy.
     pub policy: Option<Policy>,
     /// Answers that apply to later questions as well.
@@ -275,6 +281,7 @@ impl Live {
             config_options: None,
             choices: Choices::default(),
             commands: None,
+            background: None,
             policy: None,
             remembered: Remembered::default(),
             plans: Plans::default(),
@@ -662,6 +669,9 @@ impl Live {
     fn fold_session(&mut self, event: &Event, kind: &SessionEvent) -> bool {
         match kind {
             SessionEvent::InfoUpdated { title, .. } => {
+                if let Some(BackgroundReport { list, .. }) = background_report(event) {
+                    self.background = Some(list);
+                }
                 if let Some(title) = title {
                     self.names.agent = Some(title.clone());
                     self.summary.name = self.names.shown().cloned();
@@ -673,7 +683,7 @@ impl Live {
                 session,
                 how,
                 agent,
-                protocol: _,
+                protocol,
             } => {
                 let agent = Capabilities::read(agent);
                 self.declared = DeclaredCapabilities {
@@ -682,6 +692,7 @@ impl Live {
                     mcp_http: agent.mcp_http,
                     mcp_sse: agent.mcp_sse,
                     system_prompt: agent.system_prompt,
+                    speaks_v2: *protocol == Some(2),
                 };
                 let before = self.summary.session_id.clone();
                 self.fold_bound(session_id, *how, session);
@@ -734,8 +745,9 @@ impl Live {
                     self.cursors.prompt_named(turn, &id);
                 }
             }
+            // The process has ended, and its work with it.
+            SessionEvent::AgentLost { .. } => self.background = None,
             SessionEvent::AgentNotified { .. }
-            | SessionEvent::AgentLost { .. }
             | SessionEvent::LineMalformed { .. }
             | SessionEvent::CallRefused { .. } => {}
         }

@@ -14,6 +14,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)] // A view names the kinds of events that it ignores.
 
+mod background;
 mod choices;
 mod cursors;
 mod dropped_turns;
@@ -45,6 +46,7 @@ mod unified_diff;
 mod used_ids;
 mod waiting;
 
+pub(crate) use background::{BackgroundReport, background_report};
 pub use choices::Choices;
 pub(crate) use choices::{current_value, listed_value};
 pub(crate) use cursors::Named;

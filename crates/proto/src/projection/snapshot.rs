@@ -9,7 +9,7 @@ use super::Live;
 
 /// Version of the stored form. It changes whenever the fields of [`Live`] change, or the way in which events are folded
 /// into them: an old snapshot would otherwise hide the change.
-pub const SNAPSHOT_FORMAT: u32 = 14;
+pub const SNAPSHOT_FORMAT: u32 = 15;
 
 impl Live {
     /// Returns the stored form. Fails only if there is a bug.
@@ -50,10 +50,10 @@ mod tests {
         let body = live.to_snapshot().unwrap();
         let json: serde_json::Value = serde_json::from_slice(&body).unwrap();
         let fields: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!((SNAPSHOT_FORMAT, fields.join(" ").as_str()), (14, FIELDS));
+        assert_eq!((SNAPSHOT_FORMAT, fields.join(" ").as_str()), (15, FIELDS));
     }
 
-    const FIELDS: &str = "asks_changes asks_commands bound choices client_turns commands config_options cursors declared dropped forgotten is_copy items lanes \
+    const FIELDS: &str = "asks_changes asks_commands background bound choices client_turns commands config_options cursors declared dropped forgotten is_copy items lanes \
         last_item last_request last_seq last_terminal last_turn last_turn_shown lease mode model models modes names notes plans policy queue queue_paused remembered \
         requests says_agent_decides says_directory_gone spec spending steers summary thread tools turn usage used_ids weight";
 }

@@ -238,6 +238,7 @@ fn logs_with_many_diffs_in_a_turn_are_still_readable() {
                 raw: None,
                 raw_params: None,
                 repeats_id: false,
+                translated: false,
                 lane: None,
                 ..event.clone()
             });

@@ -196,6 +196,7 @@ mod tests {
                 raw: None,
                 raw_params: None,
                 repeats_id: false,
+                translated: false,
                 lane: None,
             };
             thread_list.changed(ThreadId(uuid::Uuid::nil()), &[event], &summary);

@@ -178,6 +178,7 @@ impl Scene {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            translated: false,
             lane: None,
         };
         self.append(thread, &event, ThreadStatus::Idle).await;
@@ -246,6 +247,7 @@ impl Scene {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            translated: false,
             lane: None,
         };
         self.append(thread, &event, status).await;

@@ -76,6 +76,7 @@ impl Observed {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            translated: false,
             lane: None,
         };
         let scene = Scene {

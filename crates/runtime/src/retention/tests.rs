@@ -137,6 +137,7 @@ impl Stage {
                 raw: None,
                 raw_params: None,
                 repeats_id: false,
+                translated: false,
                 lane: None,
             })
             .collect();

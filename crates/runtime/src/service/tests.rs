@@ -157,6 +157,7 @@ fn event(seq: Seq, turn: u32, kind: EventKind) -> Event {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     }
 }

@@ -70,6 +70,7 @@ pub(super) fn omission(events: &[Event], seq: Seq) -> Event {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     }
 }

@@ -266,6 +266,7 @@ pub(super) mod tests {
                 raw: None,
                 raw_params: None,
                 repeats_id: false,
+                translated: false,
                 lane: None,
             },
         }))

@@ -343,6 +343,8 @@ impl Journal {
         // An optional field cannot distinguish JSON's null from a missing value, and both mean the same.
         event.raw = raw.filter(|raw| raw.get() != "null");
         event.raw_params = raw_params;
+        let is_translated = event.by == Origin::Agent && self.live.declared.speaks_v2;
+        event.translated = is_translated && (event.raw.is_some() || event.raw_params.is_some());
         self.take_over(event);
     }
 
@@ -354,6 +356,7 @@ impl Journal {
             turn,
             by,
             repeats_id: self.live.repeats_id(&kind),
+            translated: false,
             lane: self.lane_of(&kind),
             kind,
             raw: None,

@@ -284,6 +284,7 @@ fn the_response_to_load_separates_history_from_live_updates() {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     };
     let events: Vec<Event> = (1..=9).map(event).collect();
@@ -324,6 +325,7 @@ fn no_update_of_a_closed_session_is_sent() {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     };
     deliver(&mut peer, thread, &frames(&thread.to_string(), &[event]), 1);

@@ -36,6 +36,7 @@ pub fn event(seq: u64, turn: TurnId, kind: EventKind) -> Event {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     }
 }

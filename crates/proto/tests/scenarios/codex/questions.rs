@@ -28,6 +28,7 @@ fn event(seq: u64, kind: EventKind) -> Event {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     }
 }

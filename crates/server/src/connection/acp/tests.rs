@@ -399,6 +399,7 @@ async fn a_fork_leaves_out_the_running_command_of_its_origin() {
             raw: None,
             raw_params: None,
             repeats_id: false,
+            translated: false,
             lane: None,
         })
         .collect();
