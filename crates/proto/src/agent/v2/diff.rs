@@ -9,7 +9,9 @@ use crate::wire::object;
 /// The most bytes of diffs for each byte of the original. Each diff has the path of its file, which may be longer than a hunk.
 pub(super) const FACTOR: usize = 8;
 /// About the bytes of a diff beside its path and its text.
-const DIFF_BYTES: usize = 64;
+const DIFF_BYTES: usize = 128;
+/// What the other pieces of an original have in its place.
+const CONTINUES: &str = r#"{"continues":"diff"}"#;
 
 /// The part of a patch that is about one file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,7 +28,8 @@ struct Hunk {
     new: String,
 }
 
-/// Returns the pieces of content in version 1 that show a `diff` of version 2. The first has the original in its `_meta`.
+/// Returns the pieces of content in version 1 that show a `diff` of version 2. The first has the original in its
+/// `_meta`.
 pub(super) fn pieces(diff: &RawJson) -> Vec<RawJson> {
     let changes = objects_in(diff, "changes").unwrap_or_default();
     let patch = object_in(diff, "patch")
@@ -55,8 +58,9 @@ pub(super) fn pieces(diff: &RawJson) -> Vec<RawJson> {
         };
         show(&mut pieces, change, &path, hunks);
     }
-    if let Some(first) = pieces.first_mut() {
-        *first = noted(first, &format!(r#"{{"diff":{}}}"#, diff.get()));
+    let original = format!(r#"{{"diff":{}}}"#, diff.get());
+    for (at, piece) in pieces.iter_mut().enumerate() {
+        *piece = noted(piece, if at == 0 { &original } else { CONTINUES });
     }
     pieces
 }

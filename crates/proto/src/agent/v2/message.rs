@@ -1,5 +1,5 @@
 //! Messages. Version 2 can replace a message as a whole, and clear it. In version 1, what was sent stays: a replacement is another message,
-//! whose `_meta` names the one that it replaces.
+//! whose `_meta` names the one that it replaces; `begins` is in that of its first chunk, before which nothing of the message stays.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use acpd_model::RawJson;
 use serde_json::json;
 
-use super::parts::{noted, object_in, objects_in, text_in, with_blocks};
+use super::parts::{beside, noted, object_in, objects_in, text_in, with_blocks};
 use crate::agent::bounds::is_name;
 use crate::wire::{member, object, spliced};
 
@@ -60,13 +60,19 @@ impl Message {
         }
     }
 
-    /// Returns a chunk of the message, which names the message that it replaces.
-    fn chunk(&self, id: &str, chunk: &RawJson) -> RawJson {
+    /// Returns a chunk of the message, which names the message that it replaces, and says whether it is the first of the replacement.
+    fn chunk(&self, id: &str, chunk: &RawJson, begins: bool) -> RawJson {
         if self.revision == 0 {
             return chunk.clone();
         }
         let chunk = spliced(chunk, &[("messageId", &json!(self.id(id)).to_string())]);
-        noted(&chunk, &json!({ "replaces": id }).to_string())
+        let note = object(|out| {
+            out.put("replaces", id);
+            if begins {
+                out.put("begins", &true);
+            }
+        });
+        noted(&chunk, note.get())
     }
 }
 
@@ -80,10 +86,10 @@ impl Messages {
         if let Some(block) = object_in(chunk, "content") {
             message.add(&block);
         }
-        message.chunk(&id, &with_blocks(chunk, "content"))
+        message.chunk(&id, &with_blocks(chunk, "content"), false)
     }
 
-    /// Returns the chunks of a message that is sent as a whole: none if that changes nothing.
+    /// Returns the chunks of a message that is sent as a whole: none if that changes nothing. That it is empty now has no chunks.
     pub fn whole(&mut self, session: &str, kind: &'static str, whole: &RawJson) -> Vec<RawJson> {
         let Some(id) = text_in(whole, "messageId").filter(|id| is_name(id)) else {
             return Vec::new();
@@ -105,6 +111,9 @@ impl Messages {
             known.revision += 1;
         }
         (known.content, known.has_content) = (new.content, new.has_content);
+        if blocks.is_empty() && known.revision > 0 {
+            return vec![beside(whole)];
+        }
         let meta = object_in(whole, "_meta");
         let chunks = blocks.iter().enumerate().map(|(at, block)| {
             let chunk = object(|out| {
@@ -113,7 +122,7 @@ impl Messages {
                     .put("messageId", &id)
                     .json("_meta", meta.as_ref().filter(|_| at == 0));
             });
-            known.chunk(&id, &with_blocks(&chunk, "content"))
+            known.chunk(&id, &with_blocks(&chunk, "content"), at == 0)
         });
         chunks.collect()
     }

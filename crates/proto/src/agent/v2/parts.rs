@@ -2,7 +2,7 @@
 
 use acpd_model::{RawJson, json};
 
-use crate::wire::{decoded, member, members, object, spliced};
+use crate::wire::{decoded, member, members, object, others, spliced};
 
 /// Bytes of content up to which each change of it is shown at once.
 const SMALL_BYTES: usize = 4 << 10;
@@ -62,6 +62,16 @@ pub(super) fn noted(json: &RawJson, acpd: &str) -> RawJson {
     spliced(json, &[("_meta", meta.get())])
 }
 
+/// Returns an object without `acpd` in its `_meta`. The agent must not write what [`noted`] writes.
+pub(super) fn without_notes(json: &RawJson) -> RawJson {
+    let theirs = object_in(json, "_meta").filter(|meta| member(meta, "acpd").is_some());
+    let Some(theirs) = theirs else {
+        return json.clone();
+    };
+    let rest = others(&theirs, &["acpd"]).unwrap_or_else(empty);
+    spliced(json, &[("_meta", rest.get())])
+}
+
 /// Returns a piece of a tool call's content that is text.
 pub(super) fn text_piece(text: &str) -> RawJson {
     object(|out| {
@@ -104,13 +114,14 @@ pub(super) fn changed_blocks(
     }
 }
 
-/// Returns the text that stands for a block of a type that version 1 does not have; `None` if it has it. Skills stay: they are in messages
-/// of the user, who has sent them.
+/// Returns the text that stands for a block of a type that version 1 does not have, or the block without notes; `None` if it stays as it is.
+/// Skills stay: they are in messages of the user, who has sent them.
 fn generic(block: &RawJson) -> Option<RawJson> {
     let kind = text_in(block, "type");
     let kind = kind.as_deref().unwrap_or("unknown content");
     if ["text", "image", "audio", "resource_link", "resource", "skill"].contains(&kind) {
-        return None;
+        let plain = without_notes(block);
+        return (plain.get() != block.get()).then_some(plain);
     }
     let text = object(|out| {
         out.put("type", "text").put("text", &format!("[{kind}]"));
@@ -120,11 +131,19 @@ fn generic(block: &RawJson) -> Option<RawJson> {
 
 /// Returns an update of version 1 that changes nothing and has one of version 2 in its `_meta`.
 pub(super) fn beside(update: &RawJson) -> RawJson {
+    beside_first(update, false)
+}
+
+/// Returns the same, and says whether the update is the first one of its terminal.
+pub(super) fn beside_first(update: &RawJson, begins: bool) -> RawJson {
     object(|out| {
         out.put("sessionUpdate", "session_info_update")
             .object("_meta", |meta| {
                 meta.object("acpd", |acpd| {
                     acpd.raw("update", update.get());
+                    if begins {
+                        acpd.put("begins", &true);
+                    }
                 });
             });
     })

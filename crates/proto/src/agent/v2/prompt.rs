@@ -5,7 +5,7 @@ use acpd_model::limits::AGENT_STATE_BYTES;
 use acpd_model::{RawJson, TurnId};
 use serde_json::{Value, json};
 
-use super::parts::{noted, object_in, text_in};
+use super::parts::{noted, object_in, text_in, without_notes};
 use crate::wire::{RpcError, object};
 
 /// The code of an answer to a request that was cancelled.
@@ -109,6 +109,7 @@ impl Prompts {
 
 /// Returns the answer to a prompt of version 1 that says the same as the report that the agent is idle.
 fn ending(idle: &RawJson, is_cancelled: bool) -> Result<RawJson, RpcError> {
+    let idle = &without_notes(idle);
     let answer = |reason: &str| {
         object(|out| {
             out.put("stopReason", reason)

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::form::form;
-use super::parts::{empty, list, noted, object_in, objects_in, text_in, text_piece};
+use super::parts::{empty, list, noted, object_in, objects_in, text_in};
+use super::tool::Asked;
 use super::translator::Translator;
 use crate::agent::bounds::{is_name, sentence};
 use crate::wire::{object, others, repeated_key, spliced};
@@ -57,20 +58,18 @@ impl Translator {
             (Some(id), Some(call)) => (id, call),
             (_, call) => self.invented(call),
         };
-        let mut call = self.patched(&session, &id, &call, Some(&title));
-        if let Some(description) = text_in(params, "description").filter(|text| !text.is_empty()) {
-            let content = objects_in(&call, "content").or_else(|| self.shown(&session, &id));
-            if let Some(mut content) = content {
-                content.push(text_piece(&sentence(&description)));
-                call = spliced(&call, &[("content", &list(content))]);
-                if is_named {
-                    // The description is of the question alone: what the call says next is without it.
-                    self.calls.change(&session, &id);
-                }
-            }
-            notes.insert("description".to_owned(), description.into());
+        let description = text_in(params, "description").filter(|text| !text.is_empty());
+        let asked = Asked {
+            title,
+            description: description.as_deref().map(sentence),
+        };
+        let call = self.patched(&session, &id, &call, Some(&asked));
+        if is_named && description.is_some() {
+            // The description is of the question alone: what the call says next is without it.
+            self.calls.change(&session, &id);
         }
-        notes.insert("title".to_owned(), title.into());
+        notes.extend(description.map(|description| ("description".to_owned(), description.into())));
+        notes.insert("title".to_owned(), asked.title.into());
         if kind.is_some_and(|kind| kind != "tool_call") {
             let subject = subject.and_then(|subject| subject.read::<Value>().ok());
             notes.insert("subject".to_owned(), subject.unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use acpd_model::RawJson;
 
-use super::parts::{empty, list, object_in, objects_in, renamed, text_in};
+use super::parts::{empty, list, object_in, objects_in, renamed, text_in, without_notes};
 use super::skill::is_skill;
 use crate::wire::{member, object, others, spliced};
 
@@ -46,7 +46,7 @@ fn option(option: &RawJson) -> Option<RawJson> {
     if !matches!(text_in(option, "type")?.as_str(), "select" | "boolean") {
         return None;
     }
-    let option = renamed(option, &[("configId", "id")]);
+    let option = renamed(&without_notes(option), &[("configId", "id")]);
     let values = objects_in(&option, "options").unwrap_or_default();
     if values.iter().all(|value| member(value, "groupId").is_none()) {
         return Some(option);
@@ -74,7 +74,7 @@ fn command(command: &RawJson) -> Option<RawJson> {
     let is_text = |input: &RawJson| text_in(input, "type").is_none_or(|kind| kind == "text");
     let input = object_in(command, "input").filter(is_text);
     let input = input.and_then(|input| others(&input, &["type"]));
-    let rest = others(command, &["type", "input"])?;
+    let rest = others(&without_notes(command), &["type", "input"])?;
     Some(object(|out| {
         out.others(Some(&rest)).json("input", input.as_ref());
     }))

@@ -1,5 +1,5 @@
 //! Terminals of the agent, which runs their commands itself. Version 1 has terminals of the client only, so that the output becomes text in
-//! the tool call that shows the terminal.
+//! the tool call that shows the terminal. The exact output is in the notes of the update that shows it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,6 +12,8 @@ use crate::wire::member;
 
 /// The last bytes of a terminal's output that are kept and shown.
 const OUTPUT_BYTES: usize = 64 << 10;
+/// Bytes of output that wait for an update of the tool call that shows them.
+pub(super) const PENDING_BYTES: usize = 16 << 10;
 /// Terminals whose output is kept, of all sessions of a process. Those that run are forgotten last.
 const TERMINALS: usize = 64;
 
@@ -37,6 +39,19 @@ struct Terminal {
     call: Option<String>,
     /// Whether its call does not show all of it.
     is_changed: bool,
+    /// Output that no update has in its notes yet.
+    pending: Vec<u8>,
+    /// Whether an update has named the terminal.
+    is_announced: bool,
+}
+
+/// Exact output of a terminal.
+#[derive(Debug)]
+pub(super) struct PendingOutput {
+    /// The bytes, in Base64.
+    pub data: String,
+    /// Whether no update has named the terminal before.
+    pub begins: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +92,8 @@ impl Terminals {
             terminal.output.clear();
             terminal.is_cut = false;
             terminal.add(&output);
+            // The update itself is in the notes.
+            terminal.pending.clear();
         }
         let ends = exit.as_ref().is_some_and(|exit| *exit != terminal.exit);
         if let Some(exit) = exit {
@@ -101,7 +118,10 @@ impl Terminals {
         terminal.is_changed = true;
         Some(match terminal.call.clone() {
             None => Change::Nowhere,
-            Some(call) => Change::Output(call, output.len()),
+            Some(call) => {
+                terminal.pending.extend_from_slice(&output);
+                Change::Output(call, output.len())
+            }
         })
     }
 
@@ -121,6 +141,38 @@ impl Terminals {
         let terminal = self.terminal(session, id);
         terminal.is_changed = false;
         terminal.text()
+    }
+
+    /// Returns how many bytes of output are in no update yet.
+    pub fn pending(&self, session: &str, id: &str) -> usize {
+        let terminal = self.known.get(&(session.to_owned(), id.to_owned()));
+        terminal.map_or(0, |terminal| terminal.pending.len())
+    }
+
+    /// Returns the output that is in no update yet, for one.
+    pub fn take_pending(&mut self, session: &str, id: &str) -> Option<PendingOutput> {
+        let terminal = self.terminal(session, id);
+        let pending = std::mem::take(&mut terminal.pending);
+        let data = (!pending.is_empty()).then(|| STANDARD.encode(&pending))?;
+        Some(PendingOutput {
+            data,
+            begins: self.begins(session, id),
+        })
+    }
+
+    /// Records that an update names a terminal. Returns whether it is the first one.
+    pub fn begins(&mut self, session: &str, id: &str) -> bool {
+        let terminal = self.terminal(session, id);
+        !std::mem::replace(&mut terminal.is_announced, true)
+    }
+
+    /// Returns the terminals of a session with output that is in no update yet.
+    pub fn with_pending(&self, session: &str) -> Vec<String> {
+        let of_session = self.known.iter().filter(|((of, _), _)| of == session);
+        of_session
+            .filter(|(_, terminal)| !terminal.pending.is_empty())
+            .map(|((_, id), _)| id.clone())
+            .collect()
     }
 
     /// Returns the tool calls of a session that do not show all of their terminals.

@@ -1,4 +1,4 @@
-use acpd_model::RawJson;
+use acpd_model::{RawJson, TurnId};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -211,23 +211,25 @@ fn options_and_commands_get_the_form_of_version_1() {
 
 #[test]
 fn the_first_update_of_a_tool_call_begins_it_and_null_clears() {
-    let updates = read_all(&[
+    let mut updates = read_all(&[
         call(&json!({ "name": "Bash", "title": null, "status": "paused", "content": null })),
         call(
             &json!({ "title": null, "kind": null, "locations": null, "rawInput": null, "status": "cancelled" }),
         ),
     ]);
+    let cleared = updates[1]["_meta"]["acpd"]["cleared"].as_array_mut().unwrap();
+    cleared.sort_by_key(Value::to_string);
     assert_eq!(
         updates,
         [
             json!({
                 "sessionUpdate": "tool_call", "toolCallId": "t", "name": "Bash", "status": "in_progress", "title": "Bash",
-                "content": [], "_meta": { "acpd": { "status": "paused" } },
+                "content": [], "_meta": { "acpd": { "status": "paused", "added": ["title"] } },
             }),
             json!({
                 "sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "Tool call", "kind": "other",
                 "locations": [], "status": "failed",
-                "_meta": { "acpd": { "status": "cancelled", "cleared": ["rawInput"] } },
+                "_meta": { "acpd": { "status": "cancelled", "cleared": ["kind", "locations", "rawInput", "title"] } },
             }),
         ]
     );
@@ -340,7 +342,18 @@ fn the_output_of_a_terminal_is_text_of_its_call() {
         chunk("qQ=="),
         json!({ "sessionUpdate": "terminal_update", "terminalId": "x", "exitStatus": { "exitCode": 2, "signal": null } }),
     ]);
-    assert_eq!(updates[0]["content"], json!([]), "it has no output yet");
+    assert_eq!(updates[0]["_meta"]["acpd"]["update"]["command"], "make");
+    assert_eq!(updates[1]["content"], json!([]), "it has no output yet");
+    let notes: Vec<&Value> = updates.iter().map(|update| &update["_meta"]["acpd"]).collect();
+    assert_eq!(notes[1]["hidden"], json!([{ "at": 0, "block": terminal }]));
+    assert_eq!(
+        (&notes[2]["output"], &notes[3]["output"]),
+        (
+            &json!([{ "terminalId": "x", "data": "YWDD", "begins": false }]),
+            &json!([{ "terminalId": "x", "data": "qQ==", "begins": false }])
+        )
+    );
+    assert_eq!(notes[5]["update"]["exitStatus"]["exitCode"], 2);
     assert_eq!(
         texts(&updates),
         [
@@ -349,7 +362,7 @@ fn the_output_of_a_terminal_is_text_of_its_call() {
             "```\na`é\n```\n\nExit code 2"
         ]
     );
-    assert_eq!(updates[1]["content"][0]["_meta"]["acpd"]["terminal"], terminal);
+    assert_eq!(updates[2]["content"][0]["_meta"]["acpd"]["terminal"], terminal);
 }
 
 #[test]
@@ -379,11 +392,19 @@ fn a_terminal_that_no_call_shows_is_beside_the_conversation() {
     let odd = json!({ "sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "%" });
     let output =
         json!({ "sessionUpdate": "terminal_update", "terminalId": "x", "output": { "data": "YQ==" } });
-    for update in [odd, output, json!({ "sessionUpdate": "_later", "n": 1 })] {
+    for (update, begins) in [
+        (odd, false),
+        (output, true),
+        (json!({ "sessionUpdate": "_later", "n": 1 }), false),
+    ] {
         let read = read_all(std::slice::from_ref(&update));
+        let mut note = json!({ "update": update });
+        if begins {
+            note["begins"] = json!(true);
+        }
         assert_eq!(
             read,
-            [json!({ "sessionUpdate": "session_info_update", "_meta": { "acpd": { "update": update } } })]
+            [json!({ "sessionUpdate": "session_info_update", "_meta": { "acpd": note } })]
         );
     }
 }
@@ -399,6 +420,14 @@ fn a_message_that_is_replaced_is_another_one() {
         chunk["_meta"] = json!({ "acpd": { "replaces": "m" } });
         chunk
     };
+    let first = |id: &str, text: &str| {
+        let mut chunk = replaced(id, text);
+        chunk["_meta"]["acpd"]["begins"] = json!(true);
+        chunk
+    };
+    let cleared = json!({
+        "sessionUpdate": "session_info_update", "_meta": { "acpd": { "update": whole(Value::Null) } },
+    });
     let updates = read_all(&[
         whole(json!([])),
         chunk("m", "a"),
@@ -416,9 +445,10 @@ fn a_message_that_is_replaced_is_another_one() {
         [
             chunk("m", "a"),
             chunk("m", "b"),
-            replaced("m~1", "c"),
+            first("m~1", "c"),
             replaced("m~1", "d"),
             replaced("m~1", "e"),
+            cleared,
             replaced("m~2", "f"),
         ]
     );
@@ -492,9 +522,11 @@ fn questions_are_about_a_tool_call_in_version_1() {
         "description": "Why.",
         "subject": { "type": "tool_call", "toolCall": { "toolCallId": "t", "status": "pending", "rawInput": 1 } },
     }));
+    let mut of_question = text("Why.");
+    of_question["_meta"] = json!({ "acpd": { "continues": "question" } });
     assert_eq!(
         about["toolCall"],
-        json!({ "toolCallId": "t", "rawInput": 1, "content": [text("Why.")] }),
+        json!({ "toolCallId": "t", "rawInput": 1, "content": [of_question] }),
         "the call keeps its status and its title"
     );
     assert_eq!(
@@ -749,4 +781,34 @@ fn a_form_has_fields_of_version_1() {
     let plain = r#"{"sessionId":"s-1","mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"boolean"}}}}"#;
     let plain = serde_json::value::RawValue::from_string(plain.to_owned()).unwrap();
     assert!(translator.call("elicitation/create", &plain).is_none());
+}
+
+#[test]
+fn an_agent_does_not_write_the_notes_itself() {
+    let meta =
+        json!({ "acpd": { "status": "cancelled", "update": {}, "diff": {}, "stopReason": "a" }, "x": 1 });
+    let mut piece = text("a");
+    piece["_meta"] = meta.clone();
+    let entry = json!({ "content": "a", "priority": "low", "status": "pending", "_meta": meta });
+    let command = json!({ "name": "a", "description": "d", "_meta": meta });
+    let option =
+        json!({ "configId": "o", "name": "O", "type": "boolean", "currentValue": true, "_meta": meta });
+    let said = [
+        call(&json!({ "title": "a", "content": [piece], "_meta": meta })),
+        json!({ "sessionUpdate": "plan_update", "plan": { "type": "items", "planId": "p", "entries": [entry] } }),
+        json!({ "sessionUpdate": "available_commands_update", "availableCommands": [command] }),
+        json!({ "sessionUpdate": "config_option_update", "configOptions": [option] }),
+        json!({ "sessionUpdate": "session_info_update", "_meta": meta }),
+        json!({ "sessionUpdate": "agent_message_chunk", "messageId": "m", "content": { "type": "text", "text": "a" }, "_meta": meta }),
+    ];
+    for update in read_all(&said) {
+        assert!(!update.to_string().contains("acpd"), "{update}");
+    }
+    let mut translator = Translator::default();
+    translator.prompt(TurnId(1));
+    translator.prompt_answered(TurnId(1), Ok(json!({ "messageId": "m" }).into()));
+    let idle =
+        json!({ "sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn", "_meta": meta });
+    let (_, ended) = translator.follow_prompt(&idle.into()).unwrap();
+    assert_eq!(value(&ended.unwrap())["_meta"], json!({ "x": 1 }));
 }

@@ -1,20 +1,48 @@
 //! Tool calls. In version 2, the first update of a call begins it, each later one changes the members that it has, and `null` clears one.
 
 use acpd_model::item::{ToolStatus, acp_tool_kind};
-use acpd_model::{RawJson, json};
-use serde_json::{Map, Value};
+use acpd_model::{RawJson, json as acpd_json};
+use serde_json::{Map, Value, json};
 
 use super::diff;
-use super::parts::{beside, list, noted, object_in, objects_in, text_in, text_piece, with_blocks};
-use super::terminal::Change;
+use super::parts::{
+    beside, beside_first, list, noted, object_in, objects_in, text_in, text_piece, with_blocks, without_notes,
+};
+use super::terminal::{Change, PENDING_BYTES, PendingOutput};
 use super::translator::Translator;
 use crate::agent::bounds::is_name;
-use crate::wire::{decoded, member, members, object};
+use crate::wire::{Object, decoded, member, members, object};
 
 /// About the bytes of an object beside its content.
 const FRAME_BYTES: usize = 128;
 /// The title of a call that has none.
 const NO_TITLE: &str = "Tool call";
+/// The members that `null` clears.
+const CLEARED: [&str; 8] = [
+    "name",
+    "title",
+    "kind",
+    "status",
+    "content",
+    "locations",
+    "rawInput",
+    "rawOutput",
+];
+
+/// The words of a question.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub title: String,
+    pub description: Option<String>,
+}
+
+/// The content of a tool call in the form of version 1.
+#[derive(Debug, Default)]
+struct Shown {
+    content: Vec<RawJson>,
+    /// The places of terminals that have nothing to show, and the exact output of the others.
+    notes: Map<String, Value>,
+}
 
 impl Translator {
     /// Returns the updates for `tool_call_update`.
@@ -52,20 +80,45 @@ impl Translator {
 
     /// Returns the updates for `terminal_update` and `terminal_output_chunk`.
     pub(super) fn terminal(&mut self, session: &str, update: &RawJson, is_chunk: bool) -> Vec<RawJson> {
-        let is_named = text_in(update, "terminalId").is_some_and(|id| is_name(&id));
-        let change = match (is_named, is_chunk) {
-            (false, _) => None,
-            (true, true) => self.terminals.output(session, update),
-            (true, false) => self.terminals.update(session, update),
+        let Some(id) = text_in(update, "terminalId").filter(|id| is_name(id)) else {
+            return vec![beside(update)];
         };
-        match change {
+        let change = if is_chunk {
+            self.terminals.output(session, update)
+        } else {
+            self.terminals.update(session, update)
+        };
+        let mut updates = match change {
+            None => return vec![beside(update)],
+            Some(Change::Nowhere) => {
+                let begins = self.terminals.begins(session, &id);
+                return vec![beside_first(update, begins)];
+            }
             Some(Change::Exit(call)) => self.whole(session, &call),
             Some(Change::Output(call, bytes)) if self.calls.grow(session, &call, bytes) => {
                 self.whole(session, &call)
             }
             Some(Change::Nothing | Change::Output(..)) => Vec::new(),
-            Some(Change::Nowhere) | None => vec![beside(update)],
+        };
+        if !is_chunk || self.terminals.pending(session, &id) > PENDING_BYTES {
+            updates.extend(self.flush_output(session, &id));
         }
+        if !is_chunk {
+            let begins = self.terminals.begins(session, &id);
+            updates.push(beside_first(update, begins));
+        }
+        updates
+    }
+
+    /// Returns an update with the exact output of a terminal that no update of its tool call has.
+    fn flush_output(&mut self, session: &str, id: &str) -> Option<RawJson> {
+        let PendingOutput { data, begins } = self.terminals.take_pending(session, id)?;
+        let chunk = object(|out| {
+            out.put("sessionUpdate", "terminal_output_chunk")
+                .put("terminalId", id)
+                .put("data", &data);
+        });
+        Some(beside_first(&chunk, begins))
     }
 
     /// Returns updates with all content of a session that was not shown yet.
@@ -74,17 +127,20 @@ impl Translator {
         calls.extend(self.terminals.changed(session));
         calls.sort_unstable();
         calls.dedup();
-        calls.iter().flat_map(|id| self.whole(session, id)).collect()
+        let mut updates: Vec<RawJson> = calls.iter().flat_map(|id| self.whole(session, id)).collect();
+        for id in self.terminals.with_pending(session) {
+            updates.extend(self.flush_output(session, &id));
+        }
+        updates
     }
 
-    /// Returns the members of a tool call of version 1 that an update of version 2 changes. `asked` is the title of the question that the
-    /// update is in.
+    /// Returns the members of a tool call of version 1 that an update of version 2 changes. `asked` is the question that the update is in.
     pub(super) fn patched(
         &mut self,
         session: &str,
         id: &str,
         update: &RawJson,
-        asked: Option<&str>,
+        asked: Option<&Asked>,
     ) -> RawJson {
         let is_known = self.calls.add(session, id);
         let content = member(update, "content").map(|_| objects_in(update, "content").unwrap_or_default());
@@ -113,52 +169,59 @@ impl Translator {
                     .changed(session)
                     .iter()
                     .any(|changed| changed == id);
-        let shown = if is_changed { self.shown(session, id) } else { None };
+        let description = asked.and_then(|asked| asked.description.as_deref());
+        let mut shown = if is_changed || description.is_some() {
+            self.shown(session, id)
+        } else {
+            None
+        };
+        if let (Some(description), Some(shown)) = (description, &mut shown) {
+            let piece = noted(&text_piece(description), r#"{"continues":"question"}"#);
+            shown.content.push(piece);
+        }
         let mut notes = Map::new();
         let mut cleared = Vec::new();
         let call = object(|out| {
-            members(update, |key, value| match (&*decoded(key), value) {
-                ("sessionUpdate" | "content" | "status", _) => {}
-                ("title" | "kind" | "locations" | "name", "null") if !is_known => {}
-                ("title", "null") => {
-                    out.put("title", NO_TITLE);
-                }
-                ("kind", "null") => {
-                    out.put("kind", "other");
-                }
-                ("kind", kind) => {
-                    let exact = json::read::<Value>(kind).unwrap_or_default();
+            members(update, |key, value| {
+                let name = &*decoded(key);
+                if value == "null" && CLEARED.contains(&name) {
+                    if is_known && (name != "status" || written.is_some()) {
+                        cleared.push(Value::from(name));
+                        put_cleared(out, name);
+                    }
+                } else if name == "kind" {
+                    let exact = acpd_json::read::<Value>(value).unwrap_or_default();
                     let nearest = acp_tool_kind(exact.as_str().unwrap_or_default());
                     out.put("kind", nearest);
                     if exact.as_str().is_some_and(|exact| exact != nearest) {
                         notes.insert("kind".to_owned(), exact);
                     }
-                }
-                ("locations", "null") => {
-                    out.raw("locations", "[]");
-                }
-                (name @ ("rawInput" | "rawOutput"), "null") => {
-                    if is_known {
-                        cleared.push(Value::from(name));
-                    }
-                }
-                _ => {
+                } else if !["sessionUpdate", "content", "status"].contains(&name) {
                     out.raw(key, value);
                 }
             });
             if !is_known && title.is_none() {
                 let name = text_in(update, "name");
+                let asked = asked.map(|asked| asked.title.as_str());
                 out.put("title", asked.or(name.as_deref()).unwrap_or(NO_TITLE));
+                if asked.is_none() {
+                    notes.insert("added".to_owned(), Value::from(["title"].as_slice()));
+                }
             }
             if let Some(status) = status {
                 out.put("status", status.as_acp());
             }
-            if let Some(shown) = shown {
-                out.raw("content", &list(shown));
+            if let Some(Shown {
+                content,
+                notes: shown,
+            }) = shown
+            {
+                out.raw("content", &list(content));
+                notes.extend(shown);
             }
         });
         if let Some(written) = written {
-            let exact = json::read::<Value>(written).unwrap_or_default();
+            let exact = acpd_json::read::<Value>(written).unwrap_or_default();
             let said = status.map(ToolStatus::as_acp);
             let note = Some(exact).filter(|exact| !exact.is_null() && exact.as_str() != said);
             let had_note = self.calls.note_status(session, id, note.is_some());
@@ -177,7 +240,7 @@ impl Translator {
 
     /// Returns the content of a tool call in the form of version 1, which is shown now; `None` if it is shown later, because too much would be
     /// repeated.
-    pub(super) fn shown(&mut self, session: &str, id: &str) -> Option<Vec<RawJson>> {
+    fn shown(&mut self, session: &str, id: &str) -> Option<Shown> {
         let pieces = self.calls.content(session, id).to_vec();
         let most: usize = pieces.iter().map(|piece| self.bytes_of(session, piece)).sum();
         let most = most.saturating_add(id.len() + FRAME_BYTES);
@@ -185,16 +248,30 @@ impl Translator {
             return None;
         }
         let mut shown: Vec<RawJson> = Vec::new();
+        let (mut hidden, mut output) = (Vec::new(), Vec::new());
         for piece in pieces {
             match text_in(&piece, "type").as_deref() {
-                Some("content") => shown.push(with_blocks(&piece, "content")),
-                Some("session") => shown.push(piece),
+                Some("content") => shown.push(with_blocks(&without_notes(&piece), "content")),
+                Some("session") => shown.push(without_notes(&piece)),
                 Some("diff") => shown.extend(diff::pieces(&piece)),
                 Some("terminal") => {
                     let terminal = text_in(&piece, "terminalId").filter(|terminal| is_name(terminal));
-                    let text = terminal.and_then(|terminal| self.terminals.show(session, &terminal));
-                    let note = format!(r#"{{"terminal":{}}}"#, piece.get());
-                    shown.extend(text.map(|text| noted(&text_piece(&text), &note)));
+                    if let Some(terminal) = &terminal
+                        && let Some(pending) = self.terminals.take_pending(session, terminal)
+                    {
+                        let PendingOutput { data, begins } = pending;
+                        output.push(json!({ "terminalId": terminal, "data": data, "begins": begins }));
+                    }
+                    match terminal.and_then(|terminal| self.terminals.show(session, &terminal)) {
+                        Some(text) => {
+                            let note = format!(r#"{{"terminal":{}}}"#, piece.get());
+                            shown.push(noted(&text_piece(&text), &note));
+                        }
+                        None => {
+                            let block: Option<Value> = piece.read().ok();
+                            hidden.extend(block.map(|block| json!({ "at": shown.len(), "block": block })));
+                        }
+                    }
                 }
                 kind => {
                     let text = format!("[{}]", kind.unwrap_or("unknown content"));
@@ -207,7 +284,16 @@ impl Translator {
         self.allowance
             .give_back(most.saturating_sub(bytes + id.len() + FRAME_BYTES));
         self.calls.was_shown(session, id, bytes);
-        Some(shown)
+        let mut notes = Map::new();
+        for (name, noted) in [("hidden", hidden), ("output", output)] {
+            if !noted.is_empty() {
+                notes.insert(name.to_owned(), noted.into());
+            }
+        }
+        Some(Shown {
+            content: shown,
+            notes,
+        })
     }
 
     /// Returns about how many bytes a piece of content has in version 1, at most.
@@ -225,15 +311,23 @@ impl Translator {
         }
     }
 
-    /// Returns an update with all content of a tool call, unless it is shown later.
+    /// Returns an update with all content of a tool call, unless it is shown later. If only the output of terminals is new, it `repeats` the
+    /// content.
     fn whole(&mut self, session: &str, id: &str) -> Vec<RawJson> {
-        let shown = self.shown(session, id).map(list);
-        let update = shown.map(|content| {
-            object(|out| {
+        let repeats = !self.calls.is_changed(session, id);
+        let update = self.shown(session, id).map(|Shown { content, mut notes }| {
+            let update = object(|out| {
                 out.put("sessionUpdate", "tool_call_update")
                     .put("toolCallId", id)
-                    .raw("content", &content);
-            })
+                    .raw("content", &list(content));
+            });
+            if repeats {
+                notes.insert("repeats".to_owned(), true.into());
+            }
+            if notes.is_empty() {
+                return update;
+            }
+            noted(&update, &Value::from(notes).to_string())
         });
         update.into_iter().collect()
     }
@@ -248,9 +342,28 @@ impl Translator {
     }
 }
 
+/// Writes a member that is cleared, if version 1 can say so. What it cannot say is only noted.
+fn put_cleared(out: &mut Object<'_>, key: &str) {
+    match key {
+        "title" => {
+            out.put("title", NO_TITLE);
+        }
+        "kind" => {
+            out.put("kind", "other");
+        }
+        "locations" => {
+            out.raw("locations", "[]");
+        }
+        "name" => {
+            out.raw("name", "null");
+        }
+        _ => {}
+    }
+}
+
 /// Returns the nearest status that version 1 has.
 fn nearest(status: &str) -> ToolStatus {
-    match json::read::<String>(status).unwrap_or_default().as_str() {
+    match acpd_json::read::<String>(status).unwrap_or_default().as_str() {
         "pending" => ToolStatus::Pending,
         "completed" => ToolStatus::Completed,
         "failed" | "cancelled" => ToolStatus::Failed,

@@ -2,7 +2,7 @@
 
 use acpd_model::RawJson;
 
-use super::parts::{beside, empty, list, noted, object_in, objects_in, text_in, with_blocks};
+use super::parts::{beside, empty, list, noted, object_in, objects_in, text_in, with_blocks, without_notes};
 use super::session::{with_commands, with_options};
 use super::translator::Translator;
 use crate::agent::bounds::is_name;
@@ -15,6 +15,7 @@ impl Translator {
             return vec![update.clone()];
         };
         self.allowance.add(update.get().len());
+        let update = &without_notes(update);
         match kind.as_str() {
             "user_message_chunk" => {
                 let chunk = self.skills.repeated(update);
@@ -84,6 +85,7 @@ fn plan(update: &RawJson) -> RawJson {
 }
 
 fn entry(entry: &RawJson) -> RawJson {
+    let entry = &without_notes(entry);
     let mut put = Vec::new();
     let mut notes = Vec::new();
     if let Some(status) = member(entry, "status") {
