@@ -50,3 +50,4 @@ pub use update::{
     UpdateKind,
 };
 pub(crate) use update::{ToolUpdate, text_chunk};
+pub(crate) use v2::REVISION;

@@ -14,6 +14,9 @@ use crate::wire::{member, object, spliced};
 /// Messages whose content is known. A replacement of an older one is a message of its own.
 const MESSAGES: usize = 256;
 
+/// What is between the agent's id of a message and the number of its replacement: no id of an agent has it.
+pub(crate) const REVISION: &str = "~acpd:";
+
 /// The session, the kind of chunk, and the agent's id. A message and a thought can have one id.
 type Key = (String, &'static str, String);
 
@@ -56,7 +59,7 @@ impl Message {
     fn id(&self, id: &str) -> String {
         match self.revision {
             0 => id.to_owned(),
-            revision => format!("{id}~{revision}"),
+            revision => format!("{id}{REVISION}{revision}"),
         }
     }
 

@@ -29,6 +29,7 @@ mod translator;
 mod update;
 
 pub(super) use self::hello::{client_capabilities, has_sessions, hello};
+pub(crate) use self::message::REVISION;
 pub(super) use self::request::{check_mcp_servers, request};
 pub(super) use self::session::{answer, session};
 pub(super) use self::translator::Translator;

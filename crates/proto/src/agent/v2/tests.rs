@@ -445,11 +445,11 @@ fn a_message_that_is_replaced_is_another_one() {
         [
             chunk("m", "a"),
             chunk("m", "b"),
-            first("m~1", "c"),
-            replaced("m~1", "d"),
-            replaced("m~1", "e"),
+            first("m~acpd:1", "c"),
+            replaced("m~acpd:1", "d"),
+            replaced("m~acpd:1", "e"),
             cleared,
-            replaced("m~2", "f"),
+            replaced("m~acpd:2", "f"),
         ]
     );
 }
@@ -805,7 +805,7 @@ fn an_agent_does_not_write_the_notes_itself() {
         assert!(!update.to_string().contains("acpd"), "{update}");
     }
     let mut translator = Translator::default();
-    translator.prompt(TurnId(1));
+    translator.prompt(TurnId(1), Vec::new());
     translator.prompt_answered(TurnId(1), Ok(json!({ "messageId": "m" }).into()));
     let idle =
         json!({ "sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn", "_meta": meta });
