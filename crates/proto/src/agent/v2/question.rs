@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::form::form;
-use super::parts::{empty, list, noted, object_in, objects_in, text_in};
+use super::parts::{empty, list, noted, object_in, text_in, without_notes};
 use super::tool::Asked;
 use super::translator::Translator;
 use crate::agent::bounds::{is_name, sentence};
@@ -22,14 +22,16 @@ impl Translator {
         if !is_form && method != "session/request_permission" {
             return None;
         }
-        let params = RawJson::from(params);
-        self.allowance.add(params.get().len());
+        let given = RawJson::from(params);
+        self.allowance.add(given.get().len());
+        let params = without_notes(&given);
         // Without a tool call, a question is refused.
         if repeated_key(&params).is_some() {
             return None;
         }
         let one = if is_form {
-            form(&params)?
+            let stripped = || (params.get() != given.get()).then(|| params.clone());
+            form(&params).or_else(stripped)?
         } else {
             self.question(&params)
         };

@@ -168,8 +168,9 @@ impl Peer {
         if mode == OpenMode::Resume {
             let unnamed = String::new;
             let updates = opened.updates.iter();
+            // Commands are the same in both versions.
             let updates: Vec<_> = updates
-                .filter_map(|update| update_of_agent(update, unnamed))
+                .filter_map(|update| update_of_agent(update, false, unnamed))
                 .collect();
             for update in updates {
                 let update = RawJson::trusted(&update);
@@ -336,7 +337,8 @@ impl Peer {
             FrameKind::PromptAccepted(None)
             | FrameKind::Running
             | FrameKind::Stopped(_)
-            | FrameKind::Blocked(_) => {}
+            | FrameKind::Blocked(_)
+            | FrameKind::Background(..) => {}
             FrameKind::Lease => {
                 // An editor that opens a session receives the lease's state in the response.
                 if frame.seq > session.since && self.client.knows_notifications {
@@ -462,7 +464,7 @@ impl Peer {
 
     pub(super) fn answer_prompt(&mut self, thread: ThreadId, request: OpenRequest, turn_result: &TurnResult) {
         match turn_result {
-            TurnResult::Stopped(response) => self.answer(request, response),
+            TurnResult::Stopped(response) | TurnResult::Original(response) => self.answer(request, response),
             TurnResult::Failed(error) => {
                 let session = self.sessions.get(&thread);
                 let mut error = error.clone();

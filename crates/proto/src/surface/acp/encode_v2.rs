@@ -18,9 +18,13 @@ use super::encode::{self as v1, fill_origin};
 use super::frame::{Feature, Frame, FrameKind, QuestionKind, TurnResult};
 use super::question::options_of_all_kinds;
 use super::subagents::session_of;
-use super::v2::{form, permission, update_of_agent, without_skills};
+use super::v2::{
+    Output, begun_terminal, beside, ending, form, is_of_question, is_replacement, output, permission,
+    update_beside, update_of_agent, with_own_terminal, without_skills,
+};
 use crate::agent::{Update, UpdateKind};
 use crate::fanout::LiveUpdate;
+use crate::projection::{BackgroundReport, background_report};
 use crate::wire::{self, Object, has_string, inside, member, one_line, string_in};
 
 /// Returns the frames for `events` of `thread`.
@@ -62,6 +66,9 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn event(&mut self, event: &Event) {
+        if let Some(update) = beside(event) {
+            return self.beside(event, &update);
+        }
         match &event.kind {
             EventKind::Item(ItemEvent::UserMessageAdded { item, content }) => {
                 return self.user_message(event, *item, content);
@@ -80,6 +87,9 @@ impl Writer<'_> {
                     let command = (command.as_str(), &args[..]);
                     return self.terminal_started(event, terminal_id, command, cwd, !in_editor);
                 }
+                // What replaces another message is part of that one.
+                ItemStart::Message { message_id, .. } if is_replacement(message_id.as_deref()) => {}
+                ItemStart::ToolCall { tool_call_id, .. } if is_of_question(event, tool_call_id) => return,
                 ItemStart::Message { role, message_id, .. } => {
                     self.clear_message(event, *item, *role, message_id.as_deref());
                 }
@@ -127,6 +137,7 @@ impl Writer<'_> {
                 } else {
                     member(call, "toolCallId").and_then(|id| json::read::<String>(id).ok())
                 };
+                let id = id.filter(|id| !is_of_question(event, id));
                 let Some(id) = id else { return };
                 return self.own(event, FrameKind::Update, |update| {
                     update
@@ -190,6 +201,21 @@ impl Writer<'_> {
             | EventKind::Request(_)
             | EventKind::Unknown => {}
         }
+        if matches!(event.kind, EventKind::Item(_)) {
+            for Output {
+                chunk,
+                terminal,
+                begins,
+            } in output(event)
+            {
+                if begins {
+                    self.clear_terminal(event, &terminal);
+                }
+                self.own(event, FrameKind::Update, |out| {
+                    out.others(Some(&chunk));
+                });
+            }
+        }
         for frame in v1::frames(self.thread, std::slice::from_ref(event)) {
             if let Some(frame) = translated(event, self.thread, frame) {
                 self.add(event, frame);
@@ -202,7 +228,7 @@ impl Writer<'_> {
             }
             EventKind::Turn(TurnEvent::Settled {
                 started_at: Some(_), ..
-            }) => self.note(event, FrameKind::Stopped(Box::new(TurnResult::of(event)))),
+            }) => self.note(event, FrameKind::Stopped(Box::new(result_of(event)))),
             // What a subagent asks does not keep its parent from its work.
             EventKind::Request(
                 RequestEvent::PermissionRequested {
@@ -212,6 +238,10 @@ impl Writer<'_> {
                 }
                 | RequestEvent::InputRequested { request, .. },
             ) if event.lane.is_none() => self.note(event, FrameKind::Blocked(*request)),
+            EventKind::Session(SessionEvent::AgentLost { .. }) => {
+                let nothing = RawJson::trusted("[]");
+                self.note(event, FrameKind::Background(nothing, None));
+            }
             EventKind::Turn(_)
             | EventKind::Request(_)
             | EventKind::Item(_)
@@ -270,6 +300,22 @@ impl Writer<'_> {
         });
     }
 
+    /// Adds what version 1 has no word for.
+    fn beside(&mut self, event: &Event, update: &RawJson) {
+        // The state itself is that of acpd.
+        if let Some(BackgroundReport { list, state }) = background_report(event) {
+            let state = state.map(|state| state.trim_matches('"').into());
+            self.note(event, FrameKind::Background(background(&list), state));
+        } else if let Some(update) = update_beside(update) {
+            if let Some(terminal) = begun_terminal(event, &update) {
+                self.clear_terminal(event, &terminal);
+            }
+            self.own(event, FrameKind::Update, |out| {
+                out.others(Some(&update));
+            });
+        }
+    }
+
     fn user_message(&mut self, event: &Event, item: ItemId, content: &[RawJson]) {
         self.own(event, FrameKind::Inserted(item), |update| {
             update.plain("sessionUpdate", "user_message");
@@ -315,6 +361,18 @@ impl Writer<'_> {
             for name in ["status", "content", "locations", "rawInput", "rawOutput"] {
                 update.raw(name, "null");
             }
+        });
+    }
+
+    /// Adds a frame that empties a terminal of the agent before it is replayed.
+    fn clear_terminal(&mut self, event: &Event, id: &str) {
+        let name = cleared_name(event, "terminal", id);
+        self.own(event, FrameKind::Cleared(name), |update| {
+            update
+                .plain("sessionUpdate", "terminal_update")
+                .put("terminalId", id)
+                .raw("output", "null")
+                .raw("exitStatus", "null");
         });
     }
 
@@ -380,7 +438,8 @@ fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
             Some(text.into())
         }
         FrameKind::Asked(_, QuestionKind::Form | QuestionKind::Url) => {
-            Some(form(&session_of_event(event, thread), frame.text.as_ref()?)?)
+            let session = session_of_event(event, thread);
+            Some(form(event, &session, frame.text.as_ref()?)?)
         }
         FrameKind::Update
         | FrameKind::Chunk(_)
@@ -398,6 +457,7 @@ fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
         | FrameKind::Running
         | FrameKind::Stopped(_)
         | FrameKind::Blocked(_)
+        | FrameKind::Background(..)
         | FrameKind::Cleared(_) => return Some(frame),
     };
     Some(Frame { text, ..frame })
@@ -421,7 +481,7 @@ fn message(event: &Event, message: &Bytes) -> Option<Bytes> {
         if is_notified && !may_pass(update) {
             return None;
         }
-        update_of_agent(update, message_id).map(|translated| RawJson::trusted(&translated))
+        update_of_agent(update, event.translated, message_id).map(|translated| RawJson::trusted(&translated))
     })
 }
 
@@ -479,6 +539,23 @@ fn cleared_name(event: &Event, kind: &str, id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (event.lane, kind, id).hash(&mut hasher);
     hasher.finish()
+}
+
+/// Returns a list of work in the background with the ids that editors have.
+pub(super) fn background(list: &RawJson) -> RawJson {
+    let work: Vec<RawJson> = list.read().unwrap_or_default();
+    let shown: Vec<RawJson> = work.iter().map(with_own_terminal).collect();
+    RawJson::of(&shown).unwrap_or_else(|_| RawJson::trusted("[]"))
+}
+
+/// Returns how a turn has ended, with the stop reason that an agent of version 2 gave.
+fn result_of(event: &Event) -> TurnResult {
+    let result = TurnResult::of(event);
+    let original = match &result {
+        TurnResult::Stopped(response) if event.translated => ending(response),
+        _ => None,
+    };
+    original.map_or(result, TurnResult::Original)
 }
 
 /// Returns whether the agent has sent the plan in the form of version 2.

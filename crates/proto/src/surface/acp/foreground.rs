@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use acpd_model::{ErrorCode, ItemId, RawJson, RequestId, Seq, ThreadId, TurnId, json};
 
-use super::encode_v2::write_update;
+use super::encode_v2::{background, write_update};
 use super::frame::{Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::Peer;
 use crate::projection::Live;
@@ -47,6 +47,8 @@ pub(super) struct Foreground {
     questions: BTreeSet<RequestId>,
     /// What the editor has received last; a new session is idle.
     shown: Option<State>,
+    /// What the agent does beside the turn: a list of version 2, if it has reported one.
+    background: Option<RawJson>,
     /// The last turn whose prompt is in the conversation, and the prompt's message.
     inserted: Option<(TurnId, ItemId)>,
     /// The last turn with a prompt of this connection.
@@ -61,6 +63,7 @@ impl From<&Live> for Foreground {
     fn from(live: &Live) -> Self {
         let mut foreground = Self {
             running: live.turn.map(|turn| turn.id),
+            background: live.background.as_ref().map(background),
             ..Self::default()
         };
         if foreground.running.is_some() {
@@ -79,6 +82,11 @@ impl Foreground {
     pub(super) fn reopened(self, before: &Self, after: Seq) -> Self {
         Self {
             shown: before.shown,
+            // The editor may have a list of work that has ended meanwhile.
+            background: self
+                .background
+                .clone()
+                .or_else(|| nothing(before.background.as_ref())),
             inserted: before.inserted,
             own: before.own,
             after,
@@ -166,6 +174,18 @@ impl Peer {
                 foreground.running = frame.turn;
                 foreground.questions.remove(request);
             }
+            // The process has ended, and had no such work.
+            FrameKind::Background(_, None) if foreground.background.is_none() => return,
+            // The state that the agent reports with it comes from its turn.
+            FrameKind::Background(list, state) => {
+                foreground.background = Some(list.clone());
+                let present = foreground.state().as_acp();
+                let is_same = state.as_deref().is_none_or(|state| state == present);
+                if is_same && !foreground.is_continued {
+                    self.snapshot_state(thread, frame.seq);
+                }
+                return;
+            }
             FrameKind::Stopped(result) if foreground.may_run(frame.turn) => {
                 foreground.is_continued = false;
                 foreground.running = None;
@@ -221,11 +241,13 @@ impl Peer {
         };
         let state = session.foreground.state();
         session.foreground.shown = Some(state);
+        let background = session.foreground.background.clone();
         let mut out = Vec::new();
         write_update(&mut out, &thread.to_string(), |update| {
             update
                 .plain("sessionUpdate", "state_update")
-                .plain("state", state.as_acp());
+                .plain("state", state.as_acp())
+                .json("background", background.as_ref());
             put_seq(update, seq, None);
         });
         self.hand_over(thread, out.into(), None);
@@ -247,15 +269,23 @@ impl Peer {
     }
 
     fn show_stop(&mut self, thread: ThreadId, seq: Seq, result: &TurnResult, needs_sign_in: bool) {
+        let session = self.sessions.get(&thread);
+        let background = session.and_then(|session| session.foreground.background.clone());
         let mut out = Vec::new();
         write_update(&mut out, &thread.to_string(), |update| {
             update
                 .plain("sessionUpdate", "state_update")
-                .plain("state", State::Idle.as_acp());
+                .plain("state", State::Idle.as_acp())
+                .json("background", background.as_ref());
             write_reason(update, seq, result, needs_sign_in);
         });
         self.hand_over(thread, out.into(), None);
     }
+}
+
+/// Returns an empty list, if there was one.
+fn nothing(before: Option<&RawJson>) -> Option<RawJson> {
+    before.map(|_| RawJson::trusted("[]"))
 }
 
 /// Writes why a turn has ended.
@@ -270,6 +300,14 @@ fn write_reason(update: &mut Object<'_>, seq: Seq, result: &TurnResult, needs_si
             }
             let unknown = if known.is_some() { None } else { reason.as_deref() };
             put_seq(update, seq, unknown);
+        }
+        TurnResult::Original(response) => {
+            for name in ["stopReason", "usage"] {
+                if let Some(value) = member(response, name) {
+                    update.raw(name, value);
+                }
+            }
+            put_seq(update, seq, None);
         }
         TurnResult::Failed(error) => {
             let mut error: RpcError = error.clone();

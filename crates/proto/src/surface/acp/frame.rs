@@ -74,7 +74,10 @@ pub enum FrameKind {
     Stopped(Box<TurnResult>),
     /// The agent of the thread has asked something.
     Blocked(RequestId),
-    /// Empties a message or a tool call, for editors that load it again. The number is the hash of its name.
+    /// The list of what the agent does beside its turn has changed; contains the state that the agent reports with it, unless its process
+    /// has ended.
+    Background(RawJson, Option<Box<str>>),
+    /// Empties a message, a tool call or a terminal, for editors that load it again. The number is the hash of its name.
     Cleared(u64),
 }
 
@@ -138,6 +141,8 @@ pub enum QuestionKind {
 pub enum TurnResult {
     /// The prompt response of ACP.
     Stopped(RawJson),
+    /// The same with the stop reason of an agent of version 2: any, or none.
+    Original(RawJson),
     /// An error of the agent or of the daemon.
     Failed(RpcError),
 }

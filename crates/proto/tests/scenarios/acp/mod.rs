@@ -27,6 +27,7 @@ mod titles;
 mod transcripts;
 mod turns;
 mod v2;
+mod v2_both;
 mod v2_lanes;
 mod v2_prompts;
 

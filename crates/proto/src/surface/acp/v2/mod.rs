@@ -1,18 +1,24 @@
 //! What ACP's version 2 says in other words than version 1.
 //!
-//! In: objects of version 1. Out: the same in version 2. Owns: nothing. Never: knows a connection, or what an editor has.
+//! In: objects of version 1, which may be translations of version 2. Out: the same in version 2, or the original of the translation. Owns:
+//! nothing. Never: knows a connection, or what an editor has.
 
 use acpd_model::RawJson;
 
 use crate::wire::member;
 
 mod options;
+mod original;
 mod question;
 mod tool_call;
 mod update;
 mod welcome;
 
 pub(super) use options::options;
+pub(super) use original::{
+    Output, begun_terminal, beside, ending, is_of_question, is_replacement, output, update_beside,
+    with_own_terminal,
+};
 pub(super) use question::{form, permission};
 pub(super) use update::{update_of_agent, without_skills};
 pub(super) use welcome::welcome;

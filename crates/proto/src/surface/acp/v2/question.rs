@@ -1,12 +1,14 @@
 //! Questions in the form of version 2. A permission request has a title and a description of its own, and a tool call as its subject. A
 //! form has the members of its schema that version 1 can leave out.
 
+use acpd_model::text::visible_line;
 use acpd_model::{Event, EventKind, RawJson, RequestEvent};
 use acpd_policy::in_lines;
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::object_in;
+use super::original::{CallNotes, QuestionNotes, original_form};
 use super::tool_call::{fill, has_id};
 use crate::wire::{Object, inside, member, others, spliced};
 
@@ -45,6 +47,9 @@ pub(in crate::surface::acp) fn permission(
     let params = RawJson::trusted(inside(text, text, "params")?);
     let call = RawJson::trusted(member(&params, "toolCall")?);
     let title = member(&call, "title").filter(|title| title.starts_with('"'));
+    let noted = QuestionNotes::of(event);
+    // The call has the notes of an earlier update of it.
+    let notes = CallNotes::outdated(event.translated);
     let mut out = Vec::with_capacity(text.len() + 128);
     let mut message = Object::open(&mut out);
     message
@@ -54,13 +59,16 @@ pub(in crate::surface::acp) fn permission(
     message.object("params", |out| {
         out.plain("sessionId", session);
         out.raw("title", title.unwrap_or("\"Permission\""));
-        if !subjects.is_empty() {
-            out.put("description", in_lines(subjects).trim_end());
+        let description = description(in_lines(subjects).trim_end(), &noted);
+        if !description.is_empty() {
+            out.put("description", &description);
         }
-        if item.is_some() && has_id(&call) {
+        if let Some(subject) = &noted.subject {
+            out.raw("subject", subject.get());
+        } else if item.is_some() && !noted.is_about_nothing && has_id(&call) {
             out.object("subject", |subject| {
                 subject.plain("type", "tool_call").object("toolCall", |out| {
-                    fill(out, &call, &OF_CALL);
+                    fill(out, &call, &OF_CALL, &notes);
                 });
             });
         }
@@ -71,15 +79,32 @@ pub(in crate::surface::acp) fn permission(
     Some(out)
 }
 
+/// Returns what acpd decides on, followed by the words of the agent.
+fn description(decided: &str, noted: &QuestionNotes) -> String {
+    let title = noted.title.as_ref();
+    let title = title.map(|title| format!("The agent asks: “{}”", visible_line(title)));
+    let parts = [
+        Some(decided),
+        title.as_deref(),
+        noted.description.as_deref().map(str::trim_end),
+    ];
+    let parts: Vec<&str> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.join("\n\n")
+}
+
 /// Returns the request for information `message` of version 1 in the form of version 2, in this session.
-pub(in crate::surface::acp) fn form(session: &str, message: &Bytes) -> Option<Bytes> {
+pub(in crate::surface::acp) fn form(event: &Event, session: &str, message: &Bytes) -> Option<Bytes> {
     let text = str::from_utf8(message).ok()?;
     let params = inside(text, text, "params")?;
     let json = RawJson::trusted(params);
     let session = Value::from(session).to_string();
     let mut put = vec![("sessionId", session.as_str())];
     let is_form = member(&json, "mode") == Some("\"form\"");
-    let schema = object_in(&json, "requestedSchema");
+    let schema = original_form(event).unwrap_or_else(|| object_in(&json, "requestedSchema"));
     let mut missing = vec![("type", "\"object\"")];
     if !member(&schema, "properties").is_some_and(|properties| properties.starts_with('{')) {
         missing.push(("properties", "{}"));

@@ -1,25 +1,42 @@
 //! Tool calls in the form of version 2.
 //!
 //! In: tool calls and their updates as agents of version 1 send them. Out: `tool_call_update`, which also creates a call. A member that
-//! version 1 leaves unchanged with `null` is left out, because `null` clears in version 2.
+//! version 1 leaves unchanged with `null` is left out, because `null` clears in version 2. A translated call is written as the agent
+//! wrote it.
 
 use acpd_model::limits::DIFF_BYTES;
 use acpd_model::{RawJson, json};
 use serde::Deserialize;
 
+use super::original::{self, CallNotes};
 use crate::projection::changed_lines;
 use crate::wire::{Object, decoded, has_string, member, members, object, others, string_in};
 
-/// Returns the update of a call.
-pub(super) fn tool_call_update(call: &RawJson) -> RawJson {
-    object(|out| {
+/// Returns the update of a call; `None` if it says nothing new.
+pub(super) fn tool_call_update(call: &RawJson, is_translated: bool) -> Option<RawJson> {
+    let notes = if is_translated {
+        CallNotes::of(call)
+    } else {
+        CallNotes::default()
+    };
+    if notes.repeats {
+        return None;
+    }
+    Some(object(|out| {
         out.plain("sessionUpdate", "tool_call_update");
-        fill(out, call, &[]);
-    })
+        fill(out, call, &[], &notes);
+    }))
 }
 
 /// Writes the members of a call, except for these. Members of a type that ACP does not have are left out.
-pub(super) fn fill(out: &mut Object<'_>, call: &RawJson, without: &[&str]) {
+pub(super) fn fill(out: &mut Object<'_>, call: &RawJson, without: &[&str], notes: &CallNotes) {
+    let own;
+    let call = if notes.is_translated {
+        own = original::without_notes(call);
+        &own
+    } else {
+        call
+    };
     members(call, |key, value| {
         let name = decoded(key);
         let fits = match &*name {
@@ -30,15 +47,18 @@ pub(super) fn fill(out: &mut Object<'_>, call: &RawJson, without: &[&str]) {
             "_meta" => value.starts_with('{'),
             _ => value != "null",
         };
-        if !fits || without.contains(&&*name) {
+        if !fits || without.contains(&&*name) || notes.replace(&name) {
             return;
         }
         match &*name {
-            "content" => out.list("content", &content(value)),
+            "content" => out.list("content", &content(value, notes)),
             "locations" => out.list("locations", &locations(value)),
             _ => out.raw(key, value),
         };
     });
+    for (key, value) in notes.members() {
+        out.raw(key, value);
+    }
 }
 
 /// Returns the locations of a call. Version 1 counts lines from 0 as well.
@@ -58,8 +78,11 @@ fn locations(list: &str) -> Vec<RawJson> {
 }
 
 /// Returns the content of a call.
-fn content(list: &str) -> Vec<RawJson> {
+fn content(list: &str, notes: &CallNotes) -> Vec<RawJson> {
     let blocks: Vec<RawJson> = json::read(list).unwrap_or_default();
+    if notes.is_translated {
+        return notes.content(&blocks);
+    }
     let blocks = blocks
         .into_iter()
         .flat_map(|block| match string_in(&block, "type").as_deref() {
@@ -185,7 +208,7 @@ mod tests {
     use super::*;
 
     fn translated(call: &Value) -> Value {
-        tool_call_update(&call.into()).read().unwrap()
+        tool_call_update(&call.into(), false).unwrap().read().unwrap()
     }
 
     #[test]

@@ -1,22 +1,40 @@
-//! Updates of agents that speak version 1, in the words of version 2.
+//! Updates of agents in the words of version 2.
 
 use std::borrow::Cow;
 
 use acpd_model::{RawJson, json};
 
+use super::original;
 use super::tool_call::{has_id, tool_call_update};
 use crate::wire::{decoded, has_string, member, members, object, spliced, string_in};
 
 /// Returns an update for editors; `None` if version 2 has none for it. `message_id` makes the id of a chunk's message, which version 1 can
-/// leave out.
+/// leave out. A translated update is one of an agent of version 2.
 pub(in crate::surface::acp) fn update_of_agent(
     update: &RawJson,
+    is_translated: bool,
     message_id: impl FnOnce() -> String,
 ) -> Option<Cow<'_, str>> {
-    match &*string_in(update, "sessionUpdate")? {
+    let word = string_in(update, "sessionUpdate")?;
+    let original = match &*word {
+        _ if !is_translated => None,
+        "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" => {
+            Some(original::chunk(update)).filter(|chunk| chunk.get() != update.get())
+        }
+        "plan_update" => original::plan(update),
+        "compaction_summary_chunk" | "session_message" | "session_message_chunk" => {
+            Some(original::with_blocks(update))
+        }
+        _ => None,
+    };
+    if let Some(original) = original {
+        return Some(Cow::Owned(original.get().to_owned()));
+    }
+    match &*word {
         "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" => chunk(update, message_id),
         "tool_call" | "tool_call_update" => {
-            has_id(update).then(|| Cow::Owned(tool_call_update(update).get().to_owned()))
+            let call = has_id(update).then(|| tool_call_update(update, is_translated));
+            Some(Cow::Owned(call.flatten()?.get().to_owned()))
         }
         "available_commands_update" => member(update, "availableCommands")
             .is_some_and(|list| list.starts_with('['))
@@ -116,7 +134,7 @@ mod tests {
 
     fn translated(update: &Value) -> Option<Value> {
         let update = RawJson::from(update);
-        let text = update_of_agent(&update, || "item_7".to_owned())?;
+        let text = update_of_agent(&update, false, || "item_7".to_owned())?;
         Some(serde_json::from_str(&text).unwrap())
     }
 
