@@ -57,7 +57,7 @@ fn updates(s: &Stage, who: usize, from: usize) -> Vec<Value> {
     let got = s.editors[who].got[from..].iter();
     let updates = got.map(|message| message["params"]["update"].clone());
     updates
-        .filter(|update| update.is_object())
+        .filter(Value::is_object)
         .filter(|update| {
             update["sessionUpdate"] != "state_update" && update["sessionUpdate"] != "cursor_update"
         })
