@@ -19,8 +19,8 @@ use super::frame::{Feature, Frame, FrameKind, QuestionKind, TurnResult};
 use super::question::options_of_all_kinds;
 use super::subagents::session_of;
 use super::v2::{
-    Output, begun_terminal, beside, ending, form, is_of_question, is_replacement, output, permission,
-    update_beside, update_of_agent, with_own_terminal, without_skills,
+    Output, begun_terminal, beside, ending, form, is_of_question, is_replacement, original_form, output,
+    permission, update_beside, update_of_agent, with_own_terminal, without_skills,
 };
 use crate::agent::{Update, UpdateKind};
 use crate::fanout::LiveUpdate;
@@ -439,7 +439,7 @@ fn translated(event: &Event, thread: &str, frame: Frame) -> Option<Frame> {
         }
         FrameKind::Asked(_, QuestionKind::Form | QuestionKind::Url) => {
             let session = session_of_event(event, thread);
-            Some(form(event, &session, frame.text.as_ref()?)?)
+            Some(form(&session, frame.text.as_ref()?, original_form(event))?)
         }
         FrameKind::Update
         | FrameKind::Chunk(_)
@@ -553,7 +553,7 @@ fn result_of(event: &Event) -> TurnResult {
     let result = TurnResult::of(event);
     let original = match &result {
         TurnResult::Stopped(response) if event.translated => ending(response),
-        _ => None,
+        TurnResult::Stopped(_) | TurnResult::Original(_) | TurnResult::Failed(_) => None,
     };
     original.map_or(result, TurnResult::Original)
 }

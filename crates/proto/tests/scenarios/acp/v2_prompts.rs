@@ -122,6 +122,7 @@ fn event(seq: u64, kind: TurnEvent) -> Event {
         raw: None,
         raw_params: None,
         repeats_id: false,
+        translated: false,
         lane: None,
     }
 }

@@ -16,8 +16,8 @@ mod welcome;
 
 pub(super) use options::options;
 pub(super) use original::{
-    Output, begun_terminal, beside, ending, is_of_question, is_replacement, output, update_beside,
-    with_own_terminal,
+    Output, begun_terminal, beside, ending, is_of_question, is_replacement, original_form, output,
+    update_beside, with_own_terminal,
 };
 pub(super) use question::{form, permission};
 pub(super) use update::{update_of_agent, without_skills};

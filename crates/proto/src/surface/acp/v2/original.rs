@@ -160,7 +160,7 @@ fn original_block(block: &RawJson) -> Option<RawJson> {
 }
 
 /// Returns the form that the agent sent, if version 1 has another one.
-pub(super) fn original_form(event: &Event) -> Option<RawJson> {
+pub(in crate::surface::acp) fn original_form(event: &Event) -> Option<RawJson> {
     let raw = event.raw.as_ref().filter(|_| event.translated)?;
     object_in(&notes(raw)?, "requestedSchema")
 }

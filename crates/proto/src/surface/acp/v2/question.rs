@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::object_in;
-use super::original::{CallNotes, QuestionNotes, original_form};
+use super::original::{CallNotes, QuestionNotes};
 use super::tool_call::{fill, has_id};
 use crate::wire::{Object, inside, member, others, spliced};
 
@@ -96,15 +96,20 @@ fn description(decided: &str, noted: &QuestionNotes) -> String {
     parts.join("\n\n")
 }
 
-/// Returns the request for information `message` of version 1 in the form of version 2, in this session.
-pub(in crate::surface::acp) fn form(event: &Event, session: &str, message: &Bytes) -> Option<Bytes> {
+/// Returns the request for information `message` of version 1 in the form of version 2, in this session. `original` is the form that the
+/// agent sent, if version 1 has another one.
+pub(in crate::surface::acp) fn form(
+    session: &str,
+    message: &Bytes,
+    original: Option<RawJson>,
+) -> Option<Bytes> {
     let text = str::from_utf8(message).ok()?;
     let params = inside(text, text, "params")?;
     let json = RawJson::trusted(params);
     let session = Value::from(session).to_string();
     let mut put = vec![("sessionId", session.as_str())];
     let is_form = member(&json, "mode") == Some("\"form\"");
-    let schema = original_form(event).unwrap_or_else(|| object_in(&json, "requestedSchema"));
+    let schema = original.unwrap_or_else(|| object_in(&json, "requestedSchema"));
     let mut missing = vec![("type", "\"object\"")];
     if !member(&schema, "properties").is_some_and(|properties| properties.starts_with('{')) {
         missing.push(("properties", "{}"));
@@ -129,7 +134,7 @@ mod tests {
     fn a_form_has_all_members_that_version_2_requires() {
         let formed = |members: &str| {
             let message = format!(r#"{{"id":1,"params":{{"sessionId":"s","message":"m"{members}}}}}"#);
-            let message = form("t/lane_1", &message.into()).unwrap();
+            let message = form("t/lane_1", &message.into(), None).unwrap();
             let message: Value = serde_json::from_slice(&message).unwrap();
             message["params"].clone()
         };

@@ -246,7 +246,10 @@ mod tests {
     fn names_may_be_written_with_escapes() {
         let call = r#"{"tool\u0043allId":"c","capabilit\u0069es":{"cancel":{}},"conten\u0074":[{"type":"d\u0069ff","path":"/w/a b",
             "newText":"","_meta":{"acp\u0064":1,"x":2}}]}"#;
-        let call: Value = tool_call_update(&RawJson::parse(call).unwrap()).read().unwrap();
+        let call: Value = tool_call_update(&RawJson::parse(call).unwrap(), false)
+            .unwrap()
+            .read()
+            .unwrap();
         assert_eq!(call.get("capabilities"), None);
         assert_eq!(call["toolCallId"], "c");
         let diff = &call["content"][0];

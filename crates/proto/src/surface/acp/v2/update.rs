@@ -183,7 +183,7 @@ mod tests {
             );
         }
         let spelled = RawJson::parse(r#"{"session\u0055pdate":"state\u005fupdate","state":"idle"}"#).unwrap();
-        assert_eq!(update_of_agent(&spelled, String::new), None);
+        assert_eq!(update_of_agent(&spelled, false, String::new), None);
         let other = json!({ "sessionUpdate": "_theirs", "x": 1 });
         assert_eq!(translated(&other), Some(other));
         assert_eq!(translated(&json!({ "x": 1 })), None);
