@@ -515,7 +515,7 @@ mod tests {
             };
             renderer.show(&delta(None, "Half a "));
             let long = format!("{}\n", "x".repeat(1000));
-            for _ in 0..=HELD_BYTES / 1000 {
+            for _ in 0..HELD_BYTES / 1000 {
                 renderer.show(&delta(Some("lane_1"), &long));
             }
             assert!(renderer.held.is_empty());

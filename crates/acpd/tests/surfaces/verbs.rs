@@ -333,7 +333,9 @@ fn a_copy_is_deleted_although_its_client_has_left() {
     let forked = history.iter().find(|message| message.method == "thread/forked");
     let copy = forked.expect("the log begins with it").text("sessionId");
     wait_until("only the sessions of the threads are left", || {
-        let list = other.call("agent/session/list", &json!({ "threadId": thread }));
+        // The requests of one connection are limited.
+        let mut client = Client::new(&daemon);
+        let list = client.call("agent/session/list", &json!({ "threadId": thread }));
         let sessions = list["result"]["sessions"].as_array().expect("a list");
         sessions.len() == 2 && sessions.iter().all(|listed| listed["sessionId"] != copy)
     });

@@ -261,7 +261,9 @@ mod tests {
         ] });
         let lanes = {
             let mut known = Lanes::default();
-            known.fold(&report(json!({ "lane": "lane_2", "sessionId": "s-2" })));
+            known.fold(&report(
+                json!({ "lane": "lane_2", "sessionId": "s-2", "state": { "state": "idle" } }),
+            ));
             known.add(&object(listed));
             known
         };

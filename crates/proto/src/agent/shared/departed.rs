@@ -99,7 +99,7 @@ mod tests {
     }
 
     fn name(seat: u32, number: usize) -> String {
-        format!("{seat} {number:0>1022}")
+        format!("{seat:0>4} {number:0>1019}")
     }
 
     #[test]

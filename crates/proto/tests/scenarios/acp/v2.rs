@@ -89,14 +89,13 @@ fn work(s: &mut Stage) {
     });
 }
 
-const WORK: [&str; 8] = [
+const WORK: [&str; 7] = [
     "agent_thought_chunk hm",
     "agent_message_chunk on it",
     "tool_call_update in_progress",
     "tool_call_update completed",
     "plan_update",
     "agent_message_chunk done",
-    "cursor_update",
     "state_update idle end_turn",
 ];
 
@@ -343,7 +342,6 @@ fn a_queued_prompt_waits_for_its_turn_and_can_be_cancelled() {
         assert_eq!(
             told(s, who, from),
             [
-                "cursor_update",
                 "state_update idle end_turn",
                 "state_update running",
                 "user_message second",
@@ -364,10 +362,7 @@ fn cancelling_a_session_ends_what_runs_and_what_waits() {
         assert_eq!(s.answer_to(who, &queued).unwrap()["error"]["code"], -32800);
         let from = s.count(who);
         s.then(|scene| scene.stops_with("cancelled"));
-        assert_eq!(
-            told(s, who, from),
-            ["cursor_update", "state_update idle cancelled"]
-        );
+        assert_eq!(told(s, who, from), ["state_update idle cancelled"]);
     });
 }
 
