@@ -825,11 +825,11 @@ export interface LaneState {
 export interface LaneUpdated {
   /** Whether the agent did not announce the session. Only in the first notification. */
   assumed?: boolean | null;
-  /** The working directory, by the agent's words. */
+  /** The working directory, by the agent's words; `null` if it was removed. */
   cwd?: string | null;
-  /** The role or purpose of the subagent. */
+  /** The role or purpose of the subagent; `null` if it was removed. */
   description?: string | null;
-  /** Further directories, by the agent's words. */
+  /** The list of further directories, by the agent's words; `null` if it was removed. */
   directories?: string[] | null;
   /** The subagent that the event is about, as in `thread/lanes`; absent for the main agent. */
   lane?: string | null;
@@ -841,10 +841,10 @@ export interface LaneUpdated {
   seq: number;
   /** The agent's id for the subagent's session. Only in the first notification about the subagent. */
   sessionId?: string | null;
-  /** What the subagent is doing. */
+  /** What the subagent is doing; `null` if it was removed: that is unknown from now on. */
   state?: LaneState | null;
   threadId: string;
-  /** The name that users see. */
+  /** The name that users see; `null` if it was removed. */
   title?: string | null;
   /** Milliseconds since the epoch. */
   ts: number;

@@ -1207,11 +1207,11 @@ class LaneUpdated(_LaneUpdated, total=False):
     assumed: bool | None
     """Whether the agent did not announce the session. Only in the first notification."""
     cwd: str | None
-    """The working directory, by the agent's words."""
+    """The working directory, by the agent's words; `null` if it was removed."""
     description: str | None
-    """The role or purpose of the subagent."""
+    """The role or purpose of the subagent; `null` if it was removed."""
     directories: list[str] | None
-    """Further directories, by the agent's words."""
+    """The list of further directories, by the agent's words; `null` if it was removed."""
     lane: str | None
     """The subagent that the event is about, as in `thread/lanes`; absent for the main agent."""
     mayCancel: bool | None
@@ -1221,9 +1221,9 @@ class LaneUpdated(_LaneUpdated, total=False):
     sessionId: str | None
     """The agent's id for the subagent's session. Only in the first notification about the subagent."""
     state: LaneState | None
-    """What the subagent is doing."""
+    """What the subagent is doing; `null` if it was removed: that is unknown from now on."""
     title: str | None
-    """The name that users see."""
+    """The name that users see; `null` if it was removed."""
     turnId: str | None
     """The turn in which the event happened."""
 
