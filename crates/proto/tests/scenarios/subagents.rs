@@ -400,28 +400,6 @@ fn documents_have_what_a_subagent_did_in_one_place() {
 }
 
 #[test]
-fn the_rest_of_an_answer_beside_a_subagent_is_with_its_turn() {
-    let part =
-        |text: &str| message(text).replacen('{', r#"{"messageId":"msg_ebce90c09001gryYsSnuDhEeCe","#, 1);
-    let scene = check_in(Scene::with_limits(Limits::default()), |s| {
-        s.open_turn();
-        report(s, SESSION, "a", r#","title":"review""#);
-        s.update(&part("first-part"));
-        s.stops_with("end_turn");
-        s.later(5_000);
-        update_of(s, "a", &tool("t", false, r#","title":"Look","kind":"read""#));
-        update_of(s, "a", &tool("t", true, r#","status":"completed""#));
-        s.update(&part("second-part"));
-        s.later(5_000);
-    });
-    let markdown = export(&scene, Format::Markdown);
-    assert!(markdown.contains("second-part"), "{markdown}");
-    for wrong in ["Between turns", "Belongs to"] {
-        assert!(!markdown.contains(wrong), "{markdown}");
-    }
-}
-
-#[test]
 fn a_patch_changes_what_it_names() {
     let scene = check(|s| {
         s.open_turn();

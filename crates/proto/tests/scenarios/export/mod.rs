@@ -343,6 +343,42 @@ fn a_long_turn_is_not_held_back() {
 }
 
 #[test]
+fn the_rest_of_an_answer_after_words_of_a_subagent_is_with_its_turn() {
+    let said = |item: u32, text: &str, lane: &str| {
+        let kinds = [
+            format!(
+                r#"{{"itemStarted":{{"item":"item_{item}","start":{{"message":{{"role":"agentMessage"}}}}}}}}"#
+            ),
+            format!(
+                r#"{{"itemCompleted":{{"item":"item_{item}","outcome":"completed","end":{{"message":{{"role":"agentMessage","content":[{{"type":"text","text":"{text}"}}]}}}}}}}}"#
+            ),
+        ];
+        kinds.map(|kind| (kind, lane.to_owned()))
+    };
+    let turn = |kind: &str| (kind.to_owned(), String::new());
+    let mut events = vec![
+        turn(r#"{"turnStarted":{}}"#),
+        turn(r#"{"turnSettled":{"status":"completed","stopReason":"end_turn","startedAt":1700000000000}}"#),
+    ];
+    events.extend(said(1, "of-the-subagent", r#","lane":"lane_1""#));
+    events.extend(said(2, "second-part", ""));
+    let log: Vec<Event> = events
+        .iter()
+        .map(|(kind, lane)| {
+            let json = format!(r#"{{"seq":1,"at":1700000000000,"turn":"turn_1","kind":{kind}{lane}}}"#);
+            Event::decode(json.as_bytes()).unwrap()
+        })
+        .collect();
+    let text = write(&Scene::new(), &Summary::default(), &log, Format::Markdown);
+    for expected in ["of-the-subagent", "second-part"] {
+        assert!(text.contains(expected), "{text}");
+    }
+    for wrong in ["Between turns", "Belongs to"] {
+        assert!(!text.contains(wrong), "{text}");
+    }
+}
+
+#[test]
 fn the_rest_of_an_answer_is_with_its_turn() {
     let part = |id: &str, text: &str| message(text).replacen('{', &format!(r#"{{"messageId":"{id}","#), 1);
     let random = "msg_ebce90c09001gryYsSnuDhEeCe";
