@@ -65,7 +65,7 @@ test("what a subagent is told is not the user's message: it has no place among t
   await until(other, id, "idle");
   await openWork();
   await line("review").click();
-  const told = page.getByRole("group", { name: "The subagent was told" });
+  const told = page.getByRole("group", { name: "Said to the subagent" });
   await told.waitFor();
   await expect.poll(() => told.getByRole("button", { name: /Edit and resend/ }).count()).toBe(0);
   await expect.poll(() => page.getByRole("group", { name: "You said" }).count(), { message: "the prompt alone is the user's" }).toBe(1);

@@ -30,7 +30,7 @@ use crate::start::Start;
 /// How long a connection that fails for a moment waits for the next attempt.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long a shim that was told to end may take: it kills its processes after two seconds.
+/// How long a shim that must end may take: it kills its processes after two seconds.
 const END_PATIENCE: Duration = Duration::from_secs(4);
 
 /// A shim that was started and has not answered yet.
@@ -511,8 +511,8 @@ impl Attached<Pipes> {
         })
     }
 
-    /// Lets output before `cursor` be overwritten: the log has it. Returns whether the shim was told. If it does not read at the moment,
-    /// it is told by a later call of this or of [`Attached::fill`], for which [`Attached::control`] is writable then.
+    /// Lets output before `cursor` be overwritten: the log has it. Returns whether the shim knows. If it does not read at the moment,
+    /// a later call of this or of [`Attached::fill`] notifies it, for which [`Attached::control`] is writable then.
     pub fn acknowledge(&mut self, cursor: u64) -> io::Result<bool> {
         let streams = &mut self.streams;
         if cursor > streams.head {

@@ -10,6 +10,7 @@ use crate::names::{list, workspace};
 
 /// Files that read what other programs or users write.
 const FOREIGN: &[(&str, &str)] = &[
+    ("crates/acpd/src/acp/pipe.rs", "the `initialize` of the editor"),
     ("crates/acpd/src/config/edit.rs", "the configuration file"),
     ("crates/acpd/src/config/paths.rs", "the configuration file"),
     (

@@ -134,7 +134,11 @@ fn objects_with_repeated_keys_are_not_questions() {
             s.stops_with("end_turn");
         });
     }
-    // Each of the two sources contains the key once.
+}
+
+/// Each of the two sources contains the key once, in another spelling. Together they have it once.
+#[test]
+fn a_question_replaces_a_member_in_any_spelling() {
     check(|s| {
         s.open_turn();
         s.update(&tool(
@@ -143,7 +147,11 @@ fn objects_with_repeated_keys_are_not_questions() {
             r#","kind":"execute","raw\u0049nput":{"command":"touch pwned"}"#,
         ));
         asks(s, "7", r#","rawInput":{"command":"ls"}"#);
-        refused(s);
+        let shown = last_shown(s).to_string();
+        assert!(
+            shown.contains(r#""line":"ls""#) && !shown.contains("pwned"),
+            "{shown}"
+        );
         s.stops_with("end_turn");
     });
 }

@@ -392,7 +392,7 @@ fn a_cancel_without_work_is_not_sent_again() {
 }
 
 #[test]
-fn what_an_agent_of_version_1_calls_a_state_is_none() {
+fn a_state_of_an_agent_of_version_1_is_none() {
     let mut pipe = with_session();
     pipe.handle_editor_message(request(2, "session/prompt", "s"));
     pipe.handle_daemon_message(
@@ -452,7 +452,7 @@ fn an_editor_of_version_2_learns_that_a_question_is_over() {
 }
 
 #[test]
-fn what_is_only_shown_live_is_forgotten_with_its_mark() {
+fn messages_that_are_only_shown_live_are_forgotten_with_their_mark() {
     let mut pipe = with_session_of_2();
     for _ in 0..3 {
         pipe.handle_daemon_message(update("output"));

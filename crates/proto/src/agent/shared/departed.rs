@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::Seat;
+use super::seat::Seat;
 
 /// Bytes for the sessions that a shared process remembers: about 6,000 with usual names.
 const DEPARTED_BYTES: usize = 1 << 20;

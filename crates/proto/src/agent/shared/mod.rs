@@ -10,7 +10,7 @@
 //! process already. Two things must be shared. The handshake runs once, and later connections get its result. New
 //! sessions are opened one at a time: until the response, an unknown session is the one being opened.
 //!
-//! If the agent does not answer such a request in time, nobody owns the session that it may still open. No other thread can have a new session
+//! If the agent does not answer such a request in time, no thread owns the session that it may still open. No other thread can have a new session
 //! until then, so the process accepts no new thread from then on.
 //!
 //! If a thread leaves before the agent has ended its turn, unwanted work still runs in the process. From then on the
@@ -20,12 +20,14 @@
 mod departed;
 mod incoming;
 mod outgoing;
+mod seat;
 mod subagents;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use self::departed::DepartedSessions;
+pub use self::seat::Seat;
 use super::connection::{AgentCommand, AgentConnection, AgentEvent, Start};
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Line, RpcError};
@@ -34,26 +36,8 @@ use crate::wire::{self, Line, RpcError};
 /// request's id, which has the thread's number above its own 32 bits, is exact in a double.
 const SHARED_SESSIONS: u32 = 1 << 20;
 
-/// A thread's number in a shared process, counted from 1. It is the upper half of the ids of the thread's requests,
-/// so that these ids rarely equal an id that the agent makes up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Seat(u32);
-
-/// The bits of a request's id for the counter; the bits above are the seat's number. Together they fit in a double.
-const COUNTING_BITS: u32 = 32;
-
 /// The seat for requests that belong to no thread; never assigned to a thread.
 const NOBODY: Seat = Seat(0);
-
-impl Seat {
-    fn first_id(self) -> u64 {
-        u64::from(self.0) << COUNTING_BITS
-    }
-
-    fn of(id: u64) -> Option<Self> {
-        u32::try_from(id >> COUNTING_BITS).ok().map(Self)
-    }
-}
 
 /// An output for a thread.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +100,7 @@ pub struct SharedAgent {
     handshake: Handshake,
     /// Whether the agent supports `session/close`.
     closes: bool,
-    /// The `session/new` or `session/fork` in flight, and its sender; nobody, if the sender has given it up.
+    /// The `session/new` or `session/fork` in flight, and its sender; no thread, if the sender has given it up.
     opening: Option<(u64, Seat)>,
     /// The requests queued behind it.
     to_open: VecDeque<(Seat, u64, Vec<u8>)>,

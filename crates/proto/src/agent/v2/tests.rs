@@ -276,7 +276,7 @@ fn a_kind_of_version_2_alone_is_noted() {
     ]);
     let kinds: Vec<_> = updates.iter().map(|update| &update["kind"]).collect();
     assert_eq!(kinds, ["other", "execute", "other"]);
-    assert_eq!(updates[0]["_meta"]["acpd"], json!({ "kind": "_deploy" }));
+    assert_eq!(updates[0]["_meta"]["acpd"]["kind"], "_deploy");
     assert_eq!(updates[1]["_meta"], Value::Null);
 }
 
@@ -565,7 +565,9 @@ fn the_description_of_a_question_does_not_stay_in_the_call() {
         "description": "Why.", "subject": { "type": "tool_call", "toolCall": { "toolCallId": "t" } },
     });
     let asked = ask(&mut translator, &about);
-    assert_eq!(asked["toolCall"]["content"], json!([text("a"), text("Why.")]));
+    let mut why = text("Why.");
+    why["_meta"] = json!({ "acpd": { "continues": "question" } });
+    assert_eq!(asked["toolCall"]["content"], json!([text("a"), why]));
     let next = read(&mut translator, &call(&json!({ "status": "in_progress" })));
     assert_eq!(next[0]["content"], json!([text("a")]));
     let next = read(&mut translator, &call(&json!({ "status": "completed" })));
@@ -733,7 +735,10 @@ fn a_cursor_after_a_message_is_after_what_replaces_it() {
         .iter()
         .map(|update| update["anchor"]["messageId"].as_str())
         .collect();
-    assert_eq!(anchors, [None, Some("m"), None, Some("m~1"), Some("m"), None]);
+    assert_eq!(
+        anchors,
+        [None, Some("m"), None, Some("m~acpd:1"), Some("m"), None]
+    );
 }
 
 #[test]
@@ -809,6 +814,7 @@ fn an_agent_does_not_write_the_notes_itself() {
     translator.prompt_answered(TurnId(1), Ok(json!({ "messageId": "m" }).into()));
     let idle =
         json!({ "sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn", "_meta": meta });
+    translator.follow_prompt(&json!({ "sessionUpdate": "state_update", "state": "running" }).into());
     let (_, ended) = translator.follow_prompt(&idle.into()).unwrap();
     assert_eq!(value(&ended.unwrap())["_meta"], json!({ "x": 1 }));
 }

@@ -614,7 +614,7 @@ fn options_and_names_that_are_gone_are_cleared() {
 }
 
 #[test]
-fn what_acpd_asks_itself_is_about_no_call() {
+fn questions_of_acpd_itself_are_about_no_call() {
     play(|s| {
         let who = at_work(s);
         s.scene

@@ -321,7 +321,10 @@ fn stop_reasons_arrive_as_they_were_said() {
         play_both(|s| {
             let who = at_work(s);
             let idle = format!(r#"{{"sessionUpdate":"state_update","state":"idle"{reason}}}"#);
-            s.then(|scene| scene.update(&idle));
+            s.then(|scene| {
+                scene.update(r#"{"sessionUpdate":"state_update","state":"running"}"#);
+                scene.update(&idle);
+            });
             let idle: Value = serde_json::from_str(&idle).unwrap();
             assert_eq!(state(s, who), idle);
         });

@@ -51,7 +51,7 @@ export function UserMessage({ item }: MessageProps) {
 export function ToldMessage({ item }: MessageProps) {
   const words = verbatimOf(item);
   return (
-    <div class="th-agent th-told" role="group" aria-label="The subagent was told">
+    <div class="th-agent th-told" role="group" aria-label="Said to the subagent">
       <span class="th-label">Told</span>
       {words !== "" && <UserWords id={item.itemId} words={words} />}
       <Beyond item={item} blocks={notTexts(item)} />

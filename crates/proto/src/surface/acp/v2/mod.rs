@@ -3,12 +3,9 @@
 //! In: objects of version 1, which may be translations of version 2. Out: the same in version 2, or the original of the translation. Owns:
 //! nothing. Never: knows a connection, or what an editor has.
 
-use acpd_model::RawJson;
-
-use crate::wire::member;
-
 mod options;
 mod original;
+mod parts;
 mod question;
 mod tool_call;
 mod update;
@@ -22,9 +19,3 @@ pub(super) use original::{
 pub(super) use question::{form, permission};
 pub(super) use update::{update_of_agent, without_skills};
 pub(super) use welcome::welcome;
-
-/// Returns the member `name` if it is an object, else an empty one.
-fn object_in(json: &RawJson, name: &str) -> RawJson {
-    let found = member(json, name).filter(|value| value.starts_with('{'));
-    RawJson::trusted(found.unwrap_or("{}"))
-}

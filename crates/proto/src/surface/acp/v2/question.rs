@@ -7,8 +7,8 @@ use acpd_policy::in_lines;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::object_in;
 use super::original::{CallNotes, QuestionNotes};
+use super::parts::object_in;
 use super::tool_call::{fill, has_id};
 use crate::wire::{Object, inside, member, others, spliced};
 

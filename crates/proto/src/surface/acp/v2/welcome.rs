@@ -2,7 +2,7 @@
 
 use acpd_model::RawJson;
 
-use super::object_in;
+use super::parts::object_in;
 use crate::wire::{Object, decoded, has_string, member, members, object};
 
 /// Returns the response to `initialize`: what the agent declares in version 1, in the words of version 2, with the daemon's additions.
