@@ -1,5 +1,6 @@
 //! A tool call with its sparse updates applied.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use acpd_model::item::ToolStatus;
@@ -26,7 +27,25 @@ impl ToolView {
     /// stay. `null` means unchanged. A status never goes back or changes after a final one. A value that is not an
     /// object changes nothing.
     pub fn apply(&mut self, update: &RawJson) {
-        members(update, |key, json| self.set(&plain_key(key), json));
+        let mut names: Vec<Cow<'_, str>> = Vec::new();
+        members(update, |key, json| {
+            let name = plain_key(key);
+            if names.contains(&name) {
+                self.repeat(&name, json);
+            } else {
+                self.set(&name, json);
+                names.push(name);
+            }
+        });
+    }
+
+    /// Adds a value of a member that an update has twice. Readers disagree about which one counts: both stay, so that a question about the
+    /// call is refused.
+    fn repeat(&mut self, key: &str, json: &str) {
+        let known = self.members.iter().filter(|(name, _)| name == key).count();
+        if known == 1 {
+            self.members.push((key.to_owned(), json.to_owned()));
+        }
     }
 
     fn set(&mut self, key: &str, json: &str) {

@@ -632,7 +632,7 @@ mod tests {
     fn an_idle_thread_needs_little_memory() {
         let sizes = [
             ("the task", size_of_future(crate::thread::task::run_thread), 2_216),
-            ("the actor", size_of::<ThreadActor>(), 4_800),
+            ("the actor", size_of::<ThreadActor>(), 4_816),
             ("a message", size_of::<ToThread>(), 24),
             ("a message of the agent", size_of::<AgentMessage>(), 24),
         ];
