@@ -11,6 +11,7 @@ mod lease;
 mod load;
 mod lost_editor;
 mod methods;
+mod pairs;
 mod plans;
 mod questions;
 mod repeated_ids;
