@@ -126,6 +126,12 @@ impl Writer<'_> {
                     });
                 });
             }
+            // The call of a question that is about none ends with its answer.
+            EventKind::Item(ItemEvent::Updated { .. } | ItemEvent::Completed { .. })
+                if called(event).is_some_and(|id| is_of_question(event, &id)) =>
+            {
+                return;
+            }
             // The turn was interrupted, and the agent has not reported the end of the call.
             EventKind::Item(ItemEvent::Completed {
                 item,
@@ -137,7 +143,6 @@ impl Writer<'_> {
                 } else {
                     member(call, "toolCallId").and_then(|id| json::read::<String>(id).ok())
                 };
-                let id = id.filter(|id| !is_of_question(event, id));
                 let Some(id) = id else { return };
                 return self.own(event, FrameKind::Update, |update| {
                     update
@@ -546,6 +551,19 @@ pub(super) fn background(list: &RawJson) -> RawJson {
     let work: Vec<RawJson> = list.read().unwrap_or_default();
     let shown: Vec<RawJson> = work.iter().map(with_own_terminal).collect();
     RawJson::of(&shown).unwrap_or_else(|_| RawJson::trusted("[]"))
+}
+
+/// Returns the id of the tool call that an event is about.
+fn called(event: &Event) -> Option<Cow<'_, str>> {
+    let said = event.raw.as_ref().and_then(|raw| string_in(raw, "toolCallId"));
+    if let EventKind::Item(ItemEvent::Completed {
+        end: ItemEnd::ToolCall { call, .. },
+        ..
+    }) = &event.kind
+    {
+        return said.or_else(|| string_in(call, "toolCallId"));
+    }
+    said
 }
 
 /// Returns how a turn has ended, with the stop reason that an agent of version 2 gave.

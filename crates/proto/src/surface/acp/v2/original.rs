@@ -3,7 +3,7 @@
 //!
 //! In: the members of a translated event. Out: those of version 2. Never: reads `_meta.acpd` of an agent of version 1, whose own it is.
 
-use acpd_model::{Event, RawJson, json};
+use acpd_model::{Event, Origin, RawJson, json};
 use serde::Deserialize;
 
 use crate::agent::REVISION;
@@ -373,7 +373,8 @@ impl QuestionNotes {
 
 /// Returns whether an event begins or ends the tool call of a question that is not about one. Version 2 has none for it.
 pub(in crate::surface::acp) fn is_of_question(event: &Event, id: &str) -> bool {
-    (event.translated || event.raw.is_none()) && id.starts_with(NO_CALL)
+    let is_acpds = event.by != Origin::Agent || event.raw.is_none();
+    (event.translated || is_acpds) && id.starts_with(NO_CALL)
 }
 
 fn object_in(json: &RawJson, name: &str) -> Option<RawJson> {

@@ -228,21 +228,8 @@ impl Screen {
     }
 
     fn replaces(&mut self, lane: &str, role: Role, id: Option<&str>, content: &Value) {
-        self.told.add(lane, role, id, Piece::Text(String::new()));
-        for entry in self.told.lane(lane) {
-            if let Entry::Message {
-                role: known,
-                id: of,
-                pieces,
-            } = entry
-                && (*known, of.as_deref()) == (role, id)
-            {
-                pieces.clear();
-            }
-        }
-        for piece in content.as_array().into_iter().flatten() {
-            self.told.add(lane, role, id, block(piece));
-        }
+        let pieces = content.as_array().into_iter().flatten().map(block).collect();
+        self.told.replace(lane, role, id, pieces);
     }
 
     fn call(&mut self, lane: &str, update: &Value) {
@@ -352,12 +339,12 @@ fn piece(content: &Value) -> Vec<Piece> {
             .iter()
             .map(|change| {
                 let path = text(&change["path"]);
-                match (change["operation"].as_str(), content["patch"]["text"].as_str()) {
-                    (Some("add"), Some(patch)) => {
-                        let lines = patch.lines().skip_while(|line| !line.starts_with("@@")).skip(1);
-                        let lines = lines.filter_map(|line| line.strip_prefix('+'));
-                        Piece::Added(path, lines.map(|line| format!("{line}\n")).collect())
-                    }
+                let hunks = hunks(content["patch"]["text"].as_str().unwrap_or_default());
+                match (change["operation"].as_str(), hunks.first()) {
+                    (Some("add"), Some((_, new))) => Piece::Added(path, new.clone()),
+                    (Some("delete"), Some((old, _))) => Piece::Deleted(path, old.clone()),
+                    (Some("modify"), Some(_)) => Piece::Modified(path, hunks),
+                    (Some("move"), _) => Piece::Moved(text(&change["oldPath"]), path),
                     _ => Piece::Changed(path),
                 }
             })
@@ -371,4 +358,23 @@ fn piece(content: &Value) -> Vec<Piece> {
         },
         _ => vec![Piece::Block(content.clone())],
     }
+}
+
+/// Returns the lines of each hunk of a patch, before and after.
+fn hunks(patch: &str) -> Vec<(String, String)> {
+    let mut hunks: Vec<(String, String)> = Vec::new();
+    for line in patch.lines() {
+        if line.starts_with("@@") {
+            hunks.push(Default::default());
+        } else if let Some((old, new)) = hunks.last_mut() {
+            let text = format!("{}\n", line.get(1..).unwrap_or_default());
+            if !line.starts_with('+') {
+                old.push_str(&text);
+            }
+            if !line.starts_with('-') {
+                new.push_str(&text);
+            }
+        }
+    }
+    hunks
 }

@@ -59,7 +59,6 @@ pub enum Loss {
     Question,
     Background,
     OddOption,
-    Skill,
 }
 
 impl Loss {
@@ -70,8 +69,11 @@ impl Loss {
             Self::States | Self::OpenCall => editor == Version::One,
             Self::AcpdsTerminal => (agent, editor) == (Version::One, Version::One),
             Self::MessageId => (agent, editor) == (Version::One, Version::Two),
-            Self::FileChange => editor == Version::Two,
-            Self::SessionLink | Self::MoveOrDeletion | Self::StopReason => true,
+            Self::FileChange => (agent, editor) == (Version::One, Version::Two),
+            Self::SessionLink => true,
+            // What an agent of version 2 sent is returned to editors of version 2.
+            Self::MoveOrDeletion | Self::StopReason => (agent, editor) != (Version::Two, Version::Two),
+            Self::OddOption => agent == Version::Two,
             Self::AgentsTerminal
             | Self::Patch
             | Self::Revision
@@ -80,9 +82,7 @@ impl Loss {
             | Self::ClearedInput
             | Self::StepStatus
             | Self::Question
-            | Self::Background
-            | Self::OddOption
-            | Self::Skill => agent == Version::Two,
+            | Self::Background => (agent, editor) == (Version::Two, Version::One),
         }
     }
 }
@@ -99,6 +99,8 @@ pub struct Expected {
     is_cancelled: bool,
     /// Whether a process has ended, and its terminals with it.
     has_died: bool,
+    /// Whether the agent works in the background.
+    works_beside: bool,
     /// The number of open questions.
     open: usize,
     /// The calls about which a question was answered, and whether the answer was yes.
@@ -121,6 +123,7 @@ impl Expected {
             queue: VecDeque::new(),
             is_cancelled: false,
             has_died: false,
+            works_beside: false,
             open: 0,
             answered: BTreeMap::new(),
             invented: 0,
@@ -201,11 +204,17 @@ impl Expected {
         }
     }
 
-    fn begins(&mut self, text: String) {
+    /// A list of work in the background is in a report of the state, which is the same.
+    fn repeats_state(&mut self) {
+        let state = self.told.states.last().cloned();
+        self.told.states.push(state.unwrap_or_else(|| "idle".to_owned()));
+    }
+
+    fn begins(&mut self, text: &str) {
         self.runs = true;
         self.is_cancelled = false;
         self.state();
-        self.told.add_prompt(&text);
+        self.told.add_prompt(text);
         self.heard.push(format!("prompt {text}"));
     }
 
@@ -220,13 +229,13 @@ impl Expected {
         self.state();
         self.closes_calls(reason);
         if let Some(next) = self.queue.pop_front() {
-            self.begins(next);
+            self.begins(&next);
         }
     }
 
     /// Ends the calls whose end the agent has not reported, as far as the end of the turn says how.
     fn closes_calls(&mut self, reason: &str) {
-        let is_open = |status: &str| matches!(status, "pending" | "in_progress");
+        let is_open = |status: &str| !matches!(status, "completed" | "failed" | "cancelled");
         let calls = self
             .told
             .lanes
@@ -266,14 +275,14 @@ impl Expected {
         }
     }
 
-    fn answered(&mut self, outcome: String) {
+    fn answered(&mut self, outcome: &str) {
         let question = self
             .told
             .questions
             .iter_mut()
             .find(|question| question.outcome == "open");
         let question = question.unwrap();
-        question.outcome.clone_from(&outcome);
+        outcome.clone_into(&mut question.outcome);
         self.answered
             .insert(question.about.clone(), outcome.starts_with("allow"));
         self.open -= 1;
@@ -295,7 +304,7 @@ impl Expected {
     pub fn play(&mut self, act: &Act) {
         match act {
             Act::EditorPrompts(text) if self.runs => self.queue.push_back(text.clone()),
-            Act::EditorPrompts(text) => self.begins(text.clone()),
+            Act::EditorPrompts(text) => self.begins(text),
             Act::EditorCancels => {
                 self.told.dropped += self.queue.len();
                 self.queue.clear();
@@ -307,12 +316,12 @@ impl Expected {
                 self.state();
                 self.is_cancelled = true;
             }
-            Act::EditorPicks(kind) => self.answered(kind.unwrap_or("dismissed").to_owned()),
+            Act::EditorPicks(kind) => self.answered(kind.unwrap_or("dismissed")),
             Act::EditorFills(content) => {
                 let outcome = content
                     .as_ref()
                     .map_or_else(|| "declined".to_owned(), ToString::to_string);
-                self.answered(outcome);
+                self.answered(&outcome);
             }
             Act::EditorSets(id, value) => {
                 self.set(id, value);
@@ -330,13 +339,13 @@ impl Expected {
                 self.told.add(lane, *role, id.as_deref(), piece.clone());
             }
             Act::Revises(id, text) => {
+                assert_eq!(self.pair.agent, Version::Two, "no agent of version 1 revises");
+                let piece = Piece::Text((*text).to_owned());
                 if self.loses(Loss::Revision) {
-                    let id = format!("{id}~1");
-                    return self
-                        .told
-                        .add("", Role::Agent, Some(&id), Piece::Text((*text).to_owned()));
+                    let id = format!("{id}~acpd:1");
+                    return self.told.add("", Role::Agent, Some(&id), piece);
                 }
-                unreachable!("no agent of version 1 revises");
+                self.told.replace("", Role::Agent, Some(id), vec![piece]);
             }
             Act::Calls {
                 lane,
@@ -350,7 +359,10 @@ impl Expected {
             }
             Act::Asks(Asked::Call(id)) => self.asks(id, &KINDS),
             Act::Asks(asked) => {
-                assert!(self.loses(Loss::Question));
+                assert_eq!(self.pair.agent, Version::Two, "no agent of version 1 asks this");
+                if !self.loses(Loss::Question) {
+                    return self.asks("", &KINDS);
+                }
                 self.invented += 1;
                 let id = format!("acpd:question:{}", self.invented);
                 let call = self.told.call("", &id);
@@ -383,8 +395,6 @@ impl Expected {
             Act::Changes(id, value) => self.set(id, value),
             Act::OffersOdd => assert!(self.loses(Loss::OddOption)),
             Act::HasCommands(commands, skills) => {
-                let lost = !skills.is_empty() && self.loses(Loss::Skill);
-                let skills = if lost { &[] } else { skills.as_slice() };
                 let all = commands.iter().chain(skills);
                 self.told.commands = all.map(|name| (*name).to_owned()).collect();
             }
@@ -400,7 +410,11 @@ impl Expected {
                 let state = ((*title).to_owned(), (*state).to_owned());
                 self.told.subagents.insert("lane_1".to_owned(), state);
             }
-            Act::WorksBeside => assert!(self.loses(Loss::Background)),
+            Act::WorksBeside if self.loses(Loss::Background) => {}
+            Act::WorksBeside => {
+                self.works_beside = true;
+                self.repeats_state();
+            }
             Act::Ends(reason) => {
                 let is_known = !reason.starts_with('_');
                 let reason = if !is_known && self.loses(Loss::StopReason) {
@@ -414,6 +428,9 @@ impl Expected {
             Act::Dies => {
                 self.told.notices.push("killed by signal 9".to_owned());
                 self.has_died = true;
+                if std::mem::take(&mut self.works_beside) {
+                    self.repeats_state();
+                }
                 // A process that has ended receives nothing.
                 self.withdraws();
                 if self.runs {
@@ -457,6 +474,11 @@ impl Expected {
                 .iter()
                 .any(|name| members.get(name).is_some_and(serde_json::Value::is_null));
         let keeps = clears && self.loses(Loss::ClearedInput);
+        let untitled = if self.pair.editor == Version::Two {
+            ""
+        } else {
+            "Tool call"
+        };
         let call = self.told.call(lane, id);
         if let Some(status) = status {
             status.clone_into(&mut call.status);
@@ -466,7 +488,7 @@ impl Expected {
                 continue;
             }
             match name.as_str() {
-                "title" => value.as_str().unwrap_or("Tool call").clone_into(&mut call.title),
+                "title" => value.as_str().unwrap_or(untitled).clone_into(&mut call.title),
                 "kind" => value.as_str().unwrap_or("other").clone_into(&mut call.kind),
                 "rawInput" => call.input = value.clone(),
                 "rawOutput" => call.output = value.clone(),
@@ -486,7 +508,8 @@ impl Expected {
             match piece {
                 Piece::Linked(_) if self.loses(Loss::SessionLink) => {}
                 Piece::Moved(from, to) if self.loses(Loss::MoveOrDeletion) => {
-                    if two && self.loses(Loss::Patch) {
+                    if two {
+                        self.loses(Loss::Patch);
                         shown.push(Piece::Text(format!("Moved {from} to {to}")));
                     } else {
                         self.modified(&mut shown, from, &[("x\n".to_owned(), String::new())]);
@@ -509,6 +532,10 @@ impl Expected {
     }
 
     fn modified(&mut self, shown: &mut Vec<Piece>, path: &str, lines: &[(String, String)]) {
+        let Pair { agent, editor } = self.pair;
+        if (agent, editor) == (Version::Two, Version::Two) {
+            return shown.push(Piece::Modified(path.to_owned(), lines.to_vec()));
+        }
         for lines in lines {
             if self.loses(Loss::FileChange) {
                 shown.extend([Piece::Changed(path.to_owned()), Piece::Lines]);

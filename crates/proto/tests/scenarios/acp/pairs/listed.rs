@@ -18,12 +18,18 @@ pub enum Shown {
 use Shown::{By, Elsewhere, Same};
 
 /// The rows of the tables, by their first cell.
-pub const ROWS: [(&str, Shown); 27] = [
+pub const ROWS: &[(&str, Shown)] = &[
     // Version 1 of the agent, version 2 of the editor.
     ("a chunk without `messageId`", By(&[Loss::MessageId])),
     (
         "`null` in a tool call's update, which changes nothing",
         Same("null in version 1"),
+    ),
+    // The unit tests of the surface have these.
+    ("a location of a tool call with line 0", Elsewhere),
+    (
+        "members of a type that ACP does not have, such as a location without a path",
+        Elsewhere,
     ),
     ("a diff of a new file", Same("changes of files")),
     ("a diff of a file", By(&[Loss::FileChange])),
@@ -46,6 +52,27 @@ pub const ROWS: [(&str, Shown); 27] = [
     ("background work", Elsewhere),
     // It is in the editor only.
     ("a change of an unsaved buffer in the editor", Elsewhere),
+    // Version 2 of both.
+    ("`tool_call_content_chunk`", Same("content in pieces")),
+    ("a chunk of a terminal's output", Same("a terminal")),
+    // `v2_both` has these.
+    ("a terminal with an id that begins with `term_`", Elsewhere),
+    ("capabilities of terminals and tool calls", Elsewhere),
+    ("a message of several blocks that replaces another", Elsewhere),
+    // The words of acpd are the same with all pairs.
+    ("the title of a question", Same("a question about a call")),
+    (
+        "`user_message` with the prompt, `state_update`, `config_option_update`",
+        Same("a conversation"),
+    ),
+    (
+        "options that are neither `select` nor `boolean`",
+        By(&[Loss::OddOption]),
+    ),
+    (
+        "`null`, or a member of the wrong type, in the first update of a call",
+        Elsewhere,
+    ),
     // Version 2 of the editor, version 1 of the agent.
     ("an MCP server of the type `stdio`", Elsewhere),
     ("`auth/login`, `auth/logout`", Elsewhere),
@@ -57,7 +84,9 @@ pub const ROWS: [(&str, Shown); 27] = [
     // Version 2 of the agent.
     ("terminals of the agent", By(&[Loss::AgentsTerminal])),
     ("patches of several files", By(&[Loss::Patch])),
-    ("a message that is replaced or cleared", By(&[Loss::Revision])),
+    ("a message that is replaced", By(&[Loss::Revision])),
+    // `v2_both` has it.
+    ("a message that is cleared", Elsewhere),
     (
         "status `paused`, `cancelled` and unknown ones of a tool call",
         By(&[Loss::CallStatus]),
@@ -66,25 +95,35 @@ pub const ROWS: [(&str, Shown); 27] = [
         "a status of a tool call that is earlier than the one before",
         By(&[Loss::EarlierStatus]),
     ),
-    (
-        "`null` for the input or output of a tool call",
-        By(&[Loss::ClearedInput]),
-    ),
+    ("`null` for a member of a tool call", By(&[Loss::ClearedInput])),
     (
         "steps of a plan that are `cancelled`, or unknown",
         By(&[Loss::StepStatus]),
     ),
     (
-        "questions about a command, or about nothing",
+        "questions about a command, about a tool call without an id, or about nothing",
         By(&[Loss::Question]),
     ),
+    // The unit tests of the connection have these.
+    (
+        "a kind of a tool call, and a priority of a step of a plan, that version 1 does not have",
+        Elsewhere,
+    ),
+    ("a tool call without a title", Elsewhere),
+    ("unknown blocks of messages and content of tool calls", Elsewhere),
+    (
+        "formats of texts and optional fields of forms that version 1 does not have",
+        Elsewhere,
+    ),
+    // Agents cannot send it: their tests do.
+    ("`_meta.acpd` of the agent itself", Elsewhere),
     (
         "work in the background, unknown updates, terminals that no tool call shows",
         By(&[Loss::Background]),
     ),
     (
-        "options that are neither `select` nor `boolean`, commands that are skills",
-        By(&[Loss::OddOption, Loss::Skill]),
+        "options that are neither `select` nor `boolean`, commands that are neither `command` nor `skill`",
+        By(&[Loss::OddOption]),
     ),
     ("a turn that ends for an unknown reason", By(&[Loss::StopReason])),
 ];

@@ -117,7 +117,7 @@ fn each_loss_is_listed_and_takes_place() {
         }
     }
     let mut permitted: BTreeSet<Loss> = OF_VERSION_1.into();
-    for (row, shown) in &ROWS {
+    for (row, shown) in ROWS {
         match shown {
             Shown::By(losses) => permitted.extend(*losses),
             Shown::Same(scene) => assert!(names.contains(scene), "{row}: {scene}"),

@@ -28,7 +28,7 @@ const EDITOR_1: &str = concat!(
 );
 const EDITOR_2: &str = concat!(
     r#"{"protocolVersion":2,"info":{"name":"two","version":"1"},"#,
-    r#""capabilities":{"elicitation":{"form":{},"url":{}}}}"#
+    r#""capabilities":{"session":{"commands":{"skill":{}}},"elicitation":{"form":{},"url":{}}}}"#
 );
 
 /// The options of each session at first.

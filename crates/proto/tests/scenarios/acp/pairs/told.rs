@@ -139,6 +139,25 @@ impl Told {
         }
     }
 
+    /// Replaces the pieces of a message.
+    pub fn replace(&mut self, lane: &str, role: Role, id: Option<&str>, new: Vec<Piece>) {
+        self.add(lane, role, id, Piece::Text(String::new()));
+        for entry in self.lane(lane) {
+            if let Entry::Message {
+                role: known,
+                id: of,
+                pieces,
+            } = entry
+                && (*known, of.as_deref()) == (role, id)
+            {
+                pieces.clear();
+            }
+        }
+        for piece in new {
+            self.add(lane, role, id, piece);
+        }
+    }
+
     /// Adds a message of a user.
     pub fn add_prompt(&mut self, text: &str) {
         self.lane("").push(Entry::Message {
