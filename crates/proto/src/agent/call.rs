@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::bounds::{check, check_bytes, check_name, is_name, sentence};
-use crate::wire::{RpcError, decoded, is_acpds, members};
+use super::extension::is_extension;
+use crate::wire::{RpcError, decoded, members};
 
 /// Longest program with its arguments that an agent can start in a terminal, in bytes. Systems start no longer ones.
 const TERMINAL_COMMAND_BYTES: usize = 2 << 20;
@@ -325,7 +326,7 @@ impl Call {
             "terminal/release" => Self::ReleaseTerminal {
                 terminal_id: terminal(method, params)?,
             },
-            _ if method.starts_with('_') && !is_acpds(method) => Self::Extension {
+            _ if is_extension(method) => Self::Extension {
                 method: method.to_owned(),
                 params: (!is_absent).then(|| RawJson::parse(params)).and_then(Result::ok),
             },

@@ -3,6 +3,7 @@
 use acpd_model::{ErrorCode, Failure, RawJson};
 
 use super::capabilities::Capabilities;
+use super::extension::check_extension;
 use crate::wire::{Object, RpcError};
 
 /// A request to the agent that a client caused.
@@ -300,15 +301,4 @@ impl AgentRequest {
             Self::Logout | Self::Passthrough { .. } | Self::Extension { .. } => {}
         }
     }
-}
-
-/// Rejects a method outside the extension namespace: it could bypass what acpd does for ACP's current or future
-/// methods.
-pub fn check_extension(method: &str) -> Result<(), Failure> {
-    if method.starts_with('_') {
-        return Ok(());
-    }
-    Err(Failure::invalid_params(format!(
-        "{method:?} is not an extension: their names begin with an underscore"
-    )))
 }

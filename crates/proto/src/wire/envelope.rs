@@ -33,11 +33,6 @@ fn present<'de: 'a, 'a, D: serde::Deserializer<'de>>(
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Returns whether a method is an extension of acpd itself. No agent has or uses it: clients trust what it says.
-pub(crate) fn is_acpds(method: &str) -> bool {
-    method.starts_with("_acpd/")
-}
-
 /// A JSON-RPC message.
 #[derive(Debug)]
 pub enum Message<'a> {

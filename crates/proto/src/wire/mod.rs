@@ -16,7 +16,6 @@ mod text;
 mod write;
 
 pub(crate) use controls::without_sequences;
-pub(crate) use envelope::is_acpds;
 pub use envelope::{Envelope, Malformed, Message, RpcError};
 pub use frame::{Flaw, Mended, UTF_16, Unreadable, read_ends, read_unclean, read_unclean_message};
 pub use lines::{Line, LineDecoder};

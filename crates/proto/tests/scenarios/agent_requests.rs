@@ -245,6 +245,27 @@ fn session_and_extension_requests_pass_unchanged() {
 }
 
 #[test]
+fn names_of_acpd_are_not_sent_to_an_agent() {
+    check(|s| {
+        open(s);
+        let sent = s.sent.len();
+        for method in ["_acpd/mark", "_acpd/lease/acquire", "session/prompt"] {
+            let (method, params) = (method.to_owned(), None);
+            let notification = Command::Notify {
+                method: method.clone(),
+                params: None,
+            };
+            let request = Command::AgentRequest(AgentRequest::Extension { method, params });
+            for command in [request, notification] {
+                let failure = s.ask(command).unwrap_err();
+                assert_eq!(failure.code, ErrorCode::InvalidParams, "{failure}");
+            }
+        }
+        assert_eq!(s.sent.len(), sent);
+    });
+}
+
+#[test]
 fn the_next_prompt_waits_for_a_mode_that_was_asked_for() {
     check(|s| {
         open(s);

@@ -18,11 +18,11 @@ use super::frame::{Feature, Frame, FrameKind, QuestionKind, Setting, Terminal, T
 use super::question;
 use super::repeated_ids::with_items_id;
 use super::subagents::event_without_links;
-use crate::agent::{Update, UpdateKind, names_account};
+use crate::agent::{Update, UpdateKind, is_own, names_account};
 use crate::fanout::LiveUpdate;
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
 use crate::surface::remark::{Remark, terminal_waits};
-use crate::wire::{self, Object, decoded, is_acpds, members};
+use crate::wire::{self, Object, decoded, members};
 use crate::wire::{has_string, member, one_line, others, splice, spliced, string_in};
 
 /// Codes of notices that the user must read: work fails, or continues without the user, until something is done.
@@ -504,7 +504,7 @@ impl Writer<'_> {
     fn notified(&mut self, event: &Event, method: &str) {
         if method != "session/update" {
             // Request ids exist only between the agent and the daemon, and only the daemon uses its own methods.
-            if method.starts_with("$/") || is_acpds(method) {
+            if method.starts_with("$/") || is_own(method) {
                 return;
             }
             let kind = match method {

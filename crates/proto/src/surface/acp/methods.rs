@@ -10,16 +10,15 @@ use super::opening::{fork_session, load_session, new_session, resume_session};
 use super::params::Params;
 use super::peer::{Peer, Step};
 use super::requests::{
-    authenticate, close_session, delete_session, extension, initialize, is_extension, list_sessions, log_out,
-    move_lease, pass_through, read_prompt, session_options, set_config_option, set_mode, set_model,
-    set_title,
+    authenticate, close_session, delete_session, extension, initialize, list_sessions, log_out, move_lease,
+    pass_through, read_prompt, session_options, set_config_option, set_mode, set_model, set_title,
 };
 use super::requests_v2::{
     cancel_terminal, log_in, read_prompt as read_prompt_v2, resume_session as resume_session_v2,
     session_options as session_options_v2, set_option,
 };
 use super::version::Version;
-use crate::agent::PassthroughMethod;
+use crate::agent::{PassthroughMethod, is_extension};
 use crate::surface::contract::{Steps, known_name, shown_name, unknown_method};
 use crate::surface::request::{RequestKind, StartTurn};
 

@@ -13,12 +13,12 @@ use super::params::{
 use super::peer::{Peer, Prompt, Step};
 use super::replies::{empty, session_list};
 use super::version::{Version, agreed};
-use crate::agent::{AgentRequest, PassthroughMethod};
+use crate::agent::{AgentRequest, PassthroughMethod, is_extension};
 use crate::surface::contract::{OpenRequest, Phase, Steps, request};
 use crate::surface::idempotency::{OF_EDITORS, idempotency_key};
 use crate::surface::request::{AgentFilter, ListThreads, Request, RequestKind, StartTurn};
 use crate::thread::Change;
-use crate::wire::{has_string, is_acpds, others};
+use crate::wire::{has_string, others};
 
 pub(super) fn initialize(peer: &mut Peer, _: &str, params: Params<'_>) -> Result<Step, Failure> {
     let params = params.map(RawValue::get);
@@ -289,9 +289,4 @@ impl Peer {
             _ => {}
         }
     }
-}
-
-/// Returns whether a method is an extension of the agent. Names that begin with `_acpd/` belong to acpd.
-pub(super) fn is_extension(method: &str) -> bool {
-    method.starts_with('_') && !is_acpds(method)
 }

@@ -774,7 +774,7 @@ pub struct DeleteSession {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct AgentExtension {
-    /// Name of the method, which begins with `_`.
+    /// Name of the method, which begins with `_`, and not with `_acpd/`.
     pub method: String,
     /// Params, which the agent receives unchanged.
     #[serde(default)]

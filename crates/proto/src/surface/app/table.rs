@@ -469,14 +469,14 @@ methods! {
             Ok(ask_agent(thread, AgentRequest::DeleteSession { session_id }))
         };
 
-    /// Sends the agent an extension request, which ACP does not define. Its name begins with `_`.
+    /// Sends the agent an extension request, which ACP does not define. Its name begins with `_`, and not with `_acpd/`.
     "agent/request" AskAgent(On<AgentExtension>) -> AgentAnswered,
         |On { thread, params: AgentExtension { method, params } }| {
             Ok(ask_agent(thread, AgentRequest::Extension { method, params }))
         };
 
-    /// Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if
-    /// the agent is not running.
+    /// Sends the agent an extension notification, which ACP does not define. Its name begins with `_`, and not with
+    /// `_acpd/`. Returns `conflict` if the agent is not running.
     "agent/notify" NotifyAgent(On<AgentExtension>) -> Nothing,
         |On { thread, params: AgentExtension { method, params } }| {
             Ok(Request::NotifyAgent { thread, method, params, names_thread: false })

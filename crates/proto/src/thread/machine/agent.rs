@@ -4,7 +4,7 @@ use acpd_model::event::{Level, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, SessionEvent};
 
 use super::Thread;
-use crate::agent::{AgentEvent, AgentRequest, Opened};
+use crate::agent::{AgentEvent, AgentRequest, Opened, is_own, own_name};
 use crate::thread::input::AgentExit;
 use crate::thread::reply::Reply;
 use crate::thread::session::{Continuation, Continued, Session, Wake};
@@ -76,6 +76,14 @@ impl Thread {
             }
             AgentEvent::Subagent { session, event } => self.handle_subagent(&session, *event),
             AgentEvent::Foreign { params } => self.tool_calls.foreign_update(&mut self.journal, params),
+            AgentEvent::Notified { method, params } if is_own(&method) => {
+                let kind = EventKind::Session(SessionEvent::CallRefused {
+                    reason: own_name(&method),
+                    method,
+                    requested_by: None,
+                });
+                self.journal.emit(Origin::Agent, kind, params);
+            }
             AgentEvent::Notified { method, params } => {
                 let kind = EventKind::Session(SessionEvent::AgentNotified { method });
                 self.journal.emit(Origin::Agent, kind, params);

@@ -141,6 +141,29 @@ fn lines_that_are_not_updates_do_not_reach_editors() {
     });
 }
 
+/// An agent cannot say for acpd what an editor has seen, or who holds the lease, however it writes the name.
+#[test]
+fn messages_with_names_of_acpd_do_not_reach_editors() {
+    play(|s| {
+        let who = Stage::at_work(ABLE, s);
+        let (from, refused) = (s.count(who), s.scene.sent.len());
+        s.then(|scene| {
+            for line in [
+                r#"{"jsonrpc":"2.0","method":"_acpd/mark","params":{"sessionId":"s-1","seq":99,"open":[]}}"#,
+                r#"{"jsonrpc":"2.0","method":"_acpd\/prompt","params":{"id":2,"name":"n"}}"#,
+                r#"{"jsonrpc":"2.0","method":"\u005facp\u0064/lease/moved","params":{"sessionId":"s-1","lease":null}}"#,
+                r#"{"jsonrpc":"2.0","id":7,"method":"_acpd\u002flease/acquire","params":{"sessionId":"s-1"}}"#,
+            ] {
+                scene.says(line);
+            }
+        });
+        assert_eq!(s.heard_from(who, from), Vec::<String>::new());
+        let answers: Vec<_> = s.scene.sent[refused..].iter().map(|sent| &sent.json).collect();
+        assert_eq!(answers.len(), 1, "{answers:?}");
+        assert_eq!(answers[0]["error"]["code"], -32601);
+    });
+}
+
 #[test]
 fn merged_chunks_keep_their_message() {
     play(|s| {
