@@ -8,7 +8,7 @@ use acpd_model::limits::{MESSAGE_ITEM_BYTES, REPEATED_MEMBERS_BYTES};
 
 use super::echo::text_of;
 use crate::agent::{Chunk, ChunkContent};
-use crate::wire::{members, object};
+use crate::wire::{member, spliced};
 
 /// A chunk with the update that it came in.
 #[derive(Debug, Clone)]
@@ -74,11 +74,11 @@ impl Whole {
         };
         let raw = raw.as_ref().map(|update| update_with(update, text));
         let raw_params = raw_params.as_ref().map(|params| {
-            let own = || member(params, "update").map(|update| update_with(&update, text));
+            let own = || read(params, "update").map(|update| update_with(&update, text));
             let update = raw.clone().or_else(own);
             update.map_or_else(
                 || params.clone(),
-                |update| with_member(params, "update", update.get()),
+                |update| spliced(params, &[("update", update.get())]),
             )
         });
         Self {
@@ -123,42 +123,20 @@ impl Whole {
     }
 }
 
-/// Returns whether a key is this name. The agent may have written it with escapes.
-fn is_name(key: &str, name: &str) -> bool {
-    let decoded = || serde_json::from_str::<String>(&format!("\"{key}\""));
-    key == name || (key.contains('\\') && decoded().is_ok_and(|key| key == name))
-}
-
-/// Returns the member with this name.
-fn member(json: &RawJson, name: &str) -> Option<RawJson> {
-    let mut found = None;
-    members(json, |key, value| {
-        if is_name(key, name) {
-            found = Some(value);
-        }
-    });
-    found.map(RawJson::trusted)
-}
-
-/// Returns an object with another value of a member, and the others as they are.
-fn with_member(json: &RawJson, name: &str, value: &str) -> RawJson {
-    object(|out| {
-        members(json, |key, before| {
-            out.raw(key, if is_name(key, name) { value } else { before });
-        });
-    })
+fn read(json: &RawJson, name: &str) -> Option<RawJson> {
+    member(json, name).map(RawJson::trusted)
 }
 
 /// Returns the `update` object of a chunk with other text.
 fn update_with(update: &RawJson, text: &str) -> RawJson {
-    let block = member(update, "content").map(|block| with_string(&block, "text", text));
+    let block = read(update, "content").map(|block| with_string(&block, "text", text));
     block.map_or_else(
         || update.clone(),
-        |block| with_member(update, "content", block.get()),
+        |block| spliced(update, &[("content", block.get())]),
     )
 }
 
 fn with_string(json: &RawJson, name: &str, text: &str) -> RawJson {
     let text: RawJson = serde_json::Value::from(text).into();
-    with_member(json, name, text.get())
+    spliced(json, &[(name, text.get())])
 }
