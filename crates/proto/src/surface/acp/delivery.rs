@@ -133,12 +133,24 @@ impl Peer {
                 self.send(out);
             }
         }
+        self.announce(&opened.announced);
         for (_, text) in queued {
             self.out.push(Output::Send(text));
         }
     }
 
-    /// Does the same for an editor of version 2: it has the state of the foreground before the response.
+    /// Sends updates, each in its session.
+    fn announce(&mut self, announced: &[(String, RawJson)]) {
+        for (session, update) in announced {
+            let mut out = Vec::new();
+            wire::notification(&mut out, "session/update", |params| {
+                params.put("sessionId", session).raw("update", update.get());
+            });
+            self.send(out);
+        }
+    }
+
+    /// Opens the session of an editor of version 2 in the same way: it has the state of the foreground before the response.
     fn open_v2(&mut self, thread: ThreadId) {
         let Some(session) = self.sessions.get_mut(&thread) else {
             return;
@@ -184,6 +196,7 @@ impl Peer {
                 self.send(out);
             }
         }
+        self.announce(&opened.announced);
         for (_, text) in queued {
             self.out.push(Output::Send(text));
         }

@@ -3,10 +3,11 @@
 use acpd_model::{ErrorCode, Failure, RawJson, TurnId, TurnPosition};
 use serde_json::json;
 
-use super::frame::TurnResult;
+use super::frame::{Feature, TurnResult};
 use super::handshake;
 use super::peer::Peer;
 use super::session::{OpenMode, Opened};
+use super::subagents::announcements;
 use super::version::Version;
 use crate::surface::contract::{OpenRequest, Phase, Steps, request};
 use crate::surface::export::rfc3339;
@@ -110,7 +111,13 @@ impl Peer {
             claimed,
             ..
         } = opened;
-        self.opened(request, mode, Opened::from(&*live));
+        let mut known = Opened::from(&*live);
+        // Where the editor continues after an event, it has what came before.
+        let has_earlier = mode != OpenMode::Resume || self.start.after.contains_key(&live.thread);
+        if self.client.takes(Feature::Subagents) && !has_earlier {
+            known.announced = announcements(&live);
+        }
+        self.opened(request, mode, known);
         if mode == OpenMode::Load {
             // Nothing may be left to replay.
             self.reached(live.thread, cursor);

@@ -46,6 +46,8 @@ pub(super) struct Opened {
     pub updates: Vec<RawJson>,
     /// The names of the subagents.
     pub subagents: BTreeMap<LaneId, Box<str>>,
+    /// What announces the subagents to an editor that knows none of them: updates, each with its session.
+    pub announced: Vec<(String, RawJson)>,
     /// What the agent does at that time.
     pub foreground: Foreground,
 }
@@ -64,6 +66,7 @@ impl From<&Live> for Opened {
                 .all()
                 .filter_map(|(lane, subagent)| Some((*lane, subagent.title.as_deref()?.into())))
                 .collect(),
+            announced: Vec::new(),
             foreground: Foreground::from(live),
         }
     }

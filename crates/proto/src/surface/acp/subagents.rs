@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::encode::Writer;
 use super::frame::{Feature, FrameKind};
 use super::handshake::with_acpd;
-use crate::projection::named_subagent;
-use crate::wire::{may_have, member, others, spliced, string_in};
+use crate::projection::{Live, named_subagent};
+use crate::wire::{may_have, member, object, others, spliced, string_in};
 
 /// What the title of a subagent's call begins with in the session of the thread.
 const SUBAGENT: &str = "Subagent: ";
@@ -113,6 +113,32 @@ impl Writer<'_> {
         }
         self.session = Cow::Borrowed(self.thread);
     }
+}
+
+/// Returns what announces the subagents of a thread to an editor that opens it without its history: updates, each with its session.
+/// Those that have created others come first.
+pub(super) fn announcements(live: &Live) -> Vec<(String, RawJson)> {
+    let thread = live.thread.to_string();
+    // The others belong to an earlier session of the agent, so that nothing will come from them.
+    let subagents = live.lanes.all();
+    let present = subagents.filter(|(_, subagent)| !subagent.session_id.is_empty());
+    let announced = present.map(|(lane, subagent)| {
+        let parent = subagent.parent.map(|parent| session_of(&thread, parent));
+        let update = object(|update| {
+            let title = subagent.title.as_ref();
+            let assumed = || subagent.assumed.then_some(&subagent.session_id);
+            update
+                .plain("sessionUpdate", "subagent_update")
+                .put("sessionId", &session_of(&thread, *lane))
+                .maybe("title", title.or_else(assumed))
+                .maybe("description", subagent.description.as_ref())
+                .maybe("state", subagent.state.as_ref())
+                .maybe("cwd", subagent.cwd.as_ref())
+                .maybe("additionalDirectories", subagent.directories.as_ref());
+        });
+        (parent.unwrap_or_else(|| thread.clone()), update)
+    });
+    announced.collect()
 }
 
 /// Returns the event without the agent's ids of sessions, which no editor knows.

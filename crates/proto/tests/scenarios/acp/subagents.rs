@@ -138,3 +138,76 @@ fn plans_of_a_subagent_are_for_editors_that_know_both() {
         });
     }
 }
+
+/// The history would announce them. Without it, an editor receives what subagents do in sessions that it does not know.
+#[test]
+fn known_subagents_are_announced_to_an_editor_that_resumes() {
+    play(|s| {
+        Stage::at_work(SIMPLE, s);
+        let knowing = s.editor(KNOWING);
+        s.ask_session(knowing, "session/resume", r#","cwd":"/workspace""#);
+        assert_eq!(
+            updates(s, knowing, 0).len(),
+            1,
+            "there are none: it has the commands"
+        );
+        s.then(|scene| {
+            scene.prompt("do it");
+            for (session, update) in [
+                (
+                    "s-1",
+                    r#"{"sessionUpdate":"subagent_update","sessionId":"c","title":"review","description":"reads","cwd":"/workspace/a","additionalDirectories":["/b"],"capabilities":{"cancel":{}},"state":{"state":"running"}}"#,
+                ),
+                (
+                    "c",
+                    r#"{"sessionUpdate":"subagent_update","sessionId":"g","state":{"state":"idle","stopReason":"end_turn"}}"#,
+                ),
+            ] {
+                scene.says(&format!(
+                    r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{session}","update":{update}}}}}"#
+                ));
+            }
+        });
+        let late = s.editor(KNOWING);
+        s.ask_session(late, "session/resume", r#","cwd":"/workspace""#);
+        let announced: Vec<(Value, Value)> = s.editors[late]
+            .got
+            .iter()
+            .map(|message| &message["params"])
+            .filter(|params| params["update"]["sessionUpdate"] == "subagent_update")
+            .map(|params| (params["sessionId"].clone(), params["update"].clone()))
+            .collect();
+        let (thread, child) = (s.session(), format!("{}/lane_1", s.session()));
+        let of_child = json!({
+            "sessionUpdate": "subagent_update", "sessionId": child, "title": "review", "description": "reads",
+            "state": { "state": "running" }, "cwd": "/workspace/a", "additionalDirectories": ["/b"],
+        });
+        let of_grandchild = json!({
+            "sessionUpdate": "subagent_update", "sessionId": format!("{thread}/lane_2"),
+            "state": { "state": "idle", "stopReason": "end_turn" },
+        });
+        assert_eq!(
+            announced,
+            [(json!(thread), of_child), (json!(child), of_grandchild)]
+        );
+        let (from, simple) = (s.count(late), s.editor(SIMPLE));
+        s.ask_session(simple, "session/resume", r#","cwd":"/workspace""#);
+        assert_eq!(updates(s, simple, 0), []);
+        s.then(|scene| {
+            let update = message("hello");
+            scene.says(&format!(
+                r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"c","update":{update}}}}}"#
+            ));
+            scene.later(20);
+        });
+        assert_eq!(
+            updates(s, late, from),
+            [(
+                "T/lane_1".to_owned(),
+                "agent_message_chunk".to_owned(),
+                Value::Null
+            )]
+        );
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}

@@ -38,6 +38,21 @@ fn updates_in(s: &Stage, who: usize, session: &str, kind: &str) -> Vec<Value> {
 }
 
 #[test]
+fn a_known_subagent_is_announced_to_an_editor_that_resumes() {
+    play(|s| {
+        let who = at_work(s);
+        s.prompt(who, "do it");
+        s.then(announces);
+        let late = s.editor(EDITOR);
+        s.ask_session(late, "session/resume", r#","cwd":"/workspace""#);
+        let announced = updates_in(s, late, &s.session(), "subagent_update");
+        assert_eq!(announced.len(), 1);
+        assert_eq!(announced[0]["sessionId"], session(s));
+        assert_eq!(announced[0]["state"]["state"], "running");
+    });
+}
+
+#[test]
 fn a_subagent_asks_in_its_session() {
     play(|s| {
         let who = at_work(s);
