@@ -65,11 +65,10 @@ enum Entry {
     Note(Block),
 }
 
+/// A plan of the main agent. Those of subagents are in the log only.
 #[derive(Debug)]
 struct PlanShown {
     at: Millis,
-    /// The subagent whose plan it is.
-    lane: Option<LaneId>,
     /// The agent's id for the plan.
     id: String,
     entries: Vec<PlanEntry>,
@@ -274,20 +273,18 @@ impl Story {
                 plan_id,
                 entries,
                 markdown,
-            }) => self.replace_plan(PlanShown {
+            }) if event.lane.is_none() => self.replace_plan(PlanShown {
                 at: event.at,
-                lane: event.lane,
                 id: plan_id.clone(),
                 entries: entries.clone(),
                 markdown: markdown.clone(),
                 removed: false,
             }),
             // One that is written already stays.
-            K::Turn(TurnEvent::PlanRemoved { plan_id, .. }) => {
-                if self.plan(event.lane, plan_id).is_some() {
+            K::Turn(TurnEvent::PlanRemoved { plan_id, .. }) if event.lane.is_none() => {
+                if self.plan(plan_id).is_some() {
                     self.replace_plan(PlanShown {
                         at: event.at,
-                        lane: event.lane,
                         id: plan_id.clone(),
                         entries: Vec::new(),
                         markdown: None,
@@ -449,18 +446,18 @@ impl Story {
         }
     }
 
-    /// Returns the plan of an agent with this id, if it is not written yet.
-    fn plan(&mut self, lane: Option<LaneId>, id: &str) -> Option<&mut PlanShown> {
+    /// Returns the plan with this id, if it is not written yet.
+    fn plan(&mut self, id: &str) -> Option<&mut PlanShown> {
         self.entries.iter_mut().rev().find_map(|entry| match entry {
-            Entry::Plan(plan) => Some(plan).filter(|plan| plan.lane == lane && plan.id == id),
+            Entry::Plan(plan) => Some(plan).filter(|plan| plan.id == id),
             Entry::Item { .. } | Entry::Question(_) | Entry::Note(_) => None,
         })
     }
 
     fn replace_plan(&mut self, new: PlanShown) {
-        let before = self.plan(new.lane, &new.id).map_or(0, |old| old.bytes());
+        let before = self.plan(&new.id).map_or(0, |old| old.bytes());
         self.held = (self.held + new.bytes()).saturating_sub(before);
-        match self.plan(new.lane, &new.id) {
+        match self.plan(&new.id) {
             Some(old) => *old = new,
             None => self.entries.push(Entry::Plan(new)),
         }
@@ -587,10 +584,7 @@ fn draw(entry: Entry, files: &BTreeSet<(ItemId, String)>, cwd: &str) -> Option<B
             Some(block.of(item.lane))
         }
         Entry::Question(question) => Some(question_block(&question).of(question.lane)),
-        Entry::Plan(plan) => {
-            let lane = plan.lane;
-            (!plan.removed).then(|| plan_block(plan, cwd).of(lane))
-        }
+        Entry::Plan(plan) => (!plan.removed).then(|| plan_block(plan, cwd)),
         Entry::Note(block) => Some(block),
     }
 }

@@ -16,7 +16,7 @@ use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
     BlobId, ErrorCode, Event, EventKind, Failure, Inherited, ItemEnd, ItemEvent, ItemId, ItemOutcome,
     ItemStart, LaneId, Limits, MessageType, Origin, RawJson, RequestEvent, SessionEvent, Summary,
-    ThreadEvent, ThreadId, ThreadStatus, TurnEvent, TurnId, TurnMarks,
+    ThreadEvent, ThreadId, ThreadStatus, TurnId, TurnMarks,
 };
 
 pub(super) use self::turn_files::FileChange;
@@ -380,8 +380,7 @@ impl Journal {
             EventKind::Item(_) | EventKind::Host(_) | EventKind::Request(_) => {
                 kind.item().and_then(of_item).unwrap_or(self.lane)
             }
-            EventKind::Turn(TurnEvent::PlanReplaced { .. })
-            | EventKind::Session(
+            EventKind::Session(
                 SessionEvent::SubagentUpdated(_)
                 | SessionEvent::NoticeGiven { .. }
                 | SessionEvent::AgentNotified { .. }
