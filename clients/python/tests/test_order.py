@@ -102,18 +102,43 @@ class Order(FakeTest):
             await self.daemon.event(seq)
         self.assertEqual(await read(events, 2), [3, 4])
 
-    async def test_a_refused_subscription_is_retried_only_if_that_may_help(self) -> None:
+    async def refuse(self, retryable: bool) -> None:
+        request = await self.daemon.next("thread/resume")
+        data = {"code": "storage", "retryable": retryable}
+        error = {"code": -32009, "message": "the log cannot be read", "data": data}
+        await self.daemon.say({"id": request["id"], "error": error})
+
+    async def test_the_first_refusal_is_final_and_a_later_one_only_if_no_retry_helps(self) -> None:
         client = await self.client()
+        for retryable in (True, False):
+            events = client.follow("t", after=0)
+            await self.refuse(retryable)
+            with self.assertRaisesRegex(RequestFailed, "the log cannot be read") as refused:
+                await asyncio.wait_for(anext(events), PATIENCE)
+            self.assertEqual(refused.exception.retryable, retryable)
+            with self.assertRaises(StopAsyncIteration):
+                await anext(events)
+            with self.assertRaises(RequestFailed):
+                await events.resumed()
+            await self.daemon.next("thread/unsubscribe")
         events = client.follow("t", after=0)
+        await self.daemon.resumed(0)
+        await self.daemon.say({"method": "stream/reset", "params": {"threadId": "t"}})
         for retryable in (True, True, False):
-            request = await self.daemon.next("thread/resume")
-            data = {"code": "storage", "retryable": retryable}
-            error = {"code": -32009, "message": "the log cannot be read", "data": data}
-            await self.daemon.say({"id": request["id"], "error": error})
+            await self.refuse(retryable)
         with self.assertRaisesRegex(RequestFailed, "the log cannot be read"):
             await asyncio.wait_for(anext(events), PATIENCE)
-        with self.assertRaises(StopAsyncIteration):
-            await anext(events)
+
+    async def test_a_reader_that_is_refused_for_now_leaves_the_earlier_one(self) -> None:
+        client = await self.client()
+        early = client.follow("t", after=4)
+        await self.daemon.resumed(4)
+        late = client.follow("t", after=0)
+        await self.refuse(True)
+        with self.assertRaises(RequestFailed):
+            await asyncio.wait_for(anext(late), PATIENCE)
+        await self.daemon.event(5)
+        self.assertEqual(await read(early, 1), [5])
 
 
 class Answers(FakeTest):

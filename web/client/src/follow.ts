@@ -17,7 +17,10 @@ export interface FollowOptions {
   startAgent?: boolean;
   /** Called for each event. Without it, events are read by `for await`. */
   onEvent?: (event: ThreadEvent) => void;
-  /** Called once when the subscription ends; with an error, unless it was closed on purpose. */
+  /**
+   * Called once when the subscription ends; with an error, unless it was closed on purpose. The error of a refused first request may be
+   * `retryable`.
+   */
   onEnd?: (error?: Error) => void;
   /** Closes the subscription. */
   signal?: AbortSignal;
@@ -55,6 +58,8 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
   readonly resumed: Promise<ThreadResumed>;
   /** For the stream only: whether the next event on the connection is the next one for this reader. */
   synced = false;
+  /** For the stream only: whether the daemon has responded for this reader. */
+  begun = false;
 
   #taken: number | undefined;
   #cursor: number | undefined;
@@ -141,6 +146,7 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
    * position.
    */
   begin(resumed: ThreadResumed): boolean {
+    this.begun = true;
     this.#resumed.resolve(resumed);
     if (this.#taken === undefined) {
       this.#taken = resumed.latestSeq;

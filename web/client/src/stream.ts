@@ -231,13 +231,16 @@ export class ThreadStream {
     if (error.code === "disconnected" || error.code === "closed") {
       return;
     }
-    if (mayPass(error)) {
+    const passes = mayPass(error);
+    if (passes) {
       this.#later(this.#backoff());
       this.#failures++;
-      return;
     }
-    for (const reader of readers.length > 0 ? readers : [...this.#readers]) {
-      reader.end(error);
+    for (const reader of readers.length > 0 || passes ? readers : [...this.#readers]) {
+      // The caller of a new one learns why, and decides about a retry.
+      if (!passes || !reader.begun) {
+        reader.end(error);
+      }
     }
     this.#pump();
   }

@@ -3,7 +3,10 @@
  * Also provides the user's actions in it.
  */
 
-import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber, Subscription, ThreadEvent, ThreadResumed } from "@acpd/client";
+import {
+  AcpdError, type AcpObject, type Client, type ConfigValue, type Json, type QuestionAnswered, type Subscriber, type Subscription, type ThreadEvent,
+  type ThreadResumed,
+} from "@acpd/client";
 import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
@@ -28,6 +31,9 @@ const LOADS = 100;
 const LEARN_MS = 250;
 /** Time for open questions to arrive, in milliseconds, before the log is searched for them. */
 const LOOK_MS = 700;
+/** Maximum number of requests for a thread that the daemon refuses for now, and the first pause between them, which doubles. */
+const ATTEMPTS = 5;
+const ATTEMPT_MS = 250;
 /** Maximum number of missed events that are requested when the thread is opened again; beyond that, its latest turns are loaded anew. */
 const MISSED = 2_000;
 /** The `initialize` responses of agents, by name: the same agent sends the same response. */
@@ -60,6 +66,7 @@ export class OpenThread implements ThreadActions {
   #offQuestions: (() => void) | undefined;
   #lookTimer: ReturnType<typeof setTimeout> | undefined;
   #learnTimer: ReturnType<typeof setTimeout> | undefined;
+  #attemptTimer: ReturnType<typeof setTimeout> | undefined;
   /** Other subscribers may be reported before the thread itself. */
   #others: readonly Subscriber[] = [];
   #older: OlderTurns | undefined;
@@ -84,6 +91,7 @@ export class OpenThread implements ThreadActions {
     this.#offOthers?.();
     clearTimeout(this.#lookTimer);
     clearTimeout(this.#learnTimer);
+    clearTimeout(this.#attemptTimer);
     this.#pace.stop();
     this.#subscription?.close();
     this.#endLoading();
@@ -126,7 +134,7 @@ export class OpenThread implements ThreadActions {
   }
 
   /** Subscribes to the thread: to what follows a kept state, or to what follows its latest turns. */
-  #follow(kept?: ThreadState): void {
+  #follow(kept?: ThreadState, attempt = 1): void {
     this.#state = kept;
     // The first page may be another one.
     this.#endLoading();
@@ -138,7 +146,13 @@ export class OpenThread implements ThreadActions {
       startAgent: false,
       onEvent: (event) => this.#event(event),
       onEnd: (error) => {
-        if (error && !this.#closed) {
+        if (!error || this.#closed) {
+          return;
+        }
+        // The client retries once the daemon has responded, and leaves the first refusal to its caller.
+        if (error instanceof AcpdError && error.retryable && attempt < ATTEMPTS) {
+          this.#attemptTimer = setTimeout(() => this.#follow(kept, attempt + 1), ATTEMPT_MS << (attempt - 1));
+        } else {
           this.failed.value = error;
         }
       },

@@ -1,9 +1,21 @@
-import type { Client, FollowOptions } from "@acpd/client";
-import { expect, test, vi } from "vitest";
+import { AcpdError, type Client, type FollowOptions } from "@acpd/client";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { OpenThread } from "../../src/connection/open-thread.ts";
 
 type Call = (method: string, params: Record<string, unknown>) => Promise<unknown>;
+
+/** Opens a thread that the daemon refuses. */
+async function refused(retryable: boolean) {
+  const error = new AcpdError("overloaded", "too many threads are open", { retryable });
+  const follow = vi.fn((_: string, { onEnd }: FollowOptions) => {
+    queueMicrotask(() => onEnd?.(error));
+    return { resumed: Promise.reject(error), close: () => {} };
+  });
+  const open = new OpenThread({ follow, on: () => () => {} } as unknown as Client, "t");
+  await vi.advanceTimersByTimeAsync(0);
+  return { open, follow, error };
+}
 
 /** Opens a thread of this status; returns what it follows. */
 async function opened(status: string, archived = false, rest: object = {}, call: Call = () => Promise.reject(new Error("no")), replacesTurns = true) {
@@ -148,4 +160,21 @@ test("the subagents of a thread are asked for once, and only where there may be 
   await vi.waitFor(() => expect(open.shown.value?.thread.lanes.lane_1?.title).toBe("review"));
   expect(asked()).toHaveLength(2);
   open.close();
+});
+
+test("a thread that the daemon refuses for now is requested again a few times, then the error is shown", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  for (const [retryable, attempts] of [[true, 5], [false, 1]] as const) {
+    const { open, follow, error } = await refused(retryable);
+    expect(open.failed.value).toBe(retryable ? undefined : error);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(follow).toHaveBeenCalledTimes(attempts);
+    expect(open.failed.value).toBe(error);
+    open.close();
+  }
+  const { open, follow } = await refused(true);
+  open.close();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(follow, "it is left").toHaveBeenCalledTimes(1);
 });

@@ -219,6 +219,8 @@ class Client(TypedClient):
     ) -> Subscription:
         """Subscribes to a thread: every event after ``after``, once and in order, until the subscription is closed.
 
+        Ends with the error if the daemon refuses the first request, also with one that is ``retryable``.
+
         :param after: The number of the last known event; 0 for all events. Without it, the subscription starts with the
             next event.
         :param limit: Without ``after``: the number of latest turns that ``Subscription.resumed`` returns.

@@ -204,7 +204,8 @@ class ThreadStream:
         if error.retryable:
             self._later(self._wire.backoff.delay(self._failures))
             self._failures += 1
-            return
-        for reader in readers or list(self._readers):
-            reader.end(error)
+        for reader in readers or ([] if error.retryable else list(self._readers)):
+            # The caller of a new one learns why, and decides about a retry.
+            if not error.retryable or not reader.begun:
+                reader.end(error)
         self._pump()

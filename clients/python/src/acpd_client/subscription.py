@@ -71,6 +71,8 @@ class Subscription:
         self.options = options
         #: For the stream only: whether the next event on the connection is the next one for this reader.
         self.synced = False
+        #: For the stream only: whether the daemon has responded for this reader.
+        self.begun = False
         #: For the stream only: the last accepted event.
         self.taken = options.after
         #: For the stream only: whether the buffer is full.
@@ -145,6 +147,7 @@ class Subscription:
 
         Returns whether the connection continues at this reader's position.
         """
+        self.begun = True
         if not self._resumed.done():
             self._resumed.set_result(resumed)
         if self.taken is None:

@@ -166,26 +166,52 @@ test("the last reader to leave unsubscribes", async () => {
   assert.deepEqual([events, scene.socket.requests("thread/resume")], [[], []]);
 });
 
-test("a refusal that may pass is tried again, another one ends it", async () => {
+test("the first refusal is final, and a later one only if no retry helps", async () => {
   const scene = await Scene.open();
-  const ends: (Error | undefined)[] = [];
-  const events: ThreadEvent[] = [];
-  const subscription = scene.client.follow("t", {
-    after: 0,
-    onEvent: (event) => events.push(event),
-    onEnd: (error) => ends.push(error),
-  });
+  for (const retryable of [true, false]) {
+    const ends: (Error | undefined)[] = [];
+    const subscription = scene.client.follow("t", { after: 0, onEvent: () => {}, onEnd: (error) => ends.push(error) });
+    scene.socket.refuse("thread/resume", "storage", retryable);
+    const found = ends.map((error) => [(error as AcpdError).code, (error as AcpdError).retryable]);
+    assert.deepEqual([found, subscription.ended], [[["storage", retryable]], true]);
+    await assert.rejects(subscription.resumed, { code: "storage" });
+    const reading = scene.client.follow("t", { after: 0 })[Symbol.asyncIterator]().next();
+    scene.socket.refuse("thread/resume", "storage", retryable);
+    await assert.rejects(reading, { code: "storage", retryable });
+  }
+  await scene.clock.pass(1_000);
+  assert.equal(scene.socket.requests("thread/resume").length, 4, "nothing is left to retry");
+  const { events, subscription } = begin(scene);
+  await scene.again();
   scene.socket.refuse("thread/resume", "rate_limited", true);
-  assert.equal(scene.socket.requests("thread/resume").length, 1);
+  assert.equal(subscription.ended, false);
   await scene.clock.pass(250);
   assert.equal(scene.socket.requests("thread/resume").length, 2);
+  scene.socket.resumed(5);
+  scene.socket.event(5);
+  assert.deepEqual(seqs(events), [5]);
+  await scene.again();
   scene.socket.refuse("thread/resume", "not_found", false);
-  assert.deepEqual([ends.map((error) => (error as AcpdError).code), subscription.ended], [["not_found"], true]);
-  await assert.rejects(subscription.resumed, { code: "not_found" });
-  const reading = scene.client.follow("t", { after: 0 })[Symbol.asyncIterator]().next();
-  scene.socket.refuse("thread/resume", "not_found", false);
-  await assert.rejects(reading, { code: "not_found" });
+  assert.equal(subscription.ended, true);
 });
+
+test("a reader that is refused for now leaves the earlier ones to be retried", async () => {
+  const scene = await Scene.open();
+  const { events, subscription } = begin(scene);
+  const late = scene.client.follow("t", { after: 0, onEvent: () => {} });
+  scene.socket.refuse("thread/resume", "overloaded", true);
+  assert.deepEqual([late.ended, subscription.ended], [true, false]);
+  scene.socket.event(5);
+  assert.deepEqual(seqs(events), [5]);
+});
+
+/** Begins a subscription that has the events up to number 4. */
+function begin(scene: Scene) {
+  const events: ThreadEvent[] = [];
+  const subscription = scene.client.follow("t", { after: 4, onEvent: (event) => events.push(event) });
+  scene.socket.resumed(4);
+  return { events, subscription };
+}
 
 test("for await reads them, and a break unsubscribes", async () => {
   const { client, socket } = await Scene.open();
