@@ -134,18 +134,21 @@ impl Agent {
         })
     }
 
-    /// Returns its section of the configuration; `mark` is added to its environment.
-    pub fn configuration(&self, setting: &Setting, mark: (&str, &str)) -> String {
-        let node = installed().join("node/bin");
-        let interpreter = (self.source == Source::NodeScript).then(|| node.join("node"));
+    /// Returns its command line.
+    pub fn command(&self) -> Vec<String> {
+        let interpreter = (self.source == Source::NodeScript).then(|| installed().join("node/bin/node"));
         let program = interpreter.into_iter().chain([self.packages().join(self.entry)]);
         let program = program.map(|path| path.display().to_string());
-        let count = format!("echo >>'{}'; exec \"$@\"", setting.starts.display());
-        let mut args = vec!["-c".to_owned(), count, "sh".to_owned()];
-        args.extend(program.chain(self.args.iter().map(|arg| (*arg).to_owned())));
+        program
+            .chain(self.args.iter().map(|arg| (*arg).to_owned()))
+            .collect()
+    }
+
+    /// Returns the variables that it needs for the fake model, and that keep it in its own home directory.
+    pub fn variables(&self, setting: &Setting) -> Vec<(&'static str, String)> {
+        let node = installed().join("node/bin");
         let path = std::env::var("PATH").unwrap_or_default();
         let mut env = vec![
-            (mark.0, mark.1.to_owned()),
             ("PATH", format!("{}:{path}", node.display())),
             ("HOME", setting.home.display().to_string()),
             ("TMPDIR", setting.in_home("tmp")),
@@ -161,6 +164,16 @@ impl Agent {
             ("NO_BROWSER", "1".to_owned()),
         ];
         env.extend((self.env)(setting));
+        env
+    }
+
+    /// Returns its section of the configuration; `mark` is added to its environment.
+    pub fn configuration(&self, setting: &Setting, mark: (&str, &str)) -> String {
+        let count = format!("echo >>'{}'; exec \"$@\"", setting.starts.display());
+        let mut args = vec!["-c".to_owned(), count, "sh".to_owned()];
+        args.extend(self.command());
+        let mut env = vec![(mark.0, mark.1.to_owned())];
+        env.extend(self.variables(setting));
         // The shell hides the program, by which acpd finds these variables and the agent's own sandbox.
         for (name, place) in instead_of_cwd(std::iter::once(self.package)) {
             env.push((name, place.replace("$HOME", &setting.home.display().to_string())));

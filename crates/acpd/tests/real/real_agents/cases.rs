@@ -1,12 +1,15 @@
 //! The test cases for each agent. A case returns its remarks, or why it failed.
 
+use std::collections::BTreeSet;
+
 use acpd_fake_model::reply::Reply;
+use serde::Deserialize;
 use serde_json::json;
 
 use super::agents::Guards;
 use super::bench::{Answer, Bench, option};
 use super::editor;
-use crate::support::{Turn, wait_until};
+use crate::support::{Turn, outcome, wait_until};
 
 /// A test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub enum Case {
     Editor,
     /// An editor names an MCP server that it keeps in its own data directory.
     Server,
+    /// `acpd acp-check` finds out which rules of ACP it follows.
+    Rules,
 }
 
 impl Case {
@@ -43,6 +48,7 @@ impl Case {
         Self::Always,
         Self::Editor,
         Self::Server,
+        Self::Rules,
     ];
 
     /// Returns the name in findings and table.
@@ -57,6 +63,7 @@ impl Case {
             Self::Always => "Allowed for good",
             Self::Editor => "In an editor",
             Self::Server => "Server of an editor",
+            Self::Rules => "Rules of ACP",
         }
     }
 
@@ -74,6 +81,7 @@ impl Case {
                 editor::name_a_server(bench);
                 Ok(String::new())
             }
+            Self::Rules => rules(bench),
         }
     }
 }
@@ -348,4 +356,49 @@ fn always(bench: &mut Bench) -> Result<String, String> {
     )?;
     let which = if by_policy { "acpd" } else { "only the agent" };
     Ok(format!("{which} remembers it"))
+}
+
+/// Checks the agent without a daemon. That it violates rules is no failure, but part of what the table says.
+fn rules(bench: &mut Bench) -> Result<String, String> {
+    let (agent, setting) = (bench.agent, &bench.setting);
+    let mut command = bench.daemon.place.command(&["acp-check", "--json"]);
+    command
+        .args(["--prompt", "say ok", "--long-prompt", "slow 2400", "--"])
+        .args(agent.command())
+        .envs(agent.variables(setting))
+        .current_dir(&setting.work);
+    let run = outcome(&mut command);
+    let report: Report =
+        serde_json::from_str(&run.stdout).map_err(|error| format!("{error}: {}", run.stderr))?;
+    let of = |verdict: &'static str| report.rows.iter().filter(move |row| row.verdict == verdict);
+    let versions: BTreeSet<_> = of("ok").map(|row| row.version).collect();
+    if versions.is_empty() {
+        return Err(format!("nothing could be checked: {}", run.stderr));
+    }
+    let versions: Vec<_> = versions
+        .iter()
+        .map(|version| format!("version {version}"))
+        .collect();
+    let violated: BTreeSet<_> = of("violated")
+        .map(|row| format!("`{}` of {}", row.rule, row.method))
+        .collect();
+    let violated: Vec<_> = violated.into_iter().collect();
+    Ok(match &violated[..] {
+        [] => versions.join(" and "),
+        _ => format!("{}, without {}", versions.join(" and "), violated.join(", ")),
+    })
+}
+
+/// What `acpd acp-check --json` prints.
+#[derive(Deserialize)]
+struct Report {
+    rows: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    version: u16,
+    method: String,
+    rule: String,
+    verdict: String,
 }

@@ -68,9 +68,9 @@ fn a_table_is_made_from_findings_and_keeps_what_was_not_driven() {
         new,
         format!(
             "{before}\n\n{BEGIN}\n\n\
-             | Agent | Plain answer | Shell command | File write | Refused permission | Cancel | Resume after a restart | Allowed for good | In an editor | Server of an editor |\n\
-             |---|---|---|---|---|---|---|---|---|---|\n\
-             | Gemini CLI (`@google/gemini-cli` 1.2) | yes | yes: asks / first | yes | yes | **no**: hangs for ever | yes | yes | yes | yes |\n\
+             | Agent | Plain answer | Shell command | File write | Refused permission | Cancel | Resume after a restart | Allowed for good | In an editor | Server of an editor | Rules of ACP |\n\
+             |---|---|---|---|---|---|---|---|---|---|---|\n\
+             | Gemini CLI (`@google/gemini-cli` 1.2) | yes | yes: asks / first | yes | yes | **no**: hangs for ever | yes | yes | yes | yes | yes |\n\
              | Qwen Code, old | row |\n\n{END}\n\nafter\n"
         )
     );
