@@ -118,9 +118,14 @@ impl Running {
     }
 
     /// Waits until it exits.
-    pub fn finish(mut self) -> Outcome {
+    pub fn finish(self) -> Outcome {
+        self.finish_within(PATIENCE)
+    }
+
+    /// Waits until it exits, at most this long.
+    pub fn finish_within(mut self, patience: Duration) -> Outcome {
         self.stdin = None;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
                 break status;

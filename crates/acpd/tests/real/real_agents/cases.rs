@@ -1,6 +1,7 @@
 //! The test cases for each agent. A case returns its remarks, or why it failed.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use acpd_fake_model::reply::Reply;
 use serde::Deserialize;
@@ -9,7 +10,10 @@ use serde_json::json;
 use super::agents::Guards;
 use super::bench::{Answer, Bench, option};
 use super::editor;
-use crate::support::{Turn, outcome, wait_until};
+use crate::support::{Running, Turn, wait_until};
+
+/// How long `acpd acp-check` may take with an agent: it starts some agents a dozen times, and they need many seconds for each.
+const RULES_PATIENCE: Duration = Duration::from_secs(600);
 
 /// A test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -367,7 +371,7 @@ fn rules(bench: &mut Bench) -> Result<String, String> {
         .args(agent.command())
         .envs(agent.variables(setting))
         .current_dir(&setting.work);
-    let run = outcome(&mut command);
+    let run = Running::start(&mut command).finish_within(RULES_PATIENCE);
     let report: Report =
         serde_json::from_str(&run.stdout).map_err(|error| format!("{error}: {}", run.stderr))?;
     let of = |verdict: &'static str| report.rows.iter().filter(move |row| row.verdict == verdict);
