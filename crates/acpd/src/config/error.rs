@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use acpd_model::similar::nearest;
 use acpd_model::{in_plain_words, unknown_word};
 
+use super::secrets::is_secret;
+
 /// An error of the configuration file.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the configuration {} is wrong: {message}", path.display())]
@@ -116,11 +118,6 @@ fn plain(message: &str, key: &str) -> String {
         text.push_str("; arguments go into args: command = \"gemini\", args = [\"--acp\"]");
     }
     text
-}
-
-/// Returns whether the values below a key can be secrets: a daemon that reloads its configuration logs its errors.
-fn is_secret(key: &str) -> bool {
-    key.split('.').any(|part| matches!(part, "env" | "headers"))
 }
 
 /// Returns the number of the line in which a part of the text starts.

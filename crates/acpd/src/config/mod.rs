@@ -13,6 +13,7 @@ mod parse;
 mod paths;
 #[cfg(test)]
 mod reference;
+mod secrets;
 mod text;
 
 pub use chosen::Chosen;
@@ -21,4 +22,5 @@ pub use error::ConfigError;
 pub use mistakes::mistakes;
 pub use parse::parse;
 pub use paths::data_dir_of;
+pub use secrets::is_secret;
 pub use text::{MODE, new_text, text};

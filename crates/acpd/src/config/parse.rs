@@ -115,6 +115,14 @@ mod tests {
                 "line 2, at agents.a.env: expected a table",
             ),
             (
+                "[notifications.targets.a]\ntype = 'ntfy'\ntoken = 5",
+                "line 3, at notifications.targets.a.token: expected text in quotes",
+            ),
+            (
+                "[notifications.targets.a]\ntype = 'command'\ncommand = 'c'\nargs = '--key secret'",
+                "line 4, at notifications.targets.a.args: expected a list, such as [\"a\"]",
+            ),
+            (
                 "[traces]\nendpoint = '127.0.0.1:4318'",
                 "traces.endpoint: the endpoint is not an address of the form http://HOST:PORT or https://HOST:PORT",
             ),

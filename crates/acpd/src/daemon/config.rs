@@ -8,7 +8,7 @@ use serde_json::json;
 use toml::{Table, Value};
 
 use crate::cli::ConfigCommand;
-use crate::config::mistakes;
+use crate::config::{is_secret, mistakes};
 use crate::exit::Exit;
 use crate::options::Common;
 use crate::settings::Settings;
@@ -104,7 +104,9 @@ fn show(settings: &Settings, common: &Common, as_json: bool) -> anyhow::Result<E
         Some(text) => text.parse().context("the configuration cannot be shown")?,
         None => Table::new(),
     };
-    hide_secrets(&mut table);
+    for (key, value) in table.iter_mut() {
+        hide_secrets(key, value);
+    }
     let daemon = &settings.daemon;
     table.insert("listen".into(), daemon.address().to_string().into());
     let data_dir = daemon.data_dir.to_string_lossy();
@@ -160,58 +162,17 @@ fn overrides(common: &Common) -> BTreeMap<&'static str, String> {
         .collect()
 }
 
-/// Replaces the values of variables, headers and keys, and the arguments of MCP servers and notification programs, which often are
-/// secrets. The URL of a webhook or a topic is one too.
-fn hide_secrets(table: &mut Table) {
-    for (key, value) in table.iter_mut() {
-        match value {
-            Value::Table(values) if key == "env" || key == "headers" => {
-                for (_, value) in values.iter_mut() {
-                    *value = "(hidden)".into();
-                }
+/// Replaces the values that can be secrets, but not the number of arguments.
+fn hide_secrets(key: &str, value: &mut Value) {
+    match value {
+        Value::Table(below) => {
+            for (name, value) in below.iter_mut() {
+                hide_secrets(&format!("{key}.{name}"), value);
             }
-            Value::Table(targets) if key == "targets" => {
-                for (_, target) in targets.iter_mut() {
-                    hide_in_target(target);
-                }
-            }
-            Value::Table(below) => hide_secrets(below),
-            Value::Array(list) => {
-                for below in list.iter_mut().filter_map(Value::as_table_mut) {
-                    if key == "mcp_servers" {
-                        hide_args(below);
-                    }
-                    hide_secrets(below);
-                }
-            }
-            _ => {}
         }
-    }
-}
-
-/// Hides the secrets of a target of notifications.
-fn hide_in_target(target: &mut Value) {
-    let Some(target) = target.as_table_mut() else {
-        return;
-    };
-    for key in ["url", "secret", "token"] {
-        if let Some(value) = target.get_mut(key) {
-            *value = "(hidden)".into();
-        }
-    }
-    hide_args(target);
-    hide_secrets(target);
-}
-
-/// Hides the arguments of a program, but not their number.
-fn hide_args(program: &mut Table) {
-    for arg in program
-        .get_mut("args")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
-        *arg = "(hidden)".into();
+        Value::Array(list) => list.iter_mut().for_each(|value| hide_secrets(key, value)),
+        value if is_secret(key) => *value = "(hidden)".into(),
+        _ => {}
     }
 }
 
