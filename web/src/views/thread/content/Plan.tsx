@@ -2,6 +2,7 @@
 
 import type { Plan as AnyPlan, PlanEntry } from "@acpd/client";
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import { visibleName } from "../../../text/bidi-guard.ts";
@@ -20,51 +21,47 @@ export interface PlanProps {
   ended?: boolean;
 }
 
-export function Plan({ entries, open: usual = true, ended = false }: PlanProps) {
-  const [chosen, choose] = useState<boolean>();
-  const open = chosen ?? usual;
+export function Plan({ entries, open = true, ended = false }: PlanProps) {
   if (entries.length === 0) return null;
   const done = entries.filter((entry) => entry.status === "completed").length;
   const current = ended ? undefined : entries.find((entry) => entry.status === "in_progress");
   const percent = Math.round((done / entries.length) * 100);
   return (
-    <details
-      class="th-plan"
-      open={open}
-      aria-label="The agent's plan"
-      onToggle={(event) => event.currentTarget.open !== open && choose(event.currentTarget.open)}
+    <PlanFold
+      usual={open}
+      current={current?.content ?? ""}
+      head={
+        <>
+          <span class="th-plan-count">
+            {done} of {entries.length}
+            {ended && " done"}
+          </span>
+          {!ended && <progress class="th-plan-bar" max={entries.length} value={done} aria-label={`Progress: ${percent}%`} />}
+        </>
+      }
     >
-      <summary class="th-plan-head">
-        <h3>Plan</h3>
-        <span class="th-quiet th-plan-current" dir="auto">
-          {visibleName(current?.content ?? "")}
-        </span>
-        <span class="th-plan-count">
-          {done} of {entries.length}
-          {ended && " done"}
-        </span>
-        {!ended && <progress class="th-plan-bar" max={entries.length} value={done} aria-label={`Progress: ${percent}%`} />}
-      </summary>
-      <ol class="th-plan-entries" role="list">
-        {entries.map((entry, at) => (
-          <li key={at} class="th-plan-entry" data-status={statusOf(entry, ended)}>
-            <span class="th-plan-mark" aria-hidden="true">
-              {MARKS[statusOf(entry, ended)] ?? "○"}
-            </span>
-            <span class="th-plan-content" dir="auto">
-              {visibleName(entry.content)}
-            </span>
-            {/* The usual priority is omitted. */}
-            {entry.priority !== "medium" && entry.priority !== "" && (
-              <span class="th-tag" data-priority={entry.priority}>
-                {words(entry.priority)}
+      {() => (
+        <ol class="th-plan-entries" role="list">
+          {entries.map((entry, at) => (
+            <li key={at} class="th-plan-entry" data-status={statusOf(entry, ended)}>
+              <span class="th-plan-mark" aria-hidden="true">
+                {MARKS[statusOf(entry, ended)] ?? "○"}
               </span>
-            )}
-            <span class="th-plan-status">{SAID[statusOf(entry, ended)] ?? words(entry.status)}</span>
-          </li>
-        ))}
-      </ol>
-    </details>
+              <span class="th-plan-content" dir="auto">
+                {visibleName(entry.content)}
+              </span>
+              {/* The usual priority is omitted. */}
+              {entry.priority !== "medium" && entry.priority !== "" && (
+                <span class="th-tag" data-priority={entry.priority}>
+                  {words(entry.priority)}
+                </span>
+              )}
+              <span class="th-plan-status">{SAID[statusOf(entry, ended)] ?? words(entry.status)}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </PlanFold>
   );
 }
 
@@ -84,7 +81,36 @@ interface TextPlanProps {
   open?: boolean;
 }
 
-function TextPlan({ text, path, open: usual = true }: TextPlanProps) {
+function TextPlan({ text, path, open = true }: TextPlanProps) {
+  return (
+    <PlanFold usual={open} current={firstWords(text)} head={path !== undefined && <Path path={path} brief />}>
+      {(isOpen) =>
+        isOpen && (
+          <div class="th-plan-text">
+            {path !== undefined && (
+              <p class="th-quiet">
+                <Path path={path} />
+              </p>
+            )}
+            <Markdown text={text} />
+          </div>
+        )
+      }
+    </PlanFold>
+  );
+}
+
+interface PlanFoldProps {
+  /** Whether it is open until the user folds or unfolds it. */
+  usual: boolean;
+  /** What the plan is about now. */
+  current: string;
+  head: ComponentChildren;
+  children: (isOpen: boolean) => ComponentChildren;
+}
+
+/** The frame of a plan of any form. */
+function PlanFold({ usual, current, head, children }: PlanFoldProps) {
   const [chosen, choose] = useState<boolean>();
   const open = chosen ?? usual;
   return (
@@ -97,20 +123,11 @@ function TextPlan({ text, path, open: usual = true }: TextPlanProps) {
       <summary class="th-plan-head">
         <h3>Plan</h3>
         <span class="th-quiet th-plan-current" dir="auto">
-          {visibleName(firstWords(text))}
+          {visibleName(current)}
         </span>
-        {path !== undefined && <Path path={path} brief />}
+        {head}
       </summary>
-      {open && (
-        <div class="th-plan-text">
-          {path !== undefined && (
-            <p class="th-quiet">
-              <Path path={path} />
-            </p>
-          )}
-          <Markdown text={text} />
-        </div>
-      )}
+      {children(open)}
     </details>
   );
 }
