@@ -362,7 +362,7 @@ fn always(bench: &mut Bench) -> Result<String, String> {
     Ok(format!("{which} remembers it"))
 }
 
-/// Checks the agent without a daemon. That it violates rules is no failure, but part of what the table says.
+/// Checks the agent without a daemon. The rules that it violates do not fail the case: the table names them.
 fn rules(bench: &mut Bench) -> Result<String, String> {
     let (agent, setting) = (bench.agent, &bench.setting);
     let mut command = bench.daemon.place.command(&["acp-check", "--json"]);
