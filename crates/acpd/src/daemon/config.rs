@@ -104,7 +104,7 @@ fn show(settings: &Settings, common: &Common, as_json: bool) -> anyhow::Result<E
         Some(text) => text.parse().context("the configuration cannot be shown")?,
         None => Table::new(),
     };
-    for (key, value) in table.iter_mut() {
+    for (key, value) in &mut table {
         hide_secrets(key, value);
     }
     let daemon = &settings.daemon;

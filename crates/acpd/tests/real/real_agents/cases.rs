@@ -13,7 +13,7 @@ use super::editor;
 use crate::support::{Running, Turn, wait_until};
 
 /// How long `acpd acp-check` may take with an agent: it starts some agents a dozen times, and they need many seconds for each.
-const RULES_PATIENCE: Duration = Duration::from_secs(600);
+const RULES_PATIENCE: Duration = Duration::from_mins(10);
 
 /// A test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
