@@ -1,6 +1,7 @@
 //! Workspace tasks: `cargo run --release -p xtask -- bench`.
 
 mod bench;
+mod flood;
 mod relay;
 mod scale;
 
@@ -8,10 +9,11 @@ fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["bench", ref rest @ ..] => bench::run(rest),
+        ["flood", version] => flood::run(version),
         ["relay", ref rest @ ..] => relay::run(rest),
         ["scale", ref rest @ ..] => scale::run(rest),
         _ => anyhow::bail!(
-            "usage: xtask bench [--quick] [PART] | scale [--quick] [PART…] | relay [--by-line] PROGRAM [ARG…]"
+            "usage: xtask bench [--quick] [PART] | scale [--quick] [PART…] | relay [--by-line] PROGRAM [ARG…] | flood 1|2"
         ),
     }
 }

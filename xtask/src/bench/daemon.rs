@@ -14,6 +14,11 @@ use super::WORKSPACE;
 use super::client::Counter;
 use crate::relay::BY_LINE;
 
+/// Limits that no benchmark meets. Without them, the daemon stops the agents of idle threads once there are many, and reads fast ones
+/// slowly.
+const LIMITS: &str = "requests_per_window = 100000\nconnections = 4096\nagents = 4096\nagent_memory_mib = 1000000\n\
+                      agent_bytes_per_sec = 0\n";
+
 /// A running daemon; dropping it kills the process.
 pub struct Daemon {
     child: Child,
@@ -27,17 +32,28 @@ pub struct Daemon {
 impl Daemon {
     /// Starts a daemon on `data_dir`, with limits that no benchmark meets.
     pub fn start(binaries: &Binaries, data_dir: &Path) -> anyhow::Result<Self> {
-        // Without these limits, the daemon stops the agents of idle threads once there are many, and reads fast ones slowly.
-        let limits = "requests_per_window = 100000\nconnections = 4096\nagents = 4096\nagent_memory_mib = 1000000\n\
-                      agent_bytes_per_sec = 0\n";
-        Self::with_limits(binaries, data_dir, limits)
+        Self::with_limits(binaries, data_dir, LIMITS)
     }
 
     /// Starts a daemon on `data_dir` with these settings of `[limits]`.
     pub fn with_limits(binaries: &Binaries, data_dir: &Path, limits: &str) -> anyhow::Result<Self> {
-        let config = data_dir.with_extension("toml");
         let agent = binaries.agent.display();
         let text = format!("[agents.fake]\ncommand = \"{agent}\"\n[limits]\n{limits}");
+        Self::with_config(binaries, data_dir, &text)
+    }
+
+    /// Starts such a daemon whose agent writes updates as fast as it can. Editors and the agent speak this version of ACP.
+    pub fn of_version(binaries: &Binaries, data_dir: &Path, version: u8) -> anyhow::Result<Self> {
+        let agent = binaries.relay.display();
+        let text = format!(
+            "[server]\nacp_v2 = true\n[agents.fake]\ncommand = \"{agent}\"\nargs = [\"flood\", \"{version}\"]\nacp = {version}\n\
+             [limits]\n{LIMITS}"
+        );
+        Self::with_config(binaries, data_dir, &text)
+    }
+
+    fn with_config(binaries: &Binaries, data_dir: &Path, text: &str) -> anyhow::Result<Self> {
+        let config = data_dir.with_extension("toml");
         std::fs::write(&config, text)?;
         let begun = Instant::now();
         let mut child = Command::new(&binaries.acpd)

@@ -25,6 +25,8 @@ struct Editor {
     read: BufReader<Box<dyn Read>>,
     write: Box<dyn Write>,
     line: Vec<u8>,
+    /// The version of ACP that it speaks.
+    version: u8,
 }
 
 /// The agent process without a daemon; dropping it kills the process.
@@ -121,6 +123,34 @@ pub fn throughput(binaries: &Binaries, quick: bool, report: &mut Report) -> anyh
     Ok(())
 }
 
+/// Measures how many updates per second reach an editor of version 2 from an agent of version 2, compared with version 1 on both sides. The
+/// same program is the agent.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub fn versions(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::Result<()> {
+    let (updates, rounds) = if quick { (20_000_u64, 1) } else { (200_000, 5) };
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        for (version, found) in [(1, &mut one), (2, &mut two)] {
+            let dir = tempfile::tempdir()?;
+            let data = dir.path().join("data");
+            let _daemon = Daemon::of_version(binaries, &data, version)?;
+            let mut editor = Editor::connect(&data)?;
+            editor.version = version;
+            let took = editor.count(&updates.to_string(), updates)?;
+            found.push(updates as f64 / took.as_secs_f64());
+        }
+    }
+    let (one, two) = (median(&mut one), median(&mut two));
+    report.add("editor, 300-byte updates: acpd, version 2", two, "/s", None);
+    report.add(
+        "editor, 300-byte updates: version 2 / version 1",
+        two / one,
+        "x",
+        None,
+    );
+    Ok(())
+}
+
 /// Measures the agent over its own pipes.
 fn direct(binaries: &Binaries, text: &str) -> anyhow::Result<Vec<u64>> {
     let mut child = Command::new(&binaries.agent)
@@ -148,6 +178,7 @@ impl Editor {
             read: BufReader::with_capacity(64 << 10, Box::new(read)),
             write: Box::new(write),
             line: Vec::new(),
+            version: 1,
         }
     }
 
@@ -165,11 +196,20 @@ impl Editor {
         loop {
             self.next()?;
             came += 1;
-            if self.line.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":2,") {
+            if self.is_end(came) {
                 anyhow::ensure!(came > updates, "{came} messages came");
                 return Ok(begun.elapsed());
             }
         }
+    }
+
+    /// Returns whether the line ends the turn: the response to the prompt, or in version 2 the report that the agent is idle. The first ones
+    /// are about the time before.
+    fn is_end(&self, came: u64) -> bool {
+        if self.version == 1 {
+            return self.line.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":2,");
+        }
+        came > 3 && memchr::memmem::find(&self.line, b"\"state\":\"idle\"").is_some()
     }
 
     /// Runs one turn; returns the nanoseconds of each update.
@@ -190,7 +230,12 @@ impl Editor {
 
     /// Opens a session, and sends the prompt as request 2.
     fn prompt(&mut self, text: &str) -> anyhow::Result<()> {
-        let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
+        let hello = match self.version {
+            1 => json!({ "protocolVersion": 1, "clientCapabilities": {} }),
+            version => json!({
+                "protocolVersion": version, "info": { "name": "bench", "version": "0" }, "capabilities": {},
+            }),
+        };
         self.request(0, "initialize", &hello)?;
         let made = self.request(1, "session/new", &json!({ "cwd": WORKSPACE, "mcpServers": [] }))?;
         let block = json!({ "type": "text", "text": text });

@@ -92,6 +92,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     }
     if only("--editor") {
         editor::throughput(&binaries, quick, &mut report)?;
+        editor::versions(&binaries, quick, &mut report)?;
         editor::codex(&binaries, quick, &mut report)?;
         return editor::latency(&binaries, quick, &mut report);
     }
@@ -106,6 +107,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     stream::costs(&binaries, &mut report)?;
     terminal::flood(&binaries, quick, &mut report)?;
     editor::throughput(&binaries, quick, &mut report)?;
+    editor::versions(&binaries, quick, &mut report)?;
     editor::codex(&binaries, quick, &mut report)?;
     editor::latency(&binaries, quick, &mut report)?;
     hostile::loads(&binaries, quick, &mut report)?;
