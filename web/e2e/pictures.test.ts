@@ -4,7 +4,7 @@
  * Boxes are those in the fonts of the layouts, which are the same everywhere.
  */
 
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 import type { BrowserContext, Page } from "playwright-core";
@@ -13,12 +13,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { connected, openThread, say, startThread as start, until } from "./support/acts.ts";
 import { DESKTOP, PHONE, Stage } from "./support/browser.ts";
 import { atRest, boxDifferences, freezeWith, inItsFonts, lookDifferences, ROOT, type Words } from "./support/layout.ts";
+import { withFewColours } from "./support/png.ts";
 
 const UPDATES = process.env.ACPD_PICTURES === "1";
 const OUT = fileURLToPath(new URL(UPDATES ? "../../docs/images/" : "./out/", import.meta.url));
 const BOXES = fileURLToPath(new URL("./pictures/", import.meta.url));
 /** Maximum size of a screenshot, in bytes. */
-const BYTES = 200_000;
+const BYTES = 80_000;
 
 /** What the agent for tests is called and does, in the words of an agent for work. The pictures are read by people who never see that one. */
 const SLOW = "slow ms=600000";
@@ -66,7 +67,8 @@ async function take(page: Page, name: string, themes: readonly ("light" | "dark"
       await atRest(page);
       const file = theme === "light" ? name : `${name}-${theme}`;
       expect(await lookDifferences(page, `${BOXES}${file}-looks.txt`, UPDATES), stale).toEqual([]);
-      const picture = await page.screenshot({ path: `${OUT}${file}.png`, animations: "disabled" });
+      const picture = withFewColours(await page.screenshot({ animations: "disabled" }));
+      await writeFile(`${OUT}${file}.png`, picture);
       expect(picture.length).toBeLessThan(BYTES);
     }
     await page.emulateMedia({ colorScheme: "light" });
