@@ -205,7 +205,7 @@ fn tools(common: &Common, command: Tools) -> anyhow::Result<Exit> {
         Tools::Policy(PolicyCommand::Test(args)) => policy::test(&correct(common)?, &args),
         Tools::Policy(PolicyCommand::Answers(args)) => until_ctrl_c(answers::list(&usable(common)?, &args)),
         Tools::Policy(PolicyCommand::Revoke(args)) => until_ctrl_c(answers::revoke(&usable(common)?, &args)),
-        Tools::Schema => Ok(reference::schema()),
+        Tools::Schema => reference::schema(),
         Tools::Completions(args) => Ok(reference::completions(&args)),
         Tools::Man(args) => reference::man(&args),
     }

@@ -1,16 +1,26 @@
 //! `acpd schema`, `completions` and `man`, which describe acpd to other programs, and the demo agent.
 
+use std::io::Read as _;
+
 use anyhow::Context;
+use flate2::read::ZlibDecoder;
 
 use crate::cli::help::command;
 use crate::cli::{CompletionsArgs, DemoAgentArgs, ManArgs};
 use crate::exit::Exit;
 use crate::terminal::print;
 
+/// Compressed by the build script.
+static SCHEMA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schema"));
+
 /// Prints the JSON Schema of the app protocol.
-pub fn schema() -> Exit {
-    print::out(include_str!("../../../../docs/app-protocol.schema.json"));
-    Exit::Success
+pub fn schema() -> anyhow::Result<Exit> {
+    let mut text = Vec::new();
+    ZlibDecoder::new(SCHEMA)
+        .read_to_end(&mut text)
+        .context("the schema in this program is damaged: install acpd again")?;
+    print::bytes(&text);
+    Ok(Exit::Success)
 }
 
 /// Prints completions for a shell.
