@@ -13,6 +13,7 @@ mod elicitation;
 pub mod export;
 pub mod frames;
 mod idempotency;
+mod ours;
 mod remark;
 pub mod reply;
 pub mod request;

@@ -21,6 +21,7 @@ use super::subagents::event_without_links;
 use crate::agent::{Update, UpdateKind, is_own, names_account};
 use crate::fanout::LiveUpdate;
 use crate::projection::{AGENT_DECIDES, DIRECTORY_GONE};
+use crate::surface::ours::{ours_of_host, ours_of_request, ours_of_session, ours_of_thread};
 use crate::surface::remark::{Remark, terminal_waits};
 use crate::wire::{self, Object, decoded, members};
 use crate::wire::{has_string, member, one_line, others, splice, spliced, string_in};
@@ -228,25 +229,20 @@ impl Writer<'_> {
             }
             // ACP has no words for these.
             EventKind::Thread(
-                ThreadEvent::Created(_)
+                ours_of_thread!()
                 | ThreadEvent::StatusChanged { .. }
-                | ThreadEvent::MetadataSet { .. }
                 | ThreadEvent::DirectoriesSet(_)
-                | ThreadEvent::PinSet { .. }
                 | ThreadEvent::Archived {}
                 | ThreadEvent::Unarchived {}
                 | ThreadEvent::Deleted { .. }
-                | ThreadEvent::Forked(_)
-                | ThreadEvent::PolicySet { .. },
+                | ThreadEvent::Forked(_),
             )
             | EventKind::Session(
-                SessionEvent::ParamsSet(_)
+                ours_of_session!()
                 | SessionEvent::SubagentUpdated(_)
                 | SessionEvent::AgentLost { expected: true, .. }
                 | SessionEvent::LineMalformed { .. }
-                | SessionEvent::CallRefused { .. }
-                // An editor gets cursors of the thread, not of the agent's session.
-                | SessionEvent::CursorUpdated { .. },
+                | SessionEvent::CallRefused { .. },
             )
             | EventKind::Turn(
                 TurnEvent::QueueChanged { .. }
@@ -255,18 +251,13 @@ impl Writer<'_> {
                 | TurnEvent::SteerRequested { .. },
             )
             | EventKind::Host(
-                HostEvent::FileRead { .. }
+                ours_of_host!()
+                | HostEvent::FileRead { .. }
                 | HostEvent::FileWritten { .. }
-                | HostEvent::TerminalOutput { .. }
-                | HostEvent::TerminalInput { .. }
-                | HostEvent::TerminalKilled { .. }
-                | HostEvent::TerminalReleased { .. },
+                | HostEvent::TerminalOutput { .. },
             )
             | EventKind::Request(
-                RequestEvent::PermissionRequested { decided: true, .. }
-                | RequestEvent::CallPermitted { .. }
-                | RequestEvent::AnswerRemembered { .. }
-                | RequestEvent::AnswerRevoked { .. },
+                ours_of_request!() | RequestEvent::PermissionRequested { decided: true, .. },
             )
             | EventKind::Unknown => {}
         }
@@ -605,11 +596,7 @@ impl Writer<'_> {
                 };
                 (*request, "elicitation/create", wanted)
             }
-            RequestEvent::Settled { .. }
-            | RequestEvent::Voided { .. }
-            | RequestEvent::CallPermitted { .. }
-            | RequestEvent::AnswerRemembered { .. }
-            | RequestEvent::AnswerRevoked { .. } => return,
+            ours_of_request!() | RequestEvent::Settled { .. } | RequestEvent::Voided { .. } => return,
         };
         let start = self.out.len();
         let (out, thread) = (&mut self.out, self.thread);

@@ -22,6 +22,7 @@ use super::turn_id::turn_id;
 use super::write::{notification, put_turn};
 use crate::fanout::LiveUpdate;
 use crate::surface::contract::Source;
+use crate::surface::ours::{ours_of_host, ours_of_request, ours_of_session, ours_of_thread};
 use crate::surface::remark::{Remark, terminal_waits};
 use crate::wire::{Object, member, write_json};
 
@@ -193,16 +194,11 @@ impl<'a> Writer<'a> {
             | EventKind::Thread(ThreadEvent::DirectoriesSet(_)) => self.fact(FrameKind::Settings),
             // Codex has no words for these.
             EventKind::Thread(
-                ThreadEvent::Created(_)
-                | ThreadEvent::MetadataSet { .. }
-                | ThreadEvent::PinSet { .. }
-                | ThreadEvent::Forked(_)
-                | ThreadEvent::LeaseMoved { .. }
-                | ThreadEvent::PolicySet { .. },
+                ours_of_thread!() | ThreadEvent::Forked(_) | ThreadEvent::LeaseMoved { .. },
             )
             | EventKind::Session(
-                SessionEvent::InfoUpdated { .. }
-                | SessionEvent::ParamsSet(_)
+                ours_of_session!()
+                | SessionEvent::InfoUpdated { .. }
                 | SessionEvent::SubagentUpdated(_)
                 | SessionEvent::AgentLost { expected: true, .. }
                 | SessionEvent::NoticeGiven {
@@ -211,7 +207,6 @@ impl<'a> Writer<'a> {
                 | SessionEvent::LineMalformed { .. }
                 | SessionEvent::AgentNotified { .. }
                 | SessionEvent::CallRefused { .. }
-                | SessionEvent::CursorUpdated { .. }
                 | SessionEvent::CommandsReplaced {},
             )
             // Its only plans are lists of steps.
@@ -222,11 +217,7 @@ impl<'a> Writer<'a> {
                 | TurnEvent::SteerRequested { .. },
             )
             | EventKind::Host(
-                HostEvent::FileRead { .. }
-                | HostEvent::FileWritten { .. }
-                | HostEvent::TerminalInput { .. }
-                | HostEvent::TerminalKilled { .. }
-                | HostEvent::TerminalReleased { .. },
+                ours_of_host!() | HostEvent::FileRead { .. } | HostEvent::FileWritten { .. },
             )
             | EventKind::Unknown => {}
         }
@@ -495,10 +486,7 @@ impl<'a> Writer<'a> {
             RequestEvent::Voided { request, .. } => {
                 self.fact(FrameKind::Answered(*request, None, false));
             }
-            RequestEvent::PermissionRequested { decided: true, .. }
-            | RequestEvent::CallPermitted { .. }
-            | RequestEvent::AnswerRemembered { .. }
-            | RequestEvent::AnswerRevoked { .. } => {}
+            ours_of_request!() | RequestEvent::PermissionRequested { decided: true, .. } => {}
         }
     }
 

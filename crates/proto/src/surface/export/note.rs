@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::block::{Block, Span, code, word};
 use super::text::{short_path, turn_title, who};
 use crate::surface::contract::LostEvents;
+use crate::surface::ours::{ours_of_host, ours_of_session, ours_of_thread};
 
 /// Returns the block in place of events that cannot be read.
 pub fn lost(at: Millis, lost: &LostEvents) -> Block {
@@ -54,13 +55,10 @@ fn of_thread(event: &Event, kind: &ThreadEvent) -> Option<Block> {
         ],
         ThreadEvent::Archived {} => vec![word("Put away by ")],
         ThreadEvent::Unarchived {} => vec![word("Taken out again by ")],
-        ThreadEvent::Created(_)
+        ours_of_thread!()
         | ThreadEvent::StatusChanged { .. }
-        | ThreadEvent::MetadataSet { .. }
-        | ThreadEvent::PinSet { .. }
         | ThreadEvent::Deleted { .. }
-        | ThreadEvent::LeaseMoved { .. }
-        | ThreadEvent::PolicySet { .. } => return None,
+        | ThreadEvent::LeaseMoved { .. } => return None,
     };
     Some(by_originator(event, title))
 }
@@ -117,11 +115,10 @@ fn of_session(event: &Event, kind: &SessionEvent) -> Option<Block> {
         }
         SessionEvent::ModeChanged { mode_id } => Block::new("note", at, vec![word("Mode: "), code(mode_id)]),
         SessionEvent::SubagentUpdated(patch) => subagent(event, patch)?,
-        SessionEvent::InfoUpdated { .. }
-        | SessionEvent::ParamsSet(_)
+        ours_of_session!()
+        | SessionEvent::InfoUpdated { .. }
         | SessionEvent::AgentNotified { .. }
         | SessionEvent::ConfigOptionsReplaced { .. }
-        | SessionEvent::CursorUpdated { .. }
         | SessionEvent::CommandsReplaced {} => return None,
     })
 }
@@ -157,11 +154,9 @@ fn of_host(at: Millis, kind: &HostEvent, cwd: &str) -> Option<Block> {
     let title = match kind {
         HostEvent::FileRead { path, bytes } => file("Read ", short_path(path, cwd), *bytes),
         HostEvent::FileWritten { path, bytes, .. } => file("Wrote ", short_path(path, cwd), *bytes),
-        HostEvent::TerminalOutput { .. }
-        | HostEvent::TerminalWaiting { .. }
-        | HostEvent::TerminalInput { .. }
-        | HostEvent::TerminalKilled { .. }
-        | HostEvent::TerminalReleased { .. } => return None,
+        ours_of_host!() | HostEvent::TerminalOutput { .. } | HostEvent::TerminalWaiting { .. } => {
+            return None;
+        }
     };
     Some(Block::new("file", at, title))
 }
