@@ -4,6 +4,10 @@
 //! a thread into a file.
 
 #![deny(clippy::wildcard_enum_match_arm)] // A surface names the kinds of events that it leaves out.
+#![allow(
+    clippy::unnested_or_patterns,
+    reason = "each pattern of `ours` is one of several kinds"
+)]
 
 pub mod acp;
 pub mod app;
