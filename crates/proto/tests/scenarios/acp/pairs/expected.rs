@@ -68,8 +68,7 @@ impl Loss {
         match self {
             Self::States | Self::OpenCall => editor == Version::One,
             Self::AcpdsTerminal => (agent, editor) == (Version::One, Version::One),
-            Self::MessageId => (agent, editor) == (Version::One, Version::Two),
-            Self::FileChange => (agent, editor) == (Version::One, Version::Two),
+            Self::MessageId | Self::FileChange => (agent, editor) == (Version::One, Version::Two),
             Self::SessionLink => true,
             // What an agent of version 2 sent is returned to editors of version 2.
             Self::MoveOrDeletion | Self::StopReason => (agent, editor) != (Version::Two, Version::Two),
