@@ -1,7 +1,7 @@
 /**
  * Pictures of the page as small files. A screenshot has millions of colours to choose from and uses some thousands, almost all of them at the
- * edges of letters: with 256 colours, each a little beside its own, nobody sees a difference, and the file has a third of the bytes. Each file of
- * the documents is part of the daemon's binary.
+ * edges of letters. With 256 colours, of which one is close to each of the others, no difference is visible, and the file has a third of the
+ * bytes. Each file of the documents is part of the daemon's binary.
  */
 
 import { crc32, deflateSync, inflateSync } from "node:zlib";
