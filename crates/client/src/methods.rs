@@ -56,7 +56,7 @@ impl Client {
         self.call("agent/logout", params).await
     }
 
-    /// Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if the agent is not running.
+    /// Sends the agent an extension notification, which ACP does not define. Its name begins with `_`, and not with `_acpd/`. Returns `conflict` if the agent is not running.
     ///
     /// Method `agent/notify`, for the role operator.
     pub async fn agent_notify(&self, params: &AgentNotifyParams) -> Result<Nothing, Error> {
@@ -84,7 +84,7 @@ impl Client {
         self.call("agent/remembered/revoke", params).await
     }
 
-    /// Sends the agent an extension request, which ACP does not define. Its name begins with `_`.
+    /// Sends the agent an extension request, which ACP does not define. Its name begins with `_`, and not with `_acpd/`.
     ///
     /// Method `agent/request`, for the role operator.
     pub async fn agent_request(&self, params: &AgentRequestParams) -> Result<AgentAnswered, Error> {

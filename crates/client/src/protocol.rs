@@ -255,7 +255,7 @@ pub struct AgentNotification {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentNotifyParams {
-    /// Name of the method, which begins with `_`.
+    /// Name of the method, which begins with `_`, and not with `_acpd/`.
     pub method: String,
     /// Params, which the agent receives unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -277,7 +277,7 @@ pub type AgentRememberedRevokeParams = RevokeAgentAnswer;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentRequestParams {
-    /// Name of the method, which begins with `_`.
+    /// Name of the method, which begins with `_`, and not with `_acpd/`.
     pub method: String,
     /// Params, which the agent receives unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -167,7 +167,7 @@ export interface AgentNotification {
 
 /** A message that ACP does not define. */
 export interface AgentNotifyParams {
-  /** Name of the method, which begins with `_`. */
+  /** Name of the method, which begins with `_`, and not with `_acpd/`. */
   method: string;
   /** Params, which the agent receives unchanged. */
   params?: Json | null;
@@ -183,7 +183,7 @@ export type AgentRememberedRevokeParams = RevokeAgentAnswer;
 
 /** A message that ACP does not define. */
 export interface AgentRequestParams {
-  /** Name of the method, which begins with `_`. */
+  /** Name of the method, which begins with `_`, and not with `_acpd/`. */
   method: string;
   /** Params, which the agent receives unchanged. */
   params?: Json | null;
@@ -2915,7 +2915,7 @@ export interface Methods {
   "agent/list": { params: AgentListParams; result: AgentsListed };
   /** Signs out of the agent. */
   "agent/logout": { params: AgentLogoutParams; result: Nothing };
-  /** Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if the agent is not running. */
+  /** Sends the agent an extension notification, which ACP does not define. Its name begins with `_`, and not with `_acpd/`. Returns `conflict` if the agent is not running. */
   "agent/notify": { params: AgentNotifyParams; result: Nothing };
   /** Reads ACP's `modes` and `configOptions` with which a session of the agent would begin in a directory, so that a client can offer them before it starts a thread. Starts a process of the agent, sends `session/options`, and stops it; creates no thread and no session. Returns `unsupported` if the agent does not declare `sessionCapabilities.options`. */
   "agent/options": { params: AgentOptionsParams; result: AgentAnswered };
@@ -2923,7 +2923,7 @@ export interface Methods {
   "agent/remembered/list": { params: AgentRememberedListParams; result: AgentAnswersListed };
   /** Revokes a remembered answer that applies to all threads of an agent. Returns `not_found` if there is no such answer. */
   "agent/remembered/revoke": { params: AgentRememberedRevokeParams; result: Nothing };
-  /** Sends the agent an extension request, which ACP does not define. Its name begins with `_`. */
+  /** Sends the agent an extension request, which ACP does not define. Its name begins with `_`, and not with `_acpd/`. */
   "agent/request": { params: AgentRequestParams; result: AgentAnswered };
   /** Lists running agent processes with their memory use, busy ones first. */
   "agent/running": { params: AgentRunningParams; result: AgentsRunning };

@@ -227,7 +227,7 @@ class AgentNotification(_AgentNotification, total=False):
 
 class _AgentNotifyParams(TypedDict):
     method: str
-    """Name of the method, which begins with `_`."""
+    """Name of the method, which begins with `_`, and not with `_acpd/`."""
     threadId: str
     """Id of the thread."""
 
@@ -250,7 +250,7 @@ AgentRememberedRevokeParams: TypeAlias = "RevokeAgentAnswer"
 
 class _AgentRequestParams(TypedDict):
     method: str
-    """Name of the method, which begins with `_`."""
+    """Name of the method, which begins with `_`, and not with `_acpd/`."""
     threadId: str
     """Id of the thread."""
 
@@ -4160,7 +4160,7 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["agent/notify"], params: AgentNotifyParams, *, timeout: float | None = None
     ) -> Nothing:
-        """Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if the agent is not running."""
+        """Sends the agent an extension notification, which ACP does not define. Its name begins with `_`, and not with `_acpd/`. Returns `conflict` if the agent is not running."""
 
     @overload
     async def call(
@@ -4184,7 +4184,7 @@ class TypedClient(ABC):
     async def call(
         self, method: Literal["agent/request"], params: AgentRequestParams, *, timeout: float | None = None
     ) -> AgentAnswered:
-        """Sends the agent an extension request, which ACP does not define. Its name begins with `_`."""
+        """Sends the agent an extension request, which ACP does not define. Its name begins with `_`, and not with `_acpd/`."""
 
     @overload
     async def call(
