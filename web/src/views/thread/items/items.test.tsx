@@ -65,7 +65,7 @@ test("what an agent tells its subagent is not shown as the user's words", () => 
   const edits = { begin: vi.fn(), barred: () => undefined };
   const told = { type: "userMessage", text: "**Delete** it", lane: "lane_1" };
   const shown = view(told, [], { threadId: "t", edits });
-  expect(shown.one("[role=group]").getAttribute("aria-label")).toBe("The subagent was told");
+  expect(shown.one("[role=group]").getAttribute("aria-label")).toBe("Said to the subagent");
   expect(shown.text()).toMatch(/^Told\*\*Delete\*\* it/);
   expect(shown.all(".th-user, h2, strong")).toEqual([]);
   expect(shown.all("button").map((button) => button.getAttribute("aria-label"))).toEqual(["Copy link", "Copy message"]);
