@@ -13,10 +13,6 @@ const FOREIGN: &[(&str, &str)] = &[
     ("crates/acpd/src/acp/pipe.rs", "the `initialize` of the editor"),
     ("crates/acpd/src/config/edit.rs", "the configuration file"),
     ("crates/acpd/src/config/paths.rs", "the configuration file"),
-    (
-        "crates/acpd/src/daemon/config.rs",
-        "the configuration, to hide its secrets",
-    ),
     ("crates/acpd/src/editors/known.rs", "settings of editors"),
     ("crates/acpd/src/pair/mod.rs", "the configuration file"),
     ("crates/acpd/src/pair/tailscale.rs", "Tailscale's own JSON"),
