@@ -63,7 +63,6 @@ test("what a subagent is told is not the user's message: it has no place among t
   const id = await startThread(stage, other, "subagent title=review id=t; mirror; tool kind=read; say 'Found two.'; parent; say 'It is done.'");
   await openThread(stage, page, id);
   await until(other, id, "idle");
-  await openWork();
   await line("review").click();
   const told = page.getByRole("group", { name: "Said to the subagent" });
   await told.waitFor();
