@@ -60,14 +60,19 @@ fn tool_calls(input: &[u8]) {
     }
     // A later value replaces an earlier one, so only different members have no order.
     let all: Vec<(String, String)> = updates.iter().flat_map(pieces).collect();
-    let names: BTreeSet<&String> = all.iter().map(|(key, _)| key).collect();
+    let names: BTreeSet<String> = all.iter().map(|(key, _)| name(key)).collect();
     if names.len() == all.len() {
         let mut pieced = ToolView::default();
         for (key, value) in all.iter().rev() {
             let piece = format!("{{\"{key}\":{value}}}");
             pieced.apply(&RawJson::parse(piece).expect("a member is a value"));
         }
-        let sorted = |view: &ToolView| pieces(&view.to_json()).into_iter().collect::<BTreeMap<_, _>>();
+        let sorted = |view: &ToolView| {
+            let pieces = pieces(&view.to_json()).into_iter();
+            pieces
+                .map(|(key, value)| (name(&key), value))
+                .collect::<BTreeMap<_, _>>()
+        };
         assert_eq!(sorted(&pieced), sorted(&merged), "in another order");
         assert_eq!(pieced.status(), merged.status());
         assert_eq!(pieced.diffs(), merged.diffs());
@@ -84,7 +89,12 @@ fn pieces(update: &RawJson) -> Vec<(String, String)> {
 }
 
 fn keys(update: &RawJson) -> BTreeSet<String> {
-    pieces(update).into_iter().map(|(key, _)| key).collect()
+    pieces(update).into_iter().map(|(key, _)| name(&key)).collect()
+}
+
+/// Returns the name that a key, as it is written, stands for.
+fn name(key: &str) -> String {
+    serde_json::from_str(&format!("\"{key}\"")).unwrap_or_else(|_| key.to_owned())
 }
 
 /// Reads everything that is shown of a call, which must not panic.

@@ -228,11 +228,12 @@ fn orphans_end_gracefully_too() {
     // The process ends first, and leaves a child in a session of its own that the shim did not have before.
     let script =
         r#"setsid sh -c 'trap "echo orphan; exit" TERM; echo ready; while :; do sleep 0.01; done' & cat"#;
-    let (mut attached, shim) = start::<Pipes>(here.path(), &shell(script, "", 4096)).unwrap();
+    let (mut attached, mut shim) = start::<Pipes>(here.path(), &shell(script, "", 4096)).unwrap();
     assert_eq!(read_from(&mut attached, 0, 6), "ready\n");
     attached.end(Duration::from_secs(20)).unwrap();
     assert_eq!(read_from(&mut attached, 6, 7), "orphan\n");
-    end(attached, shim);
+    wait_for_news(&mut attached, News::Ended { left: 0 });
+    wait_for_exit(&mut shim);
 }
 
 #[test]
