@@ -69,7 +69,7 @@ PACKAGE = $(PYTHON) packaging/build.py --version $(VERSION) $(TARGET:%=--target 
 
 # A recipe that fails in the middle is run again.
 .DELETE_ON_ERROR:
-.PHONY: help run dev web docs layouts docs-pictures test test-web test-python test-ui test-agents test-interop test-shells newer dist test-dist fuzz check check-recipes fmt clippy doclinks deny bench bench-scale bench-ui sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web docs layouts docs-pictures test test-rust test-web test-python test-ui test-agents test-interop test-shells newer dist test-dist fuzz check check-recipes fmt clippy doclinks deny bench bench-scale bench-ui sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -101,7 +101,9 @@ web: $(UI) ## Build the web UI, which the next build of the daemon takes in
 docs: $(BOOK) ## Build the documents as a book in docs/dist, which the next build of the daemon takes in
 
 # Those of the clients and the UI come first, so that nextest's results are the last thing to be read.
-test: needs-test deps web docs test-web test-python test-ui ## Run all tests
+test: needs-test test-web test-python test-ui test-rust ## Run all tests
+
+test-rust: deps web docs ## Run the tests of the workspace
 	@$(FORGET_NOT_TESTED)
 	$(RUN_TESTS) --workspace --profile ci
 	@xtask/slowest.sh target/nextest/ci/junit.xml
