@@ -1,7 +1,8 @@
 //! The daemon's side of a shim.
 //!
 //! In: a program to start, or the token of a shim that runs; lines for its process. Out: output by its number of bytes, lines in the
-//! process's stdin, news. Owns: the only attachment of the shim, and copies of its descriptors. Never: waits after it is attached.
+//! process's stdin, news. Owns: the only attachment of the shim, and copies of its descriptors. Never: waits after it is attached,
+//! except for a shim that does not read what it is asked for.
 //!
 //! Dropping it detaches: the shim continues alone, and a later daemon attaches with the cursor that its log has. The shim moves bytes
 //! from then on, so no thread may still move some by a copy of these descriptors.
@@ -29,6 +30,9 @@ use crate::start::Start;
 
 /// How long a connection that fails for a moment waits for the next attempt.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// How long a shim that is asked for something may leave no room for the question. It reads at once, unless it was stopped.
+const ROOM_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long a shim that must end may take: it kills its processes after two seconds.
 const END_PATIENCE: Duration = Duration::from_secs(4);
@@ -357,12 +361,12 @@ impl<S: Streams> Attached<S> {
     pub fn limit_orphan(&self, time: Duration) -> io::Result<()> {
         // Not none, if it is a part of a second.
         let seconds = time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0));
-        self.channel.send(&Frame::Limits(seconds), &[])
+        self.ask(&Frame::Limits(seconds))
     }
 
     /// Sends a signal to the process's group.
     pub fn signal(&self, signal: u32) -> io::Result<()> {
-        self.channel.send(&Frame::Signal(signal), &[])
+        self.ask(&Frame::Signal(signal))
     }
 
     /// Ends the process and its descendants: with SIGTERM, and after `grace` with SIGKILL. [`News::Ended`] says when. A later call may only
@@ -371,7 +375,18 @@ impl<S: Streams> Attached<S> {
         // Its process may have stopped it.
         self.shim.signal(Signal::CONT)?;
         let millis = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        self.channel.send(&Frame::End(millis), &[])
+        self.ask(&Frame::End(millis))
+    }
+
+    /// Asks the shim for something. Acknowledgements that it has not read yet may leave no room at first.
+    fn ask(&self, frame: &Frame) -> io::Result<()> {
+        match self.channel.send(frame, &[]) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.shim.signal(Signal::CONT)?;
+                self.channel.send_by(frame, Instant::now() + ROOM_PATIENCE)
+            }
+            sent => sent,
+        }
     }
 }
 
@@ -593,7 +608,7 @@ impl Attached<Pipes> {
     /// Closes the process's stdin behind the lines for which [`Attached::flush`] has returned [`Flushed::All`]. Others are never sent.
     pub fn close_stdin(&mut self) -> io::Result<()> {
         self.streams.stdin = None;
-        self.channel.send(&Frame::CloseStdin, &[])
+        self.ask(&Frame::CloseStdin)
     }
 }
 
@@ -661,7 +676,7 @@ impl Terminal {
 impl Attached<Terminal> {
     /// Sets the size of the terminal.
     pub fn resize(&self, columns: u16, rows: u16) -> io::Result<()> {
-        self.channel.send(&Frame::Resize { columns, rows }, &[])
+        self.ask(&Frame::Resize { columns, rows })
     }
 }
 

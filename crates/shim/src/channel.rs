@@ -1,7 +1,7 @@
 //! One connection between a daemon and a shim.
 //!
 //! In: frames and descriptors to send. Out: those of the other side. Owns: the connection. Never: waits, except in
-//! [`Channel::wait`].
+//! [`Channel::wait`] and [`Channel::send_by`].
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -84,6 +84,17 @@ impl Channel {
         Ok(())
     }
 
+    /// Sends a frame, once the other side has made room for it. Fails with [`io::ErrorKind::TimedOut`] at the deadline.
+    pub fn send_by(&self, frame: &Frame, deadline: Instant) -> io::Result<()> {
+        loop {
+            match self.send(frame, &[]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                sent => return sent,
+            }
+            self.poll_by(PollFlags::OUT, deadline)?;
+        }
+    }
+
     /// Receives a frame; `None` once the other side is gone and all of its frames were received. Fails with
     /// [`io::ErrorKind::WouldBlock`] if no frame is there, and with [`io::ErrorKind::InvalidData`] for what is not a frame.
     pub fn receive(&self) -> io::Result<Option<Received>> {
@@ -138,15 +149,20 @@ impl Channel {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 received => return received,
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
-            match poll(&mut polled, Some(&timespec(left))) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+            self.poll_by(PollFlags::IN, deadline)?;
+        }
+    }
+
+    /// Waits until the connection may be ready. Fails with [`io::ErrorKind::TimedOut`] at the deadline.
+    fn poll_by(&self, readiness: PollFlags, deadline: Instant) -> io::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut polled = [PollFd::new(&self.0, readiness)];
+        match poll(&mut polled, Some(&timespec(left))) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -161,4 +177,33 @@ impl AsFd for Channel {
 fn timespec(time: Duration) -> Timespec {
     // The conversion fails only for times beyond 64 bits of seconds.
     Timespec::try_from(time.min(LONGEST_WAIT)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_waits_for_room_until_its_deadline() {
+        let (channel, other) = Channel::pair().unwrap();
+        let other = Channel::from_peer(other).unwrap();
+        let mut sent = 0;
+        while channel.send(&Frame::Ack(sent), &[]).is_ok() {
+            sent += 1;
+        }
+        let refused = channel.send_by(&Frame::CloseStdin, Instant::now()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
+        let reader = std::thread::spawn(move || {
+            let deadline = Instant::now() + LONGEST_WAIT;
+            let frames = std::iter::from_fn(|| other.wait(deadline).unwrap());
+            frames.map(|received| received.frame).collect::<Vec<_>>()
+        });
+        channel
+            .send_by(&Frame::CloseStdin, Instant::now() + LONGEST_WAIT)
+            .unwrap();
+        drop(channel);
+        let frames = reader.join().unwrap();
+        assert_eq!(frames.len() as u64, sent + 1);
+        assert_eq!(frames.last(), Some(&Frame::CloseStdin));
+    }
 }
