@@ -117,8 +117,10 @@ fn daemon_works_until_it_is_killed() {
     let mut is_closed = false;
     let records: u64 = std::env::var(RECORDS).unwrap().parse().unwrap();
     for record in 0_u64.. {
-        while record == records {
-            std::thread::park();
+        if record == records {
+            loop {
+                std::thread::park();
+            }
         }
         while attached.receive().unwrap().is_some_and(|news| news != News::Lost) {}
         let moved = attached.fill().unwrap();
