@@ -20,6 +20,7 @@ pub mod notify;
 pub mod projection;
 mod queue;
 pub mod surface;
+mod text_hash;
 pub mod thread;
 pub mod time;
 pub mod trace_context;

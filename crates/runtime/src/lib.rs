@@ -14,6 +14,7 @@
 pub mod agent;
 pub mod attachments;
 pub mod bulk;
+pub mod carry;
 pub mod clock;
 pub mod config_file;
 pub mod context;

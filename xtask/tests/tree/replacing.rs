@@ -48,7 +48,9 @@ const SYNC_FILES: [&str; 2] = [
 ];
 
 fn product(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap_or_default()
+    let ends = ["#[cfg(test)]", "#[cfg(all(test, "].map(|tests| text.find(tests));
+    let end = ends.into_iter().flatten().min();
+    &text[..end.unwrap_or(text.len())]
 }
 
 fn renames(text: &str) -> bool {

@@ -10,6 +10,7 @@ use super::backup::{BackupArgs, RestoreArgs};
 use super::doctor::DoctorArgs;
 use super::group::{Group, examples};
 use super::service::ServiceCommand;
+use super::shims::ShimsArgs;
 
 /// Commands about the daemon.
 #[derive(Debug, Subcommand)]
@@ -40,6 +41,9 @@ pub enum Daemon {
     /// Stop the daemon and start it again in the background
     #[command(before_help = examples(["acpd restart", "acpd restart --when-idle"]))]
     Restart(StopArgs),
+    /// Replace the running daemon by the installed program, if it is another one
+    #[command(before_help = examples(["acpd upgrade", "acpd upgrade --when-idle"]))]
+    Upgrade(StopArgs),
     /// Print the log of the daemon in the background
     #[command(before_help = examples(["acpd logs -f"]))]
     Logs(LogsArgs),
@@ -50,6 +54,9 @@ pub enum Daemon {
         "acpd doctor --json | jq -r '.findings[] | select(.level != \"ok\") | .message'",
     ]))]
     Doctor(DoctorArgs),
+    /// List the shims, which hold agents and terminals
+    #[command(before_help = examples(["acpd shims", "acpd shims --json | jq .pid", "acpd shims end --all"]))]
+    Shims(ShimsArgs),
     /// Install acpd as a service of systemd or launchd
     #[command(subcommand)]
     Service(ServiceCommand),
@@ -67,7 +74,8 @@ pub enum Daemon {
 impl Group for Daemon {
     const HEADING: &'static str = "Daemon";
     const ON_HOST: &'static [&'static str] = &[
-        "backup", "doctor", "logs", "open", "restart", "restore", "serve", "service", "stop",
+        "backup", "doctor", "logs", "open", "restart", "restore", "serve", "service", "shims", "stop",
+        "upgrade",
     ];
 }
 
@@ -164,7 +172,7 @@ pub struct StopArgs {
     #[arg(long, conflicts_with = "now")]
     pub when_idle: bool,
     /// Do not ask; running turns end as interrupted
-    #[arg(long, visible_alias = "yes")]
+    #[arg(long, visible_aliases = ["yes", "force"])]
     pub now: bool,
     /// Print JSON
     #[arg(long)]

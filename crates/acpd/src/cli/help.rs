@@ -359,12 +359,11 @@ mod tests {
         let mut text = String::new();
         for command in shown {
             let name = format!("{parent} {}", command.get_name());
-            if command.has_subcommands() {
-                text.push_str(&rows(command, &name));
-            } else {
+            if !command.is_subcommand_required_set() {
                 let about = command.get_about().map(StyledStr::to_string).unwrap_or_default();
                 text.push_str(&format!("| `{name}` | {about} |\n"));
             }
+            text.push_str(&rows(command, &name));
         }
         text
     }

@@ -16,5 +16,7 @@ pub mod port;
 pub mod reference;
 mod reload;
 pub mod serve;
+pub mod shims;
 pub mod status;
 pub mod token;
+pub mod upgrade;

@@ -167,6 +167,7 @@ fn of_running(running: &Running) -> Vec<Finding> {
         )
         .fix("see acpd logs"),
     }];
+    let upgrade = "acpd upgrade --when-idle, which waits until no turn runs";
     let restart = "acpd restart --when-idle, which waits until no turn runs";
     if version != OWN_VERSION {
         found.push(
@@ -174,7 +175,7 @@ fn of_running(running: &Running) -> Vec<Finding> {
                 group,
                 format!("this command is acpd {OWN_VERSION}, and the daemon is acpd {version}"),
             )
-            .fix(restart),
+            .fix(upgrade),
         );
     } else if running.is_replaced {
         found.push(
@@ -182,7 +183,7 @@ fn of_running(running: &Running) -> Vec<Finding> {
                 group,
                 "the daemon's program was replaced since the daemon started",
             )
-            .fix(restart),
+            .fix(upgrade),
         );
     }
     if let Some(address) = &running.moved_to {

@@ -35,6 +35,8 @@ fn help_names_every_command() {
         "status",
         "stop",
         "restart",
+        "upgrade",
+        "shims",
         "logs",
         "open",
         "pair",

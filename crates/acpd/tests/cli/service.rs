@@ -282,7 +282,8 @@ fn a_service_of_the_system_needs_root_and_a_user() {
     for part in [
         &format!("\nUser={STRANGER}\n"),
         "\nNoNewPrivileges=yes\n",
-        "\nKillMode=mixed\n",
+        "\nKillMode=process\n",
+        "\nOOMPolicy=continue\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

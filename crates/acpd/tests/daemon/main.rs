@@ -21,4 +21,5 @@ mod retention;
 mod shared_process;
 mod shutdown;
 mod starting;
+mod survival;
 mod upgrade;

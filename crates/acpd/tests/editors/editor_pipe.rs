@@ -16,7 +16,11 @@ pub struct Pipe {
 
 impl Pipe {
     pub fn start(place: &Place, args: &[&str]) -> Self {
-        let mut command: Command = place.command(args);
+        Self::of(place.command(args))
+    }
+
+    /// Starts the pipe as an editor does.
+    pub fn of(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -35,14 +39,14 @@ impl Pipe {
         }
     }
 
-    fn greeted(place: &Place, args: &[&str]) -> Self {
+    pub fn greeted(place: &Place, args: &[&str]) -> Self {
         let mut pipe = Self::start(place, args);
         pipe.editor.greet();
         pipe
     }
 
     /// Waits until it prints a text for the user.
-    fn wait_for(&self, text: &str) {
+    pub fn wait_for(&self, text: &str) {
         loop {
             let line = self.said.recv_timeout(support::PATIENCE);
             if line.expect("it says something").contains(text) {

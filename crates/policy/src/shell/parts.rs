@@ -1,7 +1,9 @@
 //! What a command line consists of.
 
+use serde::{Deserialize, Serialize};
+
 /// One word after quotes are removed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Word {
     /// The text of the word; an expansion is kept as written.
     pub text: String,

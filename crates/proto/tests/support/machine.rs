@@ -11,7 +11,8 @@ pub fn willing(call: &HostCall) -> HostReply {
         HostCall::WriteFile { .. } => HostReply::Written {
             old: PreviousContent::Nothing,
         },
-        HostCall::CreateTerminal { .. } => HostReply::Created,
+        HostCall::CheckWritten { .. } => HostReply::Checked { text: None },
+        HostCall::CreateTerminal { .. } | HostCall::FindTerminal { .. } => HostReply::Created,
         HostCall::TerminalOutput { .. } => HostReply::Output {
             output: String::new(),
             truncated: false,

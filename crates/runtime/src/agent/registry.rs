@@ -32,6 +32,8 @@ pub struct AgentBook {
     pub configured: BTreeMap<String, AgentConfig>,
     /// Sandbox settings for all agents; an agent's own mode and network take precedence.
     pub sandbox: SandboxSettings,
+    /// Whether agents outlive the daemon; an agent's own setting takes precedence.
+    pub survive: bool,
     /// The agent for editors that name none.
     pub default: Option<String>,
     /// The agent that acpd itself contains, if any.
@@ -75,10 +77,10 @@ pub struct Runnable {
 }
 
 impl Runnable {
-    /// Completes the agent's sandbox by the settings for all agents. Returns an error if a program would download the agent that
-    /// must not.
-    fn within(mut self, name: &str, all: &SandboxSettings) -> Result<Self, String> {
-        self.config.sandbox = std::mem::take(&mut self.config.sandbox).over(all);
+    /// Completes the agent's settings by those for all agents. Returns an error if a program would download the agent that must not.
+    fn within(mut self, name: &str, book: &AgentBook) -> Result<Self, String> {
+        self.config.sandbox = std::mem::take(&mut self.config.sandbox).over(&book.sandbox);
+        self.config.survive.get_or_insert(book.survive);
         self.check_downloader(name)?;
         Ok(self)
     }
@@ -212,7 +214,7 @@ impl Agents {
         let found = self.find_program_of(&book, name)?;
         let refused =
             |reason: String| Failure::agent(format!("the agent {name:?} cannot be started: {reason}"));
-        let mut found = found.within(name, &book.sandbox).map_err(refused)?;
+        let mut found = found.within(name, &book).map_err(refused)?;
         found.config.start_directory = match found.config.start_in {
             StartIn::Empty => {
                 start_directory::check(&self.start_directory).map_err(refused)?;
@@ -284,8 +286,8 @@ impl Agents {
     pub fn list_of(&self, snapshot: &Snapshot) -> Vec<ListedAgent> {
         let (path, book) = (search_path(), self.book());
         let configured = book.configured.iter().map(|(name, config)| {
-            let found = find_configured(name, config, || snapshot)
-                .and_then(|found| found.within(name, &book.sandbox));
+            let found =
+                find_configured(name, config, || snapshot).and_then(|found| found.within(name, &book));
             ListedAgent {
                 id: name.clone(),
                 title: config.title.clone().unwrap_or_else(|| name.clone()),
@@ -306,7 +308,7 @@ impl Agents {
         });
         let catalog = |id: &str, title: &str, version: &str| {
             let found = snapshot.launch(id, &path).map_err(|error| error.to_string());
-            let found = found.and_then(|launch| runnable(&launch).within(id, &book.sandbox));
+            let found = found.and_then(|launch| runnable(&launch).within(id, &book));
             ListedAgent {
                 id: id.to_owned(),
                 title: title.to_owned(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use acpd_log::{Filter, LogError};
 use acpd_model::limits::LIST_PAGE;
@@ -35,6 +36,8 @@ enum ToDirectory {
         reply: oneshot::Sender<bool>,
     },
     Close {
+        /// Whether threads leave agents whose work can be continued to their shims.
+        leaves: bool,
         reply: oneshot::Sender<()>,
     },
 }
@@ -49,11 +52,15 @@ pub struct Directory {
 pub type ReplyReceiver = oneshot::Receiver<Result<Reply, Failure>>;
 
 impl Directory {
-    /// Starts the directory. Loads threads that a killed daemon left with a running turn, so that they record the interruption.
+    /// Starts the directory. Loads threads whose agents have outlived the last daemon, and those that a killed daemon left with a
+    /// running turn, so that they continue it or record the interruption.
     pub async fn open(context: Context) -> Result<Self, LogError> {
         let (requests_tx, requests_rx) = mpsc::channel(context.limits.now().thread_commands);
         let directory = Self { requests_tx };
-        let interrupted = active_threads(&context).await?;
+        let mut unfinished = context.carried.threads();
+        let carried: BTreeSet<_> = unfinished.iter().copied().collect();
+        let active = active_threads(&context).await?.into_iter();
+        unfinished.extend(active.filter(|thread| !carried.contains(thread)));
         tokio::spawn(
             Task {
                 context,
@@ -62,11 +69,11 @@ impl Directory {
             }
             .run(requests_rx),
         );
-        for thread in interrupted {
+        for thread in unfinished {
             // Any message loads the thread.
             let reply = oneshot::channel().0;
             if let Err(failure) = directory.send(thread, false, ToThread::Look { reply }).await {
-                tracing::error!(%thread, error = %failure, "an interrupted thread cannot be opened");
+                tracing::error!(%thread, error = %failure, "a thread with unfinished work cannot be opened");
             }
         }
         Ok(directory)
@@ -170,8 +177,11 @@ impl Directory {
     async fn is_loaded(&self, thread: ThreadId) -> Result<bool, Failure> {
         let (reply, answer) = oneshot::channel();
         let message = ToDirectory::IsLoaded { thread, reply };
-        self.requests_tx.send(message).await.map_err(|_| stopping())?;
-        answer.await.map_err(|_| stopping())
+        self.requests_tx
+            .send(message)
+            .await
+            .map_err(|_| Failure::stopping())?;
+        answer.await.map_err(|_| Failure::stopping())
     }
 
     /// Returns whether the daemon has stopped all threads.
@@ -180,9 +190,19 @@ impl Directory {
     }
 
     /// Unloads every thread and waits for them, but no longer than `patience`.
-    pub async fn close_within(&self, patience: std::time::Duration) {
+    pub async fn close_within(&self, patience: Duration) {
+        self.unload_within(patience, false).await;
+    }
+
+    /// The same, but leaves agents to their shims whose work the next daemon can continue.
+    pub async fn leave_within(&self, patience: Duration) {
+        self.unload_within(patience, true).await;
+    }
+
+    async fn unload_within(&self, patience: Duration, leaves: bool) {
         let (reply, closed) = oneshot::channel();
-        if self.requests_tx.send(ToDirectory::Close { reply }).await.is_err() {
+        let close = ToDirectory::Close { leaves, reply };
+        if self.requests_tx.send(close).await.is_err() {
             return;
         }
         if tokio::time::timeout(patience, closed).await.is_err() {
@@ -198,17 +218,16 @@ impl Directory {
             message,
             reply,
         };
-        self.requests_tx.send(deliver).await.map_err(|_| stopping())?;
-        delivered.await.map_err(|_| stopping())?
+        self.requests_tx
+            .send(deliver)
+            .await
+            .map_err(|_| Failure::stopping())?;
+        delivered.await.map_err(|_| Failure::stopping())?
     }
 }
 
 /// Attempts to reach a thread that is being unloaded at that moment.
 const ATTEMPTS: usize = 3;
-
-fn stopping() -> Failure {
-    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
-}
 
 fn unavailable() -> Failure {
     Failure::new(
@@ -260,7 +279,10 @@ impl Task {
                         // If the caller has gone, nothing needs the answer.
                         let _ = reply.send(is_loaded);
                     }
-                    Some(ToDirectory::Close { reply }) => {
+                    Some(ToDirectory::Close { leaves, reply }) => {
+                        if leaves {
+                            self.context.carried.leave();
+                        }
                         self.close().await;
                         let _ = reply.send(());
                         return;

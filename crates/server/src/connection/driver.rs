@@ -128,7 +128,8 @@ impl<S: Surface> Connection<S> {
         }
         self.channel.close(end).await;
         if end != End::Expired {
-            self.begin_received().await;
+            // Boxed: the task would reserve space for the connection once more, all the time.
+            Box::pin(self.begin_received()).await;
         }
     }
 

@@ -125,15 +125,19 @@ impl Streams {
         }
     }
 
-    /// Keeps what has arrived on stderr.
-    pub fn keep_errors(&mut self) -> io::Result<()> {
-        if let Self::Pipes(pipes) = self
-            && let Some(stderr) = &pipes.stderr
-            && keep(stderr, &mut pipes.errors)? == Kept::Ended
-        {
+    /// Keeps what has arrived on stderr. Returns whether there was some.
+    pub fn keep_errors(&mut self) -> io::Result<bool> {
+        let Self::Pipes(pipes) = self else {
+            return Ok(false);
+        };
+        let Some(stderr) = &pipes.stderr else {
+            return Ok(false);
+        };
+        let kept = keep(stderr, &mut pipes.errors)?;
+        if kept == Kept::Ended {
             pipes.stderr = None;
         }
-        Ok(())
+        Ok(matches!(kept, Kept::Bytes(_)))
     }
 
     /// The attached daemon has stored all output before this byte, so the ring may overwrite it. `false` if that cannot be.
@@ -232,6 +236,14 @@ impl Streams {
             if !pipes.copies {
                 pipes.stdin = None;
             }
+        }
+    }
+
+    /// Makes this text a part of a terminal's output. Returns whether it is one.
+    pub fn note(&mut self, text: &[u8]) -> io::Result<bool> {
+        match self {
+            Self::Pipes(_) => Ok(false),
+            Self::Terminal(terminal) => terminal.kept.push(text).map(|()| true),
         }
     }
 

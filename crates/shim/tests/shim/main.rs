@@ -4,6 +4,7 @@
 
 mod attaching;
 mod ending;
+mod looking;
 mod support;
 mod survival;
 mod terminals;

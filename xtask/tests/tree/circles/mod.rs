@@ -16,7 +16,7 @@ use self::graph::Graph;
 use self::rust::Crate;
 
 /// The crates of the product.
-const PRODUCT: [&str; 19] = [
+const PRODUCT: [&str; 20] = [
     "acp-check",
     "acpd",
     "catalog",
@@ -34,6 +34,7 @@ const PRODUCT: [&str; 19] = [
     "scripted-agent",
     "server",
     "shim",
+    "shim-binary",
     "traces",
     "web",
 ];
@@ -57,7 +58,7 @@ const REASONS: &[(&str, &str, &str)] = &[
     (
         "proto",
         "agent/connection.rs",
-        "`AgentConnection` has a file for what opens it, and one for the halves of its updates",
+        "`AgentConnection` has a file for what opens it, one for the halves of its updates, and two for its memo",
     ),
     (
         "proto",
@@ -113,6 +114,11 @@ const REASONS: &[(&str, &str, &str)] = &[
         "runtime",
         "agent/sandbox/mod.rs",
         "`SandboxState` has a file for each thing that is asked of it",
+    ),
+    (
+        "runtime",
+        "host/callbacks.rs",
+        "`Callbacks` has a file for the commands on terminals, with what it holds of them",
     ),
     (
         "runtime",

@@ -46,9 +46,14 @@ mod linux {
             Ok(Self(pidfd_open(pid, PidfdFlags::empty())?))
         }
 
-        /// Asks the process to stop.
+        /// Asks the daemon to stop as its configuration says.
         pub fn terminate(&self) -> io::Result<()> {
             Ok(pidfd_send_signal(&self.0, Signal::TERM)?)
+        }
+
+        /// Asks the daemon to stop, and to end all that it runs.
+        pub fn interrupt(&self) -> io::Result<()> {
+            Ok(pidfd_send_signal(&self.0, Signal::INT)?)
         }
 
         /// Waits for the end of the process. Returns whether it ended within this time.
@@ -80,9 +85,14 @@ mod other {
             Ok(Self(pid))
         }
 
-        /// Asks the process to stop.
+        /// Asks the daemon to stop as its configuration says.
         pub fn terminate(&self) -> io::Result<()> {
             Ok(kill_process(self.0, Signal::TERM)?)
+        }
+
+        /// Asks the daemon to stop, and to end all that it runs.
+        pub fn interrupt(&self) -> io::Result<()> {
+            Ok(kill_process(self.0, Signal::INT)?)
         }
 
         /// Waits for the end of the process. Returns whether it ended within this time.

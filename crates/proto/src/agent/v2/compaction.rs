@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use acpd_model::RawJson;
+use serde::{Deserialize, Serialize};
 
 use super::parts::{text_in, with_blocks};
 use crate::agent::bounds::is_name;
@@ -14,7 +15,8 @@ const COMPACTIONS: usize = 64;
 const IN_PROGRESS: &str = r#""in_progress""#;
 
 /// The compactions that changed last in a process, the last one at the end: the session, the agent's id, and the status as JSON.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(super) struct Compactions(VecDeque<(String, String, String)>);
 
 impl Compactions {
@@ -45,5 +47,12 @@ impl Compactions {
             self.0.push_back((session.to_owned(), id, status));
         }
         whole
+    }
+
+    /// Returns about how many bytes they have as JSON.
+    pub fn memo_bytes(&self) -> usize {
+        let bytes =
+            |(session, id, status): &(String, String, String)| session.len() + id.len() + status.len() + 12;
+        self.0.iter().map(bytes).sum()
     }
 }

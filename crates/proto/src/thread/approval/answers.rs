@@ -13,7 +13,7 @@ impl Approvals {
     /// Parses a client's answer, and remembers it if its scope requires that. Returns the outcome to settle the
     /// question with.
     pub fn answer(
-        &self,
+        &mut self,
         journal: &mut Journal,
         by: &Origin,
         request: RequestId,

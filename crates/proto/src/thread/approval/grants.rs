@@ -11,9 +11,10 @@ use acpd_model::{BlobId, LaneId, PreviousContent};
 
 use crate::agent::Call;
 use acpd_policy::{Access, FileText, Request, Subject, is_shell, shell_line};
+use serde::{Deserialize, Serialize};
 
 /// The unused rest of one allowed question.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Grant {
     /// The subagent that asked; `None` for the main agent.
     lane: Option<LaneId>,
@@ -53,7 +54,7 @@ impl From<Option<&PreviousContent>> for Old {
 }
 
 /// A command as the question showed it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     line: String,
     subjects: Vec<Subject>,

@@ -7,6 +7,7 @@
 mod echo;
 mod ended;
 mod long;
+pub(super) mod memo;
 mod said;
 
 use std::collections::BTreeMap;
@@ -247,7 +248,7 @@ impl Messages {
         }
         self.end_partial_echo(journal, quirks);
         if users {
-            self.echo = Echo::default();
+            self.echo.give_up();
         }
         false
     }

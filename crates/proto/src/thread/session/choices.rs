@@ -7,6 +7,7 @@
 use acpd_model::event::{ChosenOption, Level};
 use acpd_model::text::shorten;
 use acpd_model::{EventKind, Failure, Origin, RawJson, SessionEvent};
+use serde::{Deserialize, Serialize};
 
 use super::Session;
 use super::agent_requests::{Continuation, check_known, list_as_result};
@@ -15,7 +16,7 @@ use crate::projection::{Choices, Live, SessionState, current_value, has_options,
 use crate::thread::journal::Journal;
 
 /// The first number of the requests that set choices again. Commands of clients have smaller numbers.
-const FIRST_REQUEST: u64 = 1 << 63;
+pub(super) const FIRST_REQUEST: u64 = 1 << 63;
 
 /// How often choices are set before the process counts as set. What an agent offers, and the values of some of its options, may
 /// depend on others.
@@ -28,7 +29,8 @@ const WORDS: usize = 200;
 const REASON: usize = 1_000;
 
 /// The choices that a process is being set to.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub(super) struct Restoration {
     /// All choices, in the order in which they are set.
     wanted: Vec<Wanted>,
@@ -37,7 +39,8 @@ pub(super) struct Restoration {
 }
 
 /// A choice of a user, and what the process has of it.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Wanted {
     /// The request that sets it.
     request: AgentRequest,
@@ -48,7 +51,8 @@ struct Wanted {
     is_said: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 enum State {
     /// The process has another value, or has not reported one.
     Open,
@@ -243,7 +247,12 @@ impl Session {
         let Some(wanted) = self.restoration.wanted.get_mut(index) else {
             return;
         };
-        wanted.state = match answer {
+        // No client receives the agent's own error of a request that it has not made.
+        let without_cause = |failure| Failure {
+            agent_error: None,
+            ..failure
+        };
+        wanted.state = match answer.map_err(without_cause) {
             Ok(answer) => wanted.answered(&answer),
             Err(failure) if check_known(journal, &wanted.request).is_err() => State::NotOffered(failure),
             Err(failure) => State::Refused(failure),
@@ -277,6 +286,14 @@ impl Session {
                 self.report_lost(journal);
             }
         }
+    }
+
+    /// Returns the choices that the process is still being set to, or may offer later.
+    pub(super) fn open_restoration(&self) -> Restoration {
+        if self.restoration.wanted.is_empty() {
+            return Restoration::default();
+        }
+        self.restoration.clone()
     }
 
     /// Requests no choices any more: a user has just set something.

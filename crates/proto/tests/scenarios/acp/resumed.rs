@@ -256,3 +256,63 @@ fn a_session_that_opened_early_has_its_options_on_the_next_connection() {
     let expected = json!({ "sessionId": thread(), "seq": 9, "live": true });
     assert_eq!(mark["params"], expected);
 }
+
+/// Sends a prompt behind the names that the client gives. Returns the name that the daemon uses.
+fn named(peer: &mut Peer, id: u64, names: &[&str], meta: &Value) -> String {
+    for name in names {
+        let named = json!({ "jsonrpc": "2.0", "method": "_acpd/prompt", "params": { "name": name } });
+        peer.handle_message(&named.to_string(), NOW);
+    }
+    let prompt = json!({ "sessionId": thread(), "prompt": [], "_meta": meta });
+    let prompt = json!({ "jsonrpc": "2.0", "id": id, "method": "session/prompt", "params": prompt });
+    peer.handle_message(&prompt.to_string(), NOW);
+    std::iter::from_fn(|| peer.poll_output())
+        .find_map(|output| match output {
+            Output::Request { request, .. } => match *request {
+                Request::StartTurn(turn) => turn.client_turn_id,
+                other => panic!("{other:?}"),
+            },
+            _ => None,
+        })
+        .expect("it has a name")
+}
+
+#[test]
+fn a_prompt_has_the_name_that_a_resumable_connection_gives_it() {
+    for checkpoints in [true, false] {
+        let mut peer = connection(ConnectionStart {
+            checkpoints,
+            ..ConnectionStart::default()
+        });
+        let session = json!({ "sessionId": thread() }).to_string();
+        let (token, _) = opens(&mut peer, 1, "session/resume", &session);
+        peer.handle_reply(token, Ok(opened(thread(), 9, 9, Vec::new())));
+        sent(&mut peer);
+        let long = format!("acp:{}", "x".repeat(300));
+        let ours = |number: u64| format!("acp:c:{number}");
+        let given = |name: &str, number: u64| {
+            if checkpoints {
+                name.to_owned()
+            } else {
+                ours(number)
+            }
+        };
+        assert_eq!(
+            named(&mut peer, 2, &["acp:p:1"], &Value::Null),
+            given("acp:p:1", 1)
+        );
+        // It is the name of one prompt.
+        assert_eq!(named(&mut peer, 3, &[], &Value::Null), ours(2));
+        // The last one is that of the prompt, and a wrong one is none.
+        assert_eq!(
+            named(&mut peer, 4, &["acp:p:2", "acp:p:3"], &Value::Null),
+            given("acp:p:3", 3)
+        );
+        assert_eq!(named(&mut peer, 5, &["acp:p:4", "p:4"], &Value::Null), ours(4));
+        assert_eq!(named(&mut peer, 6, &[&long], &Value::Null), ours(5));
+        // The editor's own key is more.
+        let key = json!({ "acpd": { "idempotencyKey": "mine" } });
+        assert_eq!(named(&mut peer, 7, &["acp:p:5"], &key), "mine");
+        assert_eq!(named(&mut peer, 8, &[], &Value::Null), ours(7));
+    }
+}
